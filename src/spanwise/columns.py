@@ -1,0 +1,66 @@
+"""The column types that everything is made of, and `ratio`, the only division."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Codes: TypeAlias = npt.NDArray[np.int32]
+Small: TypeAlias = npt.NDArray[np.int8]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Column: TypeAlias = npt.NDArray[Any]
+
+
+def ints(values: Any) -> Ints:
+    """A read-only int64 column of `values`; a column that is one already is not copied."""
+    return _frozen(np.asarray(values, dtype=np.int64))
+
+
+def codes(values: Any) -> Codes:
+    """A read-only int32 column of `values`."""
+    return _frozen(np.asarray(values, dtype=np.int32))
+
+
+def floats(values: Any) -> Floats:
+    """A read-only float64 column of `values`."""
+    return _frozen(np.asarray(values, dtype=np.float64))
+
+
+def frozen(column: Column) -> Column:
+    """The same column, read-only; the one passed stays as it was."""
+    return _frozen(column)
+
+
+def _frozen(column: Any) -> Any:
+    view = column.view()
+    view.flags.writeable = False
+    return view
+
+
+def offsets(sizes: Any) -> Ints:
+    """Where each of several runs of the given sizes begins, and where the last one ends.
+
+    Examples:
+        >>> offsets([2, 0, 3]).tolist()
+        [0, 2, 2, 5]
+    """
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return ints(starts)
+
+
+def ratio(numerator: Any, denominator: Any) -> Floats:
+    """`numerator / denominator`, and NaN where the denominator is 0.
+
+    Examples:
+        >>> ratio([1, 0], [4, 0]).tolist()
+        [0.25, nan]
+    """
+    top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
+    shape = np.broadcast_shapes(top.shape, bottom.shape)
+    result = np.full(shape, np.nan)
+    return np.divide(top, bottom, out=result, where=bottom != 0)

@@ -1,0 +1,337 @@
+"""Corpora and mentions as columns: interned tokens, sentence and document starts, labeled spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from spanwise.columns import Bools, Codes, Column, Ints, codes, frozen, ints, offsets
+from spanwise.errors import InputError, at
+
+Unit = Literal["token", "character"]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where a corpus came from, so that every sentence and token can be named by its place."""
+
+    path: str = "<memory>"
+    lines: Ints | None = None  # line of the first token of each sentence, from 1
+    token_lines: Ints | None = None  # line of every token, only where tokens skip lines
+
+    def line(self, sentence: int, token: int = 0, *, first_token: int = 0) -> int | None:
+        """The line of a token of a sentence; `first_token` is where the sentence begins."""
+        if self.token_lines is not None and first_token + token < len(self.token_lines):
+            return int(self.token_lines[first_token + token])
+        return None if self.lines is None else int(self.lines[sentence]) + token
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Sentences of interned tokens, some of them gathered in documents.
+
+    `tokens[sentences[i]:sentences[i + 1]]` are the codes of sentence `i`, and
+    `vocabulary[code]` is the string. `documents`, where the data mark them, are
+    offsets into the sentences in the same way. Span files hold positions only:
+    their corpus has sentences `without_text` and no tokens.
+    With unit "character" a sentence is a text, mentions count characters of
+    it, and its tokens lie at `token_start` … `token_end`.
+    """
+
+    tokens: Codes
+    vocabulary: Sequence[str]
+    sentences: Ints
+    documents: Ints | None = None
+    unit: Unit = "token"
+    without_text: bool = False
+    texts: Sequence[str] | None = None
+    token_start: Ints | None = None
+    token_end: Ints | None = None
+    ids: Sequence[str] | None = None
+    document_ids: Sequence[str] | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)  # one value a token
+    fields: Mapping[str, Column] = field(default_factory=dict)  # one value a sentence
+    source: Source = Source()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", codes(self.tokens))
+        object.__setattr__(self, "sentences", ints(self.sentences))
+        if self.documents is not None:
+            object.__setattr__(self, "documents", ints(self.documents))
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        *,
+        documents: Sequence[int] | None = None,
+        source: Source = Source(),
+    ) -> Corpus:
+        """A corpus of lists of tokens; `documents` gives the number of sentences of each document.
+
+        Examples:
+            >>> corpus = Corpus.of([["New", "York"], ["York"]])
+            >>> corpus.tokens.tolist(), corpus.words(0)
+            ([0, 1, 1], ['New', 'York'])
+        """
+        interned: dict[str, int] = {}
+        coded: list[int] = []
+        sizes: list[int] = []
+        for sentence in sentences:
+            sizes.append(len(sentence))
+            coded.extend(interned.setdefault(token, len(interned)) for token in sentence)
+        return cls(
+            tokens=codes(coded),
+            vocabulary=tuple(interned),
+            sentences=offsets(sizes),
+            documents=None if documents is None else offsets(documents),
+            source=source,
+        )
+
+    def __len__(self) -> int:
+        return len(self.sentences) - 1
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """The number of tokens of each sentence."""
+        return ints(np.diff(self.sentences))
+
+    @cached_property
+    def document_of_sentence(self) -> Ints | None:
+        """The number of the document that each sentence belongs to, where documents are marked."""
+        if self.documents is None:
+            return None
+        return ints(np.repeat(np.arange(len(self.documents) - 1), np.diff(self.documents)))
+
+    def words(self, sentence: int) -> list[str]:
+        """The tokens of one sentence as strings."""
+        begin, end = self.sentences[sentence], self.sentences[sentence + 1]
+        return [self.vocabulary[code] for code in self.tokens[begin:end].tolist()]
+
+    def place(self, sentence: int, token: int = 0) -> str:
+        """`file:line` of a token, or the file alone where no line is known."""
+        first = int(self.sentences[sentence])
+        line = self.source.line(sentence, token, first_token=first)
+        return self.source.path if line is None else f"{self.source.path}:{line}"
+
+    def recoded(self, vocabulary: Mapping[str, int], strings: Sequence[str]) -> Corpus:
+        """The same corpus with codes from another vocabulary that holds all its strings."""
+        table = np.fromiter((vocabulary[word] for word in self.vocabulary), np.int32, len(self.vocabulary))
+        return replace(self, tokens=table[self.tokens], vocabulary=strings)
+
+
+def with_one_vocabulary(corpora: Sequence[Corpus]) -> list[Corpus]:
+    """The same corpora with codes from one vocabulary, so that equal strings have equal codes."""
+    first = corpora[0].vocabulary
+    if all(corpus.vocabulary is first for corpus in corpora):
+        return list(corpora)
+    merged: dict[str, int] = {}
+    for corpus in corpora:
+        for word in corpus.vocabulary:
+            merged.setdefault(word, len(merged))
+    strings = tuple(merged)
+    return [corpus.recoded(merged, strings) for corpus in corpora]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The pieces of discontinuous mentions: mention `i` has pieces `at[i]:at[i + 1]`, in ascending order."""
+
+    at: Ints
+    start: Ints
+    end: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Mentions:
+    """Labeled spans, half-open within their sentence, in the order of the input within a sentence.
+
+    Rows are grouped by ascending sentence. Mentions may nest and cross. A mention
+    that could not be placed on the gold text has start and end -1.
+    `parts` is there only when some mention is discontinuous; then
+    every mention has at least one piece, and start and end are its outer borders.
+    """
+
+    sentence: Ints
+    start: Ints
+    end: Ints
+    label: Codes
+    labels: Sequence[str]
+    parts: Parts | None = None
+    fields: Mapping[str, Column] = field(default_factory=dict)  # one value a mention
+
+    def __post_init__(self) -> None:
+        for name in ("sentence", "start", "end"):
+            object.__setattr__(self, name, ints(getattr(self, name)))
+        object.__setattr__(self, "label", codes(self.label))
+        object.__setattr__(self, "labels", tuple(self.labels))
+        sizes = {len(self.sentence), len(self.start), len(self.end), len(self.label)}
+        if len(sizes) != 1:
+            raise ValueError("the columns of mentions have different lengths")
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[tuple[int, int, int, str]], *, labels: Sequence[str] | None = None
+    ) -> Mentions:
+        """Mentions of rows (sentence, start, end, label), in any order of sentences.
+
+        Examples:
+            >>> Mentions.of([(0, 1, 3, "PER"), (1, 0, 1, "LOC")]).labels
+            ('LOC', 'PER')
+        """
+        listed = list(rows)
+        names = tuple(sorted({row[3] for row in listed})) if labels is None else tuple(labels)
+        code = {name: number for number, name in enumerate(names)}
+        columns = [[row[i] for row in listed] for i in range(3)]
+        mentions = cls(
+            sentence=ints(columns[0]),
+            start=ints(columns[1]),
+            end=ints(columns[2]),
+            label=codes([code[row[3]] for row in listed]),
+            labels=names,
+        )
+        order = np.argsort(mentions.sentence, kind="stable")
+        return mentions.take(order)
+
+    def __len__(self) -> int:
+        return len(self.sentence)
+
+    @property
+    def length(self) -> Ints:
+        """`end - start` of each mention."""
+        return ints(self.end - self.start)
+
+    @property
+    def placed(self) -> Bools:
+        """Which mentions lie on the gold text."""
+        return np.asarray(self.start >= 0)
+
+    def names(self) -> list[str]:
+        """The label of each mention as a string."""
+        return [self.labels[code] for code in self.label.tolist()]
+
+    def rows(self) -> list[tuple[int, int, int, str]]:
+        """The mentions as (sentence, start, end, label)."""
+        return list(
+            zip(
+                self.sentence.tolist(),
+                self.start.tolist(),
+                self.end.tolist(),
+                self.names(),
+                strict=True,
+            )
+        )
+
+    def take(self, which: Any) -> Mentions:
+        """The mentions chosen by a mask or by row numbers, which must leave sentences in order."""
+        rows = np.arange(len(self))[which]
+        parts = self.parts
+        if parts is not None:
+            sizes = np.diff(parts.at)[rows]
+            at = offsets(sizes)
+            inner = np.arange(at[-1]) - np.repeat(at[:-1], sizes)
+            source = np.repeat(parts.at[:-1][rows], sizes) + inner
+            parts = Parts(at, ints(parts.start[source]), ints(parts.end[source]))
+        return Mentions(
+            sentence=self.sentence[rows],
+            start=self.start[rows],
+            end=self.end[rows],
+            label=self.label[rows],
+            labels=self.labels,
+            parts=parts,
+            fields={name: frozen(column[rows]) for name, column in self.fields.items()},
+        )
+
+    def relabeled(self, labels: Sequence[str]) -> Mentions:
+        """The same mentions with codes from another list of labels that holds all of theirs."""
+        if tuple(labels) == tuple(self.labels):
+            return self
+        code = {name: number for number, name in enumerate(labels)}
+        used = np.bincount(self.label, minlength=len(self.labels)) > 0
+        table = np.array(
+            [code[name] if use else -1 for name, use in zip(self.labels, used, strict=True)], np.int32
+        )
+        return replace(self, label=table[self.label], labels=tuple(labels))
+
+    @cached_property
+    def repeated(self) -> Bools:
+        """Which mentions repeat an earlier one: the same span (and pieces) and label in one sentence."""
+        columns = [self.sentence, self.start, self.end, self.label.astype(np.int64)]
+        if self.parts is not None:
+            columns.append(_shape_codes(self.parts, len(self)))
+        order = np.lexsort((np.arange(len(self)), *reversed(columns)))
+        same = np.ones(max(len(self) - 1, 0), dtype=bool)
+        for column in columns:
+            same &= column[order][1:] == column[order][:-1]
+        repeated = np.zeros(len(self), dtype=bool)
+        repeated[order[1:]] = same & (self.start[order][1:] >= 0)
+        return repeated
+
+    def sole(self, *, duplicates: Literal["error", "drop"], corpus: Corpus | None = None) -> Mentions:
+        """The mentions without repetitions: an error that names the first place, or dropped."""
+        if not self.repeated.any():
+            return self
+        if duplicates == "drop":
+            return self.take(~self.repeated)
+        first = int(np.flatnonzero(self.repeated)[0])
+        sentence, start, end, label = self.rows()[first]
+        place = None if corpus is None else corpus.place(sentence, max(start, 0))
+        raise InputError(
+            at(
+                place or f"sentence {sentence + 1}",
+                None,
+                f"the mention {label} [{start}, {end}) stands twice in one sentence.\n"
+                'Remove one of them, or pass duplicates="drop".',
+            )
+        )
+
+
+def _shape_codes(parts: Parts, number: int) -> Ints:
+    """A number for each mention, equal where all pieces are equal."""
+    shapes: dict[tuple[int, ...], int] = {}
+    result = np.empty(number, dtype=np.int64)
+    for i in range(number):
+        piece = slice(int(parts.at[i]), int(parts.at[i + 1]))
+        key = (*parts.start[piece].tolist(), *parts.end[piece].tolist())
+        result[i] = shapes.setdefault(key, len(shapes))
+    return ints(result)
+
+
+def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
+    """The same mentions with codes from one sorted list of all labels that occur."""
+    used: set[str] = set()
+    for side in mentions:
+        present = np.flatnonzero(np.bincount(side.label, minlength=len(side.labels)))
+        used.update(side.labels[code] for code in present.tolist())
+    names = tuple(sorted(used))
+    return [side.relabeled(names) for side in mentions]
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What was recognised in a file and what was repaired on the way in."""
+
+    path: str = "<memory>"
+    sha256: str | None = None
+    format: str = "memory"
+    scheme: str | None = None
+    evidence: str = ""  # why this format and scheme, in words
+    repair: str | None = None
+    repairs: int = 0
+    notes: tuple[
+        str, ...
+    ] = ()  # sentences a person should read, such as labels that differ by a no-break space
+    tags_fit: tuple[str, ...] = ()  # schemes without an impossible tag
+
+
+@dataclass(frozen=True, eq=False)
+class Annotation:
+    """One annotation of one text: the corpus, its mentions and how both were read."""
+
+    corpus: Corpus
+    mentions: Mentions
+    reading: Reading = Reading()

@@ -1,0 +1,49 @@
+"""The exceptions people meet, and how their texts are built."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SpanwiseError(Exception):
+    """Any error that spanwise raises on purpose; its text is written for the person at the keyboard."""
+
+
+class InputError(SpanwiseError):
+    """An input cannot be used: missing, unreadable, malformed or not aligned."""
+
+
+class ChoiceError(SpanwiseError, ValueError):
+    """A call is wrong: an unknown name, or a value that an option does not take."""
+
+
+class MissingExtra(SpanwiseError, ImportError):
+    """An optional package is needed for what was asked and is not installed."""
+
+    @classmethod
+    def of(cls, package: str, extra: str, purpose: str) -> MissingExtra:
+        """The error that says what `package` is needed for and how to get it."""
+        return cls(
+            f"{purpose} needs the package {package!r}, which is not installed.\n"
+            f"Install it with: pip install 'spanwise[{extra}]'"
+        )
+
+
+def at(path: str, line: int | None, message: str) -> str:
+    """A message behind its place, as `file:line: message`."""
+    return f"{path}:{line}: {message}" if line is not None else f"{path}: {message}"
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
+    """The error for a name that nothing carries, with the nearest one that something does.
+
+    Examples:
+        >>> print(unknown("attribute", "entity_lenght", ["entity_length", "label"]))
+        no attribute is called 'entity_lenght'. Did you mean 'entity_length'?
+        There are: entity_length, label.
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return ChoiceError(f"no {kind} is called {name!r}.{hint}\nThere are: {', '.join(names)}.")

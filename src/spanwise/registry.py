@@ -1,0 +1,81 @@
+"""Names for what people can add: formats, attributes, bucketings, matchers, credits, reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from typing import Generic, Protocol, TypeVar
+
+from spanwise.errors import ChoiceError, unknown
+
+
+class Named(Protocol):
+    """Anything with a name and one line that says what it is."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Generic[T]):
+    """The things of one kind, found by name or alias; other packages add theirs by entry point.
+
+    Whatever takes a name takes the object too, so `find` gives back what is no string.
+    """
+
+    def __init__(self, kind: str, *, group: str | None = None) -> None:
+        self.kind = kind
+        self._group = group
+        self._loaded = group is None
+        self._values: dict[str, T] = {}
+        self._aliases: dict[str, str] = {}
+
+    def add(self, value: T, *, aliases: tuple[str, ...] = (), replace: bool = False) -> T:
+        """Register `value` under its name and `aliases`; a name taken twice is an error unless `replace`."""
+        for name in (value.name, *aliases):
+            if not replace and (name in self._values or name in self._aliases):
+                raise ChoiceError(
+                    f"there is already {self.kind} {name!r}.\nChoose another name, or pass replace=True."
+                )
+        self._values[value.name] = value
+        self._aliases.update(dict.fromkeys(aliases, value.name))
+        return value
+
+    def find(self, name: str | T) -> T:
+        """The value called `name`, or `name` itself where it is a value already."""
+        if not isinstance(name, str):
+            return name
+        self._load()
+        key = self._aliases.get(name, name)
+        if key not in self._values:
+            raise unknown(self.kind, name, self._values)
+        return self._values[key]
+
+    def names(self) -> list[str]:
+        """All names, in the order they were added."""
+        self._load()
+        return list(self._values)
+
+    def aliases(self, name: str) -> list[str]:
+        """The other names of the value called `name`."""
+        return [alias for alias, known in self._aliases.items() if known == name]
+
+    def __iter__(self) -> Iterator[T]:
+        self._load()
+        return iter(list(self._values.values()))
+
+    def __contains__(self, name: str) -> bool:
+        self._load()
+        return name in self._values or name in self._aliases
+
+    def _load(self) -> None:
+        if self._loaded or self._group is None:
+            return
+        self._loaded = True
+        for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
+            if point.name not in self:
+                self.add(point.load())
