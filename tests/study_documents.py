@@ -1,0 +1,114 @@
+"""A small study document, datasets by models by runs, for tests of reports."""
+
+from __future__ import annotations
+
+from statistics import mean, stdev
+from typing import Any
+
+from documents import LENGTH_BUCKETS, SIGNATURE, SUBSETS, dataset, follow, sentences, settings, source, system
+
+
+def study(
+    models: tuple[str, ...] = ("crf", "bert"), names: tuple[str, ...] = ("news", "tweets")
+) -> dict[str, Any]:
+    """A study document: datasets × models × three runs, with every analysis."""
+    runs = ("1", "2", "3")
+    datasets: dict[str, Any] = {}
+    for place, name in enumerate(names):
+        found: dict[str, Any] = {}
+        for at, model in enumerate(models):
+            rows = {run: sentences([model], salt=5 * place + 3 * at + int(run)) for run in runs}
+            found[model] = {run: system(rows[run], model) for run in runs}
+        datasets[name] = {"dataset": dataset(sentences([]), name=name), "runs": found}
+    return {
+        "spanwise": "0.1.0", "schema": 1, "signature": SIGNATURE, "inputs": [source("gold", "news/test.txt")],
+        "settings": settings(command="spanwise study study.toml"), "datasets": datasets,
+        "analyses": _analyses(datasets, models),
+    }  # fmt: skip
+
+
+def _analyses(datasets: dict[str, Any], models: tuple[str, ...]) -> dict[str, Any]:
+    def over(model: str, name: str, path: list[str]) -> dict[str, Any]:
+        values = [follow(run, path)[0] for run in datasets[name]["runs"][model].values()]
+        defined = [value for value in values if value is not None]
+        return {
+            "mean": mean(defined) if defined else None, "std": stdev(defined) if len(defined) > 1 else None,
+            "runs": len(defined),
+        }  # fmt: skip
+
+    def per(score: str, model: str, attribute: str) -> dict[str, Any]:
+        first = {
+            name: datasets[name]["runs"][model]["1"]["attributes"][attribute][score] for name in datasets
+        }
+        return {**first, "mean": mean(first.values())}
+
+    attributes = ("entity_length", "token_frequency")
+    test = {"statistic": 9.4, "p": 0.024, "blocks": 6, "left_out": []}
+    weak = {"statistic": 2.1, "p": 0.55, "blocks": 6, "left_out": []}
+    compared = []
+    for at, one in enumerate(models):
+        for other in models[at + 1 :]:
+            compared.append(_comparative(datasets, one, other, attributes))
+    return {
+        "holistic": {m: {n: over(m, n, ["exact", "overall", "f1"]) for n in datasets} for m in models},
+        "model_wise": {
+            model: {
+                attribute: {
+                    "spearman": per("spearman", model, attribute), "std": per("std", model, attribute),
+                    "friedman": test if attribute == "entity_length" else weak,
+                }
+                for attribute in attributes
+            }
+            for model in models
+        },
+        "attribute_wise": {
+            name: {
+                attribute: {"zeta": 1.9 - at, "rho1": 0.8, "rho2": -0.8, "sigma": 0.06, "friedman": test}
+                for at, attribute in enumerate(attributes)
+            }
+            for name in datasets
+        },
+        "bucket_wise": {
+            "self": {
+                m: {
+                    n: {
+                        a: {
+                            k: datasets[n]["runs"][m]["1"]["attributes"][a][k] for k in ("best", "worst", "gap")
+                        }
+                        for a in attributes
+                    }
+                    for n in datasets
+                }
+                for m in models
+            },
+            "comparative": compared,
+            "rank_flips": [],
+        },
+        "tough": {
+            m: {n: {s: over(m, n, ["tough", s, "overall", "recall"]) for s in SUBSETS} for n in datasets}
+            for m in models
+        },
+    }  # fmt: skip
+
+
+def _comparative(
+    datasets: dict[str, Any], one: str, other: str, attributes: tuple[str, ...]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in datasets:
+        found[name] = {}
+        for attribute in attributes:
+            pair = [datasets[name]["runs"][m]["1"]["attributes"][attribute]["buckets"] for m in (one, other)]
+            gaps = [(a["f1"] - b["f1"], a["name"]) for a, b in zip(*pair, strict=True)]
+            best, worst = max(gaps), min(gaps)
+            found[name][attribute] = {
+                "best": {"bucket": best[1], "difference": best[0]},
+                "worst": {"bucket": worst[1], "difference": worst[0]},
+                "beta": best[0] if worst[0] > 0 else worst[0],
+                "relative": [gap / b["f1"] for (gap, _), b in zip(gaps, pair[1], strict=True)],
+            }
+    tests = {
+        attribute: {bucket: {"statistic": 3.0, "p": 0.125, "pairs": 6} for bucket, *_ in LENGTH_BUCKETS}
+        for attribute in attributes
+    }
+    return {"systems": [one, other], "datasets": found, "wilcoxon": tests}
