@@ -7,30 +7,63 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Public names and the module each lives in; loaded when first used, so that
-# `import spanwise` and `spanwise --help` stay instant.
+__all__ = [
+    "Annotation",
+    "ChoiceError",
+    "Corpus",
+    "InputError",
+    "Mentions",
+    "MissingExtra",
+    "Result",
+    "SpanwiseError",
+    "attribute",
+    "compare",
+    "describe",
+    "evaluate",
+    "load",
+    "read",
+    "study",
+    "write",
+]
+
+# The room each public name lives in; it is loaded when the name is first used,
+# so that `import spanwise` and `spanwise --help` stay instant.
 _HOMES = {
-    "Corpus": "corpus",
-    "Mentions": "corpus",
-    "Annotation": "corpus",
-    "SpanwiseError": "errors",
-    "InputError": "errors",
-    "ChoiceError": "errors",
-    "MissingExtra": "errors",
+    "Annotation": "corpus:Annotation",
+    "ChoiceError": "errors:ChoiceError",
+    "Corpus": "corpus:Corpus",
+    "InputError": "errors:InputError",
+    "Mentions": "corpus:Mentions",
+    "MissingExtra": "errors:MissingExtra",
+    "Result": "evaluation:Result",
+    "SpanwiseError": "errors:SpanwiseError",
+    "attribute": "attributes:register",
+    "compare": "evaluation:compare",
+    "describe": "evaluation:describe",
+    "evaluate": "evaluation:evaluate",
+    "load": "evaluation:load",
+    "read": "formats:read",
+    "study": "study:study",
+    "write": "formats:write",
 }
 
 if TYPE_CHECKING:
+    from spanwise.attributes import register as attribute
     from spanwise.corpus import Annotation, Corpus, Mentions
     from spanwise.errors import ChoiceError, InputError, MissingExtra, SpanwiseError
-
-__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+    from spanwise.evaluation import Result, compare, describe, evaluate, load
+    from spanwise.formats import read, write
+    from spanwise.study import study
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'spanwise' has no attribute {name!r}")
-    return getattr(import_module(f"spanwise.{_HOMES[name]}"), name)
+    room, _, public = _HOMES[name].partition(":")
+    value = getattr(import_module(f"spanwise.{room}"), public)
+    globals()[name] = value  # a submodule of the same name (study) must not hide the function
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "__version__"])

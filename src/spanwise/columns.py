@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,28 +14,26 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Column: TypeAlias = npt.NDArray[Any]
 
+D = TypeVar("D", bound=np.generic)
+
 
 def ints(values: Any) -> Ints:
     """A read-only int64 column of `values`; a column that is one already is not copied."""
-    return _frozen(np.asarray(values, dtype=np.int64))
+    return frozen(np.asarray(values, dtype=np.int64))
 
 
 def codes(values: Any) -> Codes:
     """A read-only int32 column of `values`."""
-    return _frozen(np.asarray(values, dtype=np.int32))
+    return frozen(np.asarray(values, dtype=np.int32))
 
 
 def floats(values: Any) -> Floats:
     """A read-only float64 column of `values`."""
-    return _frozen(np.asarray(values, dtype=np.float64))
+    return frozen(np.asarray(values, dtype=np.float64))
 
 
-def frozen(column: Column) -> Column:
+def frozen(column: npt.NDArray[D]) -> npt.NDArray[D]:
     """The same column, read-only; the one passed stays as it was."""
-    return _frozen(column)
-
-
-def _frozen(column: Any) -> Any:
     view = column.view()
     view.flags.writeable = False
     return view
@@ -63,4 +61,5 @@ def ratio(numerator: Any, denominator: Any) -> Floats:
     top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
     shape = np.broadcast_shapes(top.shape, bottom.shape)
     result = np.full(shape, np.nan)
-    return np.divide(top, bottom, out=result, where=bottom != 0)
+    np.divide(top, bottom, out=result, where=bottom != 0)
+    return result

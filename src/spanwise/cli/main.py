@@ -1,0 +1,135 @@
+"""Find the command, run it, and turn every expected error into one clear message and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from spanwise import __version__
+
+# Name and one line each, so that `--help` needs none of the commands' modules.
+COMMANDS = {
+    "demo": "make a small corpus with three flawed systems and show what is found",
+    "evaluate": "score one or more systems against gold and say why they score so",
+    "compare": "test which of several systems is better, and where",
+    "study": "analyse datasets x models x runs from one TOML file",
+    "describe": "describe a test set before any system is run",
+    "errors": "list the errors with their sentences",
+    "explain": "show the same predictions under every convention in use",
+    "report": "make the HTML page of a saved result",
+    "figures": "draw the figures of a saved result as SVG, PDF or PNG",
+    "table": "print one table of a saved result as LaTeX, Markdown or CSV",
+    "export": "turn a saved result into what other tools read",
+    "validate": "list every impossible tag and malformed line of files",
+    "convert": "convert between formats and tag schemes",
+    "list": "list formats, schemes, attributes, bucketings and other names",
+    "cite": "print the papers behind the numbers",
+    "reproduce": "recompute the papers' published figures cell by cell",
+}
+
+EPILOG = """examples:
+  spanwise demo
+  spanwise evaluate gold.conll pred.conll --train train.conll --json run.json --html run.html
+  spanwise compare gold.conll a=first.conll b=second.conll
+  spanwise COMMAND --help
+
+exit status: 0 fine; 1 a threshold was missed; 2 the call is wrong; 3 an input cannot be used"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and give back its exit status."""
+    # Our matrices are small: BLAS threads cost more than they bring, and must be chosen before NumPy loads.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(given)
+    except BrokenPipeError:
+        # The reader of our output left, as `head` does; Python must not complain when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        _say("interrupted; nothing was left half-written.")
+        return 130
+    except Exception as error:
+        status = _status(error)
+        if status is None:
+            raise
+        _say(_text(error))
+        return status
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of one command, as the reference of the documentation shows it too."""
+    module = _module(name)
+    parser = argparse.ArgumentParser(
+        prog=f"spanwise {name}",
+        description=(module.__doc__ or "").strip().split("\n\n")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=getattr(module, "EPILOG", None),
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    return parser
+
+
+def _run(given: list[str]) -> int:
+    top = argparse.ArgumentParser(
+        prog="spanwise",
+        description="Why one system scores better than another, on which mentions, and whether it is real.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_listing() + "\n\n" + EPILOG,
+        usage="spanwise COMMAND [options]",
+    )
+    top.add_argument("--version", action="version", version=f"spanwise {__version__}")
+    top.add_argument("command", metavar="COMMAND", nargs="?", help="one of the commands below")
+    if not given or given[0].startswith("-"):
+        top.parse_args(given)
+        top.print_help(sys.stdout if not given else sys.stderr)
+        return 0
+    name = given[0]
+    if name not in COMMANDS:
+        from spanwise.errors import unknown
+
+        raise unknown("command", name, COMMANDS)
+    arguments = parser_of(name).parse_args(given[1:])
+    arguments.command_line = given
+    status: int = _module(name).run(arguments)
+    sys.stdout.flush()
+    return status
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"spanwise.cli.commands.{name}")
+
+
+def _listing() -> str:
+    width = max(map(len, COMMANDS)) + 2
+    return "commands:\n" + "\n".join(f"  {name:<{width}}{text}" for name, text in COMMANDS.items())
+
+
+def _status(error: Exception) -> int | None:
+    from spanwise.errors import ChoiceError, MissingExtra, SpanwiseError
+
+    if isinstance(error, ChoiceError | MissingExtra):
+        return 2
+    if isinstance(error, SpanwiseError | OSError | UnicodeDecodeError):
+        return 3
+    return None
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}."
+    return str(error)
+
+
+def _say(text: str) -> None:
+    print(f"spanwise: {text}", file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())
