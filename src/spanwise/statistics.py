@@ -1,0 +1,318 @@
+"""Tests over tables of scores, and corrections for many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from spanwise.columns import Floats, Ints
+from spanwise.errors import ChoiceError, unknown
+
+LEVEL = 0.05
+SPEARMAN_EXACT = 8  # buckets; 8! = 40,320 orders are looked at one by one
+WILCOXON_EXACT = 25  # pairs; the sums of signed ranks are counted up to here
+
+
+@dataclass(frozen=True)
+class Test:
+    """What a test found, how its p-value was made, and the least p-value it could have found.
+
+    `size` is the number of blocks, pairs or buckets that took part. `note` is not empty
+    where the test is undefined or cannot reach its level on so few of them.
+    """
+
+    __test__ = False  # not a test case, whatever pytest thinks of its name
+
+    statistic: float
+    p: float
+    size: int
+    method: str
+    least: float = 0.0
+    note: str = ""
+
+    def to_dict(self, size: str = "size") -> dict[str, Any]:
+        """The test as plain values, undefined ones None; `size` names what was counted."""
+        return {
+            "statistic": _plain(self.statistic),
+            "p": _plain(self.p),
+            size: self.size,
+            "method": self.method,
+            "least": _plain(self.least),
+            "note": self.note,
+        }
+
+
+def _plain(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _undefined(size: int, why: str) -> Test:
+    return Test(np.nan, np.nan, size, "n/a", np.nan, why)
+
+
+def _floor_note(least: float, level: float, what: str) -> str:
+    if least < level:
+        return ""
+    return f"cannot reach p < {level:g}: on {what} p is at least {least:.3g}"
+
+
+def _pairs(first: Iterable[Any], second: Iterable[Any]) -> tuple[Floats, Floats]:
+    x, y = np.array(list(first), np.float64), np.array(list(second), np.float64)
+    if x.shape != y.shape:
+        raise ChoiceError(f"a paired test needs equally many values, not {x.size} and {y.size}.")
+    defined = ~(np.isnan(x) | np.isnan(y))
+    return x[defined], y[defined]
+
+
+def ranks(values: Any) -> Floats:
+    """Ranks from 1, ties sharing their mean rank.
+
+    Examples:
+        >>> ranks([3.0, 1.0, 3.0]).tolist()
+        [2.5, 1.0, 2.5]
+    """
+    _, inverse, counts = np.unique(np.asarray(values, np.float64), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse.ravel()])
+
+
+# ---- Spearman -------------------------------------------------------------------------------
+
+
+def rank_correlation(first: Iterable[Any], second: Iterable[Any]) -> float:
+    """Spearman's ρ: the correlation of the ranks; pairs with an undefined value are left out.
+
+    Returns:
+        NaN with fewer than three pairs or where one side is constant.
+
+    Examples:
+        >>> rank_correlation([0, 1, 2, 3], [0.9, 0.8, 0.85, 0.1])
+        -0.8
+    """
+    x, y = _pairs(first, second)
+    if x.size < 3:
+        return float("nan")
+    a, b = _centred(x), _centred(y)
+    spread = float((a * a).sum()) * float((b * b).sum())
+    return float((a * b).sum() / np.sqrt(spread)) if spread else float("nan")
+
+
+def _centred(values: Floats) -> Ints:
+    """Twice the ranks, less their mean: whole numbers, so that sums of products compare exactly."""
+    return np.asarray(np.rint(2 * ranks(values)) - (values.size + 1), np.int64)
+
+
+def spearman(first: Iterable[Any], second: Iterable[Any], *, level: float = LEVEL) -> Test:
+    """Spearman's rank correlation and its two-sided p-value.
+
+    Up to eight pairs p is the share of all orders of one side (ties as they are) whose
+    |ρ| is at least the one seen; beyond, SciPy's from the t distribution.
+
+    Examples:
+        >>> found = spearman([1, 2, 3, 4], [0.1, 0.2, 0.3, 0.4])
+        >>> found.statistic, round(found.p, 3), found.note
+        (1.0, 0.083, 'cannot reach p < 0.05: on 4 values p is at least 0.0833')
+    """
+    x, y = _pairs(first, second)
+    rho = rank_correlation(x, y)
+    if np.isnan(rho):
+        return _undefined(x.size, "needs three values that are not all equal")
+    if x.size > SPEARMAN_EXACT:
+        from scipy import stats
+
+        return Test(rho, float(stats.spearmanr(x, y).pvalue), x.size, "t distribution")
+    a, b = _centred(x), _centred(y)
+    sums = np.abs(b[_orders(x.size)] @ a)
+    p, least = (float(np.mean(sums >= bound)) for bound in (abs(int(a @ b)), int(sums.max())))
+    return Test(rho, p, x.size, "exact", least, _floor_note(least, level, f"{x.size} values"))
+
+
+@lru_cache(maxsize=SPEARMAN_EXACT)
+def _orders(size: int) -> Ints:
+    orders = np.array(list(permutations(range(size))), np.int64)
+    orders.flags.writeable = False
+    return orders
+
+
+# ---- Friedman -------------------------------------------------------------------------------
+
+
+def friedman(blocks: Sequence[Sequence[float]] | Floats, *, level: float = LEVEL) -> Test:
+    """Friedman's test that the columns (buckets) score alike, over rows (blocks); p from χ².
+
+    Every block must be defined throughout; `complete_blocks` chooses those that are.
+    Undefined with fewer than three columns, without a block, or where every block is constant.
+
+    Examples:
+        >>> found = friedman([[1, 2, 3], [1, 3, 2], [1, 2, 3], [1, 2, 3]])
+        >>> found.statistic, round(found.p, 3), found.size
+        (6.5, 0.039, 4)
+    """
+    table = np.asarray(blocks, np.float64)
+    rows = table.shape[0]
+    if table.ndim != 2 or not rows:
+        return _undefined(rows, "no block in which every bucket has a score")
+    columns = table.shape[1]
+    if columns < 3:
+        return _undefined(rows, f"needs three buckets, not {columns}")
+    if np.isnan(table).any():
+        raise ChoiceError(
+            "Friedman's test takes blocks without undefined scores; leave the others out first."
+        )
+    from scipy import stats
+
+    # The sums of squares as SciPy has them, but from ranks of all rows at once.
+    ranked = np.array([ranks(row) for row in table])
+    ties = sum(int(n) ** 3 - int(n) for row in table for n in np.unique(row, return_counts=True)[1])
+    correction = 1 - ties / (columns * (columns * columns - 1) * rows)
+    if not correction:
+        return _undefined(rows, "all scores of every block are equal")
+    total = float((ranked.sum(axis=0) ** 2).sum())
+    statistic = (12 / (columns * rows * (columns + 1)) * total - 3 * rows * (columns + 1)) / correction
+    least = float(stats.chi2.sf(rows * (columns - 1), columns - 1))
+    note = _floor_note(least, level, f"{rows} block{'s'[: rows > 1]} of {columns} buckets")
+    return Test(statistic, float(stats.chi2.sf(statistic, columns - 1)), rows, "chi-square", least, note)
+
+
+def complete_blocks(
+    blocks: Iterable[tuple[str, Sequence[float]]],
+) -> tuple[list[list[float]], list[str]]:
+    """The blocks that Friedman's test can take, and the names of those left out.
+
+    Taken are blocks in which every bucket is defined, all with equally many buckets:
+    the number that most of them have, the larger one where two are as common.
+
+    Examples:
+        >>> complete_blocks([("a", [1.0, 2.0]), ("b", [1.0]), ("c", [float("nan"), 1.0])])
+        ([[1.0, 2.0]], ['b', 'c'])
+    """
+    named = [(name, [float(value) for value in values]) for name, values in blocks]
+    whole = [len(values) for _, values in named if not np.isnan(values).any()]
+    size = max(set(whole), key=lambda n: (whole.count(n), n)) if whole else -1
+    taken = [len(values) == size and not np.isnan(values).any() for _, values in named]
+    pairs = list(zip(named, taken, strict=True))
+    return [values for (_, values), take in pairs if take], [name for (name, _), take in pairs if not take]
+
+
+# ---- Wilcoxon -------------------------------------------------------------------------------
+
+
+def wilcoxon(first: Iterable[Any], second: Iterable[Any], *, level: float = LEVEL) -> Test:
+    """Wilcoxon's signed-rank test of paired scores, two-sided; zero differences are dropped.
+
+    The statistic is the smaller of the two sums of signed ranks. Up to 25 pairs p counts
+    all ways to sign the ranks (ties as they are); beyond, SciPy's normal approximation.
+
+    Examples:
+        >>> found = wilcoxon([1, 2, 3, 4, 5.5], [0, 0, 0, 0, 0])
+        >>> found.statistic, found.p, found.note
+        (0.0, 0.0625, 'cannot reach p < 0.05: on 5 pairs p is at least 0.0625')
+    """
+    x, y = _pairs(first, second)
+    difference = x - y
+    # Scores that agree to the last bits are equal: 0.3 - 0.1 is no other difference than 0.2 - 0.
+    difference = np.round(difference, 12)
+    difference = difference[difference != 0]
+    size = difference.size
+    if not size:
+        return _undefined(0, "no pair differs" if x.size else "no pairs")
+    doubled = np.asarray(np.rint(2 * ranks(np.abs(difference))), np.int64)
+    positive = int(doubled[difference > 0].sum())
+    smaller = min(positive, int(doubled.sum()) - positive)
+    if size > WILCOXON_EXACT:
+        from scipy import stats
+
+        found = stats.wilcoxon(difference, zero_method="wilcox", correction=False, method="approx")
+        return Test(smaller / 2, float(found.pvalue), size, "normal")
+    ways = _ways(doubled.tolist())
+    p = min(1.0, 2 * int(ways[: smaller + 1].sum()) / 2**size)
+    least = min(1.0, 2 / 2**size)
+    note = _floor_note(least, level, f"{size} pair{'s'[: size > 1]}")
+    return Test(smaller / 2, p, size, "exact", least, note)
+
+
+def _ways(doubled: Sequence[int]) -> Ints:
+    """How many of all choices of signs give each sum of positive (doubled) ranks."""
+    ways = np.zeros(sum(doubled) + 1, np.int64)
+    ways[0] = 1
+    for rank in doubled:
+        ways[rank:] += ways[: ways.size - rank].copy()
+    return ways
+
+
+def sign_test(wins: int, losses: int, *, level: float = LEVEL) -> Test:
+    """The exact two-sided sign test of `wins` against `losses`; ties are not counted.
+
+    Examples:
+        >>> sign_test(6, 0).p
+        0.03125
+    """
+    size = wins + losses
+    if not size:
+        return _undefined(0, "no pair differs")
+    tail = sum(comb(size, k) for k in range(min(wins, losses) + 1))
+    least = min(1.0, 2 / 2**size)
+    note = _floor_note(least, level, f"{size} pair{'s'[: size > 1]}")
+    return Test(float(wins), min(1.0, 2 * tail / 2**size), size, "exact", least, note)
+
+
+# ---- corrections ----------------------------------------------------------------------------
+
+
+def holm(p_values: Any) -> Floats:
+    """Holm's step-down correction: the family-wise error stays at the level; NaN stays and does not count.
+
+    The k-th smallest of m p-values is multiplied by m − k + 1, then made no smaller than
+    those before it, and at most 1.
+
+    Examples:
+        >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+        [0.03, 0.06, 0.06]
+    """
+
+    def steps(ordered: Floats) -> Floats:
+        return np.maximum.accumulate(ordered * np.arange(ordered.size, 0, -1))
+
+    return _corrected(p_values, steps)
+
+
+def bh(p_values: Any) -> Floats:
+    """Benjamini and Hochberg's step-up correction of the false discovery rate; NaN stays and does not count.
+
+    The k-th smallest of m p-values is multiplied by m / k, then made no larger than those
+    after it, and at most 1.
+
+    Examples:
+        >>> bh([0.01, 0.04, 0.03]).round(2).tolist()
+        [0.03, 0.04, 0.04]
+    """
+
+    def steps(ordered: Floats) -> Floats:
+        scaled = ordered * (ordered.size / np.arange(1, ordered.size + 1))
+        return np.asarray(np.minimum.accumulate(scaled[::-1])[::-1])
+
+    return _corrected(p_values, steps)
+
+
+def _corrected(p_values: Any, steps: Any) -> Floats:
+    result = np.array(p_values, np.float64)
+    defined = np.flatnonzero(~np.isnan(result))
+    if defined.size:
+        order = defined[np.argsort(result[defined], kind="stable")]
+        result[order] = np.minimum(steps(result[order]), 1.0)
+    return result
+
+
+CORRECTIONS = {"holm": holm, "bh": bh}
+
+
+def correct(p_values: Any, correction: str = "holm") -> Floats:
+    """The p-values of one family, corrected as asked: "holm" or "bh"."""
+    if correction not in CORRECTIONS:
+        raise unknown("correction", correction, CORRECTIONS)
+    return CORRECTIONS[correction](p_values)
