@@ -162,7 +162,7 @@ def friedman(blocks: Sequence[Sequence[float]] | Floats, *, level: float = LEVEL
         return _undefined(rows, f"needs three buckets, not {columns}")
     if np.isnan(table).any():
         raise ChoiceError(
-            "Friedman's test takes blocks without undefined scores; leave the others out first."
+            "Friedman's test takes blocks in which every score is defined.\nLeave the others out first."
         )
     from scipy import stats
 

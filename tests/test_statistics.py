@@ -1,0 +1,204 @@
+"""Statistics equal SciPy's and statsmodels', and the exact ones equal full enumeration."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from spanwise import statistics
+from spanwise.errors import ChoiceError
+
+lawful = settings(deadline=None, derandomize=True, max_examples=60)
+scores = st.integers(0, 12).map(lambda n: n / 12)
+
+
+def table(rows, columns, seed, ties):
+    values = np.random.default_rng(seed).random((rows, columns))
+    return np.round(values, 1) if ties else values
+
+
+# ---- Spearman -----------------------------------------------------------------------------------
+
+
+@lawful
+@given(st.lists(st.tuples(scores, scores), min_size=3, max_size=30))
+def test_spearman_statistic_is_scipys(pairs):
+    x, y = zip(*pairs, strict=True)
+    found = statistics.spearman(x, y)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert np.isnan(found.statistic) and np.isnan(found.p)
+        return
+    expected = stats.spearmanr(x, y)
+    assert found.statistic == pytest.approx(expected.statistic, abs=1e-12)
+    if len(pairs) > 8:
+        assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+@lawful
+@given(st.lists(st.tuples(scores, scores), min_size=3, max_size=6))
+def test_spearman_p_up_to_eight_values_is_the_share_of_all_orders(pairs):
+    x, y = zip(*pairs, strict=True)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        return
+    seen = abs(stats.spearmanr(x, y).statistic)
+    others = [abs(stats.spearmanr(x, order).statistic) for order in permutations(y)]
+    expected = np.mean([other >= seen - 1e-9 for other in others])
+    assert statistics.spearman(x, y).p == pytest.approx(expected, abs=1e-12)
+
+
+def test_spearman_on_eight_values_is_still_exact():
+    found = statistics.spearman(range(8), range(8))
+    assert (found.method, found.p) == ("exact", 2 / 40320)
+    assert statistics.spearman(range(9), range(9)).method == "t distribution"
+
+
+def test_spearman_on_four_buckets_says_that_it_cannot_reach_its_level():
+    found = statistics.spearman(range(4), [0.9, 0.8, 0.7, 0.1])
+    assert found.p == pytest.approx(2 / 24)
+    assert found.note == "cannot reach p < 0.05: on 4 values p is at least 0.0833"
+    assert statistics.spearman(range(5), [0.9, 0.8, 0.7, 0.1, 0.05]).note == ""
+
+
+def test_spearman_leaves_out_undefined_values_and_needs_three():
+    assert statistics.spearman([1, 2, 3, 4], [1, np.nan, 2, 3]).size == 3
+    assert statistics.spearman([1, 2], [1, 2]).note == "needs three values that are not all equal"
+    assert np.isnan(statistics.rank_correlation([1, 2, 3], [0.5, 0.5, 0.5]))
+
+
+def test_paired_tests_need_equally_many_values():
+    with pytest.raises(ChoiceError, match="needs equally many values, not 2 and 1"):
+        statistics.wilcoxon([1, 2], [1])
+
+
+# ---- Friedman -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("rows, columns", [(2, 3), (3, 4), (9, 4), (12, 6), (40, 5)])
+def test_friedman_is_scipys(rows, columns, ties):
+    for seed in range(5):
+        blocks = table(rows, columns, seed, ties)
+        expected = stats.friedmanchisquare(*blocks.T)
+        found = statistics.friedman(blocks)
+        assert found.statistic == pytest.approx(expected.statistic, abs=1e-9)
+        assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+def test_friedman_on_two_blocks_says_that_it_cannot_reach_its_level():
+    found = statistics.friedman([[1, 2, 3, 4], [1, 2, 3, 4]])
+    assert found.p == pytest.approx(found.least)
+    assert found.note == "cannot reach p < 0.05: on 2 blocks of 4 buckets p is at least 0.112"
+    assert statistics.friedman([[1, 2, 3, 4]] * 3).note == ""
+
+
+def test_friedman_is_undefined_without_blocks_with_two_buckets_or_with_constant_blocks():
+    assert statistics.friedman([]).note == "no block in which every bucket has a score"
+    assert statistics.friedman([[1, 2], [2, 1]]).note == "needs three buckets, not 2"
+    constant = statistics.friedman([[0.5, 0.5, 0.5]])
+    assert constant.note == "all scores of every block are equal" and np.isnan(constant.p)
+    with pytest.raises(ChoiceError, match="every score is defined"):
+        statistics.friedman([[1, 2, np.nan]])
+
+
+def test_friedman_takes_whole_blocks_of_one_size_and_names_the_others():
+    blocks = [("a", [1, 2, 3]), ("b", [1, 2]), ("c", [1, np.nan, 3]), ("d", [3, 2, 1])]
+    taken, left = statistics.complete_blocks(blocks)
+    assert taken == [[1, 2, 3], [3, 2, 1]]
+    assert left == ["b", "c"]
+
+
+def test_of_two_sizes_as_common_the_larger_is_taken():
+    assert statistics.complete_blocks([("a", [1, 2]), ("b", [1, 2, 3])])[1] == ["a"]
+
+
+# ---- Wilcoxon -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 4, 6, 10, 25])
+def test_wilcoxon_without_ties_is_scipys_exact_test(size):
+    for seed in range(5):
+        x, y = np.random.default_rng(seed).random((2, size))
+        expected = stats.wilcoxon(x, y, method="exact")
+        found = statistics.wilcoxon(x, y)
+        assert found.method == "exact"
+        assert found.statistic == pytest.approx(expected.statistic)
+        assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_wilcoxon_beyond_25_pairs_is_scipys_normal_approximation(ties):
+    for seed in range(5):
+        x, y = table(2, 60, seed, ties)
+        kept = np.round(x - y, 12)
+        expected = stats.wilcoxon(kept[kept != 0], correction=False, method="approx")
+        found = statistics.wilcoxon(x, y)
+        assert found.method == "normal"
+        assert found.statistic == pytest.approx(expected.statistic)
+        assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+@lawful
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
+def test_wilcoxon_with_ties_counts_all_ways_to_sign_the_ranks(differences):
+    kept = [d for d in differences if d]
+    found = statistics.wilcoxon(differences, [0] * len(differences))
+    assert found.size == len(kept)
+    if not kept:
+        assert np.isnan(found.p) and found.note == "no pair differs"
+        return
+    ranked = stats.rankdata(np.abs(kept))
+    sums = [
+        sum(r for r, sign in zip(ranked, signs, strict=True) if sign)
+        for signs in product([0, 1], repeat=len(kept))
+    ]
+    seen = sum(r for r, d in zip(ranked, kept, strict=True) if d > 0)
+    tails = np.mean([s <= seen + 1e-9 for s in sums]), np.mean([s >= seen - 1e-9 for s in sums])
+    assert found.p == pytest.approx(min(1.0, 2 * min(tails)), abs=1e-12)
+    assert found.statistic == pytest.approx(min(seen, ranked.sum() - seen))
+
+
+def test_wilcoxon_on_five_pairs_says_that_it_cannot_reach_its_level():
+    assert statistics.wilcoxon([1, 2, 3, 4, 5], [0] * 5).note.endswith("on 5 pairs p is at least 0.0625")
+    assert statistics.wilcoxon([1, 2, 3, 4, 5, 6], [0] * 6).note == ""
+    assert statistics.wilcoxon([], []).note == "no pairs"
+
+
+def test_sign_test_is_scipys_binomial_test():
+    for wins, losses in [(6, 0), (7, 2), (3, 3)]:
+        assert statistics.sign_test(wins, losses).p == pytest.approx(
+            stats.binomtest(wins, wins + losses).pvalue
+        )
+
+
+# ---- corrections --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ours, theirs", [("holm", "holm"), ("bh", "fdr_bh")])
+def test_corrections_are_statsmodels(ours, theirs):
+    for size in (1, 2, 7, 50):
+        for ties in (False, True):
+            p_values = table(1, size, size, ties)[0]
+            expected = multipletests(p_values, method=theirs)[1]
+            assert statistics.correct(p_values, ours) == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_undefined_p_value_stays_undefined_and_does_not_enlarge_the_family():
+    corrected = statistics.holm([0.01, np.nan, 0.04])
+    assert corrected[0] == pytest.approx(0.02) and np.isnan(corrected[1])
+    assert statistics.bh([]).size == 0
+
+
+def test_an_unknown_correction_offers_the_known_ones():
+    with pytest.raises(ChoiceError, match=r"no correction is called 'bonferoni'.*\nThere are: bh, holm"):
+        statistics.correct([0.1], "bonferoni")
+
+
+def test_a_test_becomes_plain_values_with_none_for_undefined():
+    row = statistics.friedman([]).to_dict("blocks")
+    assert row["p"] is None and row["blocks"] == 0
