@@ -1,0 +1,63 @@
+"""What is made from a result document alone: screens, pages, figures, tables and files for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from spanwise.registry import Registry
+
+
+@dataclass(frozen=True)
+class Report:
+    """One way to show a result document: `function(document, **choices)` gives text or bytes."""
+
+    name: str
+    summary: str
+    function: Callable[..., str | bytes]
+    suffix: str
+    extra: str | None = None
+
+
+REPORTS: Registry[Report] = Registry("report", group="spanwise.reports")
+
+
+def render(document: Mapping[str, Any], name: str | Report, **choices: Any) -> str | bytes:
+    """The document in the form called `name`, as text or bytes.
+
+    Examples:
+        >>> render({"systems": {}, "dataset": {}}, "flat")
+        '{}\\n'
+    """
+    return REPORTS.find(name).function(document, **choices)
+
+
+def save(document: Mapping[str, Any], path: str | Path, name: str | Report, **choices: Any) -> None:
+    """Write the report beside `path` and rename, so that no half-written file is ever met."""
+    from spanwise.formats import write_atomically
+
+    write_atomically(path, render(document, name, **choices))
+
+
+def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
+    """A function of a module that is imported when it is first called: most reports need heavy packages."""
+
+    def call(document: Mapping[str, Any], **choices: Any) -> str | bytes:
+        found: Callable[..., str | bytes] = getattr(import_module(f"spanwise.reports.{module}"), function)
+        return found(document, **choices)
+
+    return call
+
+
+for _name, _summary, _module, _function, _suffix, _extra in (
+    ("terminal", "the screen: scores, errors, types, weakest slices", "terminal", "render", ".txt", None),
+    ("html", "one self-contained page with every chart and the examples", "html", "render", ".html", "report"),
+    ("flat", "scalars with stable names, as JSON", "outlets", "flat_json", ".json", None),
+    ("summary", "Markdown for a GitHub step summary", "outlets", "step_summary", ".md", None),
+    ("junit", "JUnit XML of thresholds", "outlets", "junit", ".xml", None),
+    ("model-index", "YAML for a model card", "outlets", "model_index", ".yml", None),
+):
+    REPORTS.add(Report(_name, _summary, _lazy(_module, _function), _suffix, _extra))

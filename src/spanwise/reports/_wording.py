@@ -1,0 +1,304 @@
+"""Words and rounded numbers that all reports share; nothing is computed here."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+UNDEFINED = "n/a"
+MINUS = "−"
+
+OUTCOMES = {
+    "TP": "right",
+    "LE": "wrong label",
+    "BE": "wrong boundary",
+    "BEs": "too short",
+    "BEl": "too long",
+    "BEo": "crossing",
+    "LBE": "label + boundary",
+    "FN": "missed",
+    "FP": "spurious",
+}
+
+TOUGH = {
+    "SEEN": "seen in training",
+    "UNSEEN-TYPE": "seen only with another type",
+    "UNSEEN-TOKENS": "never seen",
+    "UNSEEN-ANY": "unseen with this type",
+    "TCM-ALL": "type-confusable",
+    "TCM-SEEN": "type-confusable, seen",
+    "TCM-UNSEEN": "type-confusable, never seen",
+}
+
+SCORES = {"f1": "F1", "precision": "precision", "recall": "recall", "gain": "F1", "accuracy": "accuracy"}
+
+ERRORS = ("LE", "BE", "LBE", "FN", "FP")
+
+# Joiners shape letters in many scripts and belong to the word; every other format character is unseen mischief.
+_JOINERS = "\u200c\u200d"
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: object) -> str:
+    """The text on one line with every control, override and other unseen character made visible.
+
+    Control characters become their pictures, format characters (bidi overrides, zero-width
+    blanks) and halves of surrogate pairs their code point, so that no token or label can move
+    the cursor, colour the screen or turn the line around.
+
+    Examples:
+        >>> visible("a\\x1b[31mb\\u202ec")
+        'a␛[31mb⟨U+202E⟩c'
+    """
+    raw = str(text)
+    if raw.isascii() and raw.isprintable():
+        return raw
+    return "".join(map(_shown, raw))
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if code < 32:
+        return chr(0x2400 + code)
+    if code == 127:
+        return "␡"
+    if unicodedata.category(character) in _HIDDEN and character not in _JOINERS:
+        return f"⟨U+{code:04X}⟩"
+    return character
+
+
+def defined(value: object) -> bool:
+    """Whether a number of the document is one: neither null nor NaN."""
+    return isinstance(value, int | float) and not math.isnan(value)
+
+
+def points(value: float | None) -> str:
+    """A fraction as points with one decimal, `n/a` where undefined.
+
+    Examples:
+        >>> points(0.9216), points(None)
+        ('92.2', 'n/a')
+    """
+    return f"{100 * value:.1f}" if value is not None and defined(value) else UNDEFINED
+
+
+def signed(value: float | None) -> str:
+    """A difference of fractions as points with its sign; what rounds to zero has none.
+
+    Examples:
+        >>> signed(0.0131), signed(-0.02), signed(-0.0001), signed(None)
+        ('+1.3', '−2.0', '0.0', 'n/a')
+    """
+    if value is None or not defined(value):
+        return UNDEFINED
+    text = f"{100 * abs(value):.1f}"
+    if text == "0.0":
+        return text
+    return ("+" if value > 0 else MINUS) + text
+
+
+def count(value: float | None) -> str:
+    """A number of things, with thousands marked; halves (focus "both") keep their decimal.
+
+    Examples:
+        >>> count(5204), count(2.5), count(None)
+        ('5,204', '2.5', 'n/a')
+    """
+    if value is None or not defined(value):
+        return UNDEFINED
+    return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 sentence`, `3,120 sentences`."""
+    return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
+
+
+def interval(ends: Sequence[float | None] | None) -> str:
+    """Both ends of an interval in points, empty where there is none.
+
+    Examples:
+        >>> interval([0.915, 0.929]), interval(None)
+        ('91.5–92.9', '')
+    """
+    if not ends or not all(defined(end) for end in ends):
+        return ""
+    return f"{points(ends[0])}–{points(ends[1])}"
+
+
+def signed_interval(ends: Sequence[float | None] | None) -> str:
+    """Both ends of an interval of a difference, with signs.
+
+    Examples:
+        >>> signed_interval([-0.004, 0.021])
+        '−0.4 to +2.1'
+    """
+    if not ends or not all(defined(end) for end in ends):
+        return ""
+    return f"{signed(ends[0])} to {signed(ends[1])}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value with three decimals at most.
+
+    Examples:
+        >>> p_value(0.0004), p_value(0.0312), p_value(0.25), p_value(1.0), p_value(None)
+        ('< 0.001', '0.031', '0.25', '1', 'n/a')
+    """
+    if p is None or not defined(p):
+        return UNDEFINED
+    if p < 0.001:
+        return "< 0.001"
+    if p < 0.1:
+        return f"{p:.3f}"
+    return "1" if p > 0.995 else f"{p:.2f}"
+
+
+def correlation(value: float | None) -> str:
+    """A rank correlation with two decimals and its sign.
+
+    Examples:
+        >>> correlation(0.8), correlation(-0.333), correlation(None)
+        ('+0.80', '−0.33', 'n/a')
+    """
+    if value is None or not defined(value):
+        return UNDEFINED
+    text = f"{abs(value):.2f}"
+    return text if text == "0.00" else ("+" if value > 0 else MINUS) + text
+
+
+def plain(value: float | None) -> str:
+    """A number that is no score, with about three significant digits.
+
+    Examples:
+        >>> plain(1.875), plain(0.00042), plain(24.31), plain(3120.0)
+        ('1.88', '0.00042', '24.3', '3,120')
+    """
+    if value is None or not defined(value):
+        return UNDEFINED
+    if value == 0:
+        return "0"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def percent(value: float | None) -> str:
+    """A share with its sign, as `46.4%`."""
+    return UNDEFINED if value is None or not defined(value) else f"{100 * value:.1f}%"
+
+
+def spread(mean: float | None, std: float | None) -> str:
+    """A mean over runs with its sample standard deviation, in points.
+
+    Examples:
+        >>> spread(0.9216, 0.004), spread(0.9216, None)
+        ('92.2 ±0.4', '92.2')
+    """
+    return f"{points(mean)} ±{points(std)}" if std is not None and defined(std) else points(mean)
+
+
+def attribute(name: str) -> str:
+    """An attribute in words: `entity_length` is `entity length`."""
+    return visible(name).replace("_", " ")
+
+
+def bucket(cell: Mapping[str, Any]) -> str:
+    """What a bucket holds, in words: its interval, its one value, or its category.
+
+    Examples:
+        >>> bucket({"name": "XL", "label": "(3, ∞)", "low": 3, "high": None})
+        'over 3'
+        >>> bucket({"name": "S", "low": 0.25, "high": 0.5})
+        '(0.25, 0.5]'
+        >>> bucket({"name": "XS", "low": 1, "high": 1})
+        '1'
+    """
+    low, high = cell.get("low"), cell.get("high")
+    if cell.get("value") is not None:
+        return visible(cell["value"])
+    if low is None and high is None:
+        return visible(cell.get("label") or cell["name"])
+    if low is None:
+        return f"up to {plain(high)}"
+    if high is None:
+        return f"over {plain(low)}"
+    return plain(low) if low == high else f"({plain(low)}, {plain(high)}]"
+
+
+def slice_title(row: Mapping[str, Any]) -> str:
+    """A slice in words a reader knows without the manual."""
+    kind, name = row.get("kind"), visible(row.get("name"))
+    if kind == "label":
+        return f"type is {name}"
+    if kind == "tough":
+        return TOUGH.get(name, name)
+    title = visible(row.get("title") or name)
+    return title.replace("_", " ")
+
+
+def path_title(path: Sequence[str]) -> str:
+    """Where in the document a score stands, in words.
+
+    Examples:
+        >>> path_title(["exact", "labels", "PER", "f1"]), path_title(["tough", "SEEN", "overall", "recall"])
+        ('type PER, F1', 'seen in training, recall')
+        >>> path_title(["attributes", "entity_length", "XL", "f1"]), path_title(["gains", "LE", "gain"])
+        ('entity length XL, F1', 'F1 lost to wrong label')
+    """
+    head, *rest = [visible(part) for part in path]
+    score = SCORES.get(rest[-1], rest[-1]) if rest else ""
+    if head == "gains":
+        return f"F1 lost to {OUTCOMES.get(rest[0], rest[0])}"
+    if head == "tough":
+        where = TOUGH.get(rest[0], rest[0])
+        return f"{where}, {score}" if rest[1] == "overall" else f"{where}, type {rest[-2]}, {score}"
+    if head == "attributes":
+        return f"{attribute(rest[0])} {rest[1]}, {score}"
+    if rest[:1] == ["labels"]:
+        return f"type {rest[1]}, {score}" if head == "exact" else f"type {rest[1]}, {head} {score}"
+    if rest[:1] == ["overall"]:
+        return score if head == "exact" else f"{head} {score}"
+    return " ".join((*([] if head == "exact" else [head]), *rest[:-1], score))
+
+
+def finding(row: Mapping[str, Any]) -> str:
+    """One finding as a sentence with its number and its count."""
+    path = [str(part) for part in row.get("path") or ()]
+    system, value, number = visible(row.get("system") or ""), row.get("value"), row.get("count")
+    mentions = plural(number, "mention") if isinstance(number, int) else ""
+    match row.get("kind"):
+        case "gain":
+            kind = OUTCOMES.get(path[1], path[1]) if len(path) > 1 else "errors"
+            errors = plural(number, "error") if isinstance(number, int) else "errors"
+            return f"{system}: {kind} costs {points(value)} F1 ({errors})."
+        case "lead":
+            return f"{system}: {signed(value)} in {_place(row, path)} ({mentions})."
+        case "data":
+            return visible(row.get("text") or f"check the data: {count(value)} {row.get('score', '')}".strip())
+        case _:
+            score = SCORES.get(str(row.get("score")), str(row.get("score")))
+            return f"{system}: {score} is {points(value)} for {_place(row, path)} ({mentions})."
+
+
+def _place(row: Mapping[str, Any], path: Sequence[str]) -> str:
+    if row.get("title"):
+        return slice_title({"kind": None, "name": "", **row, "title": row["title"]})
+    chosen: Mapping[str, Any] = row.get("filter") or {}
+    if chosen.get("tough"):
+        return TOUGH.get(chosen["tough"], visible(chosen["tough"]))
+    if chosen.get("attribute"):
+        return f"{attribute(chosen['attribute'])} {visible(chosen.get('bucket'))}"
+    if chosen.get("gold"):
+        return f"type {visible(chosen['gold'])}"
+    return path_title(path) if path else "the whole"
+
+
+def named_test(settings: Mapping[str, Any]) -> str:
+    """The test and the correction behind letters and p-values, for captions."""
+    correction = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
+    given = str(settings.get("correction") or "")
+    named = correction.get(given, visible(given))
+    return "paired approximate randomisation" + (f", {named}-corrected" if named and named != "none" else "")
