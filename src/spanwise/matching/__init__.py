@@ -1,0 +1,71 @@
+"""Pairs gold and predicted mentions and names what happened to each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spanwise.corpus import Mentions
+from spanwise.matching._events import (
+    FOCI,
+    OUTCOMES,
+    Events,
+    Focus,
+    Matching,
+    label_of_events,
+)
+from spanwise.matching.exact import match_exact
+from spanwise.matching.fair import match_fair
+from spanwise.registry import Registry
+
+__all__ = [
+    "FOCI",
+    "MATCHERS",
+    "OUTCOMES",
+    "Events",
+    "Focus",
+    "Matcher",
+    "Matching",
+    "label_of_events",
+    "match",
+]
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """A way to pair mentions."""
+
+    name: str
+    summary: str
+    function: Callable[[Mentions, Mentions], Matching]
+    source: str = ""
+
+
+MATCHERS: Registry[Matcher] = Registry("matcher", group="spanwise.matchers")
+MATCHERS.add(Matcher("exact", "the same span and label", match_exact))
+MATCHERS.add(
+    Matcher(
+        "fair",
+        "Ortmann's algorithm: every error is named, and counted once",
+        match_fair,
+        "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC",
+    )
+)
+
+
+def match(gold: Mentions, predicted: Mentions, *, matcher: str | Matcher = "fair") -> Matching:
+    """Pair gold and predicted mentions of the same sentences.
+
+    Both sides must have their label codes from the same list of labels.
+
+    Raises:
+        InputError: a mention stands twice in a sentence.
+
+    Examples:
+        >>> gold = Mentions.of([(0, 0, 2, "PER")])
+        >>> match(gold, gold).events().names()
+        ['TP']
+    """
+    if gold.labels != predicted.labels:
+        raise ValueError("gold and predicted mentions have different lists of labels; use with_one_labelling")
+    return MATCHERS.find(matcher).function(gold, predicted)

@@ -1,0 +1,301 @@
+"""Positions of both sides on one line, equal keys and overlapping intervals, by sorting arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spanwise.columns import Bools, Column, Ints
+from spanwise.corpus import Mentions, Parts
+
+_LARGEST = 2**62  # packed keys must stay below, to fit int64
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The spans of one side with all sentences laid end to end, so that sharing a position means overlap.
+
+    `size` is the number of positions covered; `shape` tells apart discontinuous mentions
+    with the same outer borders and is 0 for all others. Mentions without a place are
+    not `placed` and cover nothing. With pieces, mention `i` covers `piece_start[j]:piece_end[j]`
+    for `j` in `at[i]:at[i + 1]`; without, all of `start[i]:end[i]`.
+    """
+
+    start: Ints
+    end: Ints
+    size: Ints
+    placed: Bools | None  # None: all of them
+    shape: Ints | None = None
+    pieces: Parts | None = None
+
+
+def lines(gold: Mentions, predicted: Mentions) -> tuple[Line, Line]:
+    """Both sides on one line of positions."""
+    sides = (gold, predicted)
+    stride = max((int(side.end.max()) for side in sides if len(side)), default=0)
+    stride = max(stride, 0) + 1
+    if all(side.parts is None for side in sides):
+        return _flat(gold, stride), _flat(predicted, stride)
+    known: dict[tuple[int, ...], int] = {}
+    return _with_pieces(gold, stride, known), _with_pieces(predicted, stride, known)
+
+
+def _flat(side: Mentions, stride: int) -> Line:
+    origin = side.sentence * stride
+    placed = side.placed
+    return Line(
+        start=origin + side.start,
+        end=origin + side.end,
+        size=side.end - side.start,
+        placed=None if placed.all() else placed,
+    )
+
+
+def _with_pieces(side: Mentions, stride: int, known: dict[tuple[int, ...], int]) -> Line:
+    flat = _flat(side, stride)
+    if side.parts is None:
+        pieces = Parts(np.arange(len(side) + 1), flat.start, flat.end)
+        return replace(flat, shape=np.zeros(len(side), np.int64), pieces=pieces)
+    starts: list[int] = []
+    ends: list[int] = []
+    at = [0]
+    shape = np.zeros(len(side), dtype=np.int64)
+    size = np.zeros(len(side), dtype=np.int64)
+    part = side.parts
+    borders = zip(part.at[:-1].tolist(), part.at[1:].tolist(), side.sentence.tolist(), strict=True)
+    for row, (first, last, sentence) in enumerate(borders):
+        cover = merged(part.start[first:last].tolist(), part.end[first:last].tolist())
+        size[row] = sum(end - start for start, end in cover)
+        if len(cover) > 1:
+            key = tuple(border for piece in cover for border in piece)
+            shape[row] = known.setdefault(key, len(known) + 1)
+        starts.extend(sentence * stride + start for start, _ in cover)
+        ends.extend(sentence * stride + end for _, end in cover)
+        at.append(len(starts))
+    pieces = Parts(np.array(at, np.int64), np.array(starts, np.int64), np.array(ends, np.int64))
+    return replace(flat, size=size, shape=shape, pieces=pieces)
+
+
+def merged(starts: list[int], ends: list[int]) -> list[tuple[int, int]]:
+    """Pieces in ascending order with touching ones joined: the same tokens have the same pieces.
+
+    Examples:
+        >>> merged([4, 0, 2], [6, 2, 3])
+        [(0, 3), (4, 6)]
+    """
+    result: list[tuple[int, int]] = []
+    for start, end in sorted(zip(starts, ends, strict=True)):
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return result
+
+
+def packed(*columns: tuple[Column, Column]) -> tuple[Ints, Ints]:
+    """One number a row for several columns of both sides, equal where all columns are equal.
+
+    Where the packed number would not fit, a column's values are replaced by their ranks.
+    """
+    gold, predicted = columns[0]
+    top = _top(gold, predicted)
+    for left, right in columns[1:]:
+        width = _top(left, right) + 1
+        if (top + 1) * width >= _LARGEST:
+            gold, predicted, top = _ranked(gold, predicted)
+        if (top + 1) * width >= _LARGEST:
+            left, right, width = _ranked(left, right)
+            width += 1
+        gold, predicted, top = gold * width + left, predicted * width + right, (top + 1) * width
+    return gold, predicted
+
+
+def _top(left: Ints, right: Ints) -> int:
+    return max(int(side.max()) if len(side) else 0 for side in (left, right))
+
+
+def _ranked(left: Ints, right: Ints) -> tuple[Ints, Ints, int]:
+    values, rank = np.unique(np.concatenate([left, right]), return_inverse=True)
+    return rank[: len(left)], rank[len(left) :], len(values)
+
+
+def equal(gold: Ints, predicted: Ints) -> tuple[Ints, Ints, bool]:
+    """Rows of both sides with equal keys, and whether a key repeats within a side.
+
+    Where keys repeat, the first of one side goes with the first of the other, and so on.
+    A stable sort merges two runs that are sorted already, as most files are, in linear time.
+    """
+    both = np.concatenate([gold, predicted])
+    order = np.argsort(both, kind="stable")
+    ranked = both[order]
+    same = ranked[1:] == ranked[:-1]
+    first, second = order[:-1][same], order[1:][same]
+    repeats = (first >= len(gold)) | (second < len(gold))
+    if not repeats.any():
+        return first, second - len(gold), False
+    return (*_equal_in_order(order, same, len(gold)), True)
+
+
+def _equal_in_order(order: Ints, same: Bools, split: int) -> tuple[Ints, Ints]:
+    """Pairs of the i-th gold and the i-th predicted row of every group of equal keys."""
+    group = np.concatenate([[0], np.cumsum(~same)])
+    here = order < split
+    sides = []
+    for mask in (here, ~here):
+        rows, groups = order[mask], group[mask]
+        rank = np.arange(len(rows)) - np.searchsorted(groups, groups)
+        sides.append((rows, groups * (len(order) + 1) + rank))
+    (gold, left), (predicted, right) = sides
+    _, first, second = np.intersect1d(left, right, assume_unique=True, return_indices=True)
+    return gold[first], predicted[second] - split
+
+
+@dataclass(frozen=True, eq=False)
+class Overlaps:
+    """Pairs of rows whose spans share a position, and how many they share."""
+
+    gold: Ints
+    predicted: Ints
+    shared: Ints
+
+    def take(self, which: Column) -> Overlaps:
+        """The pairs chosen by a mask or by positions."""
+        return Overlaps(self.gold[which], self.predicted[which], self.shared[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """For every interval of one list a range of intervals of the other that begin within it."""
+
+    low: Ints
+    high: Ints
+    order: Ints  # rows of the other list in order of their start
+
+    @property
+    def size(self) -> Ints:
+        """How many intervals each range holds."""
+        return self.high - self.low
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """(row here, row of the other list) for everything in reach."""
+        size = self.size
+        here = np.repeat(np.arange(len(size)), size)
+        ends = np.cumsum(size)
+        inner = np.arange(len(here)) - np.repeat(ends - size, size)
+        return here, self.order[np.repeat(self.low, size) + inner]
+
+
+def equal_mentions(gold: Mentions, predicted: Mentions, left: Line, right: Line) -> tuple[Ints, Ints]:
+    """Rows of gold and predicted mentions with the same span and label.
+
+    Raises:
+        InputError: a mention stands twice in a sentence.
+    """
+    rows = _placed(left), _placed(right)
+    first, second, repeats = equal(
+        *packed(*span_columns(left, right, rows), (gold.label[_at(rows[0])], predicted.label[_at(rows[1])]))
+    )
+    if repeats:
+        gold.sole(duplicates="error")
+        predicted.sole(duplicates="error")
+    return _chosen(rows[0], first), _chosen(rows[1], second)
+
+
+def equal_spans(left: Line, right: Line, rows: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """Pairs of the given rows with the same span, the first of one side with the first of the other."""
+    rows = _among(left, rows[0]), _among(right, rows[1])
+    first, second, _ = equal(*packed(*span_columns(left, right, rows)))
+    return rows[0][first], rows[1][second]
+
+
+Rows = tuple[Ints | None, Ints | None]  # None: all rows
+
+
+def span_columns(left: Line, right: Line, rows: Rows) -> list[tuple[Ints, Ints]]:
+    """What makes two spans equal: where they begin, how long they are and which positions they skip."""
+    here, there = _at(rows[0]), _at(rows[1])
+    columns = [
+        (left.start[here], right.start[there]),
+        ((left.end - left.start)[here], (right.end - right.start)[there]),
+    ]
+    if left.shape is not None and right.shape is not None:
+        columns.append((left.shape[here], right.shape[there]))
+    return columns
+
+
+def _placed(line: Line) -> Ints | None:
+    return None if line.placed is None else np.flatnonzero(line.placed)
+
+
+def _among(line: Line, rows: Ints) -> Ints:
+    return rows if line.placed is None else rows[line.placed[rows]]
+
+
+def _at(rows: Ints | None) -> Ints | slice:
+    return slice(None) if rows is None else rows
+
+
+def _chosen(rows: Ints | None, which: Ints) -> Ints:
+    return which if rows is None else rows[which]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The intervals that some rows of a line cover, and which row each belongs to."""
+
+    start: Ints
+    end: Ints
+    row: Ints
+
+    @classmethod
+    def of(cls, line: Line, rows: Ints) -> Spread:
+        """The intervals of the given rows; those that cover nothing have none."""
+        rows = rows[line.size[rows] > 0]
+        if line.pieces is None:
+            return cls(line.start[rows], line.end[rows], rows)
+        at = line.pieces.at
+        number = at[rows + 1] - at[rows]
+        ends = np.cumsum(number)
+        which = np.arange(number.sum()) + np.repeat(at[rows] - (ends - number), number)
+        return cls(line.pieces.start[which], line.pieces.end[which], np.repeat(rows, number))
+
+
+def reach(left: Spread, right: Spread) -> tuple[Reach, Reach]:
+    """Every overlapping pair of intervals exactly once: first those where the predicted interval
+    begins within the gold one, then those where the gold one begins later."""
+    left_order = np.argsort(left.start, kind="stable")
+    right_order = np.argsort(right.start, kind="stable")
+    left_starts, right_starts = left.start[left_order], right.start[right_order]
+    within = Reach(
+        np.searchsorted(right_starts, left.start, "left"),
+        np.searchsorted(right_starts, left.end, "left"),
+        right_order,
+    )
+    later = Reach(
+        np.searchsorted(left_starts, right.start, "right"),
+        np.searchsorted(left_starts, right.end, "left"),
+        left_order,
+    )
+    return within, later
+
+
+def overlaps(left: Spread, right: Spread, reached: tuple[Reach, Reach]) -> Overlaps:
+    """The pairs of rows whose intervals overlap, with the number of positions they share."""
+    here, there = reached[0].pairs()
+    later, earlier = reached[1].pairs()
+    first, second = np.concatenate([here, earlier]), np.concatenate([there, later])
+    begin = np.maximum(left.start[first], right.start[second])
+    shared = np.minimum(left.end[first], right.end[second]) - begin
+    gold, predicted = left.row[first], right.row[second]
+    if not (_repeats(left.row) or _repeats(right.row)):
+        return Overlaps(gold, predicted, shared)
+    # Pieces of one mention may meet several pieces of another: their shares add up.
+    width = int(predicted.max(initial=0)) + 1
+    pair, inverse = np.unique(gold * width + predicted, return_inverse=True)
+    total = np.bincount(inverse, weights=shared, minlength=len(pair)).astype(np.int64)
+    return Overlaps(pair // width, pair % width, total)
+
+
+def _repeats(rows: Ints) -> bool:
+    return bool((rows[1:] == rows[:-1]).any())

@@ -1,0 +1,71 @@
+"""A plain transcription of Ortmann's Algorithm 2, one sentence at a time, that the fast matching must equal."""
+
+from __future__ import annotations
+
+Span = tuple[int, int, str]
+Event = tuple[int, int, str, int]
+
+
+def events_of(
+    gold: list, predicted: list, *, tokens=lambda span: set(range(span[0], span[1]))
+) -> list[Event]:
+    """Events (gold number, predicted number, outcome, turn), -1 where a side is absent.
+
+    `tokens` gives the set of positions of a mention; a mention is anything
+    whose last item is its label.
+    """
+    events: list[Event] = []
+    target = [(i, tokens(span), span[-1]) for i, span in enumerate(gold)]
+    system = [(j, tokens(span), span[-1]) for j, span in enumerate(predicted)]
+    for outcome, turn in (("TP", 0), ("LE", 1)):
+        for t in list(target):
+            for s in list(system):
+                if t[1] == s[1] and t[1] and (outcome == "LE" or t[2] == s[2]):
+                    events.append((t[0], s[0], outcome, turn))
+                    target.remove(t)
+                    system.remove(s)
+                    break
+    full = {("t", t[0]): frozenset(t[1]) for t in target} | {("s", s[0]): frozenset(s[1]) for s in system}
+    target.sort(key=lambda t: len(t[1]))  # a stable sort keeps the input order among equals
+    system.sort(key=lambda s: len(s[1]))
+    matched_target: list = []
+    matched_system: list = []
+
+    def best(one, others, side, same):
+        found = []
+        for other in others:
+            shared = len(one[1] & other[1])
+            if shared and (one[2] == other[2]) == same:
+                differing = len(one[1] ^ other[1])
+                found.append((-shared, differing, len(full[side, other[0]]), other[0], other))
+        return min(found, key=lambda entry: entry[:4])[4] if found else None
+
+    def record(t, s, same, turn):
+        outer, inner = full["t", t[0]], full["s", s[0]]
+        name = "LBE" if not same else "BEs" if inner < outer else "BEl" if inner > outer else "BEo"
+        events.append((t[0], s[0], name, turn))
+        common = t[1] & s[1]
+        t[1].difference_update(common)
+        s[1].difference_update(common)
+
+    for same in (True, False):
+        for t in list(target):
+            if s := best(t, system, "s", same):
+                record(t, s, same, 1)
+                target.remove(t)
+                system.remove(s)
+                matched_target.append(t)
+                matched_system.append(s)
+        for t in list(target):
+            if s := best(t, matched_system, "s", same):
+                record(t, s, same, 2)
+                target.remove(t)
+                matched_target.append(t)
+        for s in list(system):
+            if t := best(s, matched_target, "t", same):
+                record(t, s, same, 3)
+                system.remove(s)
+                matched_system.append(s)
+    events += [(t[0], -1, "FN", 0) for t in target]
+    events += [(-1, s[0], "FP", 0) for s in system]
+    return sorted(events)
