@@ -1,0 +1,155 @@
+"""The performance table: counts with named axes, from which every score of a study is divided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, ratio
+from spanwise.errors import unknown
+
+AXES = ("dataset", "model", "run", "attribute", "bucket", "label")
+COUNTS = ("gold", "predicted", "correct")
+SCORES = ("precision", "recall", "f1")
+
+ALL = ""  # the name on an axis that a cell does not divide
+
+
+@dataclass(frozen=True, eq=False)
+class PerformanceTable:
+    """How many units were gold, predicted and correct in each cell; scores are divided from them.
+
+    A cell has a name on every axis (dataset, model, run, attribute, bucket, label), and "" on those
+    it does not divide: the overall counts have no attribute, bucket or label. Cells stand in
+    the order of the document they come from, buckets in order of value.
+    """
+
+    names: Mapping[str, tuple[str, ...]]
+    cells: Codes  # one row a cell, one column an axis
+    counts: Ints  # one row a cell: gold, predicted, correct
+    unit: tuple[str, ...] = field(default=())  # "mention" or "token", one a cell
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> PerformanceTable:
+        """A table of rows with names on some axes, and counts.
+
+        Examples:
+            >>> table = PerformanceTable.of([{"model": "crf", "gold": 4, "predicted": 4, "correct": 3}])
+            >>> table.scores("f1").tolist()
+            [0.75]
+        """
+        coded: dict[str, dict[str, int]] = {axis: {} for axis in AXES}
+        cells = [
+            [coded[axis].setdefault(str(row.get(axis, ALL)), len(coded[axis])) for axis in AXES]
+            for row in rows
+        ]
+        return cls(
+            names={axis: tuple(known) for axis, known in coded.items()},
+            cells=codes(np.array(cells, np.int32).reshape(-1, len(AXES))),
+            counts=ints(np.array([[row[name] for name in COUNTS] for row in rows]).reshape(-1, len(COUNTS))),
+            unit=tuple(str(row.get("unit", "mention")) for row in rows),
+        )
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> PerformanceTable:
+        """The table of a result document (its systems are models with one run) or a study document."""
+        rows: list[dict[str, Any]] = []
+        for dataset, model, run, system in runs_of(document):
+            place = {"dataset": dataset, "model": model, "run": run}
+            rows.extend({**place, **cell} for cell in _cells(system))
+        return cls.of(rows)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __add__(self, other: PerformanceTable) -> PerformanceTable:
+        """The cells of both; counts of the same cell add up."""
+        merged: dict[tuple[str, ...], dict[str, Any]] = {}
+        for row in (*self._plain(), *other._plain()):
+            key = tuple(row[axis] for axis in AXES)
+            known = merged.setdefault(key, {**row, **dict.fromkeys(COUNTS, 0)})
+            for name in COUNTS:
+                known[name] += row[name]
+        return PerformanceTable.of(list(merged.values()))
+
+    def column(self, axis: str) -> list[str]:
+        """The name of every cell on one axis."""
+        if axis not in AXES:
+            raise unknown("axis", axis, AXES)
+        return [self.names[axis][code] for code in self.cells[:, AXES.index(axis)].tolist()]
+
+    def where(self, **wanted: str) -> PerformanceTable:
+        """The cells with these names on these axes; `attribute=""` asks for those no attribute divides."""
+        keep = np.ones(len(self), dtype=bool)
+        for axis, name in wanted.items():
+            keep &= np.array([value == name for value in self.column(axis)], dtype=bool)
+        chosen = np.flatnonzero(keep)
+        units = tuple(self.unit[at] for at in chosen.tolist())
+        return PerformanceTable(self.names, codes(self.cells[chosen]), ints(self.counts[chosen]), units)
+
+    def scores(self, score: str = "f1") -> Floats:
+        """Precision, recall or F1 of every cell; NaN where nothing was there to count."""
+        gold, predicted, correct = self.counts.T
+        match score:
+            case "precision":
+                return floats(ratio(correct, predicted))
+            case "recall":
+                return floats(ratio(correct, gold))
+            case "f1":
+                return floats(ratio(2 * correct, gold + predicted))
+        raise unknown("score", score, SCORES)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table in tidy form: one row a cell with its names, counts and scores (None: undefined)."""
+        columns = {score: self.scores(score).tolist() for score in SCORES}
+        return [
+            {
+                **row,
+                **{score: None if np.isnan(column[at]) else column[at] for score, column in columns.items()},
+            }
+            for at, row in enumerate(self._plain())
+        ]
+
+    def _plain(self) -> list[dict[str, Any]]:
+        named = [self.column(axis) for axis in AXES]
+        return [
+            dict(zip((*AXES, *COUNTS, "unit"), (*place, *numbers, unit), strict=True))
+            for *place, numbers, unit in zip(*named, self.counts.tolist(), self.unit, strict=True)
+        ]
+
+
+def runs_of(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Dataset, model, run and scores of everything that a result or study document scores."""
+    if "datasets" in document:
+        for dataset, part in document["datasets"].items():
+            for model, runs in part["runs"].items():
+                for run, system in runs.items():
+                    yield dataset, model, run, system
+        return
+    dataset = str(document.get("dataset", {}).get("name", ALL))
+    for model, system in document.get("systems", {}).items():
+        yield dataset, model, ALL, system
+
+
+def _cells(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield _counted(system["exact"]["overall"])
+    for label, cell in system["exact"]["labels"].items():
+        yield {"label": label, **_counted(cell)}
+    for attribute, table in system.get("attributes", {}).items():
+        for bucket in table["buckets"]:
+            unit = table.get("unit", "mention")
+            yield {"attribute": attribute, "bucket": bucket["name"], "unit": unit, **_counted(bucket)}
+    for crossed in system.get("cross", {}).values():
+        first, second = crossed["attributes"]
+        if second != "label":
+            continue  # two attributes at once have no place on these axes
+        for cell in crossed["cells"]:
+            bucket, label = cell["buckets"]
+            yield {"attribute": first, "bucket": bucket, "label": label, **_counted(cell)}
+
+
+def _counted(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: cell[name] for name in COUNTS}
