@@ -1,0 +1,54 @@
+"""What each departure of the preset `interpreteval` does to the figures of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from math import isnan, nan
+
+from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training, figures
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One departure switched off alone: how many bucket scores change, the largest change, and where.
+
+    `largest` is over buckets that have a score both times; a bucket that is new or gone counts as changed.
+    """
+
+    departure: str
+    what: str
+    changed: int
+    cells: int
+    largest: float
+    attributes: tuple[str, ...]
+
+
+def effects(
+    gold: Tagged, predicted: Tagged, training: Tagged, vocabulary: Iterable[str] | None = None
+) -> list[Effect]:
+    """A row for every departure of the preset, in the order of `Departures`."""
+    words = None if vocabulary is None else list(vocabulary)
+    found: dict[tuple[bool, bool, str], list[int]] = {}  # a search is the same under most switches
+    whole = figures(gold, predicted, Training(training, Departures(), found), words)
+    cells = sum(len(attribute["buckets"]) for attribute in whole.attributes.values())
+    rows = []
+    for switch in fields(Departures):
+        without = replace(Departures(), **{switch.name: False})
+        changes = _changes(whole, figures(gold, predicted, Training(training, without, found), words))
+        defined = [abs(change) for _, change in changes if not isnan(change)]
+        names = tuple(dict.fromkeys(name for name, _ in changes))
+        what = switch.metadata["what"]
+        rows.append(Effect(switch.name, what, len(changes), cells, max(defined, default=0.0), names))
+    return rows
+
+
+def _changes(first: Figures, second: Figures) -> list[tuple[str, float]]:
+    """The attribute and the change of every bucket score that differs, NaN where it is new or gone."""
+    changes = []
+    for name in SHORT:
+        a, b = first.scores(name), second.scores(name)
+        size = max(len(a), len(b))
+        pairs = zip(a + [nan] * (size - len(a)), b + [nan] * (size - len(b)), strict=True)
+        changes += [(name, y - x) for x, y in pairs if x != y and not (isnan(x) and isnan(y))]
+    return changes
