@@ -1,0 +1,158 @@
+"""Files and lists become annotations and back, one module a format; `read` recognises and says what it recognised."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from spanwise.corpus import Annotation
+from spanwise.errors import ChoiceError, InputError, at
+from spanwise.formats._format import Column, Format, Options
+from spanwise.formats._opening import File, write_atomically
+from spanwise.formats.memory import from_spans, from_tags
+from spanwise.registry import Registry
+from spanwise.schemes import Repair
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Options",
+    "from_spans",
+    "from_tags",
+    "read",
+    "read_layers",
+    "write",
+    "write_atomically",
+]
+
+# One module a format, in the order in which a file is shown to them; the last one takes what is left.
+_MODULES = ("conll",)
+
+
+class _Formats(Registry[Format]):
+    """The formats, imported when they are first asked for."""
+
+    def _load(self) -> None:
+        if not self._values:
+            for module in _MODULES:
+                self.add(import_module(f"spanwise.formats.{module}").FORMAT)
+        super()._load()
+
+
+FORMATS: Registry[Format] = _Formats("format", group="spanwise.formats")
+
+
+def read(
+    source: Any,
+    *,
+    format: str | Format | None = None,
+    token_column: Column | None = None,
+    tag_column: Column | None = None,
+    separator: Literal["tab", "blank"] | None = None,
+    scheme: str | None = None,
+    prefer: str | None = None,
+    repair: Repair = "conlleval",
+    comments: str | None = None,
+    duplicates: Literal["error", "drop"] = "error",
+    labels: Sequence[str] | None = None,
+    documents: str | None = None,
+    columns: Mapping[str, Column] | None = None,
+    fields: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    tokens: Sequence[Sequence[str]] | None = None,
+    name: str | None = None,
+) -> Annotation:
+    """The annotation in a file, or in lists of tags or of spans.
+
+    Args:
+        source: A path (also packed as .gz, .xz or .zst; "-" is standard input), or lists.
+        format: The name of the format; recognised from the content without it.
+        token_column, tag_column: Columns of a CoNLL file, by number from 0 (-1 is the last) or by name.
+        separator: "tab" or "blank", where it should not be recognised.
+        scheme: The tag scheme; recognised without it.
+        prefer: The scheme of the gold file, for predictions.
+        repair: What becomes of impossible tags: "conlleval", "discard", or "none" for an error.
+        comments: Lines that begin with this are left out.
+        duplicates: What becomes of a mention that stands twice: "error" or "drop".
+        labels: The names behind numbers of tags, in their order.
+        documents: "none" to disregard marks of documents, or the field that names a sentence's document.
+        columns, fields: More columns (one value a token) or fields (one value a sentence) to keep, by name.
+        encoding: The encoding of the text, UTF-8 without it.
+        tokens: The tokens that lists of tags or spans belong to.
+        name: What to call a source that is no file.
+    """
+    options = Options(
+        token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,
+        columns or {}, fields or {}, encoding,
+    )  # fmt: skip
+    if isinstance(source, Annotation):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        file = File(source, encoding=encoding)
+        return _format_of(file, format).read(file, options)
+    for known in FORMATS:
+        if known.accepts is not None and known.accepts(source):
+            return known.read(source, options)
+    return _from_lists(source, options, tokens, name)
+
+
+def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) -> Annotation:
+    listed = list(source)
+    first = next((item for sentence in listed for item in sentence), None)
+    if first is None and tokens is not None and any(map(len, tokens)):
+        return from_spans(listed, tokens=tokens, name=name or "<spans>")
+    if first is None or isinstance(first, str):
+        return from_tags(
+            listed, tokens=tokens, scheme=options.scheme, prefer=options.prefer, repair=options.repair,
+            name=name or "<tags>",
+        )  # fmt: skip
+    return from_spans(listed, tokens=tokens, duplicates=options.duplicates, name=name or "<spans>")
+
+
+def _format_of(file: File, format: str | Format | None) -> Format:
+    if format is not None:
+        return FORMATS.find(format)
+    for known in FORMATS:
+        if known.recognise(file) is not None:
+            return known
+    raise InputError(
+        at(file.path, None, 'no format recognises this.\nName its format, such as format="conll".')
+    )
+
+
+def read_layers(
+    source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
+) -> dict[str, Annotation]:
+    """The gold and the predicted annotation of one merged file, by the keywords of `read`."""
+    file = File(source, encoding=options.get("encoding"))
+    chosen = _format_of(file, format)
+    if chosen.read_layers is None:
+        raise ChoiceError(
+            f"a file of the format {chosen.name!r} holds one annotation.\nGive gold and predictions as two files."
+        )
+    return chosen.read_layers(file, Options(**options))
+
+
+def write(
+    annotation: Annotation,
+    path: str | os.PathLike[str],
+    *,
+    format: str | Format | None = None,
+    scheme: str | None = None,
+) -> None:
+    """Write an annotation to a file, whole or not at all; the format follows from the suffix unless named."""
+    chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
+    if chosen.write is None:
+        raise ChoiceError(f"the format {chosen.name!r} can be read, not written.\nWrite conll or jsonl.")
+    write_atomically(path, chosen.write(annotation, scheme))
+
+
+def _format_for(path: Path) -> Format:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".xz", ".zst")]
+    for known in FORMATS:
+        if suffixes and suffixes[-1] in known.suffixes and known.write is not None:
+            return known
+    raise ChoiceError(f"the suffix of {str(path)!r} names no format to write.\nName it with format=.")

@@ -1,0 +1,90 @@
+"""What a format is, the choices a reader takes, and how columns of tags become an annotation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from spanwise.corpus import Annotation, Corpus, Mentions, Reading
+from spanwise.schemes import Repair, Tags, checked, decode, recognise
+
+Column = int | str
+
+
+@dataclass(frozen=True)
+class Options:
+    """The choices of `read`, as every format gets them; each format uses those that concern it."""
+
+    token_column: Column | None = None
+    tag_column: Column | None = None
+    separator: Literal["tab", "blank"] | None = None
+    scheme: str | None = None
+    prefer: str | None = None
+    repair: Repair = "conlleval"
+    comments: str | None = None
+    duplicates: Literal["error", "drop"] = "error"
+    labels: Sequence[str] | None = None
+    documents: str | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to write annotations in a file.
+
+    `read(source, options)` gets a `File`, or an object that `accepts` said yes to.
+    `recognise(file)` looks at the file's `head` and `suffix` and gives the evidence in
+    words, or None. `write(annotation, scheme)` gives back the bytes of a file.
+    """
+
+    name: str
+    summary: str
+    read: Callable[[Any, Options], Annotation]
+    recognise: Callable[[Any], str | None]
+    write: Callable[[Annotation, str | None], bytes] | None = None
+    suffixes: tuple[str, ...] = ()
+    source: str = ""
+    accepts: Callable[[Any], bool] | None = None
+    read_layers: Callable[[Any, Options], dict[str, Annotation]] | None = None
+
+
+def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) -> Annotation:
+    """The annotation that the tags give a corpus, in the scheme named or recognised."""
+    checked(tags, place=corpus.place)
+    found = recognise(tags, prefer=options.prefer)
+    if options.scheme is not None:
+        scheme, evidence = options.scheme, f"{options.scheme}, as declared"
+    else:
+        scheme, evidence = found.scheme, found.evidence
+    decoded = decode(tags, scheme, repair=options.repair, place=corpus.place)
+    return Annotation(
+        corpus,
+        decoded.mentions,
+        replace(
+            reading,
+            scheme=scheme,
+            evidence="; ".join(part for part in (reading.evidence, evidence) if part),
+            repair=options.repair,
+            repairs=decoded.repairs,
+            tags_fit=found.fitting,
+            notes=(*reading.notes, *label_notes(decoded.mentions)),
+        ),
+    )
+
+
+def label_notes(mentions: Mentions) -> list[str]:
+    """A sentence for each label that differs from another by white space or case alone."""
+    notes = []
+    plain: dict[str, str] = {}
+    for label in sorted(mentions.labels, key=lambda name: (len(name), name)):
+        bare = "".join(label.split())
+        if bare != label:
+            twin = plain.get(bare)
+            beside = f"; without it there is {twin!r}" if twin else ""
+            kind = "a no-break space" if "\xa0" in label else "white space"
+            notes.append(f"the label {label!r} holds {kind}{beside}")
+        plain.setdefault(bare, label)
+    return notes

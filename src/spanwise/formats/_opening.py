@@ -1,0 +1,289 @@
+"""Files as bytes: opened, unpacked, hashed and checked on the way in; written beside and renamed on the way out."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+from spanwise.errors import InputError, MissingExtra, at
+
+BOM = b"\xef\xbb\xbf"
+_PACKED = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_FOREIGN_MAGIC = {b"PK\x03\x04": "a zip archive", b"BZh": "a bzip2 file", b"%PDF": "a PDF document"}
+_WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+class File:
+    """A file to be read: its path as given, its bytes unpacked, and the hash of the bytes as stored."""
+
+    def __init__(self, path: str | os.PathLike[str], *, encoding: str | None = None) -> None:
+        self.path = os.fspath(path)
+        self.encoding = encoding
+        self._hash = hashlib.sha256()
+        self._hashed = False
+        if self.path != "-":
+            self._check()
+
+    @property
+    def name(self) -> str:
+        """The file's name without folder and without the suffix of its packing."""
+        name = Path(self.path).name
+        stem, suffix = os.path.splitext(name)  # noqa: PTH122
+        return stem if suffix in _PACKED else name
+
+    @property
+    def suffix(self) -> str:
+        """The last suffix before the one of the packing, in small letters."""
+        return Path(self.name).suffix.lower()
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path != "-" and Path(self.path).is_dir()
+
+    def _check(self) -> None:
+        path = Path(self.path)
+        if not path.exists():
+            raise InputError(at(self.path, None, f"there is no such file.{_near(path)}"))
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash of the bytes as they are stored, once they have been read to the end."""
+        return self._hash.hexdigest() if self._hashed else None
+
+    @cached_property
+    def data(self) -> bytes:
+        """All bytes, unpacked, as UTF-8 without byte order mark and without NUL."""
+        return b"".join(self.chunks(1 << 24))
+
+    @cached_property
+    def text(self) -> str:
+        """The whole file as a string; its line ends stay as they are."""
+        try:
+            return self.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(self.not_utf8(self.data, error, 1)) from None
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KB, unpacked, for recognising the format."""
+        if self.is_folder:
+            return b""
+        if self.path == "-":
+            return self.data[: 1 << 16]
+        return next(iter(File(self.path, encoding=self.encoding).chunks(1 << 16)), b"")
+
+    def chunks(self, size: int) -> Iterator[bytes]:
+        """The unpacked bytes in pieces of about `size`, checked for what no text has."""
+        if "data" in self.__dict__:
+            yield self.data
+            return
+        if self.encoding not in (None, "utf-8", "utf8", "UTF-8"):
+            yield self._transcoded()
+            return
+        line = 1
+        first = True
+        try:
+            with self._stream() as stream:
+                while piece := stream.read(size):
+                    if first:
+                        self._refuse_foreign(piece)
+                        piece = piece.removeprefix(BOM)
+                        first = False
+                    if b"\x00" in piece:
+                        raise InputError(self._binary(piece, line))
+                    line += piece.count(b"\n")
+                    yield piece
+        except (EOFError, zlib.error, OSError) as error:
+            raise InputError(self._unreadable(error)) from None
+        except Exception as error:
+            if type(error).__name__ in {"LZMAError", "ZstdError"}:
+                raise InputError(self._unreadable(error)) from None
+            raise
+
+    def _stream(self) -> IO[bytes]:
+        if self.path == "-":
+            return io.BytesIO(sys.stdin.buffer.read())
+        if self.is_folder:
+            raise InputError(at(self.path, None, "this is a folder, not a file.\nName the file in it."))
+        raw = _Hashing(open(self.path, "rb", buffering=0), self._hash, self._done)  # noqa: SIM115, PTH123
+        magic = raw.peek(6)
+        for mark, kind in _MAGIC.items():
+            if magic.startswith(mark):
+                return _unpacked(raw, kind)
+        return raw
+
+    def _done(self) -> None:
+        self._hashed = True
+
+    def _transcoded(self) -> bytes:
+        with self._stream() as stream:
+            data = stream.read()
+        try:
+            return data.decode(self.encoding or "utf-8").removeprefix("\ufeff").encode("utf-8")
+        except LookupError:
+            raise InputError(
+                at(self.path, None, f"no encoding is called {self.encoding!r}.\nTry 'utf-8' or 'latin-1'.")
+            ) from None
+        except UnicodeError as error:
+            raise InputError(
+                at(self.path, None, f"the file is not written in {self.encoding}: {error}.\nName another.")
+            ) from None
+
+    def _refuse_foreign(self, head: bytes) -> None:
+        for mark, kind in _FOREIGN_MAGIC.items():
+            if head.startswith(mark):
+                raise InputError(at(self.path, 1, f"this is {kind}, not text.\nUnpack or export it first."))
+        for mark, kind in _WIDE.items():
+            if head.startswith(mark):
+                raise InputError(
+                    at(self.path, 1, f"the file is written in {kind}, but UTF-8 is read.\n"
+                       'Convert it, or pass encoding="utf-16".')
+                )  # fmt: skip
+
+    def _binary(self, piece: bytes, line: int) -> str:
+        line += piece.count(b"\n", 0, piece.index(b"\x00"))
+        return at(
+            self.path,
+            line,
+            "the line holds a NUL byte, so this is no text file.\nGive the file as UTF-8 text.",
+        )
+
+    def _unreadable(self, error: Exception) -> str:
+        if isinstance(error, PermissionError):
+            return at(self.path, None, "the file may not be read.\nChange its permissions.")
+        return at(
+            self.path,
+            None,
+            f"the file cannot be read to its end ({error}).\nIs it complete? Copy or pack it again.",
+        )
+
+    def not_utf8(self, data: bytes, error: UnicodeDecodeError, first_line: int) -> str:
+        """The error text for bytes that are not UTF-8, in `data` that begins at `first_line`."""
+        line = first_line + data.count(b"\n", 0, error.start)
+        return at(
+            self.path,
+            line,
+            f"the byte {data[error.start]:#04x} is not UTF-8.\n"
+            'Convert the file to UTF-8, or name its encoding, such as encoding="latin-1".',
+        )
+
+
+class _Hashing(io.RawIOBase):
+    """A raw file that hashes what is read from it and says when it has been read to the end."""
+
+    def __init__(self, raw: Any, digest: Any, done: Any) -> None:
+        self._raw, self._digest, self._finished = raw, digest, done
+        self._peeked = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def peek(self, size: int) -> bytes:
+        self._peeked = self._raw.read(size)
+        return self._peeked
+
+    def read(self, size: int = -1) -> bytes:
+        piece: bytes = self._peeked + (self._raw.readall() if size < 0 else self._raw.read(size))
+        self._peeked = b""
+        self._digest.update(piece)
+        if size < 0 or not piece:
+            self._finished()
+        return piece
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.read(max(len(buffer) - len(self._peeked), 1))[: len(buffer)]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _unpacked(raw: _Hashing, kind: str) -> IO[bytes]:
+    stream = io.BufferedReader(raw, 1 << 18)
+    if kind == "gzip":
+        import gzip
+
+        return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]
+    if kind == "xz":
+        import lzma
+
+        return lzma.LZMAFile(stream)
+    return _zstd(stream)
+
+
+def _zstd(stream: IO[bytes]) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.ZstdFile(stream)  # type: ignore[no-any-return]
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtra.of("zstandard", "zstd", "reading a .zst file") from None
+    return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)  # type: ignore[no-any-return]
+
+
+def _near(path: Path) -> str:
+    import difflib
+
+    folder = path.parent
+    if not folder.is_dir():
+        return f"\nThere is no folder {str(folder)!r} either."
+    near = difflib.get_close_matches(path.name, [entry.name for entry in folder.iterdir()], n=1)
+    return f"\nDid you mean {str(folder / near[0])!r}?" if near else "\nCheck the path."
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
+    """Write `data` beside `path` and rename it, so that the file is whole or not there at all.
+
+    A path that ends in .gz or .xz is packed.
+    """
+    target = Path(path)
+    packed = _pack(data.encode("utf-8") if isinstance(data, str) else data, target.suffix)
+    try:
+        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise InputError(
+            at(str(target), None, f"the file cannot be written ({error.strerror}).\nChoose another place.")
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(packed)
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(beside).chmod(0o666 & ~umask)
+        Path(beside).replace(target)
+    except BaseException as error:
+        Path(beside).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(
+                at(
+                    str(target),
+                    None,
+                    f"the file cannot be written ({error.strerror}).\nChoose another place.",
+                )
+            ) from None
+        raise
+
+
+def _pack(data: bytes, suffix: str) -> bytes:
+    if suffix == ".gz":
+        import gzip
+
+        return gzip.compress(data, mtime=0)
+    if suffix == ".xz":
+        import lzma
+
+        return lzma.compress(data)
+    return data

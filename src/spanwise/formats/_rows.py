@@ -1,0 +1,225 @@
+"""Lines of columns as coded rows: one plain parser, and one that never loops over lines and knows when it must not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spanwise.columns import Codes, Ints, ints
+from spanwise.errors import InputError, at
+from spanwise.formats._interning import PADDING, Interner, windows
+
+DOCSTART = b"-DOCSTART-"
+_BLANKS = b" \t\r"
+_DOCSTART_HEAD = np.frombuffer(DOCSTART[:8], dtype="<u8")[0]
+_DOCSTART_TAIL = np.frombuffer(DOCSTART[-8:], dtype="<u8")[0]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the lines of a file are cut: the separator, the number of columns, and which are wanted."""
+
+    path: str
+    separator: str  # "tab" or "blank"
+    width: int
+    first_line: int  # where the width was seen
+    wanted: tuple[int, ...]
+    tags: tuple[int, ...] = ()  # those of `wanted` that hold tags: blanks around them are no part of them
+    comments: bytes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The token lines of a piece of a file.
+
+    `begins` are the rows before which a sentence ends (a blank line, a document mark or
+    the beginning of the file), `lines` the lines of those rows, `marks` the rows
+    before which a -DOCSTART- stands. `open` says whether the last sentence may go on in
+    the next piece. `token_lines` is there when comments are left out.
+    """
+
+    columns: tuple[Codes, ...]
+    begins: Ints
+    lines: Ints
+    marks: Ints
+    open: bool
+    comments: int = 0
+    token_lines: Ints | None = None
+
+
+def split(line: bytes, layout: Layout) -> list[bytes]:
+    """The fields of a line without its line end; nothing but blanks gives no field.
+
+    Blanks are spaces and tabs; every other byte, a no-break space or a vertical tab
+    among them, is part of a word. With tabs a field may hold spaces and may be empty.
+    """
+    line = line.rstrip(_BLANKS)
+    if layout.separator == "tab":
+        return line.split(b"\t") if line else []
+    return [field for field in line.replace(b"\t", b" ").split(b" ") if field]
+
+
+def parse_plain(
+    data: bytes, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
+) -> Rows:
+    """The rows of whole lines, one line after the other. `line` is the number of the first."""
+    columns: list[list[bytes]] = [[] for _ in layout.wanted]
+    begins, lines, marks, token_lines = [], [], [], []
+    comments = 0
+    texts = data.split(b"\n")
+    if texts[-1] == b"":
+        texts.pop()
+    for number, text in enumerate(texts, start=line):
+        if layout.comments is not None and text.startswith(layout.comments):
+            comments += 1
+            continue
+        fields = split(text, layout)
+        if not fields:
+            open = False
+            continue
+        if fields[0] == DOCSTART:
+            marks.append(len(token_lines))
+            open = False
+            continue
+        if len(fields) != layout.width:
+            raise InputError(_wrong_width(layout, number, len(fields)))
+        if not open:
+            begins.append(len(token_lines))
+            lines.append(number)
+            open = True
+        token_lines.append(number)
+        for column, which in zip(columns, layout.wanted, strict=True):
+            column.append(fields[which].strip(b" ") if which in layout.tags else fields[which])
+    coded = tuple(_coded(column, interner) for column, interner in zip(columns, interners, strict=True))
+    skipping = ints(token_lines) if layout.comments is not None else None
+    return Rows(coded, ints(begins), ints(lines), ints(marks), open, comments, skipping)
+
+
+def _coded(words: list[bytes], interner: Interner) -> Codes:
+    distinct: dict[bytes, int] = {}
+    local = np.array([distinct.setdefault(word, len(distinct)) for word in words], dtype=np.int64)
+    return interner.codes_of(list(distinct))[local]
+
+
+def _wrong_width(layout: Layout, line: int, found: int) -> str:
+    kind = "tabs" if layout.separator == "tab" else "blanks"
+    seen = f"{found} column" + ("s" if found != 1 else "")
+    return at(
+        layout.path,
+        line,
+        f"the line has {seen}, but there are {layout.width} from line {layout.first_line} on "
+        f"(columns are separated by {kind}).\n"
+        "Mend the line; if it is a comment, name the mark of comments; if blanks and tabs are mixed, "
+        "name the separator.",
+    )
+
+
+def parse_fast(
+    data: bytes, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
+) -> Rows | None:
+    """The same rows as `parse_plain`, without a loop over lines; None where the lines are not regular.
+
+    Lines are regular when every one that is not empty has the same number of columns
+    with one separator between them and none around them.
+    """
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+        if b"\r" in data:
+            return None
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    if _has_comments(data, layout) or (layout.separator == "tab" and _has_loose_blanks(data)):
+        return None
+    bytes_ = np.frombuffer(data, dtype=np.uint8)
+    separating = (bytes_ == 9) | (bytes_ == 10)
+    if layout.separator == "blank":
+        separating |= bytes_ == 32
+    stop = np.flatnonzero(separating)
+    begin = np.empty_like(stop)
+    begin[0] = 0
+    np.add(stop[:-1], 1, out=begin[1:])
+    at_end = bytes_[stop] == 10
+    empty = np.flatnonzero(stop == begin)
+    if len(empty):
+        if not (at_end[empty].all() and at_end[empty[empty > 0] - 1].all()):
+            return None
+        kept = np.ones(len(stop), dtype=bool)
+        kept[empty] = False
+        stop, begin, at_end = stop[kept], begin[kept], at_end[kept]
+    number, rest = divmod(len(stop), layout.width)
+    ends = at_end.reshape(number, layout.width) if rest == 0 else at_end[:0]
+    if rest or np.count_nonzero(at_end) != number or not ends[:, -1].all():
+        return None
+    blank_before = (empty - np.arange(len(empty))) // layout.width  # the row that each blank line precedes
+    return _rows(data, layout, interners, stop, begin, blank_before, number, open, line)
+
+
+def _rows(
+    data: bytes,
+    layout: Layout,
+    interners: tuple[Interner, ...],
+    stop: Ints,
+    begin: Ints,
+    blank_before: Ints,
+    number: int,
+    open: bool,
+    line: int,
+) -> Rows:
+    """The rows between separators that have been found to be regular."""
+    buffer = data + PADDING
+    width = layout.width
+    marks = _document_marks(buffer, begin[::width], stop[::width])
+    breaks = np.zeros(number + 1, dtype=bool)  # breaks[i]: a sentence ends before row i
+    breaks[0] = not open
+    breaks[blank_before] = True
+    breaks[marks + 1] = True
+    ending = not breaks[number] if number else open and not len(blank_before)
+    breaks[marks] = False
+    begins = np.flatnonzero(breaks[:number])
+    lines = line + begins + np.searchsorted(blank_before, begins, side="right")
+    token_lines = None
+    if layout.comments is not None:
+        rows = np.arange(number)
+        token_lines = np.delete(line + rows + np.searchsorted(blank_before, rows, side="right"), marks)
+    columns = []
+    for which, interner in zip(layout.wanted, interners, strict=True):
+        at_begin, at_stop = begin[which::width], stop[which::width]
+        if len(marks):
+            at_begin, at_stop = np.delete(at_begin, marks), np.delete(at_stop, marks)
+        columns.append(interner.codes(buffer, at_begin, at_stop))
+    if len(marks):
+        begins = begins - np.searchsorted(marks, begins)
+        marks = marks - np.arange(len(marks))
+    return Rows(
+        tuple(columns),
+        ints(begins),
+        ints(lines),
+        ints(marks),
+        bool(ending),
+        token_lines=None if token_lines is None else ints(token_lines),
+    )
+
+
+def _document_marks(buffer: bytes, begin: Ints, stop: Ints) -> Ints:
+    """The rows whose first field is -DOCSTART-."""
+    rows = np.flatnonzero(stop - begin == len(DOCSTART))
+    eights = windows(buffer)
+    rows = rows[eights[begin[rows]] == _DOCSTART_HEAD]
+    return rows[eights[begin[rows] + len(DOCSTART) - 8] == _DOCSTART_TAIL]
+
+
+def _has_comments(data: bytes, layout: Layout) -> bool:
+    mark = layout.comments
+    return mark is not None and (data.startswith(mark) or b"\n" + mark in data)
+
+
+def _has_loose_blanks(data: bytes) -> bool:
+    """Whether a space stands beside a tab or a line end, where it may be no part of a field."""
+    return b" " in data and (b" \n" in data or b"\t " in data or b" \t" in data or b"\n " in data)
+
+
+def parse(data: bytes, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int) -> Rows:
+    """The rows of whole lines, by the fast way where they are regular."""
+    rows = parse_fast(data, layout, interners, open=open, line=line)
+    return rows if rows is not None else parse_plain(data, layout, interners, open=open, line=line)

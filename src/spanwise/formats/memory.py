@@ -1,0 +1,135 @@
+"""Annotations from lists: of tags, or of spans, with or without their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from spanwise.columns import codes, ints, offsets
+from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
+from spanwise.errors import InputError
+from spanwise.formats._format import Options, annotated
+from spanwise.schemes import Repair, Tags
+
+Span = tuple[int, int, str] | Mapping[str, Any]
+
+
+def from_tags(
+    tags: Sequence[Sequence[str]],
+    *,
+    tokens: Sequence[Sequence[str]] | None = None,
+    scheme: str | None = None,
+    prefer: str | None = None,
+    repair: Repair = "conlleval",
+    documents: Sequence[int] | None = None,
+    name: str = "<tags>",
+) -> Annotation:
+    """The annotation that lists of tags stand for, one list a sentence.
+
+    Without `tokens` the sentences have their lengths but no text.
+
+    Examples:
+        >>> from_tags([["B-PER", "I-PER", "O"]]).mentions.rows()
+        [(0, 0, 2, 'PER')]
+    """
+    columns = Tags.of(tags)
+    if tokens is not None:
+        _check_lengths(tags, tokens)
+        corpus = Corpus.of(tokens, documents=documents, source=Source(name))
+    else:
+        corpus = _textless(columns.sentences, documents, name)
+    options = Options(scheme=scheme, prefer=prefer, repair=repair)
+    return annotated(corpus, columns, options, Reading(path=name, format="tags"))
+
+
+def from_spans(
+    spans: Sequence[Iterable[Span]],
+    *,
+    tokens: Sequence[Sequence[str]] | None = None,
+    duplicates: Literal["error", "drop"] = "error",
+    documents: Sequence[int] | None = None,
+    name: str = "<spans>",
+) -> Annotation:
+    """The annotation of lists of spans, one list a sentence: (start, end, label), half-open, or dicts.
+
+    Without `tokens` the sentences have no text.
+
+    Examples:
+        >>> from_spans([[(0, 2, "PER"), (1, 2, "LOC")]]).mentions.rows()
+        [(0, 0, 2, 'PER'), (0, 1, 2, 'LOC')]
+    """
+    rows = [
+        (number, *_triple(span, f"{name}: sentence {number + 1}"))
+        for number, sentence in enumerate(spans)
+        for span in sentence
+    ]
+    if tokens is not None:
+        _check_lengths(spans, tokens, sentences_only=True)
+        corpus = Corpus.of(tokens, documents=documents, source=Source(name))
+        for sentence, start, end, label in rows:
+            if end > len(tokens[sentence]):
+                raise InputError(
+                    f"{name}: sentence {sentence + 1}: the mention {label} [{start}, {end}) ends behind the "
+                    f"sentence, which has {len(tokens[sentence])} tokens.\n"
+                    "Positions are half-open and count tokens from 0."
+                )
+    else:
+        corpus = _textless(offsets(np.zeros(len(spans), dtype=np.int64)), documents, name)
+    mentions = Mentions.of(rows).sole(duplicates=duplicates, corpus=corpus)
+    return Annotation(corpus, mentions, Reading(path=name, format="spans in memory"))
+
+
+def _textless(sentences: Any, documents: Sequence[int] | None, name: str) -> Corpus:
+    """Sentences that have a length but no words."""
+    return Corpus(
+        tokens=codes(np.zeros(int(sentences[-1]), dtype=np.int32)),
+        vocabulary=("",) if sentences[-1] else (),
+        sentences=ints(sentences),
+        documents=None if documents is None else offsets(documents),
+        without_text=True,
+        source=Source(name),
+    )
+
+
+def _triple(span: Span, place: str) -> tuple[int, int, str]:
+    """Start, end and label of a span that is a triple or a mapping."""
+    try:
+        if isinstance(span, Mapping):
+            label = span.get("label", span.get("type", span.get("entity_group")))
+            start, end = span["start"], span["end"]
+        else:
+            start, end, label = span
+        start, end = int(start), int(end)
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            f"{place}: {span!r} is no span.\n"
+            "A span is (start, end, label), or a dict with the keys 'start', 'end' and 'label'."
+        ) from None
+    if not isinstance(label, str) or not label:
+        raise InputError(f"{place}: the span {span!r} has no label.\nName it with the key 'label'.")
+    if not 0 <= start < end:
+        raise InputError(
+            f"{place}: the span [{start}, {end}) of {label} is empty or begins before the sentence.\n"
+            "Positions are half-open: 0 <= start < end."
+        )
+    return start, end, label
+
+
+def _check_lengths(
+    given: Sequence[Any], tokens: Sequence[Sequence[str]], *, sentences_only: bool = False
+) -> None:
+    if len(given) != len(tokens):
+        raise InputError(
+            f"there are {len(given)} sentences of annotation, but {len(tokens)} of tokens.\n"
+            "Give one list for each sentence."
+        )
+    if sentences_only:
+        return
+    for number, (marks, words) in enumerate(zip(given, tokens, strict=True)):
+        if len(marks) != len(words):
+            raise InputError(
+                f"sentence {number + 1} has {len(marks)} tags, but {len(words)} tokens.\n"
+                "Give one tag for each token."
+            )

@@ -1,0 +1,502 @@
+"""What sequences of tags mean: from tags to mentions and back, recognised, checked and repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+
+from spanwise.columns import Bools, Codes, Ints, Small, codes, ints, offsets
+from spanwise.corpus import Mentions
+from spanwise.errors import InputError, at, unknown
+from spanwise.registry import Registry
+
+Repair = Literal["conlleval", "discard", "none"]
+
+# What a letter before the hyphen says, whatever the scheme: where in its mention the token stands.
+OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
+_KINDS = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE, "W": SINGLE}
+_LETTERS = "O" + "".join(_KINDS)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A way to write mentions as tags.
+
+    `begin`, `inside`, `end` and `single` are the letters for the tokens of a
+    mention; the same letter may serve for several. Schemes that mark a border only
+    between neighbours of one label (IOB1, IOE1) name its letter in `between`.
+    """
+
+    name: str
+    summary: str
+    begin: str
+    inside: str
+    end: str
+    single: str
+    between: str | None = None
+    letters: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        used = {self.begin, self.inside, self.end, self.single, self.between or self.begin}
+        object.__setattr__(self, "letters", frozenset(used))
+
+
+SCHEMES: Registry[Scheme] = Registry("scheme")
+# Name, other names, letters (begin, inside, end, single, between) and summary, in the
+# order in which ties are broken when a scheme is recognised.
+_KNOWN = (
+    ("IOB2", ("BIO",), "BIIB", None, "every mention begins with B-, I- goes on"),
+    ("BIOES", ("IOBES",), "BIES", None, "B- begins, I- goes on, E- ends, S- is a mention of one token"),
+    ("BILOU", ("BILUO",), "BILU", None, "B- begins, I- goes on, L- ends, U- is a mention of one token"),
+    ("BMES", ("BMESO",), "BMES", None, "B- begins, M- goes on, E- ends, S- is a mention of one token"),
+    ("IOB1", ("IOB",), "IIII", "B", "I- throughout; B- begins only right behind a mention of the same label"),
+    ("IO", (), "IIII", None, "I- throughout; neighbours of one label cannot be told apart"),
+    ("IOE1", (), "IIII", "E", "I- throughout; E- ends only right before a mention of the same label"),
+    ("IOE2", ("IOE",), "IIEE", None, "every mention ends with E-, I- goes before"),
+    ("BMEWO", (), "BMEW", None, "B- begins, M- goes on, E- ends, W- is a mention of one token"),
+)
+for _name, _others, _marks, _between, _summary in _KNOWN:
+    _spellings = {name.lower(): None for name in (_name, *_others)}
+    _begin, _inside, _end, _single = _marks
+    _scheme = Scheme(_name, _summary, _begin, _inside, _end, _single, between=_between)
+    SCHEMES.add(_scheme, aliases=(*_others, *_spellings))
+
+
+@dataclass(frozen=True, eq=False)
+class Tags:
+    """Columns of tags: `names[codes[i]]` is the tag of token `i`; `sentences` are offsets into the tokens."""
+
+    codes: Codes
+    names: Sequence[str]
+    sentences: Ints
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[str]]) -> Tags:
+        """Tags of lists of strings.
+
+        Examples:
+            >>> Tags.of([["B-PER", "O"], ["O"]]).codes.tolist()
+            [0, 1, 1]
+        """
+        table: dict[str, int] = {}
+        coded = [table.setdefault(tag, len(table)) for sentence in sentences for tag in sentence]
+        return cls(codes(coded), tuple(table), offsets([len(sentence) for sentence in sentences]))
+
+    def lists(self) -> list[list[str]]:
+        """The tags as lists of strings, one list a sentence."""
+        flat = [self.names[code] for code in self.codes.tolist()]
+        borders = self.sentences.tolist()
+        return [flat[begin:end] for begin, end in pairwise(borders)]
+
+    @cached_property
+    def _marked(self) -> _Marked:
+        return _Marked.of(self)
+
+
+@dataclass(frozen=True, eq=False)
+class _Marked:
+    """The tokens that are not O, and how each stands to its neighbours.
+
+    `starts` and `ends` follow conlleval: a mention starts at B and S, after O, E and
+    S, and where the label changes; it ends at E and S, before O, B and S, and where
+    the label changes.
+    """
+
+    position: Ints
+    letter: Small  # place in _LETTERS
+    label: Codes
+    labels: tuple[str, ...]
+    starts: Bools
+    ends: Bools
+    same_before: Bools  # the token before carries the same label
+    same_after: Bools
+
+    @classmethod
+    def of(cls, tags: Tags, *, without: frozenset[str] = frozenset()) -> _Marked:
+        """The marked tokens; those with a letter of `without` count as O."""
+        letters, labels, names = _parsed(tags.names)
+        outside = letters == 0
+        for mark in without:
+            outside |= letters == _LETTERS.index(mark)
+        position = np.flatnonzero(~outside[tags.codes])
+        tag = tags.codes[position]
+        letter, label = letters[tag], labels[tag]
+        first = np.zeros(len(tags.codes) + 1, dtype=bool)
+        first[tags.sentences] = True
+        touches = np.zeros(len(position) + 1, dtype=bool)  # touches[i]: i - 1 and i stand side by side
+        touches[1:-1] = (position[1:] - position[:-1] == 1) & ~first[position[1:]]
+        same = np.zeros(len(position) + 1, dtype=bool)
+        same[1:-1] = touches[1:-1] & (label[1:] == label[:-1])
+        kind = _KIND_OF_LETTER[letter]
+        closed = np.ones(len(position) + 1, dtype=bool)  # closed[i]: a border lies between i - 1 and i
+        closed[1:-1] = ~same[1:-1] | (kind[:-1] >= END) | (kind[1:] == BEGIN) | (kind[1:] == SINGLE)
+        return cls(ints(position), letter, label, names, closed[:-1], closed[1:], same[:-1], same[1:])
+
+
+_KIND_OF_LETTER = np.array([OUTSIDE, *_KINDS.values()], dtype=np.int8)
+
+
+def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
+    """Letter and label of each distinct tag; O has letter 0 and label -1."""
+    letters = np.zeros(len(names), dtype=np.int8)
+    found: dict[str, int] = {}
+    label_of = np.full(len(names), -1, dtype=np.int32)
+    for i, name in enumerate(names):
+        if name == "O":
+            continue
+        if malformed(name):
+            continue  # `checked` has seen to it that no token carries it
+        letter, label = name.split("-", 1)
+        letters[i] = _LETTERS.index(letter)
+        label_of[i] = found.setdefault(label, len(found))
+    names_sorted = tuple(sorted(found))
+    place = np.array([names_sorted.index(label) for label in found], dtype=np.int32)
+    known = label_of >= 0
+    label_of[known] = place[label_of[known]]
+    return letters, label_of, names_sorted
+
+
+def malformed(tag: str) -> str | None:
+    """Why `tag` is no tag of any scheme, and what to do; None where it is one.
+
+    Examples:
+        >>> malformed("B-LOC-geo") is None
+        True
+        >>> print(malformed("o"))
+        'o' is no tag; outside mentions it is 'O', with a capital letter.
+    """
+    if tag == "O":
+        return None
+    letter, hyphen, label = tag.partition("-")
+    if hyphen and letter in _KINDS and label:
+        return None
+    if tag == "o":
+        return "'o' is no tag; outside mentions it is 'O', with a capital letter."
+    if tag == "0":
+        return "'0' (the digit) is no tag; outside mentions it is 'O', the letter."
+    bare = "".join(tag.split())
+    if bare != tag and malformed(bare) is None:
+        return f"{tag!r} holds white space that is part of it; write {bare!r}."
+    if not tag:
+        return "the tag is empty; outside mentions it is 'O'."
+    if not hyphen:
+        near = letter.upper()
+        if near in _KINDS:
+            return f"{tag!r} has no label; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'."
+        return (
+            f"{tag!r} is no tag; one is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
+            "Is this the column of the tags?"
+        )
+    if not label:
+        return f"{tag!r} has no label after the hyphen; write 'O', or name the label, such as 'B-PER'."
+    if letter.upper() in _KINDS:
+        return f"{tag!r} has a small letter in front; write {letter.upper() + '-' + label!r}."
+    known = ", ".join(_KINDS)
+    return f"{tag!r} begins with {letter!r}, which no scheme knows; the letters are {known}, and 'O' alone."
+
+
+def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Tags:
+    """The same tags; a token whose tag belongs to no scheme is an error that names its place."""
+    troubles = {code: trouble for code, name in enumerate(tags.names) if (trouble := malformed(name))}
+    if not troubles:
+        return tags
+    bad = np.flatnonzero(np.isin(tags.codes, list(troubles)))
+    if not len(bad):
+        return tags
+    sentence = int(np.searchsorted(tags.sentences, bad[0], side="right")) - 1
+    token = int(bad[0] - tags.sentences[sentence])
+    more = f" {_many(len(bad) - 1, 'more token')} with such tags." if len(bad) > 1 else ""
+    raise InputError(at(_where(sentence, token, place), None, troubles[int(tags.codes[bad[0]])] + more))
+
+
+def _where(sentence: int, token: int, place: Callable[[int, int], str] | None) -> str:
+    return place(sentence, token) if place else f"sentence {sentence + 1}, token {token + 1}"
+
+
+def _forbidden(
+    scheme: Scheme, letter: Small, starts: Bools, ends: Bools, before: Bools, after: Bools
+) -> dict[str, Bools]:
+    """For each reason which tokens carry a tag that `scheme` cannot have written there."""
+    kind = _KIND_OF_LETTER[letter]
+    own = np.array([name in scheme.letters for name in _LETTERS])
+    foreign = ~own[letter]
+    reasons = {f"{scheme.name} has no such letter": foreign}
+    if scheme.between == "B":
+        reasons["B- stands only behind a mention of the same label"] = (kind == BEGIN) & ~before
+    elif scheme.between == "E":
+        reasons["E- stands only before a mention of the same label"] = (kind == END) & ~after
+    elif scheme.begin != scheme.inside:
+        going_on = (kind == INSIDE) | (kind == END)
+        reasons["no mention of its label is open before it"] = going_on & starts & ~foreign
+    if scheme.end != scheme.inside:
+        open_ended = (kind == BEGIN) | (kind == INSIDE)
+        reasons["its mention goes on, but the next tag does not belong to it"] = open_ended & ends & ~foreign
+    return reasons
+
+
+def _impossible(scheme: Scheme, marked: _Marked) -> Bools:
+    """Which marked tokens carry an impossible tag."""
+    columns = (marked.letter, marked.starts, marked.ends, marked.same_before, marked.same_after)
+    result = np.zeros(len(marked.position), dtype=bool)
+    for reason in _forbidden(scheme, *columns).values():
+        result |= reason
+    return result
+
+
+def _situations(marked: _Marked) -> tuple[Ints, _Marked]:
+    """How often each combination of letter and neighbourhood occurs, and the combinations themselves."""
+    packed = marked.letter.astype(np.int16) << 4
+    for shift, flag in enumerate((marked.starts, marked.ends, marked.same_before, marked.same_after)):
+        packed |= flag.astype(np.int16) << shift
+    size = len(_LETTERS) << 4
+    number = np.bincount(packed, minlength=size)
+    every = np.arange(size)
+    flags = [((every >> shift) & 1).astype(bool) for shift in range(4)]
+    kinds = _Marked(ints(every), (every >> 4).astype(np.int8), codes(every), (), *flags)
+    return ints(number), kinds
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The scheme a file seems to be written in, why, and the impossible tags it would have in each scheme."""
+
+    scheme: str
+    evidence: str
+    impossible: dict[str, int]
+
+    @property
+    def fitting(self) -> tuple[str, ...]:
+        """The schemes in which no tag is impossible."""
+        return tuple(name for name, number in self.impossible.items() if number == 0)
+
+
+def recognise(tags: Tags, *, prefer: str | None = None) -> Recognised:
+    """The scheme with the fewest impossible tags; the first of SCHEMES where several have as few.
+
+    `prefer` is the scheme of the gold file: predictions are taken to be written in it,
+    unless all their tags fit another scheme and not that one.
+
+    Examples:
+        >>> recognise(Tags.of([["I-PER", "I-PER", "O", "I-LOC"]])).evidence
+        'IOB1, because 2 mentions start with I-'
+    """
+    number, kinds = _situations(checked(tags)._marked)
+    counts = {scheme.name: int(number[_impossible(scheme, kinds)].sum()) for scheme in SCHEMES}
+    best = min(counts, key=counts.__getitem__)  # the first of equals
+    if prefer is not None:
+        wanted = SCHEMES.find(prefer).name
+        if counts[wanted] == 0 or counts[best] > 0:
+            return Recognised(wanted, f"{wanted}, the scheme of the gold file", counts)
+    return Recognised(best, _evidence(best, counts, number, kinds), counts)
+
+
+def _evidence(name: str, counts: dict[str, int], number: Ints, kinds: _Marked) -> str:
+    """The words for why `name` was recognised."""
+    scheme = SCHEMES.find(name)
+    mentions = int(number[kinds.starts].sum())
+    if not mentions:
+        return f"{name}, because there is no mention to tell the scheme"
+
+    def having(letters: str, border: Bools) -> int:
+        mask = np.array([_LETTERS[letter] in letters for letter in kinds.letter.tolist()])
+        return int(number[mask & border].sum())
+
+    if scheme.end != scheme.inside:
+        marks = "".join(dict.fromkeys(scheme.end + scheme.single))
+        words = (
+            f"{_many(having(marks, kinds.ends), 'mention')} end with {' or '.join(f'{m}-' for m in marks)}"
+        )
+    else:
+        words = f"{_many(having(scheme.begin, kinds.starts), 'mention')} start with {scheme.begin}-"
+    evidence = f"{name}, because {words}"
+    if counts[name]:
+        evidence += f"; {_many(counts[name], 'tag')} impossible in it, fewer than in any other scheme"
+    return evidence
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """The mentions that tags stand for, and how many impossible tags were repaired to find them."""
+
+    mentions: Mentions
+    repairs: int
+
+
+def decode(
+    tags: Tags,
+    scheme: str | Scheme,
+    *,
+    repair: Repair = "conlleval",
+    place: Callable[[int, int], str] | None = None,
+) -> Decoded:
+    """The mentions that the tags stand for.
+
+    A tag is impossible where the scheme cannot have written it beside its neighbours.
+    Under `repair="conlleval"` a mention opens and closes there as conlleval reads
+    it. Under `"discard"` letters that the scheme does not have count as O, and a mention
+    with an impossible tag is dropped whole. Under `"none"` an impossible tag is an
+    error that names its place, by `place(sentence, token)`.
+
+    Examples:
+        >>> tags = Tags.of([["I-PER", "O", "B-LOC", "I-LOC"]])
+        >>> decode(tags, "IOB2").mentions.rows()
+        [(0, 0, 1, 'PER'), (0, 2, 4, 'LOC')]
+        >>> decode(tags, "IOB2", repair="discard").mentions.rows()
+        [(0, 2, 4, 'LOC')]
+    """
+    if repair not in get_args(Repair):
+        raise unknown("repair", repair, get_args(Repair))
+    chosen = SCHEMES.find(scheme)
+    marked = checked(tags, place=place)._marked
+    wrong = _impossible(chosen, marked)
+    repairs = int(np.count_nonzero(wrong))
+    if repairs and repair == "none":
+        raise InputError(_first_impossible(tags, chosen, wrong, place))
+    if repairs and repair == "discard":
+        marked = _Marked.of(tags, without=frozenset(_KINDS) - chosen.letters)
+        return Decoded(_mentions(tags, marked, dropped=_impossible(chosen, marked)), repairs)
+    return Decoded(_mentions(tags, marked), repairs)
+
+
+def _mentions(tags: Tags, marked: _Marked, *, dropped: Bools | None = None) -> Mentions:
+    """The mentions between the borders; those that hold a `dropped` token are left out."""
+    first, last = np.flatnonzero(marked.starts), np.flatnonzero(marked.ends)
+    if dropped is not None:
+        before = np.concatenate([[0], np.cumsum(dropped)])
+        clean = before[last + 1] == before[first]
+        first, last = first[clean], last[clean]
+    begin = marked.position[first]
+    sentence = np.searchsorted(tags.sentences, begin, side="right") - 1
+    offset = tags.sentences[sentence]
+    return Mentions(
+        sentence=ints(sentence),
+        start=ints(begin - offset),
+        end=ints(marked.position[last] + 1 - offset),
+        label=marked.label[first],
+        labels=marked.labels,
+    )
+
+
+def _first_impossible(
+    tags: Tags, scheme: Scheme, wrong: Bools, place: Callable[[int, int], str] | None
+) -> str:
+    """The error text for the first impossible tag, with the number of the others."""
+    sentence, token, tag, reason = impossible(tags, scheme, most=1)[0]
+    others = int(np.count_nonzero(wrong)) - 1
+    more = f" {_many(others, 'more tag')} like it." if others else ""
+    return at(
+        _where(sentence, token, place),
+        None,
+        f"the tag {tag!r} is impossible in {scheme.name}: {reason}.{more}\n"
+        'Mend the file, name its scheme, or repair with "conlleval" or "discard".',
+    )
+
+
+def impossible(
+    tags: Tags, scheme: str | Scheme, *, most: int | None = None
+) -> list[tuple[int, int, str, str]]:
+    """Every impossible tag (or the first `most`) as (sentence, token, tag, reason).
+
+    Examples:
+        >>> impossible(Tags.of([["O", "I-PER"]]), "IOB2")
+        [(0, 1, 'I-PER', 'no mention of its label is open before it')]
+    """
+    chosen = SCHEMES.find(scheme)
+    marked = tags._marked
+    columns = (marked.letter, marked.starts, marked.ends, marked.same_before, marked.same_after)
+    reasons = _forbidden(chosen, *columns)
+    which = np.full(len(marked.position), -1, dtype=np.int64)
+    for number, mask in reversed(list(enumerate(reasons.values()))):
+        which[mask] = number
+    rows = np.flatnonzero(which >= 0)[:most]
+    position = marked.position[rows]
+    sentence = np.searchsorted(tags.sentences, position, side="right") - 1
+    token = position - tags.sentences[sentence]
+    words = list(reasons)
+    found = zip(sentence.tolist(), token.tolist(), position.tolist(), which[rows].tolist(), strict=True)
+    return [(s, t, tags.names[tags.codes[p]], words[reason]) for s, t, p, reason in found]
+
+
+def encode(mentions: Mentions, lengths: Ints, scheme: str | Scheme) -> Tags:
+    """The tags of sentences of the given lengths; reading them back gives the same mentions.
+
+    Mentions that overlap, lie in pieces or were not placed cannot be written as tags,
+    nor can neighbours of one label in the scheme IO: each is an error.
+
+    Examples:
+        >>> encode(Mentions.of([(0, 0, 2, "PER")]), [3], "BIOES").lists()
+        [['B-PER', 'E-PER', 'O']]
+    """
+    chosen = SCHEMES.find(scheme)
+    sentences = offsets(lengths)
+    order = np.lexsort((mentions.start, mentions.sentence))
+    sorted_ = mentions.take(order)
+    begin = sentences[sorted_.sentence] + sorted_.start
+    end = sentences[sorted_.sentence] + sorted_.end
+    _check_flat(sorted_, begin, end, sentences, chosen)
+    size = end - begin
+    letter = np.full(int(size.sum()), _LETTERS.index(chosen.inside), dtype=np.int64)
+    stop = np.cumsum(size)
+    first = stop - size
+    letter[first] = _LETTERS.index(chosen.begin)
+    letter[stop - 1] = _LETTERS.index(chosen.end)
+    letter[first[size == 1]] = _LETTERS.index(chosen.single)
+    if chosen.between is not None:
+        touching = np.flatnonzero((end[:-1] == begin[1:]) & (sorted_.label[1:] == sorted_.label[:-1]))
+        touching = touching[sorted_.sentence[touching] == sorted_.sentence[touching + 1]]
+        at_border = first[touching + 1] if chosen.between == "B" else stop[touching] - 1
+        letter[at_border] = _LETTERS.index(chosen.between)
+    names = ["O", *(f"{mark}-{label}" for label in mentions.labels for mark in _LETTERS[1:])]
+    coded = np.zeros(int(sentences[-1]), dtype=np.int32)
+    where = np.repeat(begin - first, size) + np.arange(len(letter))
+    coded[where] = np.repeat(sorted_.label, size) * (len(_LETTERS) - 1) + letter
+    return _trimmed(Tags(codes(coded), names, sentences))
+
+
+def _trimmed(tags: Tags) -> Tags:
+    """The same tags without names that nothing carries."""
+    used = np.bincount(tags.codes, minlength=len(tags.names)) > 0
+    used[0] = True
+    table = (np.cumsum(used) - 1).astype(np.int32)
+    names = tuple(name for name, keep in zip(tags.names, used.tolist(), strict=True) if keep)
+    return Tags(codes(table[tags.codes]), names, tags.sentences)
+
+
+def _check_flat(mentions: Mentions, begin: Ints, end: Ints, sentences: Ints, scheme: Scheme) -> None:
+    """Raise where sorted mentions cannot be written as tags."""
+
+    def refuse(row: int, what: str, advice: str) -> None:
+        sentence, start, stop, label = mentions.take([row]).rows()[0]
+        raise InputError(f"sentence {sentence + 1}: the mention {label} [{start}, {stop}) {what}.\n{advice}")
+
+    formats = "Write a format that keeps spans, such as jsonl."
+    bad = np.flatnonzero((mentions.start < 0) | (end > sentences[mentions.sentence + 1]))
+    if len(bad):
+        refuse(int(bad[0]), "has no place in the text of its sentence", "Tags need one; align it first.")
+    if mentions.parts is not None and len(mentions.parts.start) > len(mentions):
+        row = int(np.flatnonzero(np.diff(mentions.parts.at) > 1)[0])
+        refuse(row, "lies in pieces, which tags cannot say", formats)
+    bad = np.flatnonzero(end <= begin)
+    if len(bad):
+        refuse(int(bad[0]), "is empty", "A mention has at least one token.")
+    bad = np.flatnonzero(end[:-1] > begin[1:])
+    if len(bad):
+        refuse(int(bad[0]) + 1, "overlaps the one before it, which tags cannot say", formats)
+    if scheme.name == "IO":
+        same = (mentions.label[1:] == mentions.label[:-1]) & (mentions.sentence[1:] == mentions.sentence[:-1])
+        bad = np.flatnonzero((end[:-1] == begin[1:]) & same)
+        if len(bad):
+            refuse(
+                int(bad[0]) + 1,
+                "touches one of the same label, which IO cannot tell apart",
+                "Choose another scheme, such as IOB2.",
+            )
