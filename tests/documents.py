@@ -287,7 +287,7 @@ def _lengths(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
                 predicted[mention["outcome"]] += 1
         buckets.append(
             {
-                "name": bucket, "label": text, "low": value, "high": value if value < 4 else None,
+                "name": bucket, "label": text, "low": min(value, 3), "high": value if value < 4 else None,
                 "special": value < 4, **scores, "outcomes": {"gold": gold, "predicted": predicted},
                 "small": scores["gold"] < 30,
             }
@@ -455,7 +455,7 @@ def follow(tree: dict[str, Any], path: list[str]) -> tuple[float | None, int]:
 def _findings(scored: dict[str, Any], name: str) -> list[dict[str, Any]]:
     one = scored[name]
     kind = max(one["gains"], key=lambda key: one["gains"][key]["gain"])
-    worst = one["slices"][0]
+    worst = next(row for row in one["slices"] if row["kind"] == "bucket")
     tough = one["tough"]["UNSEEN-ANY"]["overall"]
     return [
         {
@@ -465,12 +465,16 @@ def _findings(scored: dict[str, Any], name: str) -> list[dict[str, Any]]:
         },
         {
             "kind": "slice", "system": name, "score": worst["score"], "value": worst["value"],
-            "count": worst["gold"], "path": ["attributes", "entity_length", worst["name"], "f1"],
+            "against": worst["overall"], "count": worst["gold"], "mentions": worst["gold"],
+            "cost": worst["cost"], "title": worst["title"],
+            "path": ["attributes", "entity_length", worst["name"], "f1"],
             "filter": {"system": name, "attribute": worst["attribute"], "bucket": worst["name"]},
         },
         {
             "kind": "tough", "system": name, "score": "recall", "value": tough["recall"],
-            "count": tough["mentions"], "path": ["tough", "UNSEEN-ANY", "overall", "recall"],
+            "against": one["tough"]["SEEN"]["overall"]["recall"], "mentions": tough["mentions"],
+            "count": tough["mentions"] - tough["correct"],
+            "path": ["tough", "UNSEEN-ANY", "overall", "recall"],
             "filter": {"system": name, "tough": "UNSEEN-ANY"},
         },
     ]  # fmt: skip

@@ -73,7 +73,8 @@ def _analyses(datasets: dict[str, Any], models: tuple[str, ...]) -> dict[str, An
                 m: {
                     n: {
                         a: {
-                            k: datasets[n]["runs"][m]["1"]["attributes"][a][k] for k in ("best", "worst", "gap")
+                            k: datasets[n]["runs"][m]["1"]["attributes"][a][k]
+                            for k in ("best", "worst", "gap")
                         }
                         for a in attributes
                     }

@@ -54,7 +54,14 @@ def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
 
 for _name, _summary, _module, _function, _suffix, _extra in (
     ("terminal", "the screen: scores, errors, types, weakest slices", "terminal", "render", ".txt", None),
-    ("html", "one self-contained page with every chart and the examples", "html", "render", ".html", "report"),
+    (
+        "html",
+        "one self-contained page with every chart and the examples",
+        "html",
+        "render",
+        ".html",
+        "report",
+    ),
     ("flat", "scalars with stable names, as JSON", "outlets", "flat_json", ".json", None),
     ("summary", "Markdown for a GitHub step summary", "outlets", "step_summary", ".md", None),
     ("junit", "JUnit XML of thresholds", "outlets", "junit", ".xml", None),

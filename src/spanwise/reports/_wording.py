@@ -24,19 +24,19 @@ OUTCOMES = {
 
 TOUGH = {
     "SEEN": "seen in training",
-    "UNSEEN-TYPE": "seen only with another type",
+    "UNSEEN-TYPE": "seen with another type",
     "UNSEEN-TOKENS": "never seen",
     "UNSEEN-ANY": "unseen with this type",
     "TCM-ALL": "type-confusable",
-    "TCM-SEEN": "type-confusable, seen",
-    "TCM-UNSEEN": "type-confusable, never seen",
+    "TCM-SEEN": "confusable, seen",
+    "TCM-UNSEEN": "confusable, never seen",
 }
 
 SCORES = {"f1": "F1", "precision": "precision", "recall": "recall", "gain": "F1", "accuracy": "accuracy"}
 
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
 
-# Joiners shape letters in many scripts and belong to the word; every other format character is unseen mischief.
+# Joiners shape letters in many scripts and belong to the word; other format characters are unseen mischief.
 _JOINERS = "\u200c\u200d"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -266,34 +266,107 @@ def path_title(path: Sequence[str]) -> str:
 
 def finding(row: Mapping[str, Any]) -> str:
     """One finding as a sentence with its number and its count."""
-    path = [str(part) for part in row.get("path") or ()]
-    system, value, number = visible(row.get("system") or ""), row.get("value"), row.get("count")
-    mentions = plural(number, "mention") if isinstance(number, int) else ""
+    headline, rest = finding_parts(row)
+    return f"{headline}: {rest}."
+
+
+def finding_parts(row: Mapping[str, Any]) -> tuple[str, str]:
+    """A finding as a headline and the numbers behind it.
+
+    Examples:
+        >>> finding_parts({"kind": "gain", "system": "crf", "value": 0.028, "count": 148,
+        ...     "path": ["gains", "LE", "gain"]})
+        ('wrong labels cost crf the most', '2.8 F1 in 148 errors')
+    """
+    system = visible(row.get("system") or "")
     match row.get("kind"):
         case "gain":
-            kind = OUTCOMES.get(path[1], path[1]) if len(path) > 1 else "errors"
-            errors = plural(number, "error") if isinstance(number, int) else "errors"
-            return f"{system}: {kind} costs {points(value)} F1 ({errors})."
+            kind = _COSTLY.get(str(row["path"][1]), "errors")
+            errors = plural(int(row.get("count") or 0), "error")
+            return f"{kind} cost {system} the most", f"{points(row.get('value'))} F1 in {errors}"
+        case "tough":
+            name = str(row["path"][1])
+            return f"{_HARD.get(name, visible(name))} are hard for {system}", _against(row, "on seen ones")
+        case "slice":
+            return f"{system} is weak where {_place(row)}", _against(row, "overall")
         case "lead":
-            return f"{system}: {signed(value)} in {_place(row, path)} ({mentions})."
-        case "data":
-            return visible(row.get("text") or f"check the data: {count(value)} {row.get('score', '')}".strip())
+            return _lead(row)
         case _:
-            score = SCORES.get(str(row.get("score")), str(row.get("score")))
-            return f"{system}: {score} is {points(value)} for {_place(row, path)} ({mentions})."
+            return "check the data", _odd(row)
 
 
-def _place(row: Mapping[str, Any], path: Sequence[str]) -> str:
-    if row.get("title"):
-        return slice_title({"kind": None, "name": "", **row, "title": row["title"]})
+_HARD = {"UNSEEN-ANY": "mentions unseen with their type", "UNSEEN-TOKENS": "mentions never seen in training"}
+
+_COSTLY = {
+    "LE": "wrong labels",
+    "BE": "wrong boundaries",
+    "LBE": "wrong labels with wrong boundaries",
+    "FN": "missed mentions",
+    "FP": "spurious mentions",
+}
+
+
+def _against(row: Mapping[str, Any], what: str) -> str:
+    score = SCORES.get(str(row.get("score")), visible(row.get("score")))
+    words = f"{score} {points(row.get('value'))}"
+    if defined(row.get("against")):
+        words += f", against {points(row['against'])} {what}"
+    number = row.get("mentions", row.get("count"))
+    return words + (f" ({plural(number, 'mention')})" if isinstance(number, int) else "")
+
+
+def _lead(row: Mapping[str, Any]) -> tuple[str, str]:
+    one, other = visible(row.get("system")), visible(row.get("other") or "the next")
+    margin, p = points(row.get("overall", row.get("value"))), p_value(row.get("p"))
+    chance = f"p {p}" if p.startswith("<") else f"p = {p}"
+    if not row.get("significant"):
+        return f"{one}'s lead over {other} may be chance", f"{margin} F1, {chance}"
+    words = f"{margin} F1, {chance}"
+    path = [str(part) for part in row.get("path") or ()]
+    if path and path[:2] != ["exact", "overall"]:
+        number = row.get("count")
+        words += f", most of it in {path_title(path)}: {signed(row.get('value'))}"
+        words += f" over {plural(number, 'mention')}" if isinstance(number, int) else ""
+    if row.get("loses"):
+        words += f"; {other} is ahead in {path_title(row['loses'])}"
+    return f"{one} leads {other}", words
+
+
+_ODD = {
+    "repairs": "impossible tag",
+    "duplicates_with_train": "test sentence",
+    "changed_tokens": "token",
+    "unplaced": "predicted mention",
+    "notes": "note",
+}
+_ODD_WHAT = {
+    "repairs": "repaired",
+    "duplicates_with_train": "also in training",
+    "changed_tokens": "unlike gold",
+    "unplaced": "without a place",
+    "notes": "on the files",
+}
+
+
+def _odd(row: Mapping[str, Any]) -> str:
+    parts = [
+        f"{plural(number, _ODD.get(key, key))} {_ODD_WHAT.get(key, '')}".strip()
+        for key, number in (row.get("of") or {}).items()
+    ]
+    if row.get("few_units"):
+        parts.append(f"only {count(row['few_units'])} units to resample, so intervals are too narrow")
+    return ", ".join(parts) or count(row.get("value"))
+
+
+def _place(row: Mapping[str, Any]) -> str:
     chosen: Mapping[str, Any] = row.get("filter") or {}
-    if chosen.get("tough"):
-        return TOUGH.get(chosen["tough"], visible(chosen["tough"]))
-    if chosen.get("attribute"):
-        return f"{attribute(chosen['attribute'])} {visible(chosen.get('bucket'))}"
     if chosen.get("gold"):
-        return f"type {visible(chosen['gold'])}"
-    return path_title(path) if path else "the whole"
+        return f"the type is {visible(chosen['gold'])}"
+    if row.get("title"):
+        return visible(row["title"]).replace("_", " ")
+    if chosen.get("attribute"):
+        return f"{attribute(chosen['attribute'])} is {visible(chosen.get('bucket'))}"
+    return "it is measured"
 
 
 def named_test(settings: Mapping[str, Any]) -> str:

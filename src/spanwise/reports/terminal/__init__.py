@@ -27,7 +27,7 @@ def render(
         saved: files that were written, to be named at the end.
         seconds: how long it took, to be named at the top.
     """
-    from spanwise.reports.terminal import _dataset, _result, _several, _study
+    from spanwise.reports.terminal import _dataset, _frame, _result, _several, _study
     from spanwise.reports.terminal._layout import fit, paint
 
     room = max(40, min(width or shutil.get_terminal_size((80, 24)).columns, WIDEST))
@@ -39,7 +39,7 @@ def render(
         lines = _result.lines(document, room, seconds, saved)
     else:
         lines = _several.lines(document, room, seconds, saved)
-    lines += _result.footer(document, room, saved)
+    lines += _frame.footer(document, room, saved)
     return paint([fit(line, room) for line in lines], color=_colored() if color is None else color)
 
 

@@ -6,11 +6,12 @@ escape codes in `paint` alone, so a screen without colour is the same text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.cells import cell_len, set_cell_size
 
 from spanwise.reports._wording import visible
 
@@ -108,11 +109,6 @@ def flow(parts: Sequence[Line], width: int, *, indent: int = 1, join: str = " ·
             current = []
         current = [*current, (join, "faint"), *part] if current else list(part)
     return [*lines, [(" " * indent, ""), *current]] if current else lines
-
-
-def wrap(value: str, width: int, *, indent: int = 1, style: str = "") -> list[Line]:
-    """A text of any length on as many lines as it needs, broken anywhere."""
-    return [[(" " * indent, ""), (piece, style)] for piece in chop_cells(visible(value), max(width - indent, 8))]
 
 
 def sentence(value: str, width: int, *, indent: int = 2, style: str = "") -> list[Line]:
@@ -222,9 +218,9 @@ class Scale:
         inside = [value for value in values if value == value]
         if not inside:
             return cls(0.0, 1.0)
-        low = max(0, int(min(inside) * 10 + 1e-9)) / 10
-        high = min(1.0, -int(-max(inside) * 10 + 1e-9 - 0.999999) / 10)
-        return cls(low, max(high, low + 0.1)) if high > low else cls(max(low - 0.1, 0.0), low + 0.1)
+        low = max(math.floor(min(inside) * 10 + 1e-9), 0)
+        high = min(math.ceil(max(inside) * 10 - 1e-9), 10)
+        return cls(min(low, 9) / 10, max(high, low + 1) / 10)
 
     def at(self, value: float, width: int) -> int:
         """The cell of a value among `width` cells."""

@@ -1,0 +1,194 @@
+"""What stands around every screen: the files at the top, what to do next and the signature at the end."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+
+from spanwise.reports import _wording as say
+from spanwise.reports.terminal._layout import Line, flow, heading, sentence, tail, text
+
+Document = Mapping[str, Any]
+
+_ROLES = {"gold": "gold", "predicted": "pred", "train": "train"}
+_MOST_FILES = 8
+
+
+def banner(document: Document, seconds: float | None) -> list[Line]:
+    """The name of the program and its version."""
+    line = [*text(" spanwise", "title"), *text(f" {document.get('spanwise', '')}", "faint")]
+    if seconds is not None:
+        line += text(f"   evaluated in {seconds:.1f} s", "faint")
+    return [line, []]
+
+
+def files(document: Document, width: int) -> list[Line]:
+    """One row a file: role, path, and what is worth knowing of it."""
+    inputs = list(document.get("inputs") or ())
+    shown = inputs if len(inputs) <= _MOST_FILES + 2 else inputs[:_MOST_FILES]
+    room = max(12, min(width // 4, max((cell_len(say.visible(row["path"])) for row in shown), default=0)))
+    lines: list[Line] = []
+    for row in shown:
+        path = tail(row["path"], room)
+        lead = text(f" {_ROLES.get(row['role'], row['role']):<6} ", "faint")
+        lead += [(path + " " * (room - cell_len(path)), ""), ("  ", "")]
+        indent = 10 + room
+        facts = flow(_facts(row, document), width - 1, indent=indent) or [[("", "")]]
+        lines.append([*lead, *facts[0][1:]])
+        lines += facts[1:]
+    if len(shown) < len(inputs):
+        lines.append(text(f" … and {len(inputs) - len(shown)} more files", "faint"))
+    return lines
+
+
+def _facts(row: Mapping[str, Any], document: Document) -> list[Line]:
+    facts: list[Line] = []
+    dataset = document.get("dataset") or {}
+    role = row["role"]
+    if role == "predicted" and row.get("system") and row["system"] not in str(row["path"]):
+        facts.append(text(row["system"], "strong"))
+    if role != "predicted":
+        facts += [text(say.plural(row[key], key[:-1])) for key in ("sentences", "tokens") if row.get(key)]
+    if role != "train" and row.get("mentions") is not None:
+        facts.append(text(say.plural(row["mentions"], "mention")))
+    if role == "gold":
+        if dataset.get("labels"):
+            facts.append(text(say.plural(len(dataset["labels"]), "type")))
+        if row.get("scheme"):
+            facts.append(text(row["scheme"]))
+    if role == "train":
+        facts += _unseen(dataset)
+    if row.get("repairs"):
+        rule = f" ({row['repair']} rule)" if row.get("repair") else ""
+        facts.append(_warned(f"{say.plural(row['repairs'], 'impossible tag')} repaired{rule}"))
+    facts += [_warned(words) for words in aligned(row.get("alignment"))]
+    facts += [_warned(str(note)) for note in row.get("notes") or ()]
+    return facts
+
+
+def aligned(report: Mapping[str, Any] | None) -> list[str]:
+    """What the alignment of predictions changed, where it changed anything."""
+    if not report or report.get("how") in (None, "strict"):
+        return []
+    words = [f"aligned by {report['how']}"]
+    if report.get("changed_tokens"):
+        places = (
+            f" in {say.plural(report['changed_sentences'], 'sentence')}"
+            if "changed_sentences" in report
+            else ""
+        )
+        words.append(f"{say.plural(report['changed_tokens'], 'token')} differ{places}")
+    if report.get("unplaced"):
+        words.append(f"{say.plural(report['unplaced'], 'mention')} could not be placed and count as spurious")
+    return words
+
+
+def _unseen(dataset: Mapping[str, Any]) -> list[Line]:
+    facts: list[Line] = []
+    unseen = ((dataset.get("tough") or {}).get("UNSEEN-TOKENS") or {}).get("overall") or {}
+    if say.defined(unseen.get("share")):
+        facts.append(text(f"{say.percent(unseen['share'])} of gold mentions never seen in training"))
+    if dataset.get("duplicates_with_train"):
+        facts.append(
+            _warned(f"{say.plural(dataset['duplicates_with_train'], 'test sentence')} also in training")
+        )
+    return facts
+
+
+def _warned(words: str) -> Line:
+    return [("! ", "warn"), *text(words)]
+
+
+def interval_title(document: Document) -> str:
+    """`95% CI`, with a dagger where too few units were resampled."""
+    settings = document.get("settings") or {}
+    level = settings.get("confidence") or 0.95
+    return f"{100 * level:.0f}% CI" + ("†" if settings.get("few_units") else "")
+
+
+def few_units(document: Document, width: int) -> list[Line]:
+    """The meaning of the dagger, where there is one."""
+    settings = document.get("settings") or {}
+    if not settings.get("few_units") or not settings.get("resamples"):
+        return []
+    unit = say.plural(settings.get("units") or 0, settings.get("unit") or "sentence")
+    kind = settings.get("unit") or "sentence"
+    words = f"† few {kind}s: resampled over {unit}, intervals cover less than they say"
+    return [[], *sentence(words, width, style="faint")]
+
+
+def next_steps(document: Document, width: int, saved: Sequence[str]) -> list[Line]:
+    """Commands that lead on from this screen, with the paths that were given."""
+    paths = {row["role"]: row["path"] for row in reversed(document.get("inputs") or ())}
+    steps: list[tuple[str, str]] = []
+    chosen = _largest_confusion(document)
+    if {"gold", "predicted"} <= paths.keys():
+        files = f"{_quoted(paths['gold'])} {_quoted(paths['predicted'])}"
+        if chosen:
+            gold, predicted, number = chosen
+            pair = f"--gold {_quoted(gold)} --predicted {_quoted(predicted)}"
+            steps.append((f"spanwise errors {files} {pair}", say.plural(number, "error")))
+        else:
+            steps.append((f"spanwise errors {files}", "every error in its sentence"))
+    result = next((path for path in saved if str(path).endswith(".json")), None)
+    if result is None:
+        steps.append((f"{say.visible(_command(document))} --html report.html", "the page with every chart"))
+    else:
+        steps.append((f"spanwise report {_quoted(result)} -o report.html", "interactive, one file"))
+    lines = heading("Next", "", width)
+    for command, note in steps:
+        if cell_len(command) + cell_len(note) + 7 <= width:
+            gap = width - 4 - cell_len(command) - cell_len(note)
+            lines.append([(f"  {command}", ""), (" " * gap, ""), (note, "faint")])
+        else:
+            lines += [
+                [("  " if at == 0 else "    ", ""), *line[1:]]
+                for at, line in enumerate(_command_lines(command, width))
+            ]
+    return lines
+
+
+def _command_lines(command: str, width: int) -> list[Line]:
+    # Broken between words with the shell's own continuation, so that it can still be pasted.
+    lines = flow([[(word, "")] for word in command.split(" ")], width - 2, indent=4, join=" ")
+    return [[*line, (" \\", "")] for line in lines[:-1]] + lines[-1:]
+
+
+def _quoted(value: object) -> str:
+    return say.visible(shlex.quote(str(value)))
+
+
+def _command(document: Document) -> str:
+    return (document.get("settings") or {}).get("command") or "spanwise evaluate GOLD PRED"
+
+
+def _largest_confusion(document: Document) -> tuple[str, str, int] | None:
+    for system in (document.get("systems") or {}).values():
+        table = system.get("confusion") or {}
+        labels = table.get("labels") or []
+        cells = [
+            (number, gold, predicted)
+            for gold, row in zip(labels, table.get("counts") or [], strict=True)
+            for predicted, number in zip(labels, row, strict=True)
+            if gold != predicted and number
+        ]
+        if cells:
+            number, gold, predicted = max(cells, key=lambda cell: cell[0])
+            return gold, predicted, number
+    return None
+
+
+def footer(document: Document, width: int, saved: Sequence[str]) -> list[Line]:
+    """The files that were saved and the signature, which carries every setting behind the numbers."""
+    lines: list[Line] = [[]]
+    if saved:
+        lines += flow([text(f"saved {path}" if at == 0 else path) for at, path in enumerate(saved)], width)
+    if document.get("signature"):
+        # Broken behind its bars: a copied signature is the same once the line ends are dropped.
+        parts = say.visible(document["signature"]).split("|")
+        pieces = [part + "|" for part in parts[:-1]] + parts[-1:]
+        lines += flow([[(piece, "faint")] for piece in pieces], width, join="")
+    return lines if len(lines) > 1 else []

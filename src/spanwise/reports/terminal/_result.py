@@ -1,0 +1,309 @@
+"""The screen of one system: scores, errors, types, tough mentions, slices, attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from spanwise.reports import _wording as say
+from spanwise.reports.terminal._frame import (
+    Document,
+    banner,
+    few_units,
+    files,
+    interval_title,
+    next_steps,
+)
+from spanwise.reports.terminal._layout import (
+    Cell,
+    Column,
+    Line,
+    Scale,
+    bar,
+    flow,
+    grid,
+    heading,
+    sentence,
+    text,
+)
+
+# A name, its count, the scored object, the other scores shown, and the score drawn.
+ScoredRow: TypeAlias = tuple[str, float | None, Mapping[str, Any], Sequence[str], str]
+
+MOST_LABELS = 20
+MOST_SLICES = 6
+
+
+def lines(document: Document, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
+    """All sections of a document with one system."""
+    ((name, system),) = document["systems"].items()
+    return [
+        *banner(document, seconds),
+        *files(document, width),
+        *_scores(document, system, width),
+        *findings(document, width),
+        *_errors(system, width),
+        *_types(document, system, width),
+        *_tough(document, system, width),
+        *slices({name: system}, width),
+        *_attributes(document, system, width),
+        *few_units(document, width),
+        *next_steps(document, width, saved),
+    ]
+
+
+def _scores(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
+    exact, fair = system["exact"]["overall"], (system.get("fair") or {}).get("overall") or {}
+    ends = say.interval((exact.get("interval") or {}).get("f1"))
+    dagger = "†" if ends and document["settings"].get("few_units") else ""
+    main: list[Line] = [
+        [
+            ("F1 ", "strong"),
+            (say.points(exact["f1"]), "score"),
+            (f"  {ends}{dagger}" if ends else "", "faint"),
+        ],
+        [("precision ", ""), (say.points(exact["precision"]), "strong")],
+        [("recall ", ""), (say.points(exact["recall"]), "strong")],
+    ]
+    if fair:
+        main.append(
+            [("fair F1 ", ""), (say.points(fair["f1"]), "strong"), ("  each error counted once", "faint")]
+        )
+    more: list[Line] = []
+    for kind in ("macro", "weighted"):
+        means = system["exact"].get(kind)
+        if means:
+            more.append([(f"{kind} F1 {say.points(means['f1'])}", "faint")])
+    if say.defined(exact.get("accuracy")):
+        more.append([(f"token accuracy {say.points(exact['accuracy'])}", "faint")])
+    more.append([(f"{say.count(exact['correct'])} right of {say.count(exact['gold'])} gold", "faint")])
+    if exact.get("why"):
+        more.append(text(exact["why"], "faint"))
+    return [[], *flow(main, width, indent=2, join="    "), *flow(more, width, indent=2)]
+
+
+def findings(document: Document, width: int) -> list[Line]:
+    """The findings as sentences."""
+    found = document.get("findings") or []
+    result: list[Line] = [[]] if found else []
+    for row in found:
+        first, *rest = sentence(say.finding(row), width - 1, indent=4)
+        result += [[("  • ", "mark"), *first[1:]], *rest]
+    return result
+
+
+def _errors(system: Mapping[str, Any], width: int) -> list[Line]:
+    gains, counts = system.get("gains") or {}, (system.get("fair") or {}).get("overall") or {}
+    kinds = sorted(
+        (kind for kind in say.ERRORS if kind in gains), key=lambda kind: -_or_zero(gains[kind]["gain"])
+    )
+    top = max((_or_zero(gains[kind]["gain"]) for kind in kinds), default=0.0)
+    rows: list[list[Cell]] = []
+    for kind in kinds:
+        gain = _or_zero(gains[kind]["gain"])
+        ends = say.interval((gains[kind].get("interval") or {}).get("gain"))
+        rows.append(
+            [
+                say.OUTCOMES[kind],
+                bar(gain / top if top else 0.0),
+                [(say.signed(gains[kind]["gain"]), "strong")],
+                [(ends, "faint")],
+                say.count(counts.get(kind)),
+                mostly(system, kind),
+            ]
+        )
+    columns = [
+        Column("kind"),
+        Column(least=10, most=18),
+        Column("F1", right=True),
+        Column("", rank=2),
+        Column("count", right=True),
+        Column("mostly", least=27),
+    ]
+    note = "what mending every error of one kind would add"
+    return [*heading("Errors", note, width), *grid(columns, rows, width)] if rows else []
+
+
+def mostly(system: Mapping[str, Any], kind: str, *, most: int = 4) -> Line:
+    """What the errors of one kind are made of, the largest parts first."""
+    parts = sorted(_parts(system, kind), key=lambda part: -part[1])
+    shown = [(name, number) for name, number in parts if number][:most]
+    line: Line = []
+    for name, number in shown:
+        line += [(" · ", "faint")] if line else []
+        line += [(f"{name} ", ""), (say.count(number), "strong")]
+    return line
+
+
+def _parts(system: Mapping[str, Any], kind: str) -> list[tuple[str, float]]:
+    table = system.get("confusion") or {}
+    labels = [say.visible(label) for label in table.get("labels") or ()]
+    if kind == "BE":
+        counts = system["fair"]["overall"]
+        return [(say.OUTCOMES[part], counts.get(part, 0)) for part in ("BEs", "BEl", "BEo")]
+    if kind == "FN":
+        return list(zip(labels, table.get("missed") or (), strict=False))
+    if kind == "FP":
+        return list(zip(labels, table.get("spurious") or (), strict=False))
+    pairs = table.get("pairs", {}).get(kind)
+    if pairs is not None:
+        return [
+            (f"{say.visible(gold)}→{say.visible(predicted)}", number) for gold, predicted, number in pairs
+        ]
+    return []
+
+
+def _types(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
+    labels: Mapping[str, Any] = system["exact"]["labels"]
+    order = [w for w in (document["dataset"].get("label_order") or ()) if w in labels]
+    order += [label for label in labels if label not in order]
+    shown = order[:MOST_LABELS]
+    overall = system["exact"]["overall"]["f1"]
+    rows = [(label, labels[label]["gold"], labels[label], ["precision", "recall"], "f1") for label in shown]
+    result = [
+        *heading("By type", "exact span and label", width),
+        *scored("type", "gold", ["P", "R"], "F1", rows, overall, document, width),
+    ]
+    if len(order) > len(shown):
+        result += flow(
+            [[(f"… and {len(order) - len(shown)} more types, all in the JSON", "faint")]], width, indent=2
+        )
+    return result
+
+
+def scored(
+    title: str,
+    number: str,
+    others: Sequence[str],
+    score: str,
+    rows: Sequence[ScoredRow],
+    overall: float | None,
+    document: Document,
+    width: int,
+) -> list[Line]:
+    """Rows of (name, count, scored object, other scores, main score) with their intervals as a strip."""
+    reach: list[float] = [overall] if overall is not None else []
+    for _, _, cell, _, key in rows:
+        ends = (cell.get("interval") or {}).get(key) or ()
+        reach += [value for value in (cell[key], *ends) if value is not None]
+    scale = Scale.around(reach)
+    table: list[list[Cell]] = []
+    for name, gold, cell, more, key in rows:
+        ends = (cell.get("interval") or {}).get(key)
+        table.append(
+            [
+                text(name),
+                say.count(gold),
+                *(say.points(cell[other]) for other in more),
+                [(say.points(cell[key]), "strong")],
+                [(say.interval(ends), "faint")],
+                scale.strip(cell[key], ends, mark=overall),
+            ]
+        )
+    columns = [
+        Column(title, least=10),
+        Column(number, right=True),
+        *(Column(other, right=True, rank=2) for other in others),
+        Column(score, right=True),
+        Column(interval_title(document)),
+        Column(scale.axis, least=20, most=44, rank=1),
+    ]
+    return grid(columns, table, width)
+
+
+def _tough(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
+    tough = system.get("tough") or {}
+    rows: list[ScoredRow] = [
+        (say.TOUGH.get(subset, subset), cell["overall"]["mentions"], cell["overall"], [], "recall")
+        for subset, cell in tough.items()
+        if isinstance(cell, Mapping) and cell.get("overall")
+    ]
+    if not rows:
+        return []
+    recall = system["exact"]["overall"]["recall"]
+    return [
+        *heading("Tough mentions", "recall by what training showed", width),
+        *scored("mentions", "gold", [], "R", rows, recall, document, width),
+    ]
+
+
+def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = MOST_SLICES) -> list[Line]:
+    """The slices that cost most, of one system or of several."""
+    rows: list[list[Cell]] = []
+    for name, system in systems.items():
+        costly = [row for row in system.get("slices") or () if _or_zero(row["cost"]) > 0][:most]
+        for row in costly:
+            value, ends = say.points(row["value"]), say.interval(row.get("interval"))
+            rows.append(
+                [
+                    text(name),
+                    text(say.slice_title(row)),
+                    say.count(row["gold"]),
+                    [(value, "strong")],
+                    [(say.SCORES.get(row["score"], row["score"]), "faint")],
+                    [(ends, "faint")],
+                    [("costs ", "faint"), (say.points(row["cost"]), "strong")],
+                ]
+            )
+    if not rows:
+        return []
+    columns = [
+        Column("system" if len(systems) > 1 else "", least=8),
+        Column("slice", least=16),
+        Column("gold", right=True),
+        Column("", right=True),
+        Column(""),
+        Column("", rank=1),
+        Column("", right=True),
+    ]
+    if len(systems) == 1:
+        columns, rows = columns[1:], [row[1:] for row in rows]
+    note = "ranked by score lost overall · under 50 mentions hidden"
+    return [*heading("Weakest slices", note, width), *grid(columns, rows, width)]
+
+
+def _attributes(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
+    rows: list[list[Cell]] = []
+    for name, found in (system.get("attributes") or {}).items():
+        buckets = {bucket["name"]: bucket for bucket in found.get("buckets") or ()}
+        rows.append(
+            [
+                text(say.attribute(name)),
+                *_end(buckets.get(found.get("worst"))),
+                *_end(buckets.get(found.get("best"))),
+                [(say.points(found.get("gap")), "strong")],
+                say.correlation(found.get("spearman")),
+            ]
+        )
+    columns = [
+        Column("attribute", least=22),
+        Column("worst", least=12),
+        Column("F1", right=True),
+        Column("gold", right=True, style="faint", rank=2),
+        Column("best", least=12),
+        Column("F1", right=True),
+        Column("gold", right=True, style="faint", rank=2),
+        Column("gap", right=True),
+        Column("ρ", right=True, rank=1),
+    ]
+    result = [*heading("By attribute", "worst and best bucket · ρ of F1 with value", width)] if rows else []
+    result += grid(columns, rows, width)
+    absent = document["dataset"].get("absent") or {}
+    if rows and absent:
+        words = [text(f"{say.attribute(name)}: {why}", "faint") for name, why in absent.items()]
+        result += flow([[("left out ", "faint"), *words[0]], *words[1:]], width, indent=2)
+    return result
+
+
+def _end(bucket: Mapping[str, Any] | None) -> list[Cell]:
+    if bucket is None:
+        return [say.UNDEFINED, say.UNDEFINED, ""]
+    name, words = say.visible(bucket["name"]), say.bucket(bucket)
+    shown: Line = [(name, ""), (f" {words}" if words != name else "", "faint")]
+    if bucket.get("small"):
+        shown.append((" ~", "warn"))
+    return [shown, say.points(bucket["f1"]), say.count(bucket["gold"])]
+
+
+def _or_zero(value: float | None) -> float:
+    return value if value is not None and say.defined(value) else 0.0

@@ -1,0 +1,333 @@
+"""The screen of a study: datasets by models by runs, and what its analyses say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spanwise.reports import _wording as say
+from spanwise.reports.terminal._frame import Document, banner
+from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, heading, text
+
+LEVEL = 0.05
+MOST_FLIPS = 8
+
+
+def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
+    """All sections of a study."""
+    analyses: Mapping[str, Any] = document.get("analyses") or {}
+    buckets: Mapping[str, Any] = analyses.get("bucket_wise") or {}
+    return [
+        *banner(document, seconds),
+        *_inputs(document, width),
+        *_holistic(document, analyses, width),
+        *_model_wise(analyses.get("model_wise") or {}, width),
+        *_attribute_wise(analyses.get("attribute_wise") or {}, width),
+        *_self(buckets.get("self") or {}, width),
+        *_comparative(buckets.get("comparative") or [], width),
+        *_flips(buckets.get("rank_flips") or [], width),
+        *_tough(analyses.get("tough") or {}, width),
+    ]
+
+
+def _inputs(document: Document, width: int) -> list[Line]:
+    datasets: Mapping[str, Any] = document.get("datasets") or {}
+    rows: list[list[Cell]] = []
+    for name, found in datasets.items():
+        facts: Mapping[str, Any] = found.get("dataset") or {}
+        runs = {system: len(them) for system, them in (found.get("runs") or {}).items()}
+        rows.append(
+            [
+                text(name, "strong"),
+                say.count(facts.get("sentences")),
+                say.count(facts.get("tokens")),
+                say.count(facts.get("mentions")),
+                say.count(len(facts.get("labels") or ())),
+                say.count(len(runs)),
+                _range(list(runs.values())),
+            ]
+        )
+    columns = [
+        Column("dataset", least=10),
+        *(
+            Column(title, right=True, rank=rank)
+            for title, rank in (("sentences", 0), ("tokens", 2), ("mentions", 0))
+        ),
+        *(Column(title, right=True, rank=1) for title in ("types", "systems", "runs each")),
+    ]
+    return grid(columns, rows, width, indent=1)
+
+
+def _range(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "0"
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def _blocks(names: Sequence[str], width: int, first: int, each: int) -> list[list[str]]:
+    """The names in groups that fit side by side behind a first column."""
+    size = max(1, (width - first) // each)
+    return [list(names[at : at + size]) for at in range(0, len(names), size)]
+
+
+def _keys(tree: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The second level's names over all of the first, in the order they are met."""
+    return list(dict.fromkeys(key for inner in tree.values() for key in inner))
+
+
+def _first(names: Sequence[str], title: str) -> int:
+    return min(24, max([len(title), *(len(say.visible(name)) for name in names)])) + 4
+
+
+def _matrix(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cell: Any,
+    width: int,
+    *,
+    each: int,
+    worded: bool = False,
+) -> list[Line]:
+    """One row and one column a name, in as many blocks as the width asks for."""
+    result: list[Line] = []
+    shown = [say.attribute(name) if worded else say.visible(name) for name in rows]
+    for block in _blocks(columns, width, _first(shown, title), each):
+        if result:
+            result.append([])
+        table: list[list[Cell]] = [
+            [text(label, "strong"), *(cell(name, column) for column in block)]
+            for label, name in zip(shown, rows, strict=True)
+        ]
+        heads = [Column(say.visible(name), right=True, least=min(each - 2, 8)) for name in block]
+        result += grid([Column(title, least=8), *heads], table, width)
+    return result
+
+
+def _holistic(document: Document, analyses: Mapping[str, Any], width: int) -> list[Line]:
+    table: Mapping[str, Mapping[str, Any]] = analyses.get("holistic") or {}
+    letters: Mapping[str, Mapping[str, str]] = analyses.get("letters") or {}
+    if not table:
+        return []
+    datasets = [name for name in _keys(table) if name != "letters"]
+    best = {name: _most([_value(table[system], name, "mean") for system in table]) for name in datasets}
+
+    def cell(system: str, dataset: str) -> Line:
+        found = table[system].get(dataset) or {}
+        mean = found.get("mean")
+        beats = (letters.get(dataset) or {}).get(system) or found.get("letters") or ""
+        top = mean is not None and mean == best[dataset]
+        words: Line = [(say.spread(mean, found.get("std")), "strong" if top else "")]
+        return [*words, (f" {beats}", "good")] if beats else words
+
+    note = "F1, mean ± standard deviation over runs"
+    if letters:
+        note += " · letters: better than"
+    return [
+        *heading("Systems", note, width),
+        *_matrix("system", list(table), datasets, cell, width, each=15),
+    ]
+
+
+def _value(row: Mapping[str, Any], name: str, key: str) -> float | None:
+    found = row.get(name) or {}
+    value: float | None = found.get(key)
+    return value
+
+
+def _most(values: Sequence[float | None]) -> float | None:
+    inside = [value for value in values if value is not None and say.defined(value)]
+    return max(inside) if len(inside) > 1 else None
+
+
+def greyed(test: Mapping[str, Any] | None) -> bool:
+    """Whether a Friedman test did not reach its level, or could not be made."""
+    p = (test or {}).get("p")
+    return p is None or not p < LEVEL
+
+
+def _model_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+    if not table:
+        return []
+    attributes = _keys(table)
+
+    def cell(attribute: str, system: str) -> Line:
+        found = table[system].get(attribute) or {}
+        rho = (found.get("spearman") or {}).get("mean")
+        sigma = (found.get("std") or {}).get("mean")
+        words = f"{say.correlation(rho)} / {say.points(sigma)}"
+        # Brackets say without colour what grey says with it.
+        return [(f"({words})", "faint")] if greyed(found.get("friedman")) else [(words, "")]
+
+    return [
+        *heading("By model", "S^ρ / S^σ over buckets · (in brackets): Friedman p ≥ .05", width),
+        *_matrix("attribute", attributes, list(table), cell, width, each=17, worded=True),
+    ]
+
+
+def _attribute_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+    rows: list[list[Cell]] = []
+    for dataset, found in table.items():
+        for name, row in found.items():
+            weak = greyed(row.get("friedman"))
+            style = "faint" if weak else ""
+            rho = say.correlation(row.get("rho1")).removeprefix("+")
+            p = say.p_value((row.get("friedman") or {}).get("p"))
+            rows.append(
+                [
+                    text(dataset, "strong"),
+                    text(say.attribute(name)),
+                    say.plain(row.get("zeta")),
+                    [(f"({rho})" if weak else rho, style)],
+                    [(say.correlation(row.get("rho2")), style)],
+                    [(say.points(row.get("sigma")), style)],
+                    p,
+                ]
+            )
+    columns = [
+        Column("dataset", least=8),
+        Column("attribute", least=14),
+        Column("ζ", right=True),
+        Column("ρ¹", right=True),
+        Column("ρ²", right=True),
+        Column("σ", right=True),
+        Column("Friedman p", right=True, rank=1),
+    ]
+    note = "what drives difficulty, mean over models"
+    return [*heading("By attribute", note, width), *grid(columns, rows, width)] if rows else []
+
+
+def _self(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> list[Line]:
+    result: list[Line] = []
+    for system, datasets in table.items():
+        attributes = _keys(datasets)
+
+        def cell(attribute: str, dataset: str, datasets: Mapping[str, Any] = datasets) -> Line:
+            found = datasets[dataset].get(attribute) or {}
+            worst, best = _bucket(found.get("worst")), _bucket(found.get("best"))
+            return [(f"{worst} → {best} ", "faint"), (say.points(found.get("gap")), "strong")]
+
+        if result:
+            result.append([])
+        result += _matrix(say.visible(system), attributes, list(datasets), cell, width, each=18, worded=True)
+    note = "worst → best bucket and the F1 between them"
+    return [*heading("Self-diagnosis", note, width), *result] if result else []
+
+
+def _bucket(value: Any) -> str:
+    """A bucket's name, given as such or as an object that also carries its score."""
+    if isinstance(value, Mapping):
+        value = value.get("bucket", value.get("name"))
+    return say.UNDEFINED if value is None else say.visible(value)
+
+
+def _comparative(pairs: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
+    result: list[Line] = []
+    for pair in pairs:
+        one, other = pair["systems"]
+        datasets: Mapping[str, Mapping[str, Any]] = pair.get("datasets") or {}
+        tests: Mapping[str, Mapping[str, Any]] = pair.get("wilcoxon") or {}
+
+        def cell(attribute: str, dataset: str, datasets: Mapping[str, Any] = datasets) -> Line:
+            found = datasets[dataset].get(attribute) or {}
+            return [*_end(found.get("best"), "good"), ("  ", ""), *_end(found.get("worst"), "bad")]
+
+        if result:
+            result.append([])
+        result.append([("  ", ""), *text(one, "strong"), (" − ", "faint"), *text(other, "strong")])
+        result += _matrix("attribute", _keys(datasets), list(datasets), cell, width, each=20, worded=True)
+        result += _wilcoxon(tests, width)
+    note = "buckets where the first leads most and least, F1"
+    return [*heading("Comparative diagnosis", note, width), *result] if result else []
+
+
+def _end(value: Any, style: str) -> Line:
+    if not isinstance(value, Mapping):
+        return [(_bucket(value), "faint")]
+    return [(f"{_bucket(value)} ", "faint"), (say.signed(value.get("difference")), style)]
+
+
+def _wilcoxon(tests: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+    real, smallest = [], []
+    for name, buckets in tests.items():
+        for bucket, test in buckets.items():
+            if not isinstance(test, Mapping):
+                continue
+            p = test.get("p_corrected", test.get("p"))
+            if p is not None:
+                smallest.append(p)
+                if p < LEVEL:
+                    real.append(f"{say.attribute(name)} {say.visible(bucket)} (p {say.p_value(p)})")
+    if real:
+        return flow(
+            [[("Wilcoxon: ", "faint"), (real[0], "")], *([(word, "")] for word in real[1:])], width, indent=2
+        )
+    if smallest:
+        words = f"Wilcoxon: no bucket differs, smallest p {say.p_value(min(smallest))}"
+        return flow([[(words, "faint")]], width, indent=2)
+    return []
+
+
+def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
+    table: list[list[Cell]] = []
+    for row in rows[:MOST_FLIPS]:
+        where = (
+            row.get("title") or row.get("slice") or row.get("bucket") or row.get("name") or row.get("label")
+        )
+        attribute = f"{say.attribute(str(row['attribute']))} " if row.get("attribute") else ""
+        table.append(
+            [
+                text(row.get("dataset") or ""),
+                text(f"{attribute}{say.visible(where)}"),
+                text(row.get("overall")),
+                [(f"+{say.points(row.get('lead'))}", "")],
+                text(row.get("here"), "strong"),
+                [(f"+{say.points(row.get('reversal'))}", "strong")],
+            ]
+        )
+    columns = [
+        Column("dataset", least=8),
+        Column("slice", least=14),
+        Column("leads overall", least=8),
+        Column("", right=True),
+        Column("leads here", least=8),
+        Column("", right=True),
+    ]
+    if not table:
+        return []
+    result = [
+        *heading("Rank flips", "slices where the order of two systems turns round", width),
+        *grid(columns, table, width),
+    ]
+    if len(rows) > MOST_FLIPS:
+        result += flow(
+            [[(f"… and {len(rows) - MOST_FLIPS} more, all in the JSON", "faint")]], width, indent=2
+        )
+    return result
+
+
+def _tough(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> list[Line]:
+    result: list[Line] = []
+    for dataset in _keys(table):
+        subsets = _keys({system: found.get(dataset) or {} for system, found in table.items()})
+
+        def cell(subset: str, system: str, dataset: str = dataset) -> Line:
+            found = ((table[system].get(dataset) or {}).get(subset)) or {}
+            return [(say.spread(found.get("mean"), found.get("std")), "")]
+
+        if not subsets:
+            continue
+        if result:
+            result.append([])
+        words = {say.TOUGH.get(subset, subset): subset for subset in subsets}
+        result += _matrix(
+            say.visible(dataset),
+            list(words),
+            list(table),
+            lambda w, s, f=cell, m=words: f(m[w], s),
+            width,
+            each=14,
+        )
+    note = "recall, mean ± standard deviation over runs"
+    return [*heading("Tough mentions", note, width), *result] if result else []
