@@ -1,4 +1,4 @@
-"""Lists of tags as integer columns, and the entities that seqeval finds in them, token by token but in bulk."""
+"""Lists of tags as integer columns, and the entities that seqeval finds in them, in bulk."""
 
 from __future__ import annotations
 
