@@ -218,7 +218,7 @@ class Bucket(NamedTuple):
     special: bool = False
 
 
-class _Attributes:
+class Attributes:
     """The eight attributes of the mentions of one side of a file."""
 
     def __init__(self, gold: Tagged, training: Training, vocabulary: Iterable[str] | None) -> None:
@@ -238,16 +238,11 @@ class _Attributes:
         for start, end, _ in self.mentions:
             self.covered[gold.sentence_of[start]] += end - start if self.departures.token_density else 1
         counts = {string: len(training.occurrences(string)) for string in map(self._string, self.mentions)}
-        self.highest_string, self.highest_token = (
-            self._highest(counts.values()),
-            self._highest(training.counts.values()),
-        )
+        self.highest_string = self._highest(counts.values())
+        self.highest_token = self._highest(training.counts.values())
         # The program's list: strings more frequent than the fifth are not on it.
-        self.listed = {
-            string
-            for string, count in counts.items()
-            if not self.departures.fifth_highest or count <= self.highest_string
-        }
+        most = self.highest_string if self.departures.fifth_highest else inf
+        self.listed = {string for string, count in counts.items() if count <= most}
 
     def _highest(self, counts: Iterable[int]) -> int:
         """What a count is divided by: the fifth highest, or the number of training tokens."""
@@ -444,7 +439,7 @@ def figures(
 ) -> Figures:
     """As `evaluate`, of sides and training data that are ready."""
     departures = training.departures
-    attributes = _Attributes(gold, training, vocabulary)
+    attributes = Attributes(gold, training, vocabulary)
     found = predicted.mentions(departures)
     result = {}
     for name in SHORT:

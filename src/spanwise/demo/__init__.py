@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spanwise.demo import _files, _inventory, _text
-from spanwise.demo.systems import SYSTEMS, System, facts_of, labels_of, predict
+from spanwise.demo._systems import SYSTEMS, System, facts_of, labels_of, predict
 from spanwise.errors import ChoiceError
 from spanwise.formats import write_atomically
 

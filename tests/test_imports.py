@@ -1,0 +1,50 @@
+"""What `import spanwise` and `spanwise --help` load, and what they leave alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "scipy", "rich", "altair", "vl_convert", "jinja2", "pandas", "polars", "pyarrow",
+    "spacy", "zstandard", "datasets", "seqeval", "nervaluate", "seqscore", "statsmodels",
+}  # fmt: skip
+
+
+def loaded_after(code: str) -> set[str]:
+    """The names of the top modules that a fresh interpreter has loaded after running `code`."""
+    listing = "import json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{listing}"], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(run.stdout.splitlines()[-1]))
+
+
+def test_importing_spanwise_loads_nothing_heavy() -> None:
+    loaded = loaded_after("import spanwise")
+    assert not loaded & (HEAVY | {"numpy"})
+
+
+def test_the_public_names_load_nothing_optional() -> None:
+    loaded = loaded_after("import spanwise\nfor name in spanwise.__all__: getattr(spanwise, name)")
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize("call", [["--help"], ["--version"], [], ["evaluate", "--help"], ["demo", "--help"]])
+def test_help_needs_no_numpy(call: list[str]) -> None:
+    code = (
+        "import contextlib, io\nfrom spanwise.cli.main import main\n"
+        f"with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main({call!r})"
+    )
+    assert not loaded_after(code) & (HEAVY | {"numpy"})
+
+
+def test_an_unknown_public_name_is_an_attribute_error() -> None:
+    import spanwise
+
+    with pytest.raises(AttributeError, match="module 'spanwise' has no attribute 'nonsense'"):
+        _ = spanwise.nonsense
+    assert set(spanwise.__all__) <= set(dir(spanwise))
