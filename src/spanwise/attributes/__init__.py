@@ -1,0 +1,195 @@
+"""What can be said of a mention: its shape, what training data know of it, what came with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from spanwise.attributes import shape, training
+from spanwise.attributes._context import Attribute, AttributeUnit, Context, Kind, Side, Values
+from spanwise.attributes._lexicon import Lexicon
+from spanwise.attributes._values import compute
+from spanwise.attributes._views import Mention, Token, per_mention, per_token
+from spanwise.attributes.given import given, missing
+from spanwise.attributes.toughness import SUBSETS, Toughness, toughness
+from spanwise.corpus import Mentions
+from spanwise.errors import ChoiceError
+from spanwise.registry import Registry
+
+__all__ = [
+    "ATTRIBUTES",
+    "PRESETS",
+    "SUBSETS",
+    "Attribute",
+    "Context",
+    "Lexicon",
+    "Mention",
+    "Side",
+    "Token",
+    "Toughness",
+    "Values",
+    "choose",
+    "given",
+    "register",
+    "toughness",
+    "values",
+    "why_absent",
+]
+
+ATTRIBUTES: Registry[Attribute] = Registry("attribute", group="spanwise.attributes")
+
+_FU20 = (
+    "entity_length",
+    "sentence_length",
+    "entity_density",
+    "oov_density",
+    "entity_frequency",
+    "token_frequency",
+    "entity_label_consistency",
+    "token_label_consistency",
+)
+_FU19 = (
+    "entity_length",
+    "sentence_length",
+    "entity_token_density",
+    "oov_density",
+    "morphology",
+    "entity_familiarity",
+    "token_familiarity",
+    "label_familiarity",
+    "entity_label_familiarity",
+    "token_label_familiarity",
+)
+
+# The order of the list is that of the papers: the eight of 2020, the label, then those of 2019 alone.
+_built_in = {attribute.name: attribute for attribute in (*shape.ATTRIBUTES, *training.ATTRIBUTES)}
+_ALL = tuple(dict.fromkeys((*_FU20, "label", *_FU19)))
+for _name in _ALL:
+    ATTRIBUTES.add(_built_in[_name], aliases=(_built_in[_name].alias,))
+
+PRESETS: dict[str, tuple[str, ...]] = {"fu20": _FU20, "fu19": _FU19, "all": _ALL}
+
+
+def choose(names: str | Attribute | Iterable[str | Attribute]) -> list[Attribute]:
+    """The attributes of names, aliases, presets, `NAME=column:3` and attributes themselves, each once.
+
+    Examples:
+        >>> [attribute.name for attribute in choose("eLen,label")]
+        ['entity_length', 'label']
+        >>> len(choose("fu20"))
+        8
+    """
+    listed = (
+        names.split(",") if isinstance(names, str) else [names] if isinstance(names, Attribute) else names
+    )
+    chosen: dict[str, Attribute] = {}
+    for name in listed:
+        for attribute in _one_or_preset(name.strip() if isinstance(name, str) else name):
+            chosen.setdefault(attribute.name, attribute)
+    return list(chosen.values())
+
+
+def _one_or_preset(name: str | Attribute) -> list[Attribute]:
+    if isinstance(name, str) and name in PRESETS:
+        return [ATTRIBUTES.find(member) for member in PRESETS[name]]
+    if isinstance(name, str) and ":" in name and name not in ATTRIBUTES:
+        return [given(name)]
+    return [ATTRIBUTES.find(name)]
+
+
+def why_absent(attribute: str | Attribute, context: Context) -> str | None:
+    """Why an attribute cannot be computed, in words, or None where it can."""
+    for need in sorted(ATTRIBUTES.find(attribute).needs):
+        reason = _missing_need(need, context)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _missing_need(need: str, context: Context) -> str | None:
+    lexicon = context.lexicon
+    if need == "text":
+        return "the file holds positions alone, not the text" if context.corpus.without_text else None
+    if need == "train" or (need == "vocabulary" and context.known is None):
+        if lexicon is None:
+            return "no training data were given" + (" and no word list" if need == "vocabulary" else "")
+        if not lexicon.tokens:
+            return "the training data hold no token"
+        if need == "train" and not len(lexicon.mentions):
+            return "the training data hold no mention"
+        return None
+    if need == "vocabulary":
+        return None
+    return missing(need, context)
+
+
+def values(attribute: str | Attribute, context: Context, mentions: Mentions) -> Values:
+    """The values of an attribute over the mentions of one side, gold or predicted.
+
+    Examples:
+        >>> from spanwise.corpus import Corpus
+        >>> corpus = Corpus.of([["New", "York", "is", "big"]])
+        >>> gold = Mentions.of([(0, 0, 2, "LOC")])
+        >>> values("entity_length", Context(corpus, gold), gold).value.tolist()
+        [2.0]
+    """
+    found = ATTRIBUTES.find(attribute)
+    reason = why_absent(found, context)
+    if reason is not None:
+        raise ChoiceError(f"the attribute {found.name!r} cannot be computed: {reason}.")
+    return compute(found, context.side(mentions))
+
+
+def register(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str = "",
+    unit: AttributeUnit = "mention",
+    kind: Kind | None = None,
+    summary: str = "",
+    needs: Iterable[str] = (),
+    source: str = "",
+    alias: str = "",
+    buckets: str = "",
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    columns: bool = False,
+    replace: bool = False,
+) -> Any:
+    """Make a plain function an attribute, as a decorator or by a call; gives the function back.
+
+    The function takes one `Mention` (`.tokens`, `.label`, `.sentence`, `.start`, `.end`, `.text`, `.fields`)
+    or, with unit "token", one `Token` (`.text`, `.label`, `.sentence`, `.position`), and gives a number
+    or a string. With `columns=True` it is called once a side instead, with a `Side` of integer
+    columns, and gives one value a unit. `kind` None is found out: numeric where the values of all
+    gold units are numbers. The name is that of the function and the summary its first line, unless given.
+
+    Examples:
+        >>> @register(name="capitals", kind="numeric", replace=True)
+        ... def capitals(mention):
+        ...     "Tokens of the mention that begin with a capital"
+        ...     return sum(token[0].isupper() for token in mention.tokens)
+        >>> ATTRIBUTES.find("capitals").summary
+        'Tokens of the mention that begin with a capital'
+    """
+
+    def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
+        documented = (plain.__doc__ or "").strip().partition("\n")[0]
+        each = plain if columns else (per_token if unit == "token" else per_mention)(plain)
+        own = Attribute(
+            name=name or plain.__name__,
+            summary=summary or documented or "an attribute of one's own",
+            function=each,
+            alias=alias,
+            unit=unit,
+            kind=kind,
+            needs=frozenset({"text", *needs}),
+            source=source,
+            buckets=buckets,
+            bounds=bounds,
+        )
+        ATTRIBUTES.add(own, aliases=(alias,) if alias else (), replace=replace)
+        return plain
+
+    return decorate if function is None else decorate(function)

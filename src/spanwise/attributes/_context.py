@@ -1,0 +1,260 @@
+"""What an attribute is, and what it may look at: mentions in their text, beside training data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from spanwise.attributes._forms import Forms, Runs
+from spanwise.attributes._lexicon import FormCounts, Lexicon, distinct_units, lowered, mention_tokens
+from spanwise.columns import Bools, Codes, Column, Ints, codes, ints, offsets, ratio
+from spanwise.corpus import Corpus, Mentions
+
+AttributeUnit = Literal["mention", "token"]
+Kind = Literal["numeric", "category"]
+UNPLACED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The values of an attribute, one a unit: a mention, or a distinct (position, label) of a token in one.
+
+    `unit_mention` names the mention of every token unit (the first, where several
+    of one label hold the token) and `position` where the token stands in the corpus;
+    both are None where the units are the mentions themselves. A mention that could
+    not be placed is one token unit, at -1. Numeric values are floats; categories are
+    codes into `names`. `defined` is False for units whose text is not known.
+    A defined unit without a value (NaN, or code -1) belongs to no ordinary bucket.
+    """
+
+    value: Column
+    defined: Bools
+    attribute: str = ""
+    names: tuple[str, ...] | None = None
+    unit_mention: Ints | None = None
+    position: Ints | None = None
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    whole: bool = False
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def kind(self) -> Kind:
+        """Whether the values are numbers or names."""
+        return "numeric" if self.names is None else "category"
+
+    @property
+    def zeta(self) -> float:
+        """ζ: the mean value over the units; NaN for categories and where there is no unit."""
+        if self.names is not None:
+            return float("nan")
+        known = self.value[self.defined & ~np.isnan(self.value)]
+        return float(ratio(known.sum(), len(known)))
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """Something that can be said of a mention or of a token in it.
+
+    `function` takes a `Side` and gives one value a unit: numbers, or, for a
+    category, strings or a pair (codes, names). `kind` None is found out from the
+    values of the gold units: numeric where all of them are numbers. `needs` says
+    what must be there: "text", "train", or "vocabulary" (training data or a word list).
+    `bounds` are the least and the greatest value there can be.
+    """
+
+    name: str
+    summary: str
+    function: Callable[[Side], Any]
+    alias: str = ""
+    unit: AttributeUnit = "mention"
+    kind: Kind | None = "numeric"
+    needs: frozenset[str] = frozenset({"text"})
+    source: str = ""
+    buckets: str = ""  # how its values are bucketed unless told; "" follows from the kind
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    whole: bool = False
+    of_sentence: bool = False  # or of the label alone: a mention that could not be placed has it too
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What the mentions of any side are seen in: the gold text, the gold mentions, training data.
+
+    `known` is a list of words that takes the place of the training vocabulary for
+    words out of vocabulary; `lowercase` compares all strings in lower case.
+    Predicted mentions named in `predicted` share one search of the
+    training text with the gold ones; others are looked up alone.
+    """
+
+    corpus: Corpus
+    gold: Mentions
+    lexicon: Lexicon | None = None
+    known: frozenset[str] | None = None
+    lowercase: bool = False
+    predicted: tuple[Mentions, ...] = ()
+    _sides: dict[int, Side] = field(default_factory=dict, init=False, repr=False)
+
+    def side(self, mentions: Mentions) -> Side:
+        """The mentions, gold or predicted, as attributes see them; made once."""
+        key = id(mentions)
+        if key not in self._sides:
+            self._sides[key] = Side(self, mentions)
+        return self._sides[key]
+
+    @cached_property
+    def training(self) -> Lexicon | None:
+        """The lexicon whose strings are compared: as written, or in lower case."""
+        if self.lexicon is None:
+            return None
+        return self.lexicon.lowered if self.lowercase else self.lexicon
+
+    @cached_property
+    def _coded(self) -> tuple[Codes, Sequence[str]]:
+        """The tokens of the text, in codes that go on from the training vocabulary, and all strings."""
+        corpus = lowered(self.corpus) if self.lowercase else self.corpus
+        if self.training is None or self.training.corpus.vocabulary is corpus.vocabulary:
+            return corpus.tokens, corpus.vocabulary
+        strings = list(self.training.corpus.vocabulary)
+        number = {word: code for code, word in enumerate(strings)}
+        table = np.fromiter(
+            (number.setdefault(word, len(number)) for word in corpus.vocabulary),
+            np.int32,
+            len(corpus.vocabulary),
+        )
+        return codes(table[corpus.tokens]), tuple(number)
+
+    @property
+    def tokens(self) -> Codes:
+        """The code of every token of the text; codes below `trained` are those of the training vocabulary."""
+        return self._coded[0]
+
+    @property
+    def strings(self) -> Sequence[str]:
+        """The string of each code."""
+        return self._coded[1]
+
+    @property
+    def trained(self) -> int:
+        """How many codes the training vocabulary has."""
+        return 0 if self.training is None else len(self.training.corpus.vocabulary)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The tokens of the gold mentions."""
+        return self.side(self.gold).runs
+
+    @cached_property
+    def joint(self) -> dict[int, tuple[Forms, Ints, FormCounts | None]]:
+        """The token sequences of the gold and the named predicted mentions, in one tree."""
+        sides = {id(mentions): self.side(mentions) for mentions in (self.gold, *self.predicted)}
+        runs = [side.runs for side in sides.values()]
+        together = Runs(
+            offsets(np.concatenate([run.size for run in runs])),
+            ints(np.concatenate([run.position for run in runs])),
+        )
+        forms, number = Forms.of(self.tokens, together, width=len(self.strings))
+        counts = None if self.training is None else self.training.count(forms)
+        ends = np.cumsum([len(side.mentions) for side in sides.values()])
+        return {
+            key: (forms, ints(part), counts)
+            for key, part in zip(sides, np.split(number, ends[:-1]), strict=True)
+        }
+
+    def per_sentence(self, marked: Bools) -> Ints:
+        """How many tokens of each sentence are marked."""
+        running = np.zeros(len(marked) + 1, dtype=np.int64)
+        np.cumsum(marked, out=running[1:])
+        return ints(np.diff(running[self.corpus.sentences]))
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Mentions of one side, gold or predicted, in their context; every column is made once and shared."""
+
+    context: Context
+    mentions: Mentions
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The tokens of each mention, as positions in the corpus."""
+        return mention_tokens(self.context.corpus, self.mentions)
+
+    @cached_property
+    def placed(self) -> Bools:
+        """Which mentions lie on the text."""
+        return self.mentions.placed
+
+    @cached_property
+    def _numbered(self) -> tuple[Forms, Ints, FormCounts | None]:
+        joint = self.context.joint.get(id(self.mentions))
+        if joint is not None:
+            return joint
+        context = self.context
+        forms, number = Forms.of(context.tokens, self.runs, width=len(context.strings))
+        return forms, number, None if context.training is None else context.training.count(forms)
+
+    @property
+    def form(self) -> Ints:
+        """The number of each mention's token sequence; equal sequences have equal numbers."""
+        return self._numbered[1]
+
+    @property
+    def forms(self) -> int:
+        """The bound of the numbers of token sequences."""
+        return len(self._numbered[0])
+
+    @property
+    def counts(self) -> FormCounts:
+        """What the training text says of the token sequences."""
+        counts = self._numbered[2]
+        if counts is None:
+            raise ValueError("there is no training data")
+        return counts
+
+    @cached_property
+    def train_label(self) -> Ints:
+        """The code of each mention's label among the training labels, -1 where training has none."""
+        if self.context.training is None:
+            raise ValueError("there is no training data")
+        number = {name: code for code, name in enumerate(self.context.training.mentions.labels)}
+        table = np.array([number.get(name, -1) for name in self.mentions.labels], dtype=np.int64)
+        return ints(table[self.mentions.label])
+
+    @cached_property
+    def units(self) -> tuple[Ints, Ints]:
+        """The token units: the mention of each, and its position; (position, label) is there once."""
+        size = self.runs.size
+        if self.placed.all():
+            mention, position = self.runs.row, self.runs.position
+        else:
+            lone = ~self.placed
+            mention = ints(np.repeat(np.arange(len(size)), np.where(lone, 1, size)))
+            spread = np.full(len(mention), UNPLACED, dtype=np.int64)
+            spread[~lone[mention]] = self.runs.position
+            position = ints(spread)
+        label = self.mentions.label[mention]
+        kept = distinct_units(position, label, len(self.mentions.labels))
+        return (mention, position) if kept is None else (ints(mention[kept]), ints(position[kept]))
+
+    @cached_property
+    def unit_code(self) -> Ints:
+        """The code of each token unit, -1 for one that is not placed."""
+        position = self.units[1]
+        if not len(self.context.tokens):
+            return ints(np.full(len(position), -1))
+        return ints(np.where(position >= 0, self.context.tokens[position], -1))
+
+    @cached_property
+    def unit_train_code(self) -> Ints:
+        """The same, and -1 for words that are not in the training vocabulary."""
+        return ints(np.where(self.unit_code < self.context.trained, self.unit_code, -1))
+
+    def of_sentence(self, per_sentence: Column) -> Column:
+        """The value of the sentence that each mention stands in."""
+        return np.asarray(per_sentence[self.mentions.sentence])

@@ -1,0 +1,203 @@
+"""Token sequences of mentions, numbered exactly, and where they occur in a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spanwise.columns import Bools, Codes, Column, Ints, ints, offsets
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Ragged rows of token positions: row `i` holds `position[at[i]:at[i + 1]]`."""
+
+    at: Ints
+    position: Ints
+
+    @property
+    def size(self) -> Ints:
+        """How many positions each row holds."""
+        return ints(np.diff(self.at))
+
+    @property
+    def row(self) -> Ints:
+        """The row that each position belongs to."""
+        return ints(np.repeat(np.arange(len(self.at) - 1), np.diff(self.at)))
+
+    @classmethod
+    def spanning(cls, first: Column, size: Column) -> Runs:
+        """Rows of successive positions that begin at `first`.
+
+        Examples:
+            >>> Runs.spanning(np.array([4, 0]), np.array([2, 1])).position.tolist()
+            [4, 5, 0]
+        """
+        at = offsets(size)
+        return cls(at, ints(np.repeat(first - at[:-1], size) + np.arange(at[-1])))
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """A tree of token sequences: every sequence asked for, and every beginning of one, has a number.
+
+    Numbers are exact, not hashes, and nothing is ever cut off: sequences of one token
+    are numbered by the table `single`, and a longer one by the place of
+    (number of the sequence without its last token, last token) in the sorted `keys`.
+    Looking for all of them in a text therefore takes one step per length for only
+    those positions that still agree with some sequence.
+    """
+
+    single: Ints  # code -> number, -1 where no sequence begins with the code
+    keys: Ints  # number of the beginning * width + code, ascending
+    singles: int
+
+    @classmethod
+    def of(cls, tokens: Codes, runs: Runs, *, width: int) -> tuple[Forms, Ints]:
+        """The tree of the rows of `runs` over `tokens`, whose codes lie below `width`, and each row's number.
+
+        A row of no token has the number -1.
+
+        Examples:
+            >>> tokens = np.array([5, 6, 5, 6], np.int32)
+            >>> runs = Runs.spanning(np.array([0, 1, 2]), np.array([2, 1, 2]))
+            >>> forms, numbers = Forms.of(tokens, runs, width=7)
+            >>> numbers.tolist()
+            [2, 1, 2]
+        """
+        size, begin = runs.size, runs.at[:-1]
+        flat = tokens[runs.position]
+        number = np.full(len(size), -1, dtype=np.int64)
+        live = np.flatnonzero(size > 0)
+        heads = flat[begin[live]]
+        present = np.zeros(width, dtype=bool)
+        present[heads] = True
+        known = np.flatnonzero(present)
+        single = np.full(width, -1, dtype=np.int64)
+        single[known] = np.arange(len(known))
+        number[live] = single[heads]
+        levels, total, depth = [], len(known), 1
+        live = live[size[live] > depth]
+        while len(live):
+            key = number[live] * width + flat[begin[live] + depth]
+            order = np.argsort(key, kind="stable")
+            ordered = key[order]
+            fresh = np.ones(len(ordered), dtype=bool)
+            np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+            number[live[order]] = total - 1 + np.cumsum(fresh)
+            levels.append(ordered[fresh])
+            total += len(levels[-1])
+            depth += 1
+            live = live[size[live] > depth]
+        # Numbers grow with the depth, so the keys of all depths together are in order.
+        keys = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
+        return cls(ints(single), ints(keys), len(known)), ints(number)
+
+    def __len__(self) -> int:
+        return self.singles + len(self.keys)
+
+    @property
+    def width(self) -> int:
+        """The bound of the codes."""
+        return len(self.single)
+
+    def find(self, tokens: Codes, runs: Runs) -> Ints:
+        """The number of each row of `runs`, and -1 for a sequence that is not in the tree."""
+        size, begin = runs.size, runs.at[:-1]
+        flat = tokens[runs.position]
+        number = np.full(len(size), -1, dtype=np.int64)
+        live = np.flatnonzero(size > 0)
+        number[live] = self.single[flat[begin[live]]]
+        depth = 1
+        live = live[(size[live] > depth) & (number[live] >= 0)]
+        while len(live):
+            number[live] = self._child(number[live], flat[begin[live] + depth])
+            depth += 1
+            live = live[(size[live] > depth) & (number[live] >= 0)]
+        return ints(number)
+
+    def occurrences(self, tokens: Codes, last: Bools, frequency: Ints) -> Ints:
+        """How often each sequence occurs in a text; occurrences may overlap.
+
+        `last` marks the last token of each sentence, which no occurrence goes
+        beyond, and `frequency` is how often each code occurs.
+        """
+        counts = np.zeros(len(self), dtype=np.int64)
+        heads = np.flatnonzero(self.single >= 0)
+        counts[: self.singles] = frequency[heads]
+        if not len(self.keys) or not len(tokens):
+            return ints(counts)
+        grows = np.zeros(len(self), dtype=bool)
+        grows[self.keys // self.width] = True
+        opens = np.zeros(self.width, dtype=bool)
+        opens[heads] = grows[: self.singles]
+        inner = np.zeros(self.width, dtype=bool)
+        inner[self.keys % self.width] = True
+        at = np.flatnonzero(opens[tokens[:-1]] & inner[tokens[1:]] & ~last[:-1])
+        number = self.single[tokens[at]]
+        found = []
+        while len(at):
+            at += 1
+            number = self._child(number, tokens[at])
+            hit = number >= 0
+            at, number = at[hit], number[hit]
+            found.append(number)
+            further = grows[number] & ~last[at]
+            at, number = at[further], number[further]
+        if found:
+            counts += np.bincount(np.concatenate(found), minlength=len(self))
+        return ints(counts)
+
+    def _child(self, number: Ints, code: Codes) -> Ints:
+        """The numbers of the sequences made longer by one code each, -1 where there is none."""
+        if not len(self.keys):
+            return np.full(len(number), -1, dtype=np.int64)
+        key = number * self.width + code
+        place = np.searchsorted(self.keys, key)
+        np.minimum(place, len(self.keys) - 1, out=place)
+        return np.where(self.keys[place] == key, place + self.singles, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """How often each (item, label) pair was met; both are small numbers, and -1 is never met.
+
+    Only items that were met at all have a row, so the table is never larger
+    than pairs × labels.
+    """
+
+    row: Ints
+    table: Ints
+
+    @classmethod
+    def of(cls, item: Ints, label: Column, *, items: int, labels: int) -> PairCounts:
+        """The counts of the given pairs of `items` × `labels` possible ones; pairs with item -1 are left out.
+
+        Examples:
+            >>> pairs = PairCounts.of(np.array([7, 7, -1]), np.array([0, 1, 1]), items=9, labels=2)
+            >>> pairs.count(np.array([7, 8]), np.array([1, 1])).tolist()
+            [1, 0]
+            >>> pairs.total(np.array([7, -1])).tolist()
+            [2, 0]
+        """
+        met = item >= 0
+        if not met.all():
+            item, label = item[met], label[met]
+        present = np.zeros(items, dtype=bool)
+        present[item] = True
+        rows = np.flatnonzero(present)
+        row = np.full(items + 1, len(rows), dtype=np.int64)  # the last place serves -1
+        row[rows] = np.arange(len(rows))
+        flat = np.bincount(row[item] * labels + label, minlength=(len(rows) + 1) * labels)
+        return cls(ints(row), ints(flat.reshape(len(rows) + 1, labels)))
+
+    def count(self, item: Ints, label: Column) -> Ints:
+        """How often each pair was met; 0 for items or labels of -1."""
+        if not self.table.shape[1]:
+            return np.zeros(len(item), dtype=np.int64)
+        return np.where(label >= 0, self.table[self.row[item], label], 0)
+
+    def total(self, item: Ints) -> Ints:
+        """How often each item was met with any label."""
+        return np.asarray(self.table.sum(axis=1)[self.row[item]])

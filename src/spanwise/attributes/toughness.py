@@ -1,0 +1,91 @@
+"""Tough mentions: which gold mentions training data have seen, and which token sequences are confusable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spanwise.attributes._context import Context
+from spanwise.attributes._lexicon import Lexicon
+from spanwise.columns import Bools, Ints, frozen
+from spanwise.corpus import Corpus, Mentions
+
+SUBSETS = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")
+
+
+@dataclass(frozen=True, eq=False)
+class Toughness:
+    """Which gold mentions belong to which subsets: `member[i, j]` is mention `i` in `subsets[j]`.
+
+    Without training data only TCM-ALL is there.
+    """
+
+    subsets: tuple[str, ...]
+    member: Bools
+
+    def of(self, subset: str) -> Bools:
+        """Which mentions are in one subset."""
+        return np.asarray(self.member[:, self.subsets.index(subset)])
+
+    def names(self, mention: int) -> list[str]:
+        """The subsets of one mention."""
+        return [
+            name for name, inside in zip(self.subsets, self.member[mention].tolist(), strict=True) if inside
+        ]
+
+
+def toughness(
+    corpus: Corpus, gold: Mentions, lexicon: Lexicon | None, *, context: Context | None = None
+) -> Toughness:
+    """The tough subsets of every gold mention.
+
+    SEEN: its (token sequence, label) is one of a training mention. UNSEEN-TYPE: its sequence is,
+    with other labels only. UNSEEN-TOKENS: no training mention has its sequence. UNSEEN-ANY: not SEEN.
+    TCM-ALL: its sequence carries two or more labels among the gold mentions; TCM-UNSEEN are those of it
+    in UNSEEN-TOKENS, TCM-SEEN the others. Strings are compared as written.
+
+    A `context` over the same data that compares strings as written is used where it is given,
+    so that nothing is searched twice.
+
+    Examples:
+        >>> from spanwise.corpus import Annotation
+        >>> seen = Mentions.of([(0, 0, 1, "LOC"), (0, 1, 2, "PER")])
+        >>> train = Annotation(Corpus.of([["Rome", "Ford"]]), seen)
+        >>> test = Corpus.of([["Rome", "Ford", "Oslo"]])
+        >>> gold = Mentions.of([(0, 0, 1, "LOC"), (0, 1, 2, "ORG"), (0, 2, 3, "LOC")])
+        >>> tough = toughness(test, gold, Lexicon.of([train]))
+        >>> [tough.names(i)[0] for i in range(3)]
+        ['SEEN', 'UNSEEN-TYPE', 'UNSEEN-TOKENS']
+
+    References:
+        Tu and Lignos (2021).
+    """
+    if context is None or context.lowercase or context.gold is not gold or context.lexicon is not lexicon:
+        context = Context(corpus, gold, lexicon)
+    side = context.side(gold)
+    confusable = _confusable(side.form, gold, side.forms)
+    if lexicon is None:
+        return Toughness(("TCM-ALL",), frozen(confusable[:, None]))
+    known = side.counts.mentions.total(side.form) > 0
+    seen = side.counts.mentions.count(side.form, side.train_label) > 0
+    columns = (
+        seen,
+        known & ~seen,
+        ~known,
+        ~seen,
+        confusable,
+        confusable & known,
+        confusable & ~known,
+    )
+    return Toughness(SUBSETS, frozen(np.stack(columns, axis=1)))
+
+
+def _confusable(form: Ints, gold: Mentions, forms: int) -> Bools:
+    """Which mentions have a token sequence that two or more labels share."""
+    # A sequence is confusable when some label of it differs from the last one written for it.
+    some = np.full(forms + 1, -1, dtype=np.int64)
+    some[form] = gold.label
+    shared = np.zeros(forms + 1, dtype=bool)
+    shared[form[gold.label != some[form]]] = True
+    return np.asarray(shared[form] & (form >= 0))

@@ -1,0 +1,267 @@
+"""Buckets: a column of values cut into named parts, fitted once on gold units and applied to any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from spanwise.attributes import Values
+from spanwise.buckets._rules import BUCKETINGS, Rule, Strategy, default_strategy, parse, parse_choice
+from spanwise.buckets._text import number_text, range_text
+from spanwise.columns import Bools, Floats, Ints, ints
+from spanwise.errors import ChoiceError, InputError
+
+__all__ = [
+    "BUCKETINGS",
+    "Bucket",
+    "Bucketing",
+    "Rule",
+    "Strategy",
+    "default_strategy",
+    "fit",
+    "number_text",
+    "parse",
+    "parse_choice",
+    "range_text",
+]
+
+FOUR = ("XS", "S", "L", "XL")
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A part of the values: one special value, `low < value ≤ high` without the special ones, or a category.
+
+    `low` or `high` None is an open end; `label` is the interval for people.
+    """
+
+    name: str
+    low: float | None = None
+    high: float | None = None
+    value: str | None = None
+    special: bool = False
+    label: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bucket as it stands in the result document."""
+        if self.value is not None:
+            return {"name": self.name, "label": self.label, "value": self.value, "special": False}
+        return {
+            "name": self.name,
+            "label": self.label,
+            "low": self.low,
+            "high": self.high,
+            "special": self.special,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Bucketing:
+    """The buckets of an attribute, in order of value.
+
+    Beside the fitted `buckets` there are two for the `rest`, shown only where they hold a unit:
+    `other` for values that no gold unit has (categories, and predictions the data
+    give no value), and `unplaced` for mentions whose text is not known.
+    """
+
+    attribute: str
+    kind: str
+    buckets: tuple[Bucket, ...]
+    strategy: str = ""
+
+    @cached_property
+    def rest(self) -> tuple[Bucket, Bucket]:
+        """The buckets for units that are in none of the fitted ones."""
+        taken = {bucket.name for bucket in self.buckets}
+        other = "other" if "other" not in taken else "other values"
+        return Bucket(other, label="no value among gold"), Bucket("unplaced", label="not placed on the text")
+
+    @property
+    def all(self) -> tuple[Bucket, ...]:
+        """The fitted buckets, then those for the rest; `assign` gives numbers into these."""
+        return (*self.buckets, *self.rest)
+
+    def __len__(self) -> int:
+        return len(self.buckets)
+
+    def assign(self, values: Values) -> Ints:
+        """The number of the bucket of each unit, in `all`.
+
+        A value beyond a special value that bounds the outermost other bucket joins that bucket.
+        """
+        if values.kind != self.kind:
+            raise InputError(
+                f"the values of {self.attribute!r} are {_KINDS[values.kind]}, but its buckets were made for"
+                f" {_KINDS[self.kind]}."
+            )
+        number = self._of_names(values) if values.names is not None else self._of_numbers(values.value)
+        return ints(np.where(values.defined, number, len(self.buckets) + 1))
+
+    def _of_names(self, values: Values) -> Ints:
+        place = {bucket.value: number for number, bucket in enumerate(self.buckets)}
+        other = len(self.buckets)
+        table = np.array([*(place.get(name, other) for name in values.names or ()), other], dtype=np.int64)
+        return table[values.value]
+
+    def _of_numbers(self, value: Floats) -> Ints:
+        specials, where, edges, ranges = self._cuts
+        number = ranges[np.searchsorted(edges, value, side="left")]
+        if len(specials):
+            place = np.minimum(np.searchsorted(specials, value, side="left"), len(specials) - 1)
+            number = np.where(specials[place] == value, where[place], number)
+        return np.where(np.isnan(value), len(self.buckets), number)
+
+    @cached_property
+    def _cuts(self) -> tuple[Floats, Ints, Floats, Ints]:
+        """Special values and their buckets, inner edges of the others and theirs."""
+        special = [i for i, bucket in enumerate(self.buckets) if bucket.special]
+        others = [i for i, bucket in enumerate(self.buckets) if not bucket.special]
+        return (
+            np.array([self.buckets[i].low for i in special], dtype=np.float64),
+            np.array(special, dtype=np.int64),
+            np.array([self.buckets[i].high for i in others[:-1]], dtype=np.float64),
+            np.array(others or [len(self.buckets)], dtype=np.int64),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bucketing as plain data, to be kept and used again for another system or dataset."""
+        return {
+            "attribute": self.attribute,
+            "kind": self.kind,
+            "strategy": self.strategy,
+            "buckets": [bucket.to_dict() for bucket in self.buckets],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Bucketing:
+        """The bucketing that `to_dict` gave."""
+        try:
+            buckets = tuple(
+                Bucket(
+                    name=str(entry["name"]),
+                    low=_end(entry.get("low")),
+                    high=_end(entry.get("high")),
+                    value=entry.get("value"),
+                    special=bool(entry.get("special", False)),
+                    label=str(entry.get("label", "")),
+                )
+                for entry in data["buckets"]
+            )
+            bucketing = cls(str(data["attribute"]), str(data["kind"]), buckets, str(data.get("strategy", "")))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"this is no bucketing: {type(error).__name__}: {error}.\n"
+                'It has the keys "attribute", "kind" and "buckets", as saved edges have them.'
+            ) from error
+        _check_order(bucketing)
+        return bucketing
+
+
+_KINDS = {"numeric": "numbers", "category": "categories"}
+
+
+def _end(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _check_order(bucketing: Bucketing) -> None:
+    """Refuse edges that do not ascend: a value would have two buckets or none."""
+    where = f"the saved buckets of {bucketing.attribute!r}"
+    if bucketing.kind not in _KINDS:
+        raise InputError(f"{where} have the kind {bucketing.kind!r}; expected 'numeric' or 'category'.")
+    if not bucketing.buckets:
+        raise InputError(f"{where} are none; expected at least one.")
+    if bucketing.kind == "category":
+        if any(bucket.value is None for bucket in bucketing.buckets):
+            raise InputError(f"{where} are categories, but one of them has no value.")
+        return
+    others = [bucket for bucket in bucketing.buckets if not bucket.special]
+    inner = [bucket.high for bucket in others[:-1]]
+    ascending = all(a is not None and b is not None and a < b for a, b in pairwise(inner))
+    if None in inner or not ascending or any(b.low is None for b in bucketing.buckets if b.special):
+        raise InputError(f"{where} do not stand in order of value, or one in the middle has an open end.")
+
+
+def fit(strategy: str | Rule, values: Values) -> Bucketing:
+    """The buckets of an attribute, from the values of the gold units.
+
+    Examples:
+        >>> lengths = Values(np.array([1.0, 1, 2, 3, 7]), np.ones(5, bool), whole=True)
+        >>> [(bucket.name, bucket.label) for bucket in fit("balanced:2", lengths).buckets]
+        [('B1', '≤ 1'), ('B2', '≥ 2')]
+    """
+    rule = parse(strategy) if isinstance(strategy, str) else strategy
+    if (rule.strategy == "category") != (values.kind == "category"):
+        raise ChoiceError(
+            f"the values of {values.attribute!r} are {_KINDS[values.kind]} and cannot be bucketed by {rule}."
+        )
+    if values.names is not None:
+        return Bucketing(values.attribute, "category", _categories(rule, values), str(rule))
+    known = np.sort(values.value[values.defined])
+    if not np.isfinite(known).all():
+        raise InputError(f"the attribute {values.attribute!r} has values that are not finite numbers.")
+    specials = rule.numbers if rule.strategy == "special" else ()
+    rest = known[~_among(known, specials)] if specials else known
+    then = rule.then if rule.then is not None else rule
+    edges = list(BUCKETINGS.find(then.strategy).function(rest, then.numbers))
+    ranges = _ranges(edges, rest, specials, values.bounds)
+    parts = sorted(
+        [*((low, high, False) for low, high in ranges), *((value, value, True) for value in specials)],
+        key=lambda part: (inf if part[1] is None else part[1], -inf if part[0] is None else part[0]),
+    )
+    names = FOUR if len(parts) == 4 else tuple(f"B{i}" for i in range(1, len(parts) + 1))
+    buckets = tuple(
+        Bucket(name, low, high, None, special, range_text(low, high, special, specials, whole=values.whole))
+        for name, (low, high, special) in zip(names, parts, strict=True)
+    )
+    return Bucketing(values.attribute, "numeric", buckets, str(rule))
+
+
+def _among(ordered: Floats, specials: tuple[float, ...]) -> Bools:
+    among = np.zeros(len(ordered), dtype=bool)
+    for special in specials:
+        among |= ordered == special
+    return among
+
+
+def _categories(rule: Rule, values: Values) -> tuple[Bucket, ...]:
+    """The values among gold units, the most frequent first, equally frequent ones by name."""
+    names = values.names or ()
+    used = values.value[values.defined & (values.value >= 0)]
+    frequency = np.bincount(used, minlength=len(names)).tolist()
+    ranked = sorted((-count, name) for name, count in zip(names, frequency, strict=True) if count)
+    most = int(rule.numbers[0]) if rule.numbers else 0
+    return tuple(Bucket(name, value=name, label=name) for _, name in (ranked[:most] if most else ranked))
+
+
+def _ranges(
+    edges: list[float], rest: Floats, specials: tuple[float, ...], bounds: tuple[float, float]
+) -> list[tuple[float | None, float | None]]:
+    """The intervals between the edges, the outer ones open up to the neighbouring special value."""
+    if not specials:
+        low, high = None, None
+    elif not edges and not len(rest):
+        low, high = _widest_gap(specials, bounds)
+    else:
+        least = min([*edges[:1], *rest[:1].tolist()])
+        most = max([*edges[-1:], *rest[-1:].tolist()])
+        low = max((special for special in specials if special < least), default=None)
+        high = min((special for special in specials if special > most), default=None)
+    borders = [low, *edges, high]
+    return list(pairwise(borders))
+
+
+def _widest_gap(
+    specials: tuple[float, ...], bounds: tuple[float, float]
+) -> tuple[float | None, float | None]:
+    """Where values that are not special can lie, when no gold unit shows it: the widest gap."""
+    borders = sorted({*bounds, *specials})
+    gaps = list(pairwise(borders))
+    low, high = max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0])) if gaps else (None, None)
+    return (low if low in specials else None), (high if high in specials else None)
