@@ -6,28 +6,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from spanwise.corpus import Mentions
-from spanwise.matching._events import (
-    FOCI,
-    OUTCOMES,
-    Events,
-    Focus,
-    Matching,
-    label_of_events,
-)
+from spanwise.matching._events import OUTCOMES, Events, Matching
 from spanwise.matching.exact import match_exact
 from spanwise.matching.fair import match_fair
+from spanwise.matching.overlap import (
+    CATEGORIES,
+    SCHEMES,
+    match_overlap,
+    relaxed,
+    relaxed_counts,
+    relaxed_scores,
+)
 from spanwise.registry import Registry
 
 __all__ = [
-    "FOCI",
+    "CATEGORIES",
     "MATCHERS",
     "OUTCOMES",
+    "SCHEMES",
     "Events",
-    "Focus",
     "Matcher",
     "Matching",
-    "label_of_events",
     "match",
+    "relaxed",
+    "relaxed_counts",
+    "relaxed_scores",
 ]
 
 
@@ -49,6 +52,14 @@ MATCHERS.add(
         "Ortmann's algorithm: every error is named, and counted once",
         match_fair,
         "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC",
+    )
+)
+MATCHERS.add(
+    Matcher(
+        "overlap",
+        "one to one, the pairs that overlap best first; the relaxed scores rest on it",
+        match_overlap,
+        "Segura-Bedmar, Martínez and Herrero-Zazo (2013), SemEval-2013 task 9",
     )
 )
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
-from spanwise.columns import Codes, Ints, Small, frozen, ints
-from spanwise.corpus import Mentions
-from spanwise.errors import unknown
+from spanwise.columns import Ints, Small, frozen, ints
 
 OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 TP, LE, BES, BEL, BEO, LBE, FN, FP = range(len(OUTCOMES))
-
-Focus = Literal["gold", "predicted", "both"]
-FOCI: tuple[Focus, ...] = ("gold", "predicted", "both")
 
 
 def small(values: object) -> Small:
@@ -77,7 +71,7 @@ class Matching:
             object.__setattr__(self, f"{side}_partner", ints(getattr(self, f"{side}_partner")))
 
     def events(self) -> Events:
-        """Events that consume a gold mention, in gold order, then those that consume a predicted one alone."""
+        """Events that consume a gold mention, in gold order, then those of predicted mentions alone."""
         return self._events
 
     @cached_property
@@ -100,26 +94,6 @@ def _turns(partner: Ints, back: Ints, *, taken: int) -> Small:
     rows = np.flatnonzero(partner >= 0)
     turn[rows] = np.where(back[partner[rows]] == rows, 1, taken)
     return turn
-
-
-def label_of_events(
-    events: Events, gold: Mentions, predicted: Mentions, *, focus: Literal["gold", "predicted"]
-) -> Codes:
-    """The label each event is counted under: the gold one or the predicted one.
-
-    A spurious mention (FP) has only a predicted label and a missed one (FN) only a gold
-    label; each is counted under it whatever the focus.
-    """
-    sides = {"gold": (events.gold, gold, events.predicted, predicted)}
-    sides["predicted"] = (events.predicted, predicted, events.gold, gold)
-    if focus not in sides:
-        raise unknown("focus", focus, FOCI[:2])
-    rows, side, other_rows, other = sides[focus]
-    label = np.full(len(events), -1, dtype=np.int32)
-    here = rows >= 0
-    label[here] = side.label[rows[here]]
-    label[~here] = other.label[other_rows[~here]]
-    return frozen(label)
 
 
 @dataclass(frozen=True, eq=False)

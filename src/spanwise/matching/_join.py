@@ -1,4 +1,4 @@
-"""Positions of both sides on one line, equal keys and overlapping intervals, by sorting arrays."""
+"""Positions of both sides on one line, and rows of both sides that are equal, by sorting packed keys."""
 
 from __future__ import annotations
 
@@ -151,41 +151,6 @@ def _equal_in_order(order: Ints, same: Bools, split: int) -> tuple[Ints, Ints]:
     return gold[first], predicted[second] - split
 
 
-@dataclass(frozen=True, eq=False)
-class Overlaps:
-    """Pairs of rows whose spans share a position, and how many they share."""
-
-    gold: Ints
-    predicted: Ints
-    shared: Ints
-
-    def take(self, which: Column) -> Overlaps:
-        """The pairs chosen by a mask or by positions."""
-        return Overlaps(self.gold[which], self.predicted[which], self.shared[which])
-
-
-@dataclass(frozen=True, eq=False)
-class Reach:
-    """For every interval of one list a range of intervals of the other that begin within it."""
-
-    low: Ints
-    high: Ints
-    order: Ints  # rows of the other list in order of their start
-
-    @property
-    def size(self) -> Ints:
-        """How many intervals each range holds."""
-        return self.high - self.low
-
-    def pairs(self) -> tuple[Ints, Ints]:
-        """(row here, row of the other list) for everything in reach."""
-        size = self.size
-        here = np.repeat(np.arange(len(size)), size)
-        ends = np.cumsum(size)
-        inner = np.arange(len(here)) - np.repeat(ends - size, size)
-        return here, self.order[np.repeat(self.low, size) + inner]
-
-
 def equal_mentions(gold: Mentions, predicted: Mentions, left: Line, right: Line) -> tuple[Ints, Ints]:
     """Rows of gold and predicted mentions with the same span and label.
 
@@ -240,62 +205,14 @@ def _chosen(rows: Ints | None, which: Ints) -> Ints:
     return which if rows is None else rows[which]
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """The intervals that some rows of a line cover, and which row each belongs to."""
-
-    start: Ints
-    end: Ints
-    row: Ints
-
-    @classmethod
-    def of(cls, line: Line, rows: Ints) -> Spread:
-        """The intervals of the given rows; those that cover nothing have none."""
-        rows = rows[line.size[rows] > 0]
-        if line.pieces is None:
-            return cls(line.start[rows], line.end[rows], rows)
-        at = line.pieces.at
-        number = at[rows + 1] - at[rows]
-        ends = np.cumsum(number)
-        which = np.arange(number.sum()) + np.repeat(at[rows] - (ends - number), number)
-        return cls(line.pieces.start[which], line.pieces.end[which], np.repeat(rows, number))
-
-
-def reach(left: Spread, right: Spread) -> tuple[Reach, Reach]:
-    """Every overlapping pair of intervals exactly once: first those where the predicted interval
-    begins within the gold one, then those where the gold one begins later."""
-    left_order = np.argsort(left.start, kind="stable")
-    right_order = np.argsort(right.start, kind="stable")
-    left_starts, right_starts = left.start[left_order], right.start[right_order]
-    within = Reach(
-        np.searchsorted(right_starts, left.start, "left"),
-        np.searchsorted(right_starts, left.end, "left"),
-        right_order,
-    )
-    later = Reach(
-        np.searchsorted(left_starts, right.start, "right"),
-        np.searchsorted(left_starts, right.end, "left"),
-        left_order,
-    )
-    return within, later
-
-
-def overlaps(left: Spread, right: Spread, reached: tuple[Reach, Reach]) -> Overlaps:
-    """The pairs of rows whose intervals overlap, with the number of positions they share."""
-    here, there = reached[0].pairs()
-    later, earlier = reached[1].pairs()
-    first, second = np.concatenate([here, earlier]), np.concatenate([there, later])
-    begin = np.maximum(left.start[first], right.start[second])
-    shared = np.minimum(left.end[first], right.end[second]) - begin
-    gold, predicted = left.row[first], right.row[second]
-    if not (_repeats(left.row) or _repeats(right.row)):
-        return Overlaps(gold, predicted, shared)
-    # Pieces of one mention may meet several pieces of another: their shares add up.
-    width = int(predicted.max(initial=0)) + 1
-    pair, inverse = np.unique(gold * width + predicted, return_inverse=True)
-    total = np.bincount(inverse, weights=shared, minlength=len(pair)).astype(np.int64)
-    return Overlaps(pair // width, pair % width, total)
-
-
-def _repeats(rows: Ints) -> bool:
-    return bool((rows[1:] == rows[:-1]).any())
+def packed_order(*columns: Column) -> Ints:
+    """The order of rows by columns of numbers from 0 up, the most important first; ties keep theirs."""
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    room = 1
+    for column in columns:
+        width = int(column.max(initial=0)) + 1
+        room *= width
+        if room >= _LARGEST:
+            return np.lexsort(columns[::-1])
+        key = key * width + column
+    return np.argsort(key, kind="stable")

@@ -7,90 +7,97 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 
 from spanwise.columns import Ints
-from spanwise.matching._join import Line
+from spanwise.matching._overlaps import Side
 
 
 class Remaining:
     """For each mention of one side the positions still free, as borders [from, to, from, to, …].
 
-    Mentions that no match has touched still have all of theirs and take no room here.
+    A mention that no match has touched still has all of its positions.
     """
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, side: Side) -> None:
+        self._start, self._end = side.start.tolist(), side.end.tolist()
+        self._at = np.searchsorted(side.owner, np.arange(len(side) + 1)).tolist()
+        self._size: list[int] = side.size.tolist()
+        self._left: list[int] = side.size.tolist()
         self._borders: dict[int, list[int]] = {}
-        self._size: dict[int, int] = {}
 
-    def borders(self, row: int) -> list[int]:
-        """The borders of the remaining pieces of a mention."""
-        known = self._borders.get(row)
-        if known is not None:
-            return known
-        line = self._line
-        if line.pieces is None:
-            return [int(line.start[row]), int(line.end[row])]
-        at = slice(int(line.pieces.at[row]), int(line.pieces.at[row + 1]))
-        return np.stack([line.pieces.start[at], line.pieces.end[at]], axis=1).ravel().tolist()
+    def borders(self, mention: int) -> list[int]:
+        """The borders of the pieces that remain of a mention; not to be changed."""
+        known = self._borders.get(mention)
+        return self._whole(mention) if known is None else known
 
-    def size(self, row: int) -> int:
+    def left(self, mention: int) -> int:
         """How many positions remain."""
-        known = self._size.get(row)
-        return int(self._line.size[row]) if known is None else known
+        return self._left[mention]
 
-    def match(self, row: int, other: Remaining, partner: int) -> None:
+    def _whole(self, mention: int) -> list[int]:
+        first, last = self._at[mention], self._at[mention + 1]
+        if last - first == 1:
+            return [self._start[first], self._end[first]]
+        return [border for at in range(first, last) for border in (self._start[at], self._end[at])]
+
+    def match(self, mention: int, other: Remaining, partner: int) -> None:
         """Take what a mention and its partner share away from both."""
-        mine, theirs = self.borders(row), other.borders(partner)
+        mine, theirs = self.borders(mention), other.borders(partner)
         shared = _shared(mine, theirs)
         taken = mine.copy()
-        self._keep(row, mine, theirs, shared)
-        other._keep(partner, theirs, taken, shared)
+        self._take(mention, mine, theirs, shared)
+        other._take(partner, theirs, taken, shared)
 
-    def _keep(self, row: int, borders: list[int], removed: list[int], shared: int) -> None:
-        self._size[row] = self.size(row) - shared
-        for start, end in zip(removed[::2], removed[1::2], strict=True):
-            _remove(borders, start, end)
-        self._borders[row] = borders
+    def _take(self, mention: int, borders: list[int], removed: list[int], shared: int) -> None:
+        self._left[mention] -= shared
+        for at in range(0, len(removed), 2):
+            _remove(borders, removed[at], removed[at + 1])
+        self._borders[mention] = borders
 
-    def join(self, rows: Ints, other: Remaining, partners: Ints) -> Ints:
-        """Match each row, in order, to the best of the partners offered beside it.
+    def join(self, mentions: Ints, other: Remaining, partners: Ints) -> Ints:
+        """Match each mention, in order, to the best of the partners offered beside it.
 
         Returns:
-            The positions of the pairs that were made; a row whose partners have
+            The positions of the pairs that were made; a mention whose partners have
             nothing left of it makes none.
         """
         made = []
-        starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]])).tolist()
-        offered = partners.tolist()
-        for begin, end in zip(starts, [*starts[1:], len(offered)], strict=True):
-            row = int(rows[begin])
-            borders = self.borders(row)
-            size = self.size(row)
-            best, chosen = None, -1
-            for position in range(begin, end):
+        position, offered = 0, partners.tolist()
+        mine = mentions.tolist()
+        while position < len(mine):
+            mention = mine[position]
+            borders, left = self.borders(mention), self._left[mention]
+            best: tuple[int, int, int, int] | None = None
+            chosen = -1
+            while position < len(mine) and mine[position] == mention:
                 partner = offered[position]
                 shared = _shared(borders, other.borders(partner))
-                if shared == 0:
-                    continue
-                differing = size + other.size(partner) - 2 * shared
-                rank = (-shared, differing, int(other._line.size[partner]), partner)
-                if best is None or rank < best:
-                    best, chosen = rank, position
-            if chosen >= 0:
-                self.match(row, other, offered[chosen])
+                if shared:
+                    differing = left + other._left[partner] - 2 * shared
+                    rank = (-shared, differing, other._size[partner], partner)
+                    if best is None or rank < best:
+                        best, chosen = rank, position
+                position += 1
+            if best is not None:
+                self.match(mention, other, best[3])
                 made.append(chosen)
         return np.array(made, dtype=np.int64)
 
 
 def _shared(left: list[int], right: list[int]) -> int:
-    """How many positions two lists of borders have in common."""
+    """How many positions two lists of borders have in common.
+
+    Examples:
+        >>> _shared([0, 3, 5, 9], [2, 6])
+        2
+    """
     if len(left) > len(right):
         left, right = right, left
     total = 0
-    for start, end in zip(left[::2], left[1::2], strict=True):
+    for piece in range(0, len(left), 2):
+        start, end = left[piece], left[piece + 1]
         at = bisect_right(right, start)
-        at -= at % 2  # an odd place lies inside a piece that began before
+        at -= at % 2  # an odd place lies inside a piece that begins one before
         while at < len(right) and right[at] < end:
-            total += max(0, min(end, right[at + 1]) - max(start, right[at]))
+            total += min(end, right[at + 1]) - max(start, right[at])
             at += 2
     return total
 
@@ -105,5 +112,4 @@ def _remove(borders: list[int], start: int, end: int) -> None:
         [0, 4, 6, 10]
     """
     low, high = bisect_left(borders, start), bisect_right(borders, end)
-    kept = ([start] if low % 2 else []) + ([end] if high % 2 else [])
-    borders[low:high] = kept
+    borders[low:high] = ([start] if low % 2 else []) + ([end] if high % 2 else [])

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from spanwise.columns import Bools, Ints, Small
+from spanwise.columns import Bools, Ints
 from spanwise.corpus import Mentions
-from spanwise.matching._events import BEL, BEO, BES, FN, FP, LBE, LE, TP, Matching, Pairing
-from spanwise.matching._join import (
-    Line,
-    Overlaps,
-    Spread,
-    equal_mentions,
-    equal_spans,
-    lines,
-    overlaps,
-    reach,
-)
+from spanwise.matching._dense import crowded, play_crowd
+from spanwise.matching._events import FN, FP, LE, TP, Matching, Pairing
+from spanwise.matching._join import equal_mentions, equal_spans, lines, packed_order
+from spanwise.matching._overlaps import Overlaps, Reach, Side, greedy, overlaps, relation
 from spanwise.matching._remaining import Remaining
 
 
@@ -47,104 +40,105 @@ def match_fair(gold: Mentions, predicted: Mentions) -> Matching:
     left, right = lines(gold, predicted)
     pairing = Pairing.none(len(gold), len(predicted))
     pairing.both(*equal_mentions(gold, predicted, left, right), TP)
-    pairing.both(*equal_spans(left, right, _free(pairing)), LE)
-    free = _free(pairing)
-    spreads = Spread.of(left, free[0]), Spread.of(right, free[1])
-    pairs = overlaps(*spreads, reach(*spreads))
-    if len(pairs.gold):
-        _Game(gold, predicted, left, right, pairing).play(pairs)
+    free = np.flatnonzero(pairing.gold_outcome == FN), np.flatnonzero(pairing.predicted_outcome == FP)
+    pairing.both(*equal_spans(left, right, free), LE)
+    _play(
+        Side.of(left, gold, pairing.gold_outcome == FN),
+        Side.of(right, predicted, pairing.predicted_outcome == FP),
+        pairing,
+    )
     return pairing.matching()
 
 
-def _free(pairing: Pairing) -> tuple[Ints, Ints]:
-    return np.flatnonzero(pairing.gold_outcome == FN), np.flatnonzero(pairing.predicted_outcome == FP)
+def _play(gold: Side, predicted: Side, pairing: Pairing) -> None:
+    """Steps 2 and 3 among free mentions; sentences need no loop, since they share no position."""
+    reach = Reach.of(gold, predicted)
+    crowds = crowded(gold, predicted, reach)
+    if crowds:
+        for first, second in crowds:
+            play_crowd(gold.take(first), predicted.take(second), pairing)
+        busy = [np.logical_or.reduce(masks) for masks in zip(*crowds, strict=True)]
+        gold, predicted = gold.take(~busy[0]), predicted.take(~busy[1])
+        reach = Reach.of(gold, predicted)
+    pairs = overlaps(gold, predicted, reach)
+    if len(pairs):
+        _Game(gold, predicted, pairing).play(pairs)
 
 
 class _Game:
-    """Steps 2 and 3 over the pairs that overlap; sentences need no loop, since they share no position."""
+    """Who is still free, and what is left of the others."""
 
-    def __init__(
-        self, gold: Mentions, predicted: Mentions, left: Line, right: Line, pairing: Pairing
-    ) -> None:
-        self.gold, self.predicted = gold, predicted
-        self.left, self.right = left, right
+    def __init__(self, gold: Side, predicted: Side, pairing: Pairing) -> None:
+        self.sides = gold, predicted
         self.pairing = pairing
-        self.remaining = Remaining(left), Remaining(right)
+        self.free = np.ones(len(gold), dtype=bool), np.ones(len(predicted), dtype=bool)
+        self.rank = _ranks(gold.size), _ranks(predicted.size)
 
     def play(self, pairs: Overlaps) -> None:
-        """Give every mention that overlaps one of the other side its outcome, where it gets one."""
-        same = self.gold.label[pairs.gold] == self.predicted.label[pairs.predicted]
-        lone = _lone(pairs.gold) & _lone(pairs.predicted)
+        """Three passes over pairs with the same label, then three over the others."""
+        gold, predicted = self.sides
+        same = gold.label[pairs.gold] == predicted.label[pairs.predicted]
+        # Most pairs have no rival on either side: every rule makes them.
+        lone = (np.bincount(pairs.gold) == 1)[pairs.gold]
+        lone &= (np.bincount(pairs.predicted) == 1)[pairs.predicted]
         self._pair(pairs.take(lone), same[lone])
-        pairs, same = pairs.take(~lone), same[~lone]
-        if len(pairs.gold):
-            for alike in (True, False):
-                chosen = pairs.take(same == alike)
-                self._first(chosen, alike)
-                self._late(chosen, alike, turn=2)
-                self._late(chosen, alike, turn=3)
+        if lone.all():
+            return
+        rivals, same = pairs.take(~lone), same[~lone]
+        self.remaining = Remaining(gold), Remaining(predicted)
+        for alike in (True, False):
+            chosen = rivals.take(same == alike)
+            self._first(chosen, alike)
+            self._late(chosen, alike, turn=2)
+            self._late(chosen, alike, turn=3)
 
     def _pair(self, pairs: Overlaps, same: Bools | bool) -> None:
-        self.pairing.both(pairs.gold, pairs.predicted, self._outcome(pairs, same))
-
-    def _outcome(self, pairs: Overlaps, same: Bools | bool) -> Small:
-        inside = pairs.shared == self.right.size[pairs.predicted]
-        around = pairs.shared == self.left.size[pairs.gold]
-        boundary = np.where(inside, BES, np.where(around, BEL, BEO))
-        return np.where(same, boundary, LBE).astype(np.int8)
+        gold, predicted = self.sides
+        self.free[0][pairs.gold] = False
+        self.free[1][pairs.predicted] = False
+        self.pairing.both(
+            gold.row[pairs.gold], predicted.row[pairs.predicted], relation(pairs, gold, predicted, same)
+        )
 
     def _first(self, pairs: Overlaps, same: bool) -> None:
         """Both mentions are free: shortest gold mention first, each takes the best one that is left."""
-        free_gold = self.pairing.gold_outcome[pairs.gold] == FN
-        free_predicted = self.pairing.predicted_outcome[pairs.predicted] == FP
-        pairs = pairs.take(free_gold & free_predicted)
-        gold_size, predicted_size = self.left.size[pairs.gold], self.right.size[pairs.predicted]
-        differing = gold_size + predicted_size - 2 * pairs.shared
-        order = np.lexsort((pairs.predicted, predicted_size, differing, -pairs.shared, pairs.gold, gold_size))
+        pairs = pairs.take(self.free[0][pairs.gold] & self.free[1][pairs.predicted])
+        # Both are whole, so of two partners that share as much the shorter one differs in less.
+        order = packed_order(
+            self.rank[0][pairs.gold],
+            pairs.shared.max(initial=0) - pairs.shared,
+            self.rank[1][pairs.predicted],
+        )
         pairs = pairs.take(order)
-        chosen = _greedy(pairs.gold.tolist(), pairs.predicted.tolist())
-        made = pairs.take(chosen)
+        made = pairs.take(greedy(pairs.gold, pairs.predicted))
         self._pair(made, same)
         for gold, predicted in zip(made.gold.tolist(), made.predicted.tolist(), strict=True):
             self.remaining[0].match(gold, self.remaining[1], predicted)
 
     def _late(self, pairs: Overlaps, same: bool, *, turn: int) -> None:
         """Each free mention of one side, shortest first, joins the best matched one of the other side."""
-        outcomes = self.pairing.gold_outcome, self.pairing.predicted_outcome
-        rows = pairs.gold, pairs.predicted
         here, there = (0, 1) if turn == 2 else (1, 0)
-        alone = FN if turn == 2 else FP
-        other_alone = FP if turn == 2 else FN
-        mask = (outcomes[here][rows[here]] == alone) & (outcomes[there][rows[there]] != other_alone)
-        pairs = pairs.take(mask)
-        if not len(pairs.gold):
+        mentions = pairs.gold, pairs.predicted
+        pairs = pairs.take(self.free[here][mentions[here]] & ~self.free[there][mentions[there]])
+        if not len(pairs):
             return
-        rows = pairs.gold, pairs.predicted
-        size = (self.left, self.right)[here].size
-        order = np.lexsort((rows[here], size[rows[here]]))
-        made = self.remaining[here].join(rows[here][order], self.remaining[there], rows[there][order])
-        pairs = pairs.take(order[made])
-        outcome = self._outcome(pairs, same)
+        mentions = pairs.gold, pairs.predicted
+        pairs = pairs.take(packed_order(self.rank[here][mentions[here]]))
+        mentions = pairs.gold, pairs.predicted
+        made = pairs.take(self.remaining[here].join(mentions[here], self.remaining[there], mentions[there]))
+        gold, predicted = self.sides
+        rows = gold.row[made.gold], predicted.row[made.predicted]
+        outcome = relation(made, gold, predicted, same)
         if turn == 2:
-            self.pairing.first(pairs.gold, pairs.predicted, outcome)
+            self.free[0][made.gold] = False
+            self.pairing.first(*rows, outcome)
         else:
-            self.pairing.second(pairs.predicted, pairs.gold, outcome)
+            self.free[1][made.predicted] = False
+            self.pairing.second(rows[1], rows[0], outcome)
 
 
-def _lone(rows: Ints) -> Bools:
-    """Which entries of a column occur once in it."""
-    _, inverse, number = np.unique(rows, return_inverse=True, return_counts=True)
-    return np.asarray(number[inverse] == 1)
-
-
-def _greedy(gold: list[int], predicted: list[int]) -> Ints:
-    """Positions of the pairs that are made when pairs are offered in order and each row is used once."""
-    used_gold: set[int] = set()
-    used_predicted: set[int] = set()
-    made = []
-    for number, (first, second) in enumerate(zip(gold, predicted, strict=True)):
-        if first not in used_gold and second not in used_predicted:
-            used_gold.add(first)
-            used_predicted.add(second)
-            made.append(number)
-    return np.array(made, dtype=np.int64)
+def _ranks(size: Ints) -> Ints:
+    """The place of each mention when the shortest come first, ties in input order."""
+    rank = np.empty(len(size), dtype=np.int64)
+    rank[np.argsort(size, kind="stable")] = np.arange(len(size))
+    return rank

@@ -1,0 +1,174 @@
+"""Pairs of mentions that share a token, and what kind of error such a pair is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spanwise.columns import Bools, Codes, Column, Ints, Small
+from spanwise.corpus import Mentions
+from spanwise.matching._events import BEL, BEO, BES, LBE
+from spanwise.matching._join import Line
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The mentions of one side that are still free and cover something.
+
+    Mention `i` is row `row[i]` of the input. Its intervals are those of `owner` `i`.
+    """
+
+    row: Ints
+    size: Ints
+    label: Codes
+    start: Ints
+    end: Ints
+    owner: Ints
+    contiguous: bool  # each mention is one interval, so interval `i` is mention `i`
+
+    @classmethod
+    def of(cls, line: Line, mentions: Mentions, free: Bools) -> Side:
+        """The free mentions of a line."""
+        rows = np.flatnonzero(free & (line.size > 0))
+        size, label, own = line.size[rows], mentions.label[rows], np.arange(len(rows))
+        if line.pieces is None:
+            return cls(rows, size, label, line.start[rows], line.end[rows], own, contiguous=True)
+        at = line.pieces.at
+        number = at[rows + 1] - at[rows]
+        which = np.arange(number.sum()) + np.repeat(at[rows] - (np.cumsum(number) - number), number)
+        start, end = line.pieces.start[which], line.pieces.end[which]
+        return cls(rows, size, label, start, end, np.repeat(own, number), contiguous=False)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, which: Bools) -> Side:
+        """Some of the mentions, where all are contiguous."""
+        return Side(
+            self.row[which],
+            self.size[which],
+            self.label[which],
+            self.start[which],
+            self.end[which],
+            np.arange(np.count_nonzero(which)),
+            contiguous=True,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Overlaps:
+    """Pairs of mentions of two sides that share positions, and how many they share."""
+
+    gold: Ints
+    predicted: Ints
+    shared: Ints
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def take(self, which: Column) -> Overlaps:
+        """The pairs chosen by a mask or by positions."""
+        return Overlaps(self.gold[which], self.predicted[which], self.shared[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """For every interval of one side a range of intervals of the other, ordered by start, that it overlaps.
+
+    Of two overlapping intervals one begins within the other. `gold` ranges over the predicted
+    intervals that begin within a gold one, `predicted` over the gold ones that begin
+    later than the predicted one and within it: so every pair is found once.
+    """
+
+    gold_low: Ints
+    gold_size: Ints
+    gold_order: Ints
+    predicted_low: Ints
+    predicted_size: Ints
+    predicted_order: Ints
+
+    @classmethod
+    def of(cls, gold: Side, predicted: Side) -> Reach:
+        """What overlaps what."""
+        gold_order = np.argsort(gold.start, kind="stable")
+        predicted_order = np.argsort(predicted.start, kind="stable")
+        gold_starts, predicted_starts = gold.start[gold_order], predicted.start[predicted_order]
+        within = np.searchsorted(predicted_starts, gold.start, "left")
+        later = np.searchsorted(gold_starts, predicted.start, "right")
+        return cls(
+            within,
+            np.searchsorted(predicted_starts, gold.end, "left") - within,
+            gold_order,
+            later,
+            np.searchsorted(gold_starts, predicted.end, "left") - later,
+            predicted_order,
+        )
+
+    @property
+    def total(self) -> int:
+        """The number of overlapping pairs of intervals."""
+        return int(self.gold_size.sum() + self.predicted_size.sum())
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Gold and predicted intervals that overlap."""
+        gold, second = _expanded(self.gold_low, self.gold_size, self.predicted_order)
+        predicted, first = _expanded(self.predicted_low, self.predicted_size, self.gold_order)
+        return np.concatenate([gold, first]), np.concatenate([second, predicted])
+
+
+def _expanded(low: Ints, size: Ints, order: Ints) -> tuple[Ints, Ints]:
+    here = np.repeat(np.arange(len(size)), size)
+    first = low - (np.cumsum(size) - size)
+    return here, order[np.arange(len(here)) + first[here]]
+
+
+def overlaps(gold: Side, predicted: Side, reach: Reach) -> Overlaps:
+    """The pairs of mentions that overlap, with the number of positions they share."""
+    first, second = reach.pairs()
+    begin = np.maximum(gold.start[first], predicted.start[second])
+    shared = np.minimum(gold.end[first], predicted.end[second]) - begin
+    if gold.contiguous and predicted.contiguous:
+        return Overlaps(first, second, shared)
+    # Pieces of one mention may meet several pieces of another: their shares add up.
+    key = gold.owner[first] * len(predicted) + predicted.owner[second]
+    pair, inverse = np.unique(key, return_inverse=True)
+    total = np.bincount(inverse, weights=shared, minlength=len(pair)).astype(np.int64)
+    return Overlaps(pair // max(len(predicted), 1), pair % max(len(predicted), 1), total)
+
+
+def relation(pairs: Overlaps, gold: Side, predicted: Side, same: Bools | bool) -> Small:
+    """The outcome of overlapping pairs: BEs inside, BEl around, BEo across; LBE where labels differ."""
+    inside = pairs.shared == predicted.size[pairs.predicted]
+    around = pairs.shared == gold.size[pairs.gold]
+    boundary = np.where(inside, BES, np.where(around, BEL, BEO))
+    return np.where(same, boundary, LBE).astype(np.int8)
+
+
+def greedy(gold: Ints, predicted: Ints) -> Ints:
+    """Positions of the pairs that are made when pairs are offered in order and no mention is used twice.
+
+    Examples:
+        >>> greedy(np.array([0, 0, 1]), np.array([5, 6, 5])).tolist()
+        [0]
+    """
+    used_gold: set[int] = set()
+    used_predicted: set[int] = set()
+    made = []
+    for number, (first, second) in enumerate(zip(gold.tolist(), predicted.tolist(), strict=True)):
+        if first not in used_gold and second not in used_predicted:
+            used_gold.add(first)
+            used_predicted.add(second)
+            made.append(number)
+    return np.array(made, dtype=np.int64)
+
+
+def components(gold: Side, predicted: Side) -> tuple[Ints, Ints]:
+    """A number for each contiguous mention, equal where a chain of overlaps leads from one to another."""
+    start = np.concatenate([gold.start, predicted.start])
+    end = np.concatenate([gold.end, predicted.end])
+    order = np.argsort(start, kind="stable")
+    reached = np.maximum.accumulate(end[order])
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.concatenate([[0], np.cumsum(start[order][1:] >= reached[:-1])])
+    return number[: len(gold)], number[len(gold) :]

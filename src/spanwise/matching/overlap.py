@@ -1,0 +1,151 @@
+"""One-to-one matching of overlapping mentions, and the relaxed scores of MUC and SemEval-2013 on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from spanwise.columns import Codes, Column, Floats, Ints, ratio
+from spanwise.corpus import Mentions
+from spanwise.matching._events import FN, FP, LE, OUTCOMES, TP, Matching, Pairing
+from spanwise.matching._join import Line, equal_mentions, equal_spans, lines, packed_order
+from spanwise.matching._overlaps import Reach, Side, greedy, overlaps, relation
+
+CATEGORIES = ("correct", "incorrect", "partial", "missed", "spurious")
+
+# What each outcome of the one-to-one matching is in each scheme; FN is missed and FP spurious in all.
+# A "BE" has the same label and overlaps, an "LBE" only overlaps, an "LE" has the same span only.
+SCHEMES: Mapping[str, Mapping[str, str]] = {
+    "strict": {"TP": "correct", "LE": "incorrect", "BE": "incorrect", "LBE": "incorrect"},
+    "exact": {"TP": "correct", "LE": "correct", "BE": "incorrect", "LBE": "incorrect"},
+    "partial": {"TP": "correct", "LE": "correct", "BE": "partial", "LBE": "partial"},
+    "type": {"TP": "correct", "LE": "incorrect", "BE": "correct", "LBE": "incorrect"},
+}
+
+
+def match_overlap(gold: Mentions, predicted: Mentions) -> Matching:
+    """Pair overlapping mentions one to one, the best pairs first.
+
+    Pairs are made greedily in this order: same span and label, same span, same label, more
+    shared tokens, fewer differing ones, then gold start, end and label, then predicted
+    start, end and label. So the result does not depend on the order of the input.
+    Outcomes are named as in fair matching: TP, LE (same span), BE (same label), LBE, FN, FP.
+
+    Examples:
+        >>> gold = Mentions.of([(0, 0, 4, "PER")])
+        >>> predicted = Mentions.of([(0, 0, 1, "PER"), (0, 1, 4, "PER")])
+        >>> match_overlap(gold, predicted).events().rows()
+        [(0, 1, 'BEs', 1), (-1, 0, 'FP', 0)]
+    """
+    left, right = lines(gold, predicted)
+    pairing = Pairing.none(len(gold), len(predicted))
+    pairing.both(*equal_mentions(gold, predicted, left, right), TP)
+    free = np.flatnonzero(pairing.gold_outcome == FN), np.flatnonzero(pairing.predicted_outcome == FP)
+    # Among equal spans the labels decide, not the input.
+    pairing.both(*equal_spans(left, right, (_by_label(gold, free[0]), _by_label(predicted, free[1]))), LE)
+    first = Side.of(left, gold, pairing.gold_outcome == FN)
+    second = Side.of(right, predicted, pairing.predicted_outcome == FP)
+    pairs = overlaps(first, second, Reach.of(first, second))
+    same = first.label[pairs.gold] == second.label[pairs.predicted]
+    order = packed_order(
+        ~same,
+        pairs.shared.max(initial=0) - pairs.shared,
+        first.size[pairs.gold] + second.size[pairs.predicted] - 2 * pairs.shared,
+        _places(left, gold, first)[pairs.gold],
+        _places(right, predicted, second)[pairs.predicted],
+    )
+    chosen = order[greedy(pairs.gold[order], pairs.predicted[order])]
+    pairs = pairs.take(chosen)
+    outcome = relation(pairs, first, second, same[chosen])
+    pairing.both(first.row[pairs.gold], second.row[pairs.predicted], outcome)
+    return pairing.matching()
+
+
+def _by_label(side: Mentions, rows: Ints) -> Ints:
+    return rows[np.argsort(_label_rank(side)[side.label[rows]], kind="stable")]
+
+
+def _label_rank(side: Mentions) -> Codes:
+    """The place of each label code among the labels in order of their names."""
+    return np.argsort(np.argsort(np.array(side.labels, dtype=object))).astype(np.int32)
+
+
+def _places(line: Line, mentions: Mentions, side: Side) -> Ints:
+    """The place of each mention of a side by start, end, label and pieces."""
+    rows = side.row
+    columns: list[Column] = [line.start[rows], line.end[rows], _label_rank(mentions)[side.label]]
+    if line.shape is not None:
+        columns.append(line.shape[rows])
+    place = np.empty(len(rows), dtype=np.int64)
+    place[packed_order(*columns)] = np.arange(len(rows))
+    return place
+
+
+def relaxed_counts(outcomes: Column) -> dict[str, Floats]:
+    """Counts of outcomes (… × 8) of the one-to-one matching as categories (… × 5) of each scheme.
+
+    Examples:
+        >>> relaxed_counts(np.array([5, 1, 1, 0, 0, 2, 3, 4]))["partial"].tolist()
+        [6.0, 0.0, 3.0, 3.0, 4.0]
+    """
+    counts = np.asarray(outcomes, dtype=np.float64)
+    return {scheme: counts @ _table(names) for scheme, names in SCHEMES.items()}
+
+
+def _table(names: Mapping[str, str]) -> Floats:
+    table = np.zeros((len(OUTCOMES), len(CATEGORIES)))
+    full = {**names, "FN": "missed", "FP": "spurious"}
+    for row, outcome in enumerate(OUTCOMES):
+        kind = "BE" if outcome.startswith("BE") else outcome
+        table[row, CATEGORIES.index(full[kind])] = 1
+    return table
+
+
+def relaxed_scores(categories: Column) -> dict[str, Floats]:
+    """Possible, actual, precision, recall and F1 of categories (… × 5); a partial match is worth one half.
+
+    `possible` is the number of gold mentions, `actual` that of predicted ones.
+
+    Examples:
+        >>> {name: float(value) for name, value in relaxed_scores(np.array([6, 0, 3, 3, 4])).items()}
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'possible': 12.0, 'actual': 13.0, 'precision': 0.5769230769230769, 'recall': 0.625, 'f1': 0.6}
+    """
+    correct, incorrect, partial, missed, spurious = np.moveaxis(np.asarray(categories, np.float64), -1, 0)
+    paired = correct + incorrect + partial
+    possible, actual = paired + missed, paired + spurious
+    worth = correct + partial / 2
+    return {
+        "possible": possible,
+        "actual": actual,
+        "precision": ratio(worth, actual),
+        "recall": ratio(worth, possible),
+        "f1": ratio(2 * worth, possible + actual),
+    }
+
+
+def relaxed(gold: Mentions, predicted: Mentions) -> dict[str, dict[str, float]]:
+    """The four schemes of SemEval-2013 task 9.1 over all mentions.
+
+    strict: span and label; exact: the span alone (boundaries); partial: the span, and half
+    for an overlap, whatever the label; type: the label with any overlap.
+
+    Examples:
+        >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "PER")])
+        >>> predicted = Mentions.of([(0, 0, 2, "PER"), (0, 4, 6, "PER")])
+        >>> {name: scheme["f1"] for name, scheme in relaxed(gold, predicted).items()}
+        {'strict': 0.5, 'exact': 0.5, 'partial': 0.75, 'type': 1.0}
+
+    References:
+        Chinchor and Sundheim (1993), MUC-5 evaluation metrics; Segura-Bedmar, Martínez and
+        Herrero-Zazo (2013), SemEval-2013 task 9.
+    """
+    outcomes = np.bincount(match_overlap(gold, predicted).events().outcome, minlength=len(OUTCOMES))
+    result = {}
+    for scheme, counts in relaxed_counts(outcomes).items():
+        named = {name: int(count) for name, count in zip(CATEGORIES, counts, strict=True)}
+        scores = {name: float(value) for name, value in relaxed_scores(counts).items()}
+        sizes = {name: int(scores.pop(name)) for name in ("possible", "actual")}
+        result[scheme] = {**named, **sizes, **scores}
+    return result
