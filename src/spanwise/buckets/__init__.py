@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spanwise.attributes import Values
-from spanwise.buckets._rules import BUCKETINGS, Rule, Strategy, default_strategy, parse, parse_choice
+from spanwise.buckets._rules import BUCKETINGS, Strategy, default_strategy, parse, parse_choice
 from spanwise.buckets._text import number_text, range_text
 from spanwise.columns import Bools, Floats, Ints, ints
 from spanwise.errors import ChoiceError, InputError
@@ -21,7 +21,6 @@ __all__ = [
     "BUCKETINGS",
     "Bucket",
     "Bucketing",
-    "Rule",
     "Strategy",
     "default_strategy",
     "fit",
@@ -38,7 +37,8 @@ FOUR = ("XS", "S", "L", "XL")
 class Bucket:
     """A part of the values: one special value, `low < value ≤ high` without the special ones, or a category.
 
-    `low` or `high` None is an open end; `label` is the interval for people.
+    `low` or `high` None is an open end; `label` is the interval for people; a bucket for the `rest`
+    has neither interval nor category.
     """
 
     name: str
@@ -47,27 +47,24 @@ class Bucket:
     value: str | None = None
     special: bool = False
     label: str = ""
+    rest: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The bucket as it stands in the result document."""
+        shown = {"name": self.name, "label": self.label, "special": self.special}
+        if self.rest:
+            return {**shown, "rest": True}
         if self.value is not None:
-            return {"name": self.name, "label": self.label, "value": self.value, "special": False}
-        return {
-            "name": self.name,
-            "label": self.label,
-            "low": self.low,
-            "high": self.high,
-            "special": self.special,
-        }
+            return {**shown, "value": self.value}
+        return {**shown, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True, eq=False)
 class Bucketing:
-    """The buckets of an attribute, in order of value.
+    """The buckets of an attribute, in order of value, and behind them those for the rest.
 
-    Beside the fitted `buckets` there are two for the `rest`, shown only where they hold a unit:
-    `other` for values that no gold unit has (categories, and predictions the data
-    give no value), and `unplaced` for mentions whose text is not known.
+    Buckets for the `rest` are shown only where they hold a unit: `other` for values that no gold unit
+    has (categories, and predictions the data give no value), `unplaced` for mentions that the text lacks.
     """
 
     attribute: str
@@ -75,23 +72,16 @@ class Bucketing:
     buckets: tuple[Bucket, ...]
     strategy: str = ""
 
-    @cached_property
-    def rest(self) -> tuple[Bucket, Bucket]:
-        """The buckets for units that are in none of the fitted ones."""
-        taken = {bucket.name for bucket in self.buckets}
-        other = "other" if "other" not in taken else "other values"
-        return Bucket(other, label="no value among gold"), Bucket("unplaced", label="not placed on the text")
-
-    @property
-    def all(self) -> tuple[Bucket, ...]:
-        """The fitted buckets, then those for the rest; `assign` gives numbers into these."""
-        return (*self.buckets, *self.rest)
-
     def __len__(self) -> int:
         return len(self.buckets)
 
+    @property
+    def fitted(self) -> tuple[Bucket, ...]:
+        """The buckets without those for the rest."""
+        return tuple(bucket for bucket in self.buckets if not bucket.rest)
+
     def assign(self, values: Values) -> Ints:
-        """The number of the bucket of each unit, in `all`.
+        """The number of the bucket of each unit.
 
         A value beyond a special value that bounds the outermost other bucket joins that bucket.
         """
@@ -101,11 +91,11 @@ class Bucketing:
                 f" {_KINDS[self.kind]}."
             )
         number = self._of_names(values) if values.names is not None else self._of_numbers(values.value)
-        return ints(np.where(values.defined, number, len(self.buckets) + 1))
+        return ints(np.where(values.defined, number, len(self.buckets) - 1))
 
     def _of_names(self, values: Values) -> Ints:
-        place = {bucket.value: number for number, bucket in enumerate(self.buckets)}
-        other = len(self.buckets)
+        place = {bucket.value: number for number, bucket in enumerate(self.buckets) if not bucket.rest}
+        other = len(self.buckets) - 2
         table = np.array([*(place.get(name, other) for name in values.names or ()), other], dtype=np.int64)
         return table[values.value]
 
@@ -115,18 +105,18 @@ class Bucketing:
         if len(specials):
             place = np.minimum(np.searchsorted(specials, value, side="left"), len(specials) - 1)
             number = np.where(specials[place] == value, where[place], number)
-        return np.where(np.isnan(value), len(self.buckets), number)
+        return np.where(np.isnan(value), len(self.buckets) - 2, number)
 
     @cached_property
     def _cuts(self) -> tuple[Floats, Ints, Floats, Ints]:
         """Special values and their buckets, inner edges of the others and theirs."""
         special = [i for i, bucket in enumerate(self.buckets) if bucket.special]
-        others = [i for i, bucket in enumerate(self.buckets) if not bucket.special]
+        others = [i for i, bucket in enumerate(self.buckets) if not bucket.special and not bucket.rest]
         return (
             np.array([self.buckets[i].low for i in special], dtype=np.float64),
             np.array(special, dtype=np.int64),
             np.array([self.buckets[i].high for i in others[:-1]], dtype=np.float64),
-            np.array(others or [len(self.buckets)], dtype=np.int64),
+            np.array(others, dtype=np.int64),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -152,15 +142,17 @@ class Bucketing:
                     label=str(entry.get("label", "")),
                 )
                 for entry in data["buckets"]
+                if not entry.get("rest", False)
             )
-            bucketing = cls(str(data["attribute"]), str(data["kind"]), buckets, str(data.get("strategy", "")))
+            attribute, kind = str(data["attribute"]), str(data["kind"])
+            strategy = str(data.get("strategy", ""))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"this is no bucketing: {type(error).__name__}: {error}.\n"
                 'It has the keys "attribute", "kind" and "buckets", as saved edges have them.'
             ) from error
-        _check_order(bucketing)
-        return bucketing
+        _check_order(attribute, kind, buckets)
+        return cls(attribute, kind, _with_rest(buckets), strategy)
 
 
 _KINDS = {"numeric": "numbers", "category": "categories"}
@@ -170,57 +162,70 @@ def _end(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _check_order(bucketing: Bucketing) -> None:
+def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None:
     """Refuse edges that do not ascend: a value would have two buckets or none."""
-    where = f"the saved buckets of {bucketing.attribute!r}"
-    if bucketing.kind not in _KINDS:
-        raise InputError(f"{where} have the kind {bucketing.kind!r}; expected 'numeric' or 'category'.")
-    if not bucketing.buckets:
-        raise InputError(f"{where} are none; expected at least one.")
-    if bucketing.kind == "category":
-        if any(bucket.value is None for bucket in bucketing.buckets):
+    where = f"the saved buckets of {attribute!r}"
+    if kind not in _KINDS:
+        raise InputError(f"{where} have the kind {kind!r}; expected 'numeric' or 'category'.")
+    if kind == "category":
+        if any(bucket.value is None for bucket in buckets):
             raise InputError(f"{where} are categories, but one of them has no value.")
         return
-    others = [bucket for bucket in bucketing.buckets if not bucket.special]
+    others = [bucket for bucket in buckets if not bucket.special]
+    if not others:
+        raise InputError(f"{where} hold special values alone; expected at least one bucket for other values.")
     inner = [bucket.high for bucket in others[:-1]]
     ascending = all(a is not None and b is not None and a < b for a, b in pairwise(inner))
-    if None in inner or not ascending or any(b.low is None for b in bucketing.buckets if b.special):
+    special = [bucket.low for bucket in buckets if bucket.special]
+    ascending &= all(a is not None and b is not None and a < b for a, b in pairwise(special))
+    if None in inner or None in special or not ascending:
         raise InputError(f"{where} do not stand in order of value, or one in the middle has an open end.")
 
 
-def fit(strategy: str | Rule, values: Values) -> Bucketing:
+def _with_rest(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
+    """The buckets and, behind them, `other` and `unplaced`, which a category of that name makes longer."""
+    taken = {bucket.name for bucket in buckets}
+    other = Bucket("other" if "other" not in taken else "other values", label="no gold value", rest=True)
+    unplaced = "unplaced" if "unplaced" not in taken else "unplaced mentions"
+    return (*buckets, other, Bucket(unplaced, label="not on the text", rest=True))
+
+
+def fit(strategy: str | Strategy, values: Values, *, attribute: str = "") -> Bucketing:
     """The buckets of an attribute, from the values of the gold units.
 
     Examples:
         >>> lengths = Values(np.array([1.0, 1, 2, 3, 7]), np.ones(5, bool), whole=True)
-        >>> [(bucket.name, bucket.label) for bucket in fit("balanced:2", lengths).buckets]
+        >>> [(bucket.name, bucket.label) for bucket in fit("balanced:2", lengths).fitted]
         [('B1', '≤ 1'), ('B2', '≥ 2')]
     """
-    rule = parse(strategy) if isinstance(strategy, str) else strategy
-    if (rule.strategy == "category") != (values.kind == "category"):
-        raise ChoiceError(
-            f"the values of {values.attribute!r} are {_KINDS[values.kind]} and cannot be bucketed by {rule}."
-        )
+    chosen = parse(strategy) if isinstance(strategy, str) else strategy
+    name = attribute or values.attribute
+    if chosen.name == "automatic":
+        chosen = parse("balanced:4" if values.kind == "numeric" else "category")
+    if (chosen.name == "category") != (values.kind == "category"):
+        raise ChoiceError(f"the values of {name!r} are {_KINDS[values.kind]}: {chosen} cannot bucket them.")
     if values.names is not None:
-        return Bucketing(values.attribute, "category", _categories(rule, values), str(rule))
+        return Bucketing(name, "category", _with_rest(_categories(chosen, values)), str(chosen))
     known = np.sort(values.value[values.defined])
     if not np.isfinite(known).all():
-        raise InputError(f"the attribute {values.attribute!r} has values that are not finite numbers.")
-    specials = rule.numbers if rule.strategy == "special" else ()
+        raise InputError(f"the attribute {name!r} has values that are not finite numbers.")
+    return Bucketing(name, "numeric", _with_rest(_numeric(chosen, known, values)), str(chosen))
+
+
+def _numeric(strategy: Strategy, known: Floats, values: Values) -> tuple[Bucket, ...]:
+    specials = strategy.numbers if strategy.name == "special" else ()
     rest = known[~_among(known, specials)] if specials else known
-    then = rule.then if rule.then is not None else rule
-    edges = list(BUCKETINGS.find(then.strategy).function(rest, then.numbers))
-    ranges = _ranges(edges, rest, specials, values.bounds)
+    then = strategy.then or strategy
+    ranges = _ranges(list(then.function(rest, then.numbers)), rest, specials, values.bounds)
     parts = sorted(
         [*((low, high, False) for low, high in ranges), *((value, value, True) for value in specials)],
         key=lambda part: (inf if part[1] is None else part[1], -inf if part[0] is None else part[0]),
     )
     names = FOUR if len(parts) == 4 else tuple(f"B{i}" for i in range(1, len(parts) + 1))
-    buckets = tuple(
+    return tuple(
         Bucket(name, low, high, None, special, range_text(low, high, special, specials, whole=values.whole))
         for name, (low, high, special) in zip(names, parts, strict=True)
     )
-    return Bucketing(values.attribute, "numeric", buckets, str(rule))
 
 
 def _among(ordered: Floats, specials: tuple[float, ...]) -> Bools:
@@ -230,13 +235,13 @@ def _among(ordered: Floats, specials: tuple[float, ...]) -> Bools:
     return among
 
 
-def _categories(rule: Rule, values: Values) -> tuple[Bucket, ...]:
+def _categories(strategy: Strategy, values: Values) -> tuple[Bucket, ...]:
     """The values among gold units, the most frequent first, equally frequent ones by name."""
     names = values.names or ()
     used = values.value[values.defined & (values.value >= 0)]
     frequency = np.bincount(used, minlength=len(names)).tolist()
     ranked = sorted((-count, name) for name, count in zip(names, frequency, strict=True) if count)
-    most = int(rule.numbers[0]) if rule.numbers else 0
+    most = int(strategy.numbers[0]) if strategy.numbers else 0
     return tuple(Bucket(name, value=name, label=name) for _, name in (ranked[:most] if most else ranked))
 
 

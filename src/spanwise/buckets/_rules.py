@@ -1,9 +1,9 @@
-"""The rules that choose edges, and how they are written: `balanced:6`, `1,2,3`, `special:0,1+balanced:2`."""
+"""The strategies that choose edges, and how they are written: `balanced:6`, `1,2,3`, `special:0,1`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -19,28 +19,21 @@ from spanwise.registry import Registry
 class Strategy:
     """A way to choose edges: `function(values, numbers)` gives the inner edges for the gold values.
 
-    The values come sorted; `numbers` are those written behind the strategy's name, `default` when none are.
+    The values come sorted. `numbers` are those written behind the name: how many buckets, or, where
+    `many`, any values. `then` buckets what special values leave.
     """
 
     name: str
     summary: str
     function: Callable[[Floats, tuple[float, ...]], Sequence[float]]
-    default: tuple[float, ...] | None = None  # None: it cannot do without
-    many: bool = False  # takes any number of numbers, which are values and need not be whole
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A strategy with its numbers; `then` buckets what a special rule leaves."""
-
-    strategy: str
     numbers: tuple[float, ...] = ()
-    then: Rule | None = None
+    many: bool = False
+    source: str = ""
+    then: Strategy | None = None
 
     def __str__(self) -> str:
         inside = ", ".join(number_text(number) for number in self.numbers)
-        text = f"{self.strategy}({inside})" if inside else self.strategy
+        text = f"{self.name}({inside})" if inside else self.name
         return text if self.then is None else f"{text}, {self.then}"
 
 
@@ -94,7 +87,7 @@ for _strategy in (
         name="balanced",
         summary="about equally many gold units in each of m buckets; ties never part",
         function=_balanced,
-        default=(4,),
+        numbers=(4,),
         source=_FU20,
     ),
     Strategy(
@@ -108,90 +101,89 @@ for _strategy in (
         name="even_range",
         summary="m equal widths from the lowest to the highest gold value",
         function=_even_range,
-        default=(4,),
+        numbers=(4,),
     ),
     Strategy(name="fixed", summary="the edges named: (−∞, e1], …, (ek, ∞)", function=_fixed, many=True),
     Strategy(
         name="discrete",
         summary="each gold value is a bucket; beyond so many the highest join the last",
         function=_discrete,
-        default=(10,),
+        numbers=(10,),
         source=f"{_FU19}, R-bucket",
     ),
     Strategy(
         name="familiarity",
         summary="m equal parts of 0 … 1; 0 joins the first",
         function=_familiarity,
-        default=(5,),
+        numbers=(5,),
         source=f"{_FU19}, F- and MF-bucket",
     ),
     Strategy(
         name="category",
         summary="each value of the gold units, the most frequent first, at most so many",
         function=_none,
-        default=(),
+    ),
+    Strategy(
+        name="automatic",
+        summary="balanced(4) for numbers, category for names",
+        function=_none,
     ),
 ):
     BUCKETINGS.add(_strategy)
 
 
-def default_strategy(attribute: str | Attribute, *, kind: str | None = None) -> Rule:
-    """How an attribute is bucketed unless told: as the papers do, else balanced(4) or by category.
+def default_strategy(attribute: str | Attribute) -> Strategy:
+    """How an attribute is bucketed unless told: as the papers do, else as its values ask.
 
     Examples:
         >>> str(default_strategy("entity_label_consistency"))
         'special(0, 1), balanced(2)'
     """
-    found = ATTRIBUTES.find(attribute)
-    return parse(found.buckets or ("category" if (kind or found.kind) == "category" else "balanced:4"))
+    return parse(ATTRIBUTES.find(attribute).buckets or "automatic")
 
 
-def parse(text: str) -> Rule:
-    """The rule of `balanced:6`, `1,2,3` (fixed edges), `special:0,1+balanced:2` and the like.
+def parse(text: str) -> Strategy:
+    """The strategy of `balanced:6`, `1,2,3` (fixed edges), `special:0,1+balanced:2` and the like.
 
     Examples:
         >>> str(parse("1,2,3")), str(parse("special:0+balanced:3"))
         ('fixed(1, 2, 3)', 'special(0), balanced(3)')
     """
-    first, plus, then = text.strip().partition("+")
+    first, plus, rest = text.strip().partition("+")
     name, _, listed = first.partition(":")
     name = name.strip()
-    if name and (name[0].isdigit() or name[0] in "+-.") and not listed:
-        name, listed = "fixed", name
+    if name[:1].isdigit() or name[:1] in ("-", "."):
+        name, listed = "fixed", first
     strategy = BUCKETINGS.find(name)
-    numbers = _parse_numbers(listed, text) or strategy.default
-    if numbers is None:
-        raise ChoiceError(f"{text!r}: {name} needs values, such as {name}:0,1.")
-    _check_numbers(strategy, numbers, text)
+    strategy = replace(strategy, numbers=_parse_numbers(listed, text) or strategy.numbers)
+    _check_numbers(strategy, text)
     if name != "special":
         if plus:
-            raise ChoiceError(f"{text!r}: only special values leave a rest for another rule, not {name}.")
-        return Rule(name, numbers)
-    rest = parse(then) if plus else Rule("balanced", (1,))
-    if rest.strategy in ("special", "category"):
-        raise ChoiceError(
-            f"{text!r}: the rest cannot go to {rest.strategy}; choose balanced, fixed or another."
-        )
-    return Rule(name, tuple(sorted(numbers)), rest)
+            raise ChoiceError(f"{text!r}: only special values leave a rest for another strategy, not {name}.")
+        return strategy
+    then = parse(rest if plus else "balanced:1")
+    if then.name in ("special", "category", "automatic"):
+        raise ChoiceError(f"{text!r}: the rest cannot go to {then.name}; choose balanced, fixed or another.")
+    return replace(strategy, numbers=tuple(sorted(strategy.numbers)), then=then)
 
 
-def parse_choice(text: str) -> tuple[str, Rule]:
-    """The attribute and the rule of `entity_length=1,2,3`.
+def parse_choice(text: str) -> tuple[str, Strategy]:
+    """The attribute and the strategy of `entity_length=1,2,3`.
 
     Examples:
-        >>> name, rule = parse_choice("eLen=balanced:6")
-        >>> name, str(rule)
+        >>> name, strategy = parse_choice("eLen=balanced:6")
+        >>> name, str(strategy)
         ('entity_length', 'balanced(6)')
     """
-    name, equals, rule = text.partition("=")
-    if not equals or not rule.strip():
+    name, equals, strategy = text.partition("=")
+    if not equals or not strategy.strip():
         raise ChoiceError(
             f"{text!r} does not say how to bucket an attribute.\n"
-            "Write ATTRIBUTE=RULE, such as entity_length=1,2,3 or sentence_length=balanced:6."
+            "Write ATTRIBUTE=STRATEGY, such as entity_length=1,2,3 or sentence_length=balanced:6."
         )
     name = name.strip()
     # An attribute that comes with the data has no entry of its own.
-    return (ATTRIBUTES.find(name).name if name in ATTRIBUTES else name), parse(rule)
+    return (ATTRIBUTES.find(name).name if name in ATTRIBUTES else name), parse(strategy)
 
 
 def _parse_numbers(listed: str, text: str) -> tuple[float, ...]:
@@ -208,12 +200,12 @@ def _parse_numbers(listed: str, text: str) -> tuple[float, ...]:
     return numbers
 
 
-def _check_numbers(strategy: Strategy, numbers: tuple[float, ...], text: str) -> None:
+def _check_numbers(strategy: Strategy, text: str) -> None:
+    name, numbers = strategy.name, strategy.numbers
     if strategy.many:
+        if not numbers:
+            raise ChoiceError(f"{text!r}: {name} needs values, such as {name}:0,1.")
         if len(set(numbers)) != len(numbers):
             raise ChoiceError(f"{text!r}: a value stands twice.")
-        return
-    if numbers == strategy.default:
-        return
-    if len(numbers) != 1 or numbers[0] != int(numbers[0]) or numbers[0] < 1:
-        raise ChoiceError(f"{text!r}: {strategy.name} takes one whole number of buckets, such as 4.")
+    elif numbers and (len(numbers) > 1 or numbers[0] != int(numbers[0]) or numbers[0] < 1):
+        raise ChoiceError(f"{text!r}: {name} takes one whole number of buckets, such as {name}:4.")
