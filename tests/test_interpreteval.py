@@ -40,11 +40,9 @@ def evaluated(wnut16: dict[str, Any], system: str, departures: Departures = Depa
     tokens, gold, predicted = wnut16[system]
     train_tokens, train_tags = wnut16["train"]
     return interpreteval.evaluate(
-        tokens,
-        gold,
-        predicted,
-        train_tokens=train_tokens,
-        train_tags=train_tags,
+        Tagged(tokens, gold),
+        Tagged(tokens, predicted),
+        Tagged(train_tokens, train_tags),
         vocabulary=wnut16["known"],
         departures=departures,
     )
@@ -111,11 +109,9 @@ TRAIN_TAGS = [["B-ORG", "O", "B-PER", "O", "B-geo-LOC"], ["O", "O", "O"], ["O", 
 
 def small(predicted: list[list[str]] = GOLD, **switched: bool) -> Figures:
     return interpreteval.evaluate(
-        TOKENS,
-        GOLD,
-        predicted,
-        train_tokens=TRAIN,
-        train_tags=TRAIN_TAGS,
+        Tagged(TOKENS, GOLD),
+        Tagged(TOKENS, predicted),
+        Tagged(TRAIN, TRAIN_TAGS),
         vocabulary=["left", "."],
         departures=replace(Departures(), **switched),
     )
@@ -183,7 +179,7 @@ def test_comparisons_end_at_zero_unless_that_is_switched_off() -> None:
 
 def test_the_preset_asks_for_its_word_list() -> None:
     with pytest.raises(InputError, match="needs a list of known words"):
-        interpreteval.evaluate(TOKENS, GOLD, GOLD, train_tokens=TRAIN, train_tags=TRAIN_TAGS)
+        interpreteval.evaluate(Tagged(TOKENS, GOLD), Tagged(TOKENS, GOLD), Tagged(TRAIN, TRAIN_TAGS))
 
 
 def test_unequal_numbers_of_tokens_and_tags_are_refused() -> None:

@@ -13,13 +13,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from math import inf, nan
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from spanwise.buckets import BUCKETINGS, FOUR
 from spanwise.columns import ratio
+from spanwise.corpus import Annotation
 from spanwise.diagnosis import comparative_diagnosis, plain, self_diagnosis
 from spanwise.errors import InputError
+from spanwise.schemes import encode
 
 Mention = tuple[int, int, str]  # start, end in the file, label
 Unit = Mention | tuple[int, str]  # a mention, or the position and label of one of its tokens
@@ -89,6 +93,17 @@ class Tagged:
                 "the preset interpreteval needs one tag for every token.\n"
                 "Pass as many tags as tokens in every sentence."
             )
+
+    @classmethod
+    def of(cls, annotation: Annotation, *, column: str | None = None) -> Tagged:
+        """The sentences of an annotation, with the tags of a column that was kept, else as IOB2."""
+        corpus = annotation.corpus
+        tokens = [corpus.words(number) for number in range(len(corpus))]
+        if column is None:
+            return cls(tokens, encode(annotation.mentions, corpus.lengths, "IOB2").lists())
+        return cls(
+            tokens, [part.tolist() for part in np.split(corpus.columns[column], corpus.sentences[1:-1])]
+        )
 
     @cached_property
     def words(self) -> list[str]:
@@ -167,12 +182,10 @@ class Training:
         return Counter(zip(self.words, self.labels, strict=True))
 
     @cached_property
-    def text(self) -> str:
-        return " ".join(self.words)
-
-    @cached_property
-    def blanks(self) -> list[int]:
-        return [at for at, character in enumerate(self.text) if character == " "]
+    def text(self) -> tuple[str, list[int]]:
+        """The words joined by blanks, and where the blanks are."""
+        joined = " ".join(self.words)
+        return joined, [at for at, character in enumerate(joined) if character == " "]
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
@@ -197,8 +210,9 @@ class Training:
             pattern = re.compile(f" {string.translate(_DELETED)} ")
         except re.error:  # such as a lone bracket: the program finds nothing
             return
-        for match in pattern.finditer(self.text):
-            yield bisect_left(self.blanks, match.start()) + 1
+        text, blanks = self.text
+        for match in pattern.finditer(text):
+            yield bisect_left(blanks, match.start()) + 1
 
     def _equal(self, string: str) -> Iterator[int]:
         wanted = string.split(" ")
@@ -255,11 +269,9 @@ class Attributes:
         return " ".join(self.words[mention[0] : mention[1]])
 
     def _share(self, count: int, whole: int) -> float:
-        """Of a string that never occurs the share is 0, even where nothing occurs at all."""
-        return float(ratio(count, whole)) if count else 0.0
-
-    def _rounded(self, value: float) -> float:
-        return float(f"{value:.3f}") if self.departures.three_decimals else value
+        """A share with the program's decimals; 0 of nothing is 0, as the first buckets ask."""
+        share = count / whole if whole else 0.0
+        return float(f"{share:.3f}") if self.departures.three_decimals else share
 
     def of(self, name: str, mentions: Iterable[Mention]) -> dict[Unit, float]:
         """The value of every unit of the mentions."""
@@ -279,35 +291,32 @@ class Attributes:
                 yield (position, label), before
 
     def _token_frequency(self, position: int) -> float:
-        share = self._share(self.training.counts[self.words[position]], self.highest_token)
-        return self._rounded(min(share, 1.0))
+        return min(self._share(self.training.counts[self.words[position]], self.highest_token), 1.0)
 
     def _token_label_consistency(self, position: int, label: str, before: float) -> float:
         word = self.words[position]
         uses = self.training.counts[word]
         if not uses:
             return before if self.departures.inherited else 0.0
-        return self._rounded(self.training.labeled[word, label] / uses)
+        return self._share(self.training.labeled[word, label], uses)
 
     def _entity_label_consistency(self, mention: Mention) -> float:
         string, (start, end, label) = self._string(mention), mention
         if self.departures.training_mentions and string not in self.training.strings:
             return 0.0
         size, uses = end - start, self.training.occurrences(string)
-        if self.departures.token_share:
-            labels = self.training.labels
-            right = sum(carried == label for at in uses for carried in labels[at : at + size])
-            whole = len(uses) * size
-        else:
-            right = sum((at, at + size, label) in self.training.mentions for at in uses)
-            whole = len(uses)
-        return self._rounded(right / whole) if whole else 0.0
+        if not self.departures.token_share:
+            return self._share(
+                sum((at, at + size, label) in self.training.mentions for at in uses), len(uses)
+            )
+        carried = (self.training.labels[at : at + size] for at in uses)
+        return self._share(sum(labels.count(label) for labels in carried), len(uses) * size)
 
     def _entity_frequency(self, mention: Mention) -> float:
         string = self._string(mention)
         if self.departures.gold_strings and string not in self.listed:
             return 0.0
-        return self._rounded(self._share(len(self.training.occurrences(string)), self.highest_string))
+        return self._share(len(self.training.occurrences(string)), self.highest_string)
 
     def _entity_length(self, mention: Mention) -> float:
         return float(mention[1] - mention[0])
@@ -359,17 +368,13 @@ def _greedy(values: Sequence[tuple[float, int]], most: int) -> list[list[float]]
 
 
 def _balanced(values: Sequence[tuple[float, int]], most: int) -> list[list[float]]:
-    """Distinct values in groups, cut where the cumulative count comes nearest to equal shares."""
-    whole, sums = sum(count for _, count in values), [0]
-    for _, count in values:
-        sums.append(sums[-1] + count)
-    # Compared as whole numbers, so that a tie is a tie; min takes the lower of two.
-    cuts = {
-        min(range(1, len(sums)), key=lambda at: abs(sums[at] * most - whole * j), default=0)
-        for j in range(1, most)
-    }
-    edges = sorted({0, *cuts, len(values)})
-    return [[value for value, _ in values[a:b]] for a, b in pairwise(edges)]
+    """Distinct values in groups, as the definition of balanced buckets cuts them."""
+    units = np.repeat([value for value, _ in values], [count for _, count in values])
+    edges = BUCKETINGS.find("balanced").function(units, (most,)) if values else ()
+    groups: dict[int, list[float]] = defaultdict(list)
+    for value, _ in values:
+        groups[bisect_left(edges, value)].append(value)
+    return list(groups.values())
 
 
 def _members(
@@ -409,12 +414,10 @@ class Figures:
 
 
 def evaluate(
-    tokens: Sequence[Sequence[str]],
-    gold: Sequence[Sequence[str]],
-    predicted: Sequence[Sequence[str]],
+    gold: Tagged,
+    predicted: Tagged,
+    train: Tagged | Training,
     *,
-    train_tokens: Sequence[Sequence[str]],
-    train_tags: Sequence[Sequence[str]],
     vocabulary: Iterable[str] | None = None,
     departures: Departures = Departures(),
 ) -> Figures:
@@ -425,19 +428,13 @@ def evaluate(
     `vocabulary` is the list of known words behind the density of unknown ones.
 
     Examples:
-        >>> figures = evaluate([["Ann", "left", "Rome"]], [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]],
-        ...     train_tokens=[["Rome"]], train_tags=[["B-LOC"]], vocabulary=["left"])
+        >>> tokens = [["Ann", "left", "Rome"]]
+        >>> gold, predicted = Tagged(tokens, [["B-PER", "O", "B-LOC"]]), Tagged(tokens, [["B-PER", "O", "O"]])
+        >>> figures = evaluate(gold, predicted, Tagged([["Rome"]], [["B-LOC"]]), vocabulary=["left"])
         >>> [(row["gold"], row["f1"]) for row in figures.attributes["entity_length"]["buckets"]]
         [(2, 0.6666666666666666)]
     """
-    training = Training(Tagged(train_tokens, train_tags), departures)
-    return figures(Tagged(tokens, gold), Tagged(tokens, predicted), training, vocabulary)
-
-
-def figures(
-    gold: Tagged, predicted: Tagged, training: Training, vocabulary: Iterable[str] | None = None
-) -> Figures:
-    """As `evaluate`, of sides and training data that are ready."""
+    training = train if isinstance(train, Training) else Training(train, departures)
     departures = training.departures
     attributes = Attributes(gold, training, vocabulary)
     found = predicted.mentions(departures)
@@ -446,8 +443,9 @@ def figures(
         if name == "label":
             rows = _label_rows(attributes.mentions, found, departures)
         else:
-            sides = attributes.of(name, attributes.mentions), attributes.of(name, found)
-            rows = _rows(name, *sides, departures)
+            rows = _rows(
+                name, attributes.of(name, attributes.mentions), attributes.of(name, found), departures
+            )
         unit = "token" if name.startswith("token_") else "mention"
         result[name] = {"unit": unit, "buckets": rows, **self_diagnosis(rows)}
     return Figures(result, departures)
@@ -459,7 +457,7 @@ def _rows(
     buckets = _cut(name, gold.values(), departures)
     ours = _members(gold, buckets, departures, predicted=False)
     theirs = _members(predicted, buckets, departures, predicted=True)
-    names = ("XS", "S", "L", "XL") if len(buckets) == M else [f"B{n + 1}" for n in range(len(buckets))]
+    names = FOUR if len(buckets) == M else [f"B{n + 1}" for n in range(len(buckets))]
     return [
         {"name": name, "low": bucket.low, "high": bucket.high, "special": bucket.special, **_score(a, b)}
         for name, bucket, a, b in zip(names, buckets, ours, theirs, strict=True)
@@ -470,12 +468,9 @@ def _label_rows(
     gold: Sequence[Mention], predicted: Sequence[Mention], departures: Departures
 ) -> list[dict[str, Any]]:
     counts = Counter(label for *_, label in gold)
-    chosen = [label for label, _ in counts.most_common(6 if departures.six_labels else None)]
-    rows = []
-    for label in sorted(chosen):
-        sides = ({mention for mention in side if mention[2] == label} for side in (gold, predicted))
-        rows.append({"name": label, "value": label, **_score(*sides)})
-    return rows
+    chosen = counts.most_common(6 if departures.six_labels else None)
+    sides = {label: [{m for m in side if m[2] == label} for side in (gold, predicted)] for label, _ in chosen}
+    return [{"name": label, "value": label, **_score(*sides[label])} for label in sorted(sides)]
 
 
 def _score(gold: set[Any], predicted: set[Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from math import isnan, nan
 
-from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training, figures
+from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training, evaluate
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,13 @@ def effects(
     """A row for every departure of the preset, in the order of `Departures`."""
     words = None if vocabulary is None else list(vocabulary)
     found: dict[tuple[bool, bool, str], list[int]] = {}  # a search is the same under most switches
-    whole = figures(gold, predicted, Training(training, Departures(), found), words)
+    whole = evaluate(gold, predicted, Training(training, Departures(), found), vocabulary=words)
     cells = sum(len(attribute["buckets"]) for attribute in whole.attributes.values())
     rows = []
     for switch in fields(Departures):
         without = replace(Departures(), **{switch.name: False})
-        changes = _changes(whole, figures(gold, predicted, Training(training, without, found), words))
+        trained = Training(training, without, found)
+        changes = _changes(whole, evaluate(gold, predicted, trained, vocabulary=words))
         defined = [abs(change) for _, change in changes if not isnan(change)]
         names = tuple(dict.fromkeys(name for name, _ in changes))
         what = switch.metadata["what"]
