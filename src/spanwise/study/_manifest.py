@@ -19,23 +19,31 @@ PLACEHOLDERS = ("dataset", "system", "run")
 READING: dict[str, tuple[type, ...]] = {
     "format": (str,),
     "columns": (dict,),
+    "token_column": (int, str),
+    "tag_column": (int, str),
+    "separator": (str,),
     "scheme": (str,),
     "repair": (str,),
     "align": (str,),
     "documents": (str,),
     "duplicates": (str,),
-    "comments": (str, bool),
-    "labels": (dict, str),
+    "comments": (str,),
+    "labels": (list,),
+    "fields": (dict,),
+    "encoding": (str,),
 }
 SETTINGS: dict[str, tuple[type, ...]] = {
     "attributes": (str, list),
     "buckets": (dict,),
+    "cross": (list,),
     "resamples": (int,),
     "seed": (int,),
+    "confidence": (float,),
+    "unit": (str,),
     "correction": (str,),
     "lowercase": (bool,),
     "focus": (str,),
-    "credits": (list, str),
+    "weights": (list, str),
 }
 TOP: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -47,12 +55,24 @@ TOP: dict[str, tuple[type, ...]] = {
     **SETTINGS,
     **READING,
 }
-DATASET: dict[str, tuple[type, ...]] = {"train": (str, list), "test": (str,), "known": (str,), **READING}
+DATASET: dict[str, tuple[type, ...]] = {
+    "train": (str, list),
+    "test": (str,),
+    "vocabulary": (str,),
+    **READING,
+}
 SYSTEM: dict[str, tuple[type, ...]] = {"predictions": (str,), "factors": (dict,), "runs": (list,)}
 COMPARE: dict[str, tuple[type, ...]] = {"systems": (list,), "name": (str,)}
-COLUMNS = ("token", "tag")
+COLUMNS = ("token", "tag")  # of `columns`; any other name is a column to keep
 
-_WORDS = {str: "text", list: "a list", dict: "a table", int: "a whole number", bool: "true or false"}
+_WORDS = {
+    str: "text",
+    list: "a list",
+    dict: "a table",
+    int: "a whole number",
+    float: "a number with a point",
+    bool: "true or false",
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +82,7 @@ class Dataset:
     name: str
     test: str
     train: tuple[str, ...] = ()
-    known: str | None = None
+    vocabulary: str | None = None  # a file of known words, one a line
     reading: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -218,13 +238,16 @@ class _Check:
 
     def reading(self, table: Mapping[str, Any], where: tuple[str, ...]) -> dict[str, Any]:
         reading = {key: table[key] for key in READING if key in table}
-        columns = reading.pop("columns", None)
-        if columns is not None:
-            if not set(columns) <= set(COLUMNS):
-                raise self.error(
-                    (*where, "columns"), "'columns' must be a table such as {token = 0, tag = 3}."
-                )
-            reading |= {f"{name}_column": columns[name] for name in COLUMNS if name in columns}
+        columns = dict(reading.pop("columns", {}))
+        for name in COLUMNS:
+            if name in columns:
+                reading[f"{name}_column"] = columns.pop(name)
+        if columns:
+            reading["columns"] = columns
+        for name, column in columns.items():
+            if not isinstance(column, int | str):
+                message = f"the column {name!r} must be a number or a name, not {column!r}."
+                raise self.error((*where, "columns"), message)
         return reading
 
     def dataset(self, name: str, table: Any, shared: Mapping[str, Any]) -> Dataset:
@@ -238,7 +261,7 @@ class _Check:
             name=name,
             test=table["test"],
             train=tuple([train] if isinstance(train, str) else train),
-            known=table.get("known"),
+            vocabulary=table.get("vocabulary"),
             reading={**shared, **self.reading(table, where)},
         )
 
@@ -269,8 +292,10 @@ class _Check:
     def named(self, where: tuple[str, ...], table: Any) -> None:
         if not isinstance(table, dict):
             raise self.error(where, f"{'.'.join(where)} must be a table, not {table!r}.")
-        if not where[1] or "/" in where[1]:
-            raise self.error(where, f"{where[1]!r} cannot be a name: names go into paths and tables.")
+        if not where[1] or "/" in where[1] or where[1] == "mean":
+            raise self.error(
+                where, f"{where[1]!r} cannot be a name.\nChoose one without '/', other than 'mean'."
+            )
 
     def pattern(self, system: System, *, datasets: int, systems: int, own: bool) -> None:
         where = ("systems", system.name, "predictions") if own else ("predictions",)

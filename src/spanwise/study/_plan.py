@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spanwise.errors import InputError, at
-from spanwise.study.manifest import Dataset, Manifest, System
+from spanwise.study._manifest import Dataset, Manifest, System
 
 ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
 
@@ -40,7 +40,7 @@ class Plan:
 
     test: Mapping[str, File]
     train: Mapping[str, tuple[File, ...]]
-    known: Mapping[str, File]
+    vocabulary: Mapping[str, File]
     cells: tuple[Cell, ...]
 
     @property
@@ -88,14 +88,14 @@ def make_plan(manifest: Manifest) -> Plan:
     Raises:
         InputError: where a gold or training file is missing, or a system has no predictions at all.
     """
-    test, train, known = {}, {}, {}
+    test, train, vocabulary = {}, {}, {}
     for dataset in manifest.datasets:
         test[dataset.name] = _file(manifest, dataset, "test", dataset.test)
         train[dataset.name] = tuple(_file(manifest, dataset, "train", one) for one in dataset.train)
-        if dataset.known is not None:
-            known[dataset.name] = _file(manifest, dataset, "known", dataset.known)
+        if dataset.vocabulary is not None:
+            vocabulary[dataset.name] = _file(manifest, dataset, "vocabulary", dataset.vocabulary)
     cells = _cells(manifest)
-    return Plan(test, train, known, tuple(sorted(cells, key=lambda cell: (cell.dataset, cell.system))))
+    return Plan(test, train, vocabulary, tuple(sorted(cells, key=lambda cell: (cell.dataset, cell.system))))
 
 
 def _file(manifest: Manifest, dataset: Dataset, key: str, shown: str) -> File:

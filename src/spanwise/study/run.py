@@ -1,0 +1,256 @@
+"""Run a study: check every file, then compute every cell or take it as it was kept."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spanwise import __version__
+from spanwise.errors import InputError, SpanwiseError
+from spanwise.study._cache import Cache, key_of
+from spanwise.study._manifest import Dataset, Manifest
+from spanwise.study._plan import Cell, Plan
+
+FORM = 1  # of what is kept; another form makes kept results unfit
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell with everything that its numbers depend on; `key` is a hash of that, not of paths."""
+
+    key: str
+    dataset: str
+    system: str
+    test: str
+    train: tuple[str, ...]
+    vocabulary: str | None
+    runs: Mapping[str, str]
+    options: Mapping[str, Any]
+    cache: Path | None
+
+    @property
+    def name(self) -> str:
+        """The cell as progress and errors call it."""
+        return f"{self.dataset} × {self.system}"
+
+
+def tasks_of(manifest: Manifest, plan: Plan, *, cache: Path | None) -> list[Task]:
+    """The cells that have at least one run, in sorted order."""
+    datasets = {dataset.name: dataset for dataset in manifest.datasets}
+    return [_task(manifest, plan, datasets[cell.dataset], cell, cache) for cell in plan.cells if cell.runs]
+
+
+def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: Path | None) -> Task:
+    test, train = plan.test[dataset.name], plan.train[dataset.name]
+    words = plan.vocabulary.get(dataset.name)
+    settings = {key: value for key, value in manifest.settings.items() if key != "correction"}
+    options = {**settings, **dataset.reading}
+    key = key_of(
+        __version__,
+        FORM,
+        dataset.name,
+        test.sha256,
+        [file.sha256 for file in train],
+        words.sha256 if words else None,
+        {run: file.sha256 for run, file in cell.runs.items()},
+        options,
+    )
+    return Task(
+        key=key,
+        dataset=dataset.name,
+        system=cell.system,
+        test=str(test.path),
+        train=tuple(str(file.path) for file in train),
+        vocabulary=str(words.path) if words else None,
+        runs={run: str(file.path) for run, file in cell.runs.items()},
+        options=options,
+        cache=cache,
+    )
+
+
+# ---- in the workers -------------------------------------------------------------------------
+
+
+def check_cell(task: Task) -> str | None:
+    """Read every file of a cell and align it with gold: the text of what is wrong, or None."""
+    from spanwise.evaluation._inputs import gather
+
+    reading = {key: value for key, value in task.options.items() if key in _reading_keys()}
+    align = str(reading.pop("align", "strict"))
+    try:
+        gather(
+            task.test,
+            dict(task.runs),
+            list(task.train) or None,
+            align=align,
+            reading=reading,
+            name=task.dataset,
+        )
+    except SpanwiseError as error:
+        return str(error)
+    return None
+
+
+def compute_cell(task: Task) -> dict[str, Any]:
+    """Evaluate all runs of a cell, and keep the result where a cache is given."""
+    from spanwise.evaluation import evaluate
+
+    words = None
+    if task.vocabulary is not None:
+        words = Path(task.vocabulary).read_text(encoding="utf-8").split("\n")
+    result = evaluate(
+        task.test,
+        dict(task.runs),
+        train=list(task.train) or None,
+        name=task.dataset,
+        vocabulary=words,
+        pairs=[],
+        examples="none",
+        **task.options,
+    ).to_dict()
+    kept = {key: result[key] for key in ("inputs", "settings", "signature", "dataset", "systems", "units")}
+    if task.cache is not None:
+        Cache(task.cache).put(task.key, kept)
+    return kept
+
+
+def _reading_keys() -> frozenset[str]:
+    from spanwise.study._manifest import READING
+
+    return frozenset({*READING, "columns"})
+
+
+# ---- in the main process --------------------------------------------------------------------
+
+
+def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dict[str, dict[str, Any]]:
+    """The result of every task by its key, kept ones as they are; nothing depends on the number of workers.
+
+    Raises:
+        InputError: a file cannot be used; the first in the order of cells is told, before any is computed.
+    """
+    results: dict[str, dict[str, Any]] = {}
+    for task in tasks:
+        kept = Cache(task.cache).get(task.key) if task.cache is not None else None
+        if kept is not None:
+            results[task.key] = kept
+    fresh = [task for task in tasks if task.key not in results]
+    if len(fresh) < len(tasks):
+        progress(f"{len(tasks) - len(fresh)} of {len(tasks)} cells are kept from before")
+    with _pool(min(workers, len(fresh))) as pool:
+        wrong = {task.name: text for task, text in pool(check_cell, fresh) if text is not None}
+        for task in fresh:
+            if task.name in wrong:
+                more = (
+                    f"\n{len(wrong) - 1} more cells hold a file that cannot be used."
+                    if len(wrong) > 1
+                    else ""
+                )
+                raise InputError(wrong[task.name] + more)
+        if fresh:
+            progress(f"all files of {len(fresh)} cells can be read")
+        for number, (task, result) in enumerate(pool(compute_cell, fresh), start=1):
+            results[task.key] = result
+            progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result)}")
+    return results
+
+
+def _spoken(result: Mapping[str, Any]) -> str:
+    scores = [run["exact"]["overall"]["f1"] for run in result["systems"].values()]
+    return "F1 " + ", ".join("n/a" if score is None else f"{100 * score:.1f}" for score in scores)
+
+
+class _pool:  # noqa: N801 - used as `with _pool(2) as pool`
+    """Calls one after the other, or in several processes; yields each task with its result as it is done."""
+
+    def __init__(self, workers: int) -> None:
+        self._executor: ProcessPoolExecutor | None = None
+        if workers > 1:
+            self._executor = ProcessPoolExecutor(workers, mp_context=_context())
+
+    def __enter__(self) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[Any, Any]]]:
+        return self._map
+
+    def __exit__(self, *_: object) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def _map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        if self._executor is None:
+            for task in tasks:
+                yield task, function(task)
+            return
+        waiting: dict[Future[Any], Any] = {self._executor.submit(function, task): task for task in tasks}
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield waiting.pop(future), future.result()
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Fork where it is safe, so that scripts need no `if __name__ == "__main__"`; else spawn."""
+    alone = threading.active_count() == 1
+    return multiprocessing.get_context("fork" if alone and hasattr(os, "fork") else "spawn")
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """The tests between the systems of one dataset."""
+
+    key: str
+    name: str
+    units: Mapping[str, Any]
+    pairs: tuple[tuple[str, str], ...]
+    options: Mapping[str, Any]
+    cache: Path | None
+
+
+def compute_pairs(task: PairTask) -> dict[str, Any]:
+    """Test the systems of one dataset against each other, and keep the result where a cache is given."""
+    from spanwise.study._paired import paired
+
+    found = paired(task.units, task.pairs, **task.options)
+    if task.cache is not None:
+        Cache(task.cache).put(task.key, found)
+    return found
+
+
+def run_pairs(
+    manifest: Manifest,
+    tasks: Sequence[Task],
+    cells: Mapping[str, Mapping[str, Any]],
+    *,
+    workers: int,
+    progress: Progress,
+    cache: Path | None,
+) -> dict[str, dict[str, Any]]:
+    """The paired tests of every dataset, by its name."""
+    pairs = tuple((pair.first, pair.second) for pair in manifest.pairs)
+    results: dict[str, dict[str, Any]] = {}
+    fresh = []
+    for dataset in manifest.datasets:
+        here = [task for task in tasks if task.dataset == dataset.name]
+        if not here:
+            continue
+        settings = cells[here[0].key]["settings"]
+        options = {key: settings[key] for key in ("resamples", "seed", "confidence")}
+        options["correction"] = manifest.settings.get("correction", "holm")
+        key = key_of("pairs", __version__, FORM, {task.system: task.key for task in here}, pairs, options)
+        kept = Cache(cache).get(key) if cache is not None else None
+        if kept is not None:
+            results[dataset.name] = kept
+            continue
+        units = {task.system: cells[task.key]["units"] for task in here}
+        fresh.append(PairTask(key, dataset.name, units, pairs, options, cache))
+    with _pool(min(workers, len(fresh))) as pool:
+        for number, (task, found) in enumerate(pool(compute_pairs, fresh), start=1):
+            results[task.name] = found
+            progress(f"{number}/{len(fresh)} {task.name}: systems compared")
+    return results
