@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from spanwise.errors import ChoiceError, unknown
 
@@ -79,3 +80,13 @@ class Registry(Generic[T]):
         for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
             if point.name not in self:
                 self.add(point.load())
+
+
+def reach(place: str) -> Any:
+    """The value at `room:name`, loaded when it is asked for.
+
+    A result shows itself through rooms that lie above it (reports, compat layers);
+    it knows them by name only, so nothing imports upwards.
+    """
+    room, _, name = place.partition(":")
+    return getattr(import_module(f"spanwise.{room}"), name)

@@ -1,0 +1,315 @@
+"""What `evaluate` and `compare` share: their options, the call, and what becomes of the result."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spanwise.errors import ChoiceError, InputError
+
+if TYPE_CHECKING:
+    from spanwise.evaluation import Result
+
+
+def add_evaluating(parser: argparse.ArgumentParser) -> None:
+    """The options that shape numbers, under the names of the keywords of `spanwise.evaluate`."""
+    group = parser.add_argument_group("what to compute")
+    group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
+    group.add_argument("--name", help="what to call the dataset; by default the gold file's stem")
+    group.add_argument(
+        "--focus", default="gold", choices=["gold", "predicted", "both"],
+        help="the label under which errors count (default: gold; both: half each)",
+    )  # fmt: skip
+    group.add_argument(
+        "--weights", metavar="CREDIT", action="append", default=[],
+        help="a further credit: ortmann-eq6, ortmann-eq7, or a formula 'BE = 0.5 TP + 0.25 FP + 0.25 FN'",
+    )  # fmt: skip
+    group.add_argument(
+        "--attributes", metavar="NAMES", help="names with commas, or fu20 (default), fu19, all, none"
+    )
+    group.add_argument(
+        "--attribute", metavar="NAME=column:N", action="append", default=[],
+        help="an attribute that comes with the data: NAME=column:N or NAME=field:NAME",
+    )  # fmt: skip
+    group.add_argument(
+        "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[],
+        help="how to cut an attribute: entity_length=1,2,3 or sentence_length=balanced:6; may be repeated",
+    )  # fmt: skip
+    group.add_argument("--edges", metavar="FILE", help="use the buckets that --save-edges wrote")
+    group.add_argument(
+        "--cross", metavar="A,B", action="append", default=[], help="cross the buckets of two attributes"
+    )
+    group.add_argument(
+        "--vocabulary", metavar="FILE", help="known words, one a line, for words out of vocabulary"
+    )
+    group.add_argument("--lowercase", action="store_true", help="compare strings of attributes in lower case")
+    group.add_argument(
+        "--resamples", type=int, default=1000, help="bootstrap resamples (default: 1000; 0: none)"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of the resampling (default: 0)")
+    group.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default: 0.95)")
+    group.add_argument("--unit", choices=["sentence", "document"], help="what is resampled")
+    group.add_argument(
+        "--correction",
+        default="holm",
+        choices=["holm", "bh"],
+        help="of p-values within a family (default: holm)",
+    )
+    group.add_argument(
+        "--align", default="strict", choices=["strict", "position", "characters", "diff"],
+        help="what to do where the tokens of predictions differ (default: strict, an error)",
+    )  # fmt: skip
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """The options that say what to show and to write."""
+    group = parser.add_argument_group("what to show and write")
+    group.add_argument("--json", metavar="FILE", help="write the result document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
+    group.add_argument("--save-edges", metavar="FILE", help="write the buckets for use with --edges")
+    group.add_argument(
+        "--examples", default="errors", choices=["errors", "all", "none"],
+        help="the sentences that the document and the page hold (default: errors)",
+    )  # fmt: skip
+    group.add_argument("--examples-cap", type=int, default=10_000, help="the most sentences they hold")
+    group.add_argument("--redact", action="store_true", help="leave out all text")
+    group.add_argument("--quiet", action="store_true", help="do not show the screen")
+    group.add_argument("--width", type=int, help="columns of the screen")
+    group.add_argument(
+        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the screen"
+    )
+
+
+def add_gates(parser: argparse.ArgumentParser) -> None:
+    """The thresholds of a release gate."""
+    group = parser.add_argument_group("thresholds (exit status 1 where one is missed)")
+    group.add_argument("--fail-under", type=float, metavar="POINTS", help="the least F1, in points")
+    group.add_argument("--against", metavar="RESULT.json", help="an earlier result over the same gold file")
+    group.add_argument(
+        "--fail-drop", type=float, metavar="POINTS",
+        help="with --against: the most that F1 may drop, where the paired test calls the drop significant",
+    )  # fmt: skip
+    group.add_argument(
+        "--floor", metavar="PATH=POINTS", action="append", default=[],
+        help="the least score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
+    )  # fmt: skip
+    group.add_argument("--junit", metavar="FILE", help="write the outcome of the thresholds as JUnit XML")
+
+
+def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result:
+    """Call the public function with what the command line says."""
+    from spanwise import evaluation
+    from spanwise.cli.arguments import reading_of
+
+    reading = reading_of(args)
+    attributes, columns, fields = _given(args)
+    if columns:
+        reading["columns"] = columns
+    if fields:
+        reading["fields"] = fields
+    gold, systems = _sources(args)
+    function = evaluation.compare if compare else evaluation.evaluate
+    return function(
+        gold,
+        systems,
+        train=args.train,
+        name=args.name,
+        focus=args.focus,
+        weights=args.weights,
+        attributes=attributes,
+        buckets=dict(_parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+        edges=_read_edges(args.edges),
+        cross=[_cross(text) for text in args.cross],
+        vocabulary=_read_vocabulary(args.vocabulary),
+        lowercase=args.lowercase,
+        resamples=args.resamples,
+        seed=args.seed,
+        confidence=args.confidence,
+        unit=args.unit,
+        correction=args.correction,
+        align=args.align,
+        examples=args.examples,
+        examples_cap=args.examples_cap,
+        redact=args.redact,
+        command=shlex.join(["spanwise", *args.command_line]),
+        **reading,
+    )
+
+
+def finish(args: argparse.Namespace, result: Result) -> int:
+    """Write what was asked for, show the screen, and tell whether every threshold was reached."""
+    from spanwise.cli.showing import show
+    from spanwise.evaluation import write_json
+
+    saved = []
+    if args.html:
+        result.to_html(args.html)
+        saved.append(args.html)
+    if args.save_edges:
+        write_json(result.edges(), args.save_edges)
+        saved.append(args.save_edges)
+    if args.json and args.json != "-":
+        result.to_json(args.json)
+        saved.append(args.json)
+    if args.json == "-":
+        sys.stdout.write(result.to_json())
+    elif not args.quiet:
+        show(result.summary, saved=saved, args=args)
+    return check(args, result)
+
+
+def check(args: argparse.Namespace, result: Result) -> int:
+    """Exit status 1 where a threshold was missed, with one line each on standard error."""
+    if not any(getattr(args, name, None) for name in ("fail_under", "against", "floor")):
+        if getattr(args, "fail_drop", None) is not None:
+            raise ChoiceError(
+                "--fail-drop needs an earlier result to compare with.\nAdd --against RESULT.json."
+            )
+        if getattr(args, "junit", None):
+            raise ChoiceError(
+                "--junit writes the outcome of thresholds.\nAdd --fail-under, --floor or --against."
+            )
+        return 0
+    from spanwise.gates import gate
+
+    outcome = gate(
+        result.to_dict(),
+        fail_under=args.fail_under,
+        against=args.against,
+        fail_drop=args.fail_drop,
+        floors=args.floor,
+    )
+    for line in outcome.lines:
+        sys.stderr.write(f"spanwise: {line}\n")
+    if args.junit:
+        from spanwise.formats import write_atomically
+        from spanwise.reports.outlets import to_junit
+
+        write_atomically(args.junit, to_junit(outcome.checks))
+    return 0 if outcome.passed else 1
+
+
+def is_result(path: str) -> bool:
+    """Whether a file is a result document by its name."""
+    return path.endswith(".json") and "=" not in path
+
+
+def compare_results(args: argparse.Namespace) -> int:
+    """Compare result documents over the same gold file by their counts per unit."""
+    from spanwise.cli.showing import show
+    from spanwise.evaluation import load, write_json
+    from spanwise.gates import compare_documents
+
+    paths = [args.gold, *args.systems]
+    if len(paths) < 2:
+        raise ChoiceError("a comparison needs two result documents or more.\nGive another one.")
+    documents = [load(path) for path in paths]
+    document = compare_documents(
+        documents, names=paths, resamples=args.resamples, seed=args.seed, confidence=args.confidence,
+        correction=args.correction,
+    )  # fmt: skip
+    saved = []
+    if args.json and args.json != "-":
+        write_json(document, args.json)
+        saved.append(args.json)
+    if args.html:
+        from spanwise.formats import write_atomically
+        from spanwise.reports.html import render
+
+        write_atomically(args.html, render(document))
+        saved.append(args.html)
+    if args.json == "-":
+        sys.stdout.write(write_json(document))
+    elif not args.quiet:
+        show(document, saved=saved, args=args)
+    return 0
+
+
+def _sources(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Gold and systems; without systems the gold file holds both."""
+    if not args.systems:
+        return (
+            {args.name_of_system: args.gold} if getattr(args, "name_of_system", None) else args.gold
+        ), None
+    systems: dict[str, str] = {}
+    for text in args.systems:
+        name, path = _named(text)
+        if name in systems:
+            raise ChoiceError(
+                f"two systems are called {name!r}.\nName them, as in first={systems[name]} second={path}."
+            )
+        systems[name] = path
+    return args.gold, systems
+
+
+def _named(text: str) -> tuple[str, str]:
+    """`name=path`, or the path with its stem as the name; a path that exists is taken as it is."""
+    name, equals, path = text.partition("=")
+    if equals and name and not Path(text).exists():
+        return name, path
+    stem = Path(text).name
+    for suffix in (".gz", ".xz", ".zst"):
+        stem = stem.removesuffix(suffix)
+    return Path(stem).stem or stem, text
+
+
+def _parted(text: str, example: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise ChoiceError(f"{text!r} does not read as NAME=VALUE.\nWrite it like {example}.")
+    return name, value
+
+
+def _cross(text: str) -> tuple[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise ChoiceError(f"--cross takes two attributes, not {text!r}.\nWrite --cross entity_length,label.")
+    return parts[0], parts[1]
+
+
+def _given(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dict[str, str]]:
+    """The attributes asked for, and the columns and fields that must be read for them."""
+    if not args.attribute:
+        return args.attributes, {}, {}
+    from spanwise.attributes import given
+
+    columns: dict[str, Any] = {}
+    fields: dict[str, str] = {}
+    for text in args.attribute:
+        for need in given(text).needs:
+            where, _, key = need.partition(":")
+            if where == "column":
+                columns[key] = int(key) if key.lstrip("-").isdigit() else key
+            elif where == "field":
+                fields[key] = key
+    named = ["fu20"] if args.attributes is None else args.attributes.split(",")
+    return [*named, *args.attribute], columns, fields
+
+
+def _read_edges(path: str | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    import json
+
+    try:
+        edges = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: these are no saved edges.\nMake them with --save-edges FILE.") from error
+    if not isinstance(edges, dict):
+        raise InputError(f"{path}: these are no saved edges.\nMake them with --save-edges FILE.")
+    return edges
+
+
+def _read_vocabulary(path: str | None) -> list[str] | None:
+    if path is None:
+        return None
+    return Path(path).read_text(encoding="utf-8").split("\n")
+
+
+def elapsed(since: float) -> str:
+    """Seconds since a moment, for the screen."""
+    return f"{time.perf_counter() - since:.1f} s"

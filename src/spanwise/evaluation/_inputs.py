@@ -1,0 +1,199 @@
+"""Bring gold, predictions and training data together: read, aligned, with one vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spanwise.alignment import align as align_to
+from spanwise.columns import Ints, ints
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
+from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import read, read_layers
+
+UNITS = ("sentence", "document")
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """One dataset and the predictions of each system on it, in the gold file's positions."""
+
+    name: str
+    gold: Annotation
+    systems: Mapping[str, Mentions]
+    train: tuple[Annotation, ...]
+    entries: tuple[dict[str, Any], ...]  # `inputs` of the result document
+
+    @property
+    def corpus(self) -> Corpus:
+        """The gold text."""
+        return self.gold.corpus
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is resampled: sentences, or documents where the data mark them."""
+
+    kind: str
+    number: int
+    of_sentence: Ints
+
+    @classmethod
+    def of(cls, corpus: Corpus, kind: str | None) -> Units:
+        """The units of a corpus: documents where it has more than one, unless told otherwise."""
+        if kind is not None and kind not in UNITS:
+            raise ChoiceError(f"unit is {kind!r}, but must be 'sentence' or 'document'.")
+        documents = corpus.document_of_sentence
+        if kind == "document" and documents is None:
+            raise InputError(
+                f"{corpus.source.path}: the file marks no documents, so they cannot be resampled.\n"
+                'Use unit="sentence", or mark documents with -DOCSTART- lines.'
+            )
+        marked = corpus.documents is not None and len(corpus.documents) > 2
+        if documents is not None and (kind == "document" or (kind is None and marked)):
+            assert corpus.documents is not None
+            return cls("document", len(corpus.documents) - 1, documents)
+        return cls("sentence", len(corpus), ints(np.arange(len(corpus))))
+
+
+def gather(
+    gold: Any,
+    systems: Any,
+    train: Any,
+    *,
+    align: str,
+    reading: Mapping[str, Any],
+    name: str | None,
+) -> Inputs:
+    """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
+    gold_annotation, predicted = _gold_and_systems(gold, systems, reading)
+    training = tuple(_annotation(source, reading, None) for source in _listed(train))
+    _check_training(training)
+    corpora = [gold_annotation.corpus, *(one.corpus for one in training)]
+    corpora += [annotation.corpus for annotation in predicted.values()]
+    recoded = iter(with_one_vocabulary(corpora))
+    gold_annotation = replace(gold_annotation, corpus=next(recoded))
+    training = tuple(replace(one, corpus=next(recoded)) for one in training)
+    predicted = {key: replace(one, corpus=next(recoded)) for key, one in predicted.items()}
+    aligned = {key: align_to(gold_annotation, one, how=align) for key, one in predicted.items()}
+    entries = [_entry("gold", gold_annotation)]
+    for key, one in predicted.items():
+        entries.append({**_entry("predicted", one), "system": key, "alignment": aligned[key].report})
+    entries += [_entry("train", one) for one in training]
+    return Inputs(
+        name=name or _stem(gold_annotation.reading.path),
+        gold=gold_annotation,
+        systems={key: one.mentions for key, one in aligned.items()},
+        train=training,
+        entries=tuple(entries),
+    )
+
+
+def _gold_and_systems(
+    gold: Any, systems: Any, reading: Mapping[str, Any]
+) -> tuple[Annotation, dict[str, Annotation]]:
+    if systems is None:
+        return _merged(gold, reading)
+    annotation = _annotation(gold, reading, None)
+    prefer = annotation.reading.scheme
+    named = _named(systems)
+    if not named:
+        raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
+    return annotation, {key: _annotation(source, reading, prefer) for key, source in named.items()}
+
+
+def _merged(gold: Any, reading: Mapping[str, Any]) -> tuple[Annotation, dict[str, Annotation]]:
+    """Gold and predictions of one file, or of several files whose gold columns are the same."""
+    files = _named(gold if isinstance(gold, Mapping) else [gold] if not isinstance(gold, list) else gold)
+    first: Annotation | None = None
+    predicted: dict[str, Annotation] = {}
+    for key, source in files.items():
+        layers = read_layers(source, **reading)
+        if first is None:
+            first = layers["gold"]
+        elif first.mentions.rows() != layers["gold"].mentions.rows():
+            raise InputError(
+                f"{layers['gold'].reading.path}: its gold mentions are not those of {first.reading.path}.\n"
+                "Files that hold gold and predictions can be compared only over the same gold annotation."
+            )
+        predicted[key] = layers["predicted"]
+    assert first is not None
+    return first, predicted
+
+
+def _named(systems: Any) -> dict[str, Any]:
+    if isinstance(systems, Mapping):
+        return dict(systems)
+    if isinstance(systems, str | Path | Annotation):
+        return {_system_name(systems): systems}
+    listed = list(systems)
+    if listed and not all(isinstance(one, str | Path | Annotation) for one in listed):
+        return {"predicted": listed}  # the lists of tags or spans of one system
+    named: dict[str, Any] = {}
+    for one in listed:
+        key = _system_name(one)
+        if key in named:
+            raise ChoiceError(f"two systems are called {key!r}.\nName them: first={one}, second=….")
+        named[key] = one
+    return named
+
+
+def _system_name(source: Any) -> str:
+    path = source.reading.path if isinstance(source, Annotation) else str(source)
+    return _stem(path)
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    for suffix in (".gz", ".xz", ".zst"):
+        name = name.removesuffix(suffix)
+    return Path(name).stem or name or "data"
+
+
+def _annotation(source: Any, reading: Mapping[str, Any], prefer: str | None) -> Annotation:
+    if isinstance(source, Annotation):
+        return source
+    return read(source, **reading, prefer=prefer)
+
+
+def _listed(train: Any) -> Sequence[Any]:
+    if train is None:
+        return []
+    if isinstance(train, str | Path | Annotation):
+        return [train]
+    listed = list(train)
+    if listed and not all(isinstance(one, str | Path | Annotation) for one in listed):
+        return [listed]
+    return listed
+
+
+def _check_training(training: Sequence[Annotation]) -> None:
+    for one in training:
+        if one.corpus.without_text:
+            raise InputError(
+                f"{one.reading.path}: training data without tokens cannot tell what was seen.\n"
+                "Give a file that holds the text."
+            )
+
+
+def _entry(role: str, annotation: Annotation) -> dict[str, Any]:
+    reading, corpus = annotation.reading, annotation.corpus
+    return {
+        "role": role,
+        "path": reading.path,
+        "sha256": reading.sha256,
+        "format": reading.format,
+        "scheme": reading.scheme,
+        "evidence": reading.evidence,
+        "repair": reading.repair,
+        "repairs": reading.repairs,
+        "notes": list(reading.notes),
+        "sentences": len(corpus),
+        "tokens": None if corpus.without_text else len(corpus.tokens),
+        "mentions": len(annotation.mentions),
+        "alignment": None,
+    }

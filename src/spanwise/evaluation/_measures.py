@@ -1,0 +1,347 @@
+"""Count one system's matching unit by unit into the tables from which all its scores come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spanwise.attributes import SUBSETS, Toughness
+from spanwise.columns import Bools, Column, Ints, ints
+from spanwise.corpus import Corpus, Mentions
+from spanwise.counts import Counts
+from spanwise.evaluation._inputs import Units
+from spanwise.matching import OUTCOMES, Events, Matching, match
+from spanwise.matching.overlap import SCHEMES
+from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure
+
+OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
+BOUNDARY = tuple(OUTCOME[name] for name in ("BEs", "BEl", "BEo"))
+FOCI = ("gold", "predicted", "both")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One system on one dataset: both sides' mentions under one list of labels, and their matching."""
+
+    corpus: Corpus
+    units: Units
+    gold: Mentions
+    predicted: Mentions
+    matching: Matching
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The labels of gold or predictions."""
+        return self.gold.labels
+
+    def unit(self, mentions: Mentions) -> Ints:
+        """The unit that each mention lies in."""
+        return ints(self.units.of_sentence[mentions.sentence])
+
+    @property
+    def right(self) -> Bools:
+        """Which gold mentions were found exactly."""
+        return np.asarray(self.matching.gold_outcome == OUTCOME["TP"])
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The units of one attribute on one side: the mention each belongs to, and its bucket."""
+
+    mention: Ints
+    bucket: Ints
+    position: Ints | None  # of a token unit; None where a unit is a mention
+
+
+def exact_measures(case: Case) -> list[Measure]:
+    """Exact scores overall and per label, their averages, and token accuracy."""
+    counts = _tally(
+        case,
+        case.labels,
+        EXACT,
+        [
+            (case.unit(case.gold), case.gold.label, 0),
+            (case.unit(case.predicted), case.predicted.label, 1),
+            (case.unit(case.gold)[case.right], case.gold.label[case.right], 2),
+        ],
+    )
+    per_label = tuple(("exact", "labels", label) for label in case.labels)
+    found = [
+        Measure(
+            "exact",
+            counts,
+            "exact with overall",
+            (("exact", "overall"), *per_label),
+            "exact",
+            ("precision", "recall", "f1"),
+        ),
+        Measure("averages", counts, "averages", (("exact", "macro"), ("exact", "weighted"))),
+    ]
+    tokens = _accuracy(case)
+    if tokens is not None:
+        found.append(Measure("accuracy", tokens, "accuracy", (("exact", "overall"),)))
+    return found
+
+
+def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[str]) -> list[Measure]:
+    """Fair scores and those under other credits, overall and per label, and the gains of mending errors."""
+    counts, share = _outcomes(case, events, focus)
+    measures = []
+    for credit in ("fair", *credits):
+        prefix = ("fair",) if credit == "fair" else ("credits", credit)
+        paths = ((*prefix, "overall"), *((*prefix, "labels", label) for label in case.labels))
+        measures.append(
+            Measure(
+                "/".join(prefix),
+                counts,
+                "credited with overall",
+                paths,
+                family="fair" if credit == "fair" else None,
+                tested=("f1",) if credit == "fair" else (),
+                credit=credit,
+                share=share,
+            )
+        )
+    kinds = tuple(("gains", kind) for kind in GAIN_ROLES)
+    measures.append(Measure("gains", _gains(case, events), "gains", kinds, "errors", ("gain",)))
+    return measures
+
+
+def relaxed_measure(case: Case) -> Measure:
+    """The schemes of MUC and SemEval-2013, from the one-to-one matching of overlapping mentions."""
+    events = match(case.gold, case.predicted, matcher="overlap").events()
+    counts = Counts.of(
+        ["overall"],
+        OUTCOMES,
+        unit=_event_units(case, events),
+        cell=np.zeros(len(events), dtype=np.int64),
+        column=events.outcome.astype(np.int64),
+        units=case.units.number,
+    )
+    return Measure("relaxed", counts, "relaxed", tuple(("relaxed", scheme) for scheme in SCHEMES))
+
+
+def tough_measures(case: Case, toughness: Toughness) -> list[Measure]:
+    """Recall of the tough subsets, overall and per label."""
+    width = len(case.labels) + 1
+    mention, subset = np.nonzero(toughness.member)
+    unit, label = case.unit(case.gold)[mention], case.gold.label[mention]
+    found = case.right[mention]
+    rows = []
+    for cell in (subset * width, subset * width + 1 + label):
+        rows += [(unit, cell, 0), (unit[found], cell[found], 1)]
+    names = [f"{name}/{label}" for name in SUBSETS for label in ("overall", *case.labels)]
+    paths = tuple(
+        path
+        for name in SUBSETS
+        for path in (
+            ("tough", name, "overall"),
+            *(("tough", name, "labels", label) for label in case.labels),
+        )
+    )
+    return [Measure("tough", _tally(case, names, RECALL, rows), "recall", paths, "tough", ("recall",))]
+
+
+def bucket_measure(
+    case: Case, name: str, gold: Side, predicted: Side, buckets: Sequence[str], path: tuple[str, ...]
+) -> Measure:
+    """Exact scores of the buckets of an attribute; correct: the same unit in the same bucket."""
+    pair_gold, pair_predicted = _same_units(case, gold, predicted)
+    agree = gold.bucket[pair_gold] == predicted.bucket[pair_predicted]
+    right = pair_gold[agree]
+    gold_unit = case.unit(case.gold)[gold.mention]
+    rows = [
+        (gold_unit, gold.bucket, 0),
+        (case.unit(case.predicted)[predicted.mention], predicted.bucket, 1),
+        (gold_unit[right], gold.bucket[right], 2),
+    ]
+    paths = tuple((*path, bucket) for bucket in buckets)
+    return Measure(name, _tally(case, buckets, EXACT, rows), "exact", paths, "buckets", ("f1",))
+
+
+def outcome_counts(case: Case, gold: Side, predicted: Side, buckets: int) -> tuple[Ints, Ints]:
+    """Outcomes × buckets of the gold mentions and of the predicted ones."""
+    return (
+        _crossed(case.matching.gold_outcome[gold.mention], gold.bucket, buckets),
+        _crossed(case.matching.predicted_outcome[predicted.mention], predicted.bucket, buckets),
+    )
+
+
+def crossed(sides: tuple[Side, Side], widths: tuple[int, int]) -> Side:
+    """The units of two attributes of mentions at once, each in the pair of its buckets."""
+    first, second = sides
+    return Side(first.mention, ints(first.bucket * widths[1] + second.bucket), None)
+
+
+def confusion(case: Case, events: Events) -> dict[str, object]:
+    """Gold labels as rows, predicted ones as columns, errors only, with what was missed and spurious."""
+    number = len(case.labels)
+    wrong = events.outcome != OUTCOME["TP"]
+    paired = wrong & (events.gold >= 0) & (events.predicted >= 0)
+    rows = case.gold.label[events.gold[paired]].astype(np.int64)
+    columns = case.predicted.label[events.predicted[paired]]
+    counts = np.bincount(rows * number + columns, minlength=number * number).reshape(number, number)
+    missed = case.gold.label[events.gold[events.outcome == OUTCOME["FN"]]]
+    spurious = case.predicted.label[events.predicted[events.outcome == OUTCOME["FP"]]]
+    return {
+        "labels": list(case.labels),
+        "counts": counts.tolist(),
+        "missed": np.bincount(missed, minlength=number).tolist(),
+        "spurious": np.bincount(spurious, minlength=number).tolist(),
+    }
+
+
+def _tally(
+    case: Case,
+    cells: Sequence[str],
+    columns: Sequence[str],
+    rows: Sequence[tuple[Ints, Column, int]],
+) -> Counts:
+    """Counts of several groups of events, each in one column."""
+    unit = np.concatenate([row[0] for row in rows])
+    cell = np.concatenate([np.asarray(row[1], dtype=np.int64) for row in rows])
+    column = np.repeat([row[2] for row in rows], [len(row[0]) for row in rows])
+    return Counts.of(cells, columns, unit=unit, cell=cell, column=column, units=case.units.number)
+
+
+def _outcomes(case: Case, events: Events, focus: str) -> tuple[Counts, float]:
+    gold, predicted = _event_labels(case, events)
+    unit = _event_units(case, events)
+    outcome = events.outcome.astype(np.int64)
+    by_gold = np.where(gold >= 0, gold, predicted)
+    by_predicted = np.where(predicted >= 0, predicted, gold)
+    chosen = {"gold": [by_gold], "predicted": [by_predicted], "both": [by_gold, by_predicted]}[focus]
+    counts = Counts.of(
+        case.labels,
+        OUTCOMES,
+        unit=np.concatenate([unit] * len(chosen)),
+        cell=np.concatenate(chosen),
+        column=np.concatenate([outcome] * len(chosen)),
+        units=case.units.number,
+    )
+    return counts, 1 / len(chosen)
+
+
+def _gains(case: Case, events: Events) -> Counts:
+    column = {name: place for place, name in enumerate(GAINS)}
+    unit = _event_units(case, events)
+    outcome, turn = events.outcome, events.turn
+    boundary = np.isin(outcome, BOUNDARY)
+    kinds: Mapping[str, Bools] = {
+        "LE": outcome == OUTCOME["LE"],
+        "BE": boundary,
+        "LBE": outcome == OUTCOME["LBE"],
+        "FN": outcome == OUTCOME["FN"],
+        "FP": outcome == OUTCOME["FP"],
+    }
+    rows = [
+        (case.unit(case.gold), column["gold"]),
+        (case.unit(case.predicted), column["predicted"]),
+        (case.unit(case.gold)[case.right], column["correct"]),
+    ]
+    turns = {"a": 1, "b": 2, "c": 3}
+    for kind, roles in GAIN_ROLES.items():
+        for role in roles:
+            # LE, FN and FP have one role each; boundary errors are told apart by their pass.
+            chosen = kinds[kind] if len(roles) == 1 else kinds[kind] & (turn == turns[role])
+            rows.append((ints(unit[chosen]), column[f"{kind}.{role}"]))
+    zeros = [(units, np.zeros(len(units), dtype=np.int64), place) for units, place in rows]
+    return _tally(case, ["overall"], GAINS, zeros)
+
+
+def _event_labels(case: Case, events: Events) -> tuple[Ints, Ints]:
+    """The gold and the predicted label of each event, -1 where a side is absent."""
+    gold = np.full(len(events.gold), -1, dtype=np.int64)
+    there = events.gold >= 0
+    gold[there] = case.gold.label[events.gold[there]]
+    predicted = np.full(len(events.gold), -1, dtype=np.int64)
+    there = events.predicted >= 0
+    predicted[there] = case.predicted.label[events.predicted[there]]
+    return gold, predicted
+
+
+def _event_units(case: Case, events: Events) -> Ints:
+    unit = np.empty(len(events.gold), dtype=np.int64)
+    there = events.gold >= 0
+    unit[there] = case.unit(case.gold)[events.gold[there]]
+    unit[~there] = case.unit(case.predicted)[events.predicted[~there]]
+    return unit
+
+
+def _same_units(case: Case, gold: Side, predicted: Side) -> tuple[Ints, Ints]:
+    """The pairs of gold and predicted units of an attribute that are the same unit."""
+    if gold.position is None or predicted.position is None:
+        found = np.flatnonzero(case.right)
+        return ints(found), ints(case.matching.gold_partner[found])
+    number = len(case.labels)
+    mine = gold.position * number + case.gold.label[gold.mention]
+    theirs = predicted.position * number + case.predicted.label[predicted.mention]
+    return _joined(mine, theirs)
+
+
+def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
+    """Where two columns of distinct keys hold the same key."""
+    order = np.argsort(theirs, kind="stable")
+    place = np.searchsorted(theirs[order], mine)
+    place[place == len(theirs)] = 0
+    if len(theirs) == 0:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty
+    same = theirs[order][place] == mine
+    return ints(np.flatnonzero(same)), ints(order[place[same]])
+
+
+def _crossed(outcome: Column, bucket: Ints, buckets: int) -> Ints:
+    flat = outcome.astype(np.int64) * buckets + bucket
+    return np.bincount(flat, minlength=len(OUTCOMES) * buckets).reshape(len(OUTCOMES), buckets)
+
+
+def _accuracy(case: Case) -> Counts | None:
+    """Tokens with equal tags, by unit; None where there are no tokens or mentions overlap.
+
+    Encoded as IOB2 the tags of a token follow from the mention it lies in, so only
+    tokens of mentions that are not found exactly can differ.
+    """
+    corpus = case.corpus
+    if corpus.without_text or corpus.unit == "character":
+        return None
+    if _overlapping(case.gold) or _overlapping(case.predicted):
+        return None
+    tokens = np.bincount(case.units.of_sentence, weights=corpus.lengths, minlength=case.units.number)
+    left_gold = case.gold.take(~case.right)
+    wrong = case.matching.predicted_outcome != OUTCOME["TP"]
+    left_predicted = case.predicted.take(wrong & case.predicted.placed)
+    gold_at, gold_tag = _tags(corpus, left_gold)
+    predicted_at, predicted_tag = _tags(corpus, left_predicted)
+    mine, theirs = _joined(gold_at, predicted_at)
+    same = gold_tag[mine] == predicted_tag[theirs]
+    touched = np.concatenate([gold_at, np.delete(predicted_at, theirs)])
+    token_unit = case.units.of_sentence[np.searchsorted(corpus.sentences, touched, side="right") - 1]
+    differing = np.bincount(token_unit, minlength=case.units.number)
+    agreeing_at = case.units.of_sentence[
+        np.searchsorted(corpus.sentences, gold_at[mine[same]], side="right") - 1
+    ]
+    differing = differing - np.bincount(agreeing_at, minlength=case.units.number)
+    matrix = np.stack([tokens.astype(np.int64), tokens.astype(np.int64) - differing], axis=1)
+    return Counts.of_matrix(["overall"], ACCURACY, matrix)
+
+
+def _tags(corpus: Corpus, mentions: Mentions) -> tuple[Ints, Ints]:
+    """The position in the corpus and the IOB2 tag code of every token of the mentions."""
+    size = mentions.length
+    first = corpus.sentences[mentions.sentence] + mentions.start
+    inner = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+    position = np.repeat(first, size) + inner
+    tag = np.repeat(mentions.label.astype(np.int64) * 2, size) + (inner > 0)
+    return ints(position), ints(tag)
+
+
+def _overlapping(mentions: Mentions) -> bool:
+    if mentions.parts is not None:
+        return True
+    placed = mentions.take(mentions.placed)
+    order = np.lexsort((placed.start, placed.sentence))
+    sentence, start, end = placed.sentence[order], placed.start[order], placed.end[order]
+    return bool(((sentence[1:] == sentence[:-1]) & (start[1:] < end[:-1])).any())

@@ -1,0 +1,321 @@
+"""Intervals of every score, and paired tests of the differences between systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spanwise.columns import Floats
+from spanwise.counts import Counts
+from spanwise.scores import Measure
+from spanwise.statistics import correct
+from spanwise.uncertainty import MATRIX_UNITS, Resampling, interval, p_value, standard_error
+
+Path = tuple[str, ...]
+Cell = dict[str, Any]
+
+# Two-sided 5 %, power 80 %: z(0.975) + z(0.8).
+DETECTABLE = 2.80
+# A family of k tests can only be significant under Holm's correction where shuffles outnumber 20 k.
+SHUFFLES_PER_TEST = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Every score of one system, by the path of its cell, and the resampled totals behind the intervals."""
+
+    measures: Sequence[Measure]
+    cells: Mapping[Path, Cell]
+    resampled: Mapping[str, Floats]  # by the name of a measure; empty without resampling
+
+
+def scored(
+    systems: Mapping[str, Sequence[Measure]], resampling: Resampling, *, confidence: float
+) -> dict[str, Scored]:
+    """The scores of all systems with their intervals, all from the same draws of units."""
+    resampled = _resampled(systems, resampling)
+    return {
+        name: Scored(measures, _cells(measures, resampled.get(name, {}), confidence), resampled.get(name, {}))
+        for name, measures in systems.items()
+    }
+
+
+def _resampled(
+    systems: Mapping[str, Sequence[Measure]], resampling: Resampling
+) -> dict[str, dict[str, Floats]]:
+    if resampling.resamples == 0 or resampling.units == 0:
+        return {}
+    tables: dict[int, Counts] = {}
+    names: dict[int, str] = {}
+    for measures in systems.values():
+        for measure in measures:
+            tables[id(measure.counts)] = measure.counts  # several measures may share a table
+            names[id(measure.counts)] = measure.name
+    totals = resampling.bootstrap(list(tables.values()), list(names.values()))
+    by_table = dict(zip(tables, totals, strict=True))
+    return {
+        name: {measure.name: by_table[id(measure.counts)] for measure in measures}
+        for name, measures in systems.items()
+    }
+
+
+def _cells(
+    measures: Sequence[Measure], resampled: Mapping[str, Floats], confidence: float
+) -> dict[Path, Cell]:
+    cells: dict[Path, Cell] = {}
+    for measure in measures:
+        values = measure.values()
+        intervals = {}
+        if measure.name in resampled:
+            spread = measure.score(resampled[measure.name])
+            intervals = {name: interval(array, confidence) for name, array in spread.items()}
+        for place, path in enumerate(measure.paths):
+            cell = cells.setdefault(path, {"interval": {}})
+            for name, array in values.items():
+                cell[name] = plain(array[place])
+                if name in intervals and cell[name] is not None:
+                    cell["interval"][name] = [plain(bound) for bound in intervals[name][place]]
+    for cell in cells.values():
+        if not cell["interval"]:
+            del cell["interval"]
+    return cells
+
+
+def plain(value: Any) -> float | None:
+    """A Python number, and None where it is undefined."""
+    return None if np.isnan(value) else float(value)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One tested score of a pair of systems."""
+
+    path: Path
+    family: str
+    first: float
+    second: float
+    differences: Floats | None  # resampled
+    p: float
+    mentions: int | None
+
+
+def compared(
+    systems: Mapping[str, Scored],
+    pairs: Sequence[tuple[str, str]],
+    resampling: Resampling,
+    *,
+    confidence: float,
+    correction: str,
+) -> list[dict[str, Any]]:
+    """For each pair the differences of all tested scores, first minus second, with intervals and p-values.
+
+    p-values are corrected within a family: one kind of score over all pairs.
+    """
+    if not pairs:
+        return []
+    joined = [_joined(systems[one].measures, systems[other].measures) for one, other in pairs]
+    shuffles = _shuffles(joined, resampling)
+    tables = [
+        _rows(systems, pair, measures, resampling, shuffles)
+        for pair, measures in zip(pairs, joined, strict=True)
+    ]
+    flat = [row for table in tables for row in table]
+    adjusted_p = _corrected(flat, correction)
+    result, at = [], 0
+    for pair, rows in zip(pairs, tables, strict=True):
+        scores = [
+            _score(row, p, confidence) for row, p in zip(rows, adjusted_p[at : at + len(rows)], strict=True)
+        ]
+        at += len(rows)
+        result.append(
+            {
+                "systems": list(pair),
+                "shuffles": shuffles,
+                "correction": correction,
+                "scores": scores,
+                "detectable": _detectable(rows),
+            }
+        )
+    return result
+
+
+def _joined(first: Sequence[Measure], second: Sequence[Measure]) -> list[tuple[Measure, Measure]]:
+    """The tested measures that two systems share, with the same cells on both sides."""
+    others = {measure.name: measure for measure in second}
+    return [
+        _same_cells(measure, others[measure.name])
+        for measure in first
+        if measure.tested and measure.name in others
+    ]
+
+
+def _same_cells(first: Measure, second: Measure) -> tuple[Measure, Measure]:
+    if first.counts.cells == second.counts.cells:
+        return first, second
+    added = len(first.paths) - len(first.counts.cells)  # such as the sum over labels, which stand in front
+    path_of = dict(zip(second.counts.cells, second.paths[added:], strict=True))
+    path_of = dict(zip(first.counts.cells, first.paths[added:], strict=True)) | path_of
+    cells = (*first.counts.cells, *(c for c in second.counts.cells if c not in set(first.counts.cells)))
+    paths = (*first.paths[:added], *(path_of[cell] for cell in cells))
+    return (
+        replace(first, counts=first.counts.with_cells(cells), paths=paths),
+        replace(second, counts=second.counts.with_cells(cells), paths=paths),
+    )
+
+
+def _shuffles(joined: Sequence[Sequence[tuple[Measure, Measure]]], resampling: Resampling) -> int:
+    """As many shuffles as resamples, and more where a family is large."""
+    if resampling.resamples == 0:
+        return 0
+    sizes: dict[str, int] = {}
+    for measures in joined:
+        for measure, _ in measures:
+            for path in measure.paths:
+                for name in measure.tested:
+                    family = _family(measure, path, name)
+                    if family is not None:
+                        sizes[family] = sizes.get(family, 0) + 1
+    return max(resampling.resamples, SHUFFLES_PER_TEST * max(sizes.values(), default=0))
+
+
+def _family(measure: Measure, path: Path, score: str) -> str | None:
+    """The family of tests that a score belongs to; None: it is shown, but not tested."""
+    if measure.family in ("exact", "fair"):
+        if path[-1] == "overall":
+            return (
+                "overall"
+                if (measure.family, score) == ("exact", "f1")
+                else f"overall {measure.family} {score}"
+            )
+        return "labels" if measure.family == "exact" and score == "f1" else None
+    if measure.family == "tough":
+        return "tough" if path[-1] == "overall" else None
+    return measure.family
+
+
+def _rows(
+    systems: Mapping[str, Scored],
+    pair: tuple[str, str],
+    measures: Sequence[tuple[Measure, Measure]],
+    resampling: Resampling,
+    shuffles: int,
+) -> list[Row]:
+    shuffled = _shuffled_scores(measures, replace(resampling, resamples=shuffles))
+    rows = []
+    for place, (first, second) in enumerate(measures):
+        values = first.values(), second.values()
+        differences = _differences(systems, pair, first, second, resampling)
+        mentions = _mentions(first)
+        for cell, path in enumerate(first.paths):
+            for name in first.tested:
+                family = _family(first, path, name)
+                if family is None:
+                    continue
+                one, other = float(values[0][name][cell]), float(values[1][name][cell])
+                p = float("nan")
+                if shuffled:
+                    moved = shuffled[place][0][name][:, cell] - shuffled[place][1][name][:, cell]
+                    p = float(p_value(np.asarray(one - other), moved))
+                spread = None if differences is None else differences[name][:, cell]
+                rows.append(Row((*path, name), family, one, other, spread, p, mentions[cell]))
+    return rows
+
+
+def _mentions(measure: Measure) -> list[int | None]:
+    """The gold mentions (or units) of each scored cell."""
+    if measure.scorer == "gains":
+        return [None] * len(measure.paths)
+    gold = measure.counts.total[:, 0].tolist()
+    if measure.family == "fair":
+        return [None] * len(measure.paths)
+    return [sum(gold), *gold] if len(measure.paths) > len(gold) else gold
+
+
+def _shuffled_scores(
+    measures: Sequence[tuple[Measure, Measure]], resampling: Resampling
+) -> list[tuple[dict[str, Floats], dict[str, Floats]]]:
+    if resampling.resamples == 0 or resampling.units == 0:
+        return []
+    totals = resampling.shuffled(
+        [first.counts for first, _ in measures],
+        [second.counts for _, second in measures],
+        [first.name for first, _ in measures],
+    )
+    return [
+        (first.score(one), second.score(other))
+        for (first, second), (one, other) in zip(measures, totals, strict=True)
+    ]
+
+
+def _differences(
+    systems: Mapping[str, Scored],
+    pair: tuple[str, str],
+    first: Measure,
+    second: Measure,
+    resampling: Resampling,
+) -> dict[str, Floats] | None:
+    """First minus second of every score in every resample."""
+    if resampling.resamples == 0 or resampling.units == 0:
+        return None
+    if resampling.units <= MATRIX_UNITS:
+        # All tables were drawn over the same units already.
+        one = _spread(systems[pair[0]], first)
+        other = _spread(systems[pair[1]], second)
+    else:
+        one, other = resampling.paired_bootstrap(first.counts, second.counts, first.name)
+    scores = first.score(one), second.score(other)
+    return {name: scores[0][name] - scores[1][name] for name in first.tested}
+
+
+def _spread(system: Scored, measure: Measure) -> Floats:
+    """The resampled totals of a system in the cells of `measure`, which may have cells the system lacks."""
+    own = next(one for one in system.measures if one.name == measure.name)
+    totals = system.resampled[measure.name]
+    if own.counts.cells == measure.counts.cells:
+        return totals
+    place = {name: number for number, name in enumerate(own.counts.cells)}
+    spread = np.zeros((len(totals), len(measure.counts.cells), totals.shape[2]))
+    for number, name in enumerate(measure.counts.cells):
+        if name in place:
+            spread[:, number] = totals[:, place[name]]
+    return spread
+
+
+def _corrected(rows: Sequence[Row], correction: str) -> list[float]:
+    """p-values corrected within each family; undefined ones take no part."""
+    result = [float("nan")] * len(rows)
+    for family in dict.fromkeys(row.family for row in rows):
+        members = [i for i, row in enumerate(rows) if row.family == family and not np.isnan(row.p)]
+        for i, p in zip(members, correct([rows[i].p for i in members], correction), strict=True):
+            result[i] = float(p)
+    return result
+
+
+def _score(row: Row, corrected: float, confidence: float) -> dict[str, Any]:
+    difference = row.first - row.second
+    bounds = None
+    if row.differences is not None and not np.isnan(difference):
+        bounds = [plain(bound) for bound in interval(row.differences, confidence)]
+    return {
+        "path": list(row.path),
+        "family": row.family,
+        "a": plain(row.first),
+        "b": plain(row.second),
+        "difference": plain(difference),
+        "interval": bounds,
+        "p": plain(row.p),
+        "p_corrected": plain(corrected),
+        "significant": bool(corrected < 0.05),
+        "mentions": row.mentions,
+    }
+
+
+def _detectable(rows: Sequence[Row]) -> dict[str, float | None]:
+    """The smallest difference of overall F1 that this test set can be expected to show."""
+    for row in rows:
+        if row.path == ("exact", "overall", "f1") and row.differences is not None:
+            return {"f1": plain(DETECTABLE * standard_error(row.differences))}
+    return {}

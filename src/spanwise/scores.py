@@ -1,0 +1,152 @@
+"""Scores: counts divided, once, at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from spanwise.columns import Floats, ratio
+from spanwise.counts import Counts
+from spanwise.credits import Credit, credit_of
+from spanwise.matching.overlap import relaxed_counts, relaxed_scores
+
+Scores: TypeAlias = dict[str, Floats]
+
+EXACT = ("gold", "predicted", "correct")
+RECALL = ("mentions", "correct")
+ACCURACY = ("tokens", "equal")
+# How many errors of a kind were made in a first pass (a), and how many gold (b) and predicted (c)
+# mentions they consumed alone.
+GAIN_ROLES = {
+    "LE": ("a",),
+    "BE": ("a", "b", "c"),
+    "LBE": ("a", "b", "c"),
+    "FN": ("b",),
+    "FP": ("c",),
+}
+GAINS = (*EXACT, *(f"{kind}.{role}" for kind, roles in GAIN_ROLES.items() for role in roles))
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """The scores of cells from one table of counts, and the place of each cell in the result.
+
+    A scorer takes totals (… × counted cells × columns) and gives each score as
+    (… × scored cells); it may add cells, such as the sum over labels. It is
+    named, not held, so that a measure can be stored with its counts and read back.
+    """
+
+    name: str
+    counts: Counts
+    scorer: str  # a name of `SCORERS`
+    paths: tuple[tuple[str, ...], ...]  # of each scored cell
+    family: str | None = None  # of tests; None: not tested
+    tested: tuple[str, ...] = ()  # the scores that a comparison tests
+    credit: str | None = None
+    share: float = 1.0  # what one count is worth: 1/2 where events are halved between two labels
+
+    def score(self, totals: Floats) -> Scores:
+        """The scores of totals over the whole corpus or of many resamples at once."""
+        return SCORERS[self.scorer](totals, self)
+
+    def values(self) -> Scores:
+        """The scores over the whole corpus."""
+        return self.score(self.counts.total.astype(np.float64))
+
+
+def exact(totals: Floats) -> Scores:
+    """Precision, recall and F1 of (gold, predicted, correct); undefined where the denominator is 0.
+
+    Examples:
+        >>> {name: value.tolist() for name, value in exact(np.array([[4, 2, 1]])).items()}
+        {'precision': [0.5], 'recall': [0.25], 'f1': [0.3333333333333333]}
+    """
+    gold, predicted, correct = totals[..., 0], totals[..., 1], totals[..., 2]
+    return {
+        "precision": ratio(correct, predicted),
+        "recall": ratio(correct, gold),
+        "f1": ratio(2 * correct, gold + predicted),
+    }
+
+
+def with_overall(totals: Floats) -> Floats:
+    """The totals with one more cell in front: all cells added up."""
+    return np.concatenate([totals.sum(axis=-2, keepdims=True), totals], axis=-2)
+
+
+def averages(totals: Floats) -> Scores:
+    """Macro and support-weighted means over labels where a score is defined, as two cells.
+
+    Labels that hold neither gold nor predicted mentions have no defined score and drop out.
+    """
+    support = totals[..., 0]
+    result: Scores = {}
+    for name, values in exact(totals).items():
+        defined = ~np.isnan(values)
+        filled = np.where(defined, values, 0.0)
+        macro = ratio(filled.sum(axis=-1), defined.sum(axis=-1))
+        weights = np.where(defined, support, 0.0)
+        weighted = ratio((filled * weights).sum(axis=-1), weights.sum(axis=-1))
+        result[name] = np.stack([macro, weighted], axis=-1)
+    return result
+
+
+def accuracy(totals: Floats) -> Scores:
+    """The share of tokens whose gold and predicted tags are equal."""
+    return {"accuracy": ratio(totals[..., 1], totals[..., 0])}
+
+
+def recall(totals: Floats) -> Scores:
+    """The share of gold mentions that were found exactly."""
+    return {"recall": ratio(totals[..., 1], totals[..., 0])}
+
+
+def credited(totals: Floats, credit: Credit, *, share: float = 1.0) -> Scores:
+    """Precision, recall and F1 after each outcome was credited as so much TP, FP and FN."""
+    right, false, missed = credit.apply(totals * share)
+    return {
+        "precision": ratio(right, right + false),
+        "recall": ratio(right, right + missed),
+        "f1": ratio(2 * right, 2 * right + false + missed),
+    }
+
+
+def gains(totals: Floats) -> Scores:
+    """What exact F1 would gain if all errors of one kind were mended, one cell a kind (definitions: gain).
+
+    `2(TP+a+b)/(n+m+b-c) - 2TP/(n+m)`; columns as in `GAINS`, of a single cell.
+    """
+    column = {name: totals[..., 0, place] for place, name in enumerate(GAINS)}
+    gold, predicted, correct = (column[name] for name in EXACT)
+    before = ratio(2 * correct, gold + predicted)
+    after = []
+    for kind in GAIN_ROLES:
+        a, b, c = (column.get(f"{kind}.{role}", np.zeros_like(gold)) for role in "abc")
+        after.append(ratio(2 * (correct + a + b), gold + predicted + b - c) - before)
+    return {"gain": np.stack(after, axis=-1)}
+
+
+def relaxed(totals: Floats) -> Scores:
+    """Precision, recall and F1 under the schemes of MUC and SemEval-2013, one cell a scheme."""
+    schemes = [relaxed_scores(counts[..., 0, :]) for counts in relaxed_counts(totals).values()]
+    return {
+        name: np.stack([scheme[name] for scheme in schemes], axis=-1)
+        for name in ("precision", "recall", "f1")
+    }
+
+
+SCORERS: dict[str, Callable[[Floats, Measure], Scores]] = {
+    "exact": lambda totals, _: exact(totals),
+    "exact with overall": lambda totals, _: exact(with_overall(totals)),
+    "averages": lambda totals, _: averages(totals),
+    "accuracy": lambda totals, _: accuracy(totals),
+    "recall": lambda totals, _: recall(totals),
+    "gains": lambda totals, _: gains(totals),
+    "relaxed": lambda totals, _: relaxed(totals),
+    "credited with overall": lambda totals, measure: credited(
+        with_overall(totals), credit_of(measure.credit or "fair"), share=measure.share
+    ),
+}

@@ -1,0 +1,201 @@
+"""Intervals and paired tests from counts per unit and a seed; the only room that draws random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from spanwise.columns import Floats
+from spanwise.counts import Counts, distinct_rows
+
+# Up to here one matrix product over all units serves every cell of every system; above,
+# each table of counts draws how often each of its few distinct rows is taken.
+MATRIX_UNITS = 20_000
+# A block of resamples whose weights (float32, one a unit) stay within about 16 MB.
+BLOCK_WEIGHTS = 4_000_000
+
+Weights = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How often to resample, over how many units, from which seed."""
+
+    units: int
+    resamples: int = 1000
+    seed: int = 0
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Random numbers of their own for each purpose: no table's numbers depend on another table."""
+        return np.random.default_rng([self.seed, crc32(purpose.encode())])
+
+    def bootstrap(self, tables: Sequence[Counts], names: Sequence[str]) -> list[Floats]:
+        """Totals (resamples × cells × columns) of each table over units drawn with replacement.
+
+        Tables of one length see the same draws, so that scores of two systems can be subtracted.
+        """
+        if self.units > MATRIX_UNITS:
+            return [self._by_rows(table, name) for table, name in zip(tables, names, strict=True)]
+        return self._by_units(tables, self._drawn_units())
+
+    def paired_bootstrap(self, first: Counts, second: Counts, name: str) -> tuple[Floats, Floats]:
+        """Totals of two systems' tables over the same units drawn with replacement."""
+        if self.units <= MATRIX_UNITS:
+            one, other = self._by_units([first, second], self._drawn_units())
+            return one, other
+        rows, times = _joint(first, second)
+        weights = self._multinomial(times, f"pair {name}")
+        one, other = _parted(weights @ rows, [first, second])
+        return one, other
+
+    def shuffled(
+        self, first: Sequence[Counts], second: Sequence[Counts], names: Sequence[str]
+    ) -> list[tuple[Floats, Floats]]:
+        """Totals of two systems' tables when in every unit the two may have changed sides.
+
+        Approximate randomisation: under the null hypothesis the sides are exchangeable unit by unit.
+        """
+        if self.units > MATRIX_UNITS:
+            triples = zip(first, second, names, strict=True)
+            moved = [self._moved_rows(one, other, name) for one, other, name in triples]
+        else:
+            moved = self._moved_units(first, second)
+        return [
+            (one.total + change, other.total - change)
+            for one, other, change in zip(first, second, moved, strict=True)
+        ]
+
+    def _moved_units(self, first: Sequence[Counts], second: Sequence[Counts]) -> list[Floats]:
+        """What the first tables gain by the units that change sides, per resample."""
+        changes = [other.matrix() - one.matrix() for one, other in zip(first, second, strict=True)]
+        whole = np.concatenate(changes, axis=1)
+        differs = whole.any(axis=1)
+        used = np.flatnonzero(whole.any(axis=0))
+        change = whole[differs][:, used].astype(_exact_type(whole))
+        moved = np.zeros((self.resamples, whole.shape[1]))
+        for at, swaps in self._swaps():
+            moved[at : at + len(swaps), used] = swaps[:, differs].astype(change.dtype) @ change
+        return _parted(moved, first)
+
+    def _moved_rows(self, first: Counts, second: Counts, name: str) -> Floats:
+        rows, times = _joint(first, second)
+        width = rows.shape[1] // 2
+        change = rows[:, width:] - rows[:, :width]
+        differs = change.any(axis=1)
+        generator = self.generator(f"swap {name}")
+        swapped = generator.binomial(times[differs], 0.5, size=(self.resamples, int(differs.sum())))
+        return _parted(swapped @ change[differs], [first])[0]
+
+    def _by_units(self, tables: Sequence[Counts], draws: Iterator[tuple[int, Weights]]) -> list[Floats]:
+        whole = np.concatenate([table.matrix() for table in tables], axis=1)
+        used = np.flatnonzero(whole.any(axis=0))
+        columns = whole[:, used].astype(_exact_type(whole))
+        results = np.zeros((self.resamples, whole.shape[1]))
+        for at, weights in draws:
+            results[at : at + len(weights), used] = weights.astype(columns.dtype, copy=False) @ columns
+        return _parted(results, tables)
+
+    def _by_rows(self, table: Counts, name: str) -> Floats:
+        weights = self._multinomial(table.times, f"rows {name}")
+        return _parted(weights @ table.rows.astype(np.float64), [table])[0]
+
+    def _multinomial(self, times: npt.NDArray[Any], purpose: str) -> Floats:
+        chances = times / times.sum()
+        drawn = self.generator(purpose).multinomial(self.units, chances, size=self.resamples)
+        return np.asarray(drawn, dtype=np.float64)
+
+    def _drawn_units(self) -> Iterator[tuple[int, Weights]]:
+        """Blocks of how often each unit is drawn, float32, with the number of their first resample."""
+        generator = self.generator("units")
+        for at, size in self._blocks():
+            drawn = generator.integers(0, max(self.units, 1), size=(size, self.units), dtype=np.int32)
+            drawn += np.arange(size, dtype=np.int32)[:, None] * np.int32(self.units)
+            times = np.bincount(drawn.reshape(-1), minlength=size * self.units)
+            yield at, times.reshape(size, self.units).astype(np.float32)
+
+    def _swaps(self) -> Iterator[tuple[int, Weights]]:
+        """Blocks of which units change sides, one bit each."""
+        generator = self.generator("swaps")
+        for at, size in self._blocks():
+            bits = np.frombuffer(generator.bytes(size * ((self.units + 7) // 8)), dtype=np.uint8)
+            unpacked = np.unpackbits(bits.reshape(size, -1), axis=1)[:, : self.units]
+            yield at, unpacked
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        most = max(1, BLOCK_WEIGHTS // max(self.units, 1))
+        for at in range(0, self.resamples, most):
+            yield at, min(most, self.resamples - at)
+
+
+def interval(values: Floats, confidence: float = 0.95) -> Floats:
+    """The percentile interval over the first axis, low and high in a last axis of two.
+
+    Resamples in which a score is undefined are left out; where it is undefined in all, so is the interval.
+    """
+    tail = (1 - confidence) / 2
+    ordered = np.sort(values, axis=0)  # NaN sorts last
+    number = np.sum(~np.isnan(ordered), axis=0)
+    return np.stack([_quantile(ordered, number, tail), _quantile(ordered, number, 1 - tail)], axis=-1)
+
+
+def _quantile(ordered: Floats, number: npt.NDArray[Any], share: float) -> Floats:
+    """The quantile of the first `number` ordered values, between two of them as NumPy's default."""
+    place = share * np.maximum(number - 1, 0)
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, np.maximum(number - 1, 0))
+    low = np.take_along_axis(ordered, below[None], axis=0)[0]
+    high = np.take_along_axis(ordered, above[None], axis=0)[0]
+    return np.where(number > 0, low + (high - low) * (place - below), np.nan)
+
+
+def p_value(observed: Floats, shuffled: Floats) -> Floats:
+    """`(1 + number of shuffles at least as far from 0) / (1 + shuffles)`, two-sided; NaN where undefined.
+
+    A shuffle in which the difference is undefined counts as at least as far, which is the careful side.
+    """
+    # Sums of the same integers divided in another order differ in the last bits; they are ties.
+    reached = ~(np.abs(shuffled) < np.abs(observed) - 1e-12)
+    p = (1 + reached.sum(axis=0)) / (1 + len(shuffled))
+    return np.where(np.isnan(observed), np.nan, p)
+
+
+def standard_error(values: Floats) -> Floats:
+    """The standard deviation (ddof 1) of resampled scores over the first axis, undefined ones left out."""
+    defined = ~np.isnan(values)
+    number = defined.sum(axis=0)
+    filled = np.where(defined, values, 0.0)
+    mean = filled.sum(axis=0) / np.maximum(number, 1)
+    square = np.where(defined, (values - mean) ** 2, 0.0).sum(axis=0)
+    return np.where(number > 1, np.sqrt(square / np.maximum(number - 1, 1)), np.nan)
+
+
+def _parted(results: npt.NDArray[Any], tables: Sequence[Counts]) -> list[Floats]:
+    """Resampled totals of tables that stood side by side, one array (resamples × cells × columns) a table."""
+    widths = [len(table.cells) * len(table.columns) for table in tables]
+    parts = np.split(np.asarray(results, dtype=np.float64), np.cumsum(widths)[:-1], axis=1)
+    return [
+        part.reshape(len(results), len(table.cells), len(table.columns))
+        for part, table in zip(parts, tables, strict=True)
+    ]
+
+
+def _joint(first: Counts, second: Counts) -> tuple[Floats, npt.NDArray[Any]]:
+    """The distinct pairs of rows of two tables side by side, and how many units have each."""
+    pair = np.stack([first.row, second.row], axis=1)
+    pairs, number = distinct_rows(pair)
+    times = np.bincount(number, minlength=len(pairs))
+    rows = np.concatenate([first.rows[pairs[:, 0]], second.rows[pairs[:, 1]]], axis=1)
+    return rows.astype(np.float64), times
+
+
+def _exact_type(matrix: npt.NDArray[Any]) -> type[np.float32] | type[np.float64]:
+    """float32 where every sum of a resample is exact in it, so that the order of adding is no matter."""
+    # A unit is practically never drawn more than 64 times; the bound is on the sum of all that.
+    largest = float(np.abs(matrix).sum(axis=0, dtype=np.float64).max(initial=0.0))
+    heaviest = float(np.abs(matrix).max(initial=0.0))
+    return np.float32 if largest + 64 * heaviest < 2**22 else np.float64
