@@ -62,7 +62,7 @@ _KNOWN = (
 )
 for _name, _others, _marks, _between, _summary in _KNOWN:
     _spellings = {name.lower(): None for name in (_name, *_others)}
-    _begin, _inside, _end, _single = _marks
+    _begin, _inside, _end, _single = tuple(_marks)
     _scheme = Scheme(_name, _summary, _begin, _inside, _end, _single, between=_between)
     SCHEMES.add(_scheme, aliases=(*_others, *_spellings))
 

@@ -1,4 +1,4 @@
-"""Files and lists become annotations and back, one module a format; `read` recognises and says what it recognised."""
+"""Files and lists become annotations and back, one module a format; `read` says what it recognised."""
 
 from __future__ import annotations
 
@@ -131,7 +131,8 @@ def read_layers(
     chosen = _format_of(file, format)
     if chosen.read_layers is None:
         raise ChoiceError(
-            f"a file of the format {chosen.name!r} holds one annotation.\nGive gold and predictions as two files."
+            f"a file of the format {chosen.name!r} holds one annotation.\n"
+            "Give gold and predictions as two files."
         )
     return chosen.read_layers(file, Options(**options))
 

@@ -1,4 +1,4 @@
-"""Words in a buffer of bytes become codes: a hash table in columns, so that only new words touch Python objects."""
+"""Words in a buffer of bytes become codes, and only new words touch Python objects."""
 
 from __future__ import annotations
 
@@ -100,7 +100,6 @@ class Interner:
         first &= _MASKS[np.minimum(size, 8)]
         keys = first
         result = self._short.find(keys)
-        result[long] = -1
         long_keys = _hashed(eights, begin[long], size[long], first[long])
         result[long] = self._long.find(long_keys)
         new = np.flatnonzero(result < 0)
@@ -161,9 +160,9 @@ class Interner:
         self._at[known + long] = self._stored + np.cumsum(size[long]) - size[long]
         until = self._stored + len(joined)
         if until + len(PADDING) > len(self._store):
-            grown = np.zeros(1 << (until + len(PADDING)).bit_length(), dtype=np.uint8)
-            grown[: self._stored] = self._store[: self._stored]
-            self._store = grown
+            longer = np.zeros(1 << (until + len(PADDING)).bit_length(), dtype=np.uint8)
+            longer[: self._stored] = self._store[: self._stored]
+            self._store = longer
         self._store[self._stored : until] = np.frombuffer(joined, dtype=np.uint8)
         self._stored = until
 

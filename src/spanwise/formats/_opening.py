@@ -1,4 +1,4 @@
-"""Files as bytes: opened, unpacked, hashed and checked on the way in; written beside and renamed on the way out."""
+"""Files as bytes: unpacked, hashed and checked on the way in, written whole or not at all on the way out."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class File:
         if self.encoding not in (None, "utf-8", "utf8", "UTF-8"):
             yield self._transcoded()
             return
-        line = 1
+        before = 0
         first = True
         try:
             with self._stream() as stream:
@@ -99,8 +99,8 @@ class File:
                         piece = piece.removeprefix(BOM)
                         first = False
                     if b"\x00" in piece:
-                        raise InputError(self._binary(piece, line))
-                    line += piece.count(b"\n")
+                        raise InputError(self._binary(before + piece.index(b"\x00")))
+                    before += len(piece)
                     yield piece
         except (EOFError, zlib.error, OSError) as error:
             raise InputError(self._unreadable(error)) from None
@@ -119,7 +119,7 @@ class File:
         for mark, kind in _MAGIC.items():
             if magic.startswith(mark):
                 return _unpacked(raw, kind)
-        return raw
+        return raw  # type: ignore[return-value]
 
     def _done(self) -> None:
         self._hashed = True
@@ -149,13 +149,15 @@ class File:
                        'Convert it, or pass encoding="utf-16".')
                 )  # fmt: skip
 
-    def _binary(self, piece: bytes, line: int) -> str:
-        line += piece.count(b"\n", 0, piece.index(b"\x00"))
+    def _binary(self, position: int) -> str:
+        line = None
+        if self.path != "-":
+            with File(self.path)._stream() as stream:
+                line = 1 + stream.read(position).count(b"\n")
         return at(
-            self.path,
-            line,
-            "the line holds a NUL byte, so this is no text file.\nGive the file as UTF-8 text.",
-        )
+            self.path, line, "the line holds a NUL byte, so this is no text file.\n"
+            "Give the file as UTF-8 text."
+        )  # fmt: skip
 
     def _unreadable(self, error: Exception) -> str:
         if isinstance(error, PermissionError):
@@ -231,7 +233,8 @@ def _zstd(stream: IO[bytes]) -> IO[bytes]:
         import zstandard
     except ImportError:
         raise MissingExtra.of("zstandard", "zstd", "reading a .zst file") from None
-    return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)  # type: ignore[no-any-return]
+    unpacking = zstandard.ZstdDecompressor()
+    return unpacking.stream_reader(stream, read_across_frames=True)
 
 
 def _near(path: Path) -> str:
@@ -254,9 +257,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     try:
         handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise InputError(
-            at(str(target), None, f"the file cannot be written ({error.strerror}).\nChoose another place.")
-        ) from None
+        raise _unwritable(target, error) from None
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(packed)
@@ -275,6 +276,12 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
                 )
             ) from None
         raise
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        at(str(path), None, f"the file cannot be written ({error.strerror}).\nChoose another place.")
+    )
 
 
 def _pack(data: bytes, suffix: str) -> bytes:

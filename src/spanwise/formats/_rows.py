@@ -1,4 +1,4 @@
-"""Lines of columns as coded rows: one plain parser, and one that never loops over lines and knows when it must not."""
+"""Lines of columns as coded rows: by a plain parser, or by one that never loops over lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rows:
     `begins` are the rows before which a sentence ends (a blank line, a document mark or
     the beginning of the file), `lines` the lines of those rows, `marks` the rows
     before which a -DOCSTART- stands. `open` says whether the last sentence may go on in
-    the next piece. `token_lines` is there when comments are left out.
+    the next piece, whose first line is `line`. `token_lines` is there when comments are left out.
     """
 
     columns: tuple[Codes, ...]
@@ -44,6 +44,7 @@ class Rows:
     lines: Ints
     marks: Ints
     open: bool
+    line: int
     comments: int = 0
     token_lines: Ints | None = None
 
@@ -65,7 +66,10 @@ def parse_plain(
 ) -> Rows:
     """The rows of whole lines, one line after the other. `line` is the number of the first."""
     columns: list[list[bytes]] = [[] for _ in layout.wanted]
-    begins, lines, marks, token_lines = [], [], [], []
+    begins: list[int] = []
+    lines: list[int] = []
+    marks: list[int] = []
+    token_lines: list[int] = []
     comments = 0
     texts = data.split(b"\n")
     if texts[-1] == b"":
@@ -93,7 +97,7 @@ def parse_plain(
             column.append(fields[which].strip(b" ") if which in layout.tags else fields[which])
     coded = tuple(_coded(column, interner) for column, interner in zip(columns, interners, strict=True))
     skipping = ints(token_lines) if layout.comments is not None else None
-    return Rows(coded, ints(begins), ints(lines), ints(marks), open, comments, skipping)
+    return Rows(coded, ints(begins), ints(lines), ints(marks), open, line + len(texts), comments, skipping)
 
 
 def _coded(words: list[bytes], interner: Interner) -> Codes:
@@ -136,40 +140,53 @@ def parse_fast(
     if layout.separator == "blank":
         separating |= bytes_ == 32
     stop = np.flatnonzero(separating)
-    begin = np.empty_like(stop)
-    begin[0] = 0
-    np.add(stop[:-1], 1, out=begin[1:])
     at_end = bytes_[stop] == 10
-    empty = np.flatnonzero(stop == begin)
-    if len(empty):
-        if not (at_end[empty].all() and at_end[empty[empty > 0] - 1].all()):
-            return None
-        kept = np.ones(len(stop), dtype=bool)
-        kept[empty] = False
-        stop, begin, at_end = stop[kept], begin[kept], at_end[kept]
-    number, rest = divmod(len(stop), layout.width)
-    ends = at_end.reshape(number, layout.width) if rest == 0 else at_end[:0]
-    if rest or np.count_nonzero(at_end) != number or not ends[:, -1].all():
+    empty = np.flatnonzero(stop[1:] == stop[:-1] + 1) + 1  # nothing stands before these separators
+    if stop[0] == 0:
+        empty = np.concatenate([[0], empty])
+    if not (at_end[empty].all() and at_end[empty[empty > 0] - 1].all()):
+        return None
+    number, rest = divmod(len(stop) - len(empty), layout.width)
+    if rest or np.count_nonzero(at_end) != number + len(empty):
+        return None
+    filled = _without(len(stop), empty)
+    if not at_end[filled[layout.width - 1 :: layout.width]].all():
         return None
     blank_before = (empty - np.arange(len(empty))) // layout.width  # the row that each blank line precedes
-    return _rows(data, layout, interners, stop, begin, blank_before, number, open, line)
+    found = _Found(data + PADDING, stop, filled, blank_before, number)
+    return _rows(found, layout, interners, open=open, line=line)
 
 
-def _rows(
-    data: bytes,
-    layout: Layout,
-    interners: tuple[Interner, ...],
-    stop: Ints,
-    begin: Ints,
-    blank_before: Ints,
-    number: int,
-    open: bool,
-    line: int,
-) -> Rows:
+def _without(size: int, left_out: Ints) -> Ints:
+    """The numbers below `size`, except those left out, which are in order."""
+    kept = np.ones(size, dtype=bool)
+    kept[left_out] = False
+    return np.flatnonzero(kept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Separators that have been found to be regular: `filled` are those that end a field."""
+
+    buffer: bytes
+    stop: Ints
+    filled: Ints
+    blank_before: Ints
+    number: int
+
+    def column(self, which: int, width: int) -> tuple[Ints, Ints]:
+        """Where the fields of a column begin and end."""
+        at = self.filled[which::width]
+        begin = self.stop[at - 1] + 1
+        if which == 0 and len(at) and at[0] == 0:
+            begin[0] = 0
+        return begin, self.stop[at]
+
+
+def _rows(found: _Found, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int) -> Rows:
     """The rows between separators that have been found to be regular."""
-    buffer = data + PADDING
-    width = layout.width
-    marks = _document_marks(buffer, begin[::width], stop[::width])
+    number, blank_before = found.number, found.blank_before
+    marks = _document_marks(found.buffer, *found.column(0, layout.width))
     breaks = np.zeros(number + 1, dtype=bool)  # breaks[i]: a sentence ends before row i
     breaks[0] = not open
     breaks[blank_before] = True
@@ -181,24 +198,32 @@ def _rows(
     token_lines = None
     if layout.comments is not None:
         rows = np.arange(number)
-        token_lines = np.delete(line + rows + np.searchsorted(blank_before, rows, side="right"), marks)
+        token_lines = ints(np.delete(line + rows + np.searchsorted(blank_before, rows, side="right"), marks))
     columns = []
     for which, interner in zip(layout.wanted, interners, strict=True):
-        at_begin, at_stop = begin[which::width], stop[which::width]
+        begin, stop = found.column(which, layout.width)
         if len(marks):
-            at_begin, at_stop = np.delete(at_begin, marks), np.delete(at_stop, marks)
-        columns.append(interner.codes(buffer, at_begin, at_stop))
-    if len(marks):
-        begins = begins - np.searchsorted(marks, begins)
-        marks = marks - np.arange(len(marks))
+            kept = _without(number, marks)
+            begin, stop = begin[kept], stop[kept]
+        coded = _tag_codes if which in layout.tags else Interner.codes
+        columns.append(coded(interner, found.buffer, begin, stop))
     return Rows(
-        tuple(columns),
-        ints(begins),
-        ints(lines),
-        ints(marks),
-        bool(ending),
-        token_lines=None if token_lines is None else ints(token_lines),
+        columns=tuple(columns),
+        begins=ints(begins - np.searchsorted(marks, begins)),
+        lines=ints(lines),
+        marks=ints(marks - np.arange(len(marks))),
+        open=bool(ending),
+        line=line + number + len(blank_before),
+        token_lines=token_lines,
     )
+
+
+def _tag_codes(interner: Interner, buffer: bytes, begin: Ints, stop: Ints) -> Codes:
+    """The codes of tags; most of them are O, whose code is 0."""
+    marked = np.flatnonzero((stop - begin > 1) | (np.frombuffer(buffer, dtype=np.uint8)[begin] != ord("O")))
+    result = np.zeros(len(begin), dtype=np.int32)
+    result[marked] = interner.codes(buffer, begin[marked], stop[marked])
+    return result
 
 
 def _document_marks(buffer: bytes, begin: Ints, stop: Ints) -> Ints:
@@ -206,7 +231,7 @@ def _document_marks(buffer: bytes, begin: Ints, stop: Ints) -> Ints:
     rows = np.flatnonzero(stop - begin == len(DOCSTART))
     eights = windows(buffer)
     rows = rows[eights[begin[rows]] == _DOCSTART_HEAD]
-    return rows[eights[begin[rows] + len(DOCSTART) - 8] == _DOCSTART_TAIL]
+    return ints(rows[eights[begin[rows] + len(DOCSTART) - 8] == _DOCSTART_TAIL])
 
 
 def _has_comments(data: bytes, layout: Layout) -> bool:

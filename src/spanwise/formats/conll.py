@@ -47,7 +47,8 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     gold = options.tag_column
     if isinstance(gold, str) and not _is_number(gold):
         raise ChoiceError(
-            f"tag_column={gold!r} names one column, but a merged file has two.\nGive the number of the gold one."
+            f"tag_column={gold!r} names one column, but a merged file has two.\n"
+            "Give the number of the gold one."
         )
     first = -2 if gold is None else int(gold)
     return _layers(file, options, {"gold": first, "predicted": first + 1})
@@ -86,24 +87,31 @@ def _whole(file: File, options: Options, tag_columns: tuple[int | str, ...]) -> 
     line, open_ = 1, False
     for chunk in _chunks(file):
         _check_utf8(file, chunk, line)
-        skipped = 0
         if layout is None:
             layout, skipped = _layout(file.path, chunk, options, tag_columns, line)
             if layout is None:
                 line += chunk.count(b"\n")
                 continue
-            interners = tuple(Interner() for _ in layout.wanted)
-        body, first = (chunk, line) if not skipped else _without_header(chunk, line, skipped)
-        if body:
-            rows = parse(body, layout, interners, open=open_, line=first)
-            open_ = rows.open
+            interners = _interners(layout)
+            chunk, line = _without_header(chunk, line, skipped)
+        if chunk:
+            rows = parse(chunk, layout, interners, open=open_, line=line)
+            open_, line = rows.open, rows.line
             parts.append(rows)
-        line += chunk.count(b"\n")
     if layout is None or not any(len(part.columns[0]) for part in parts):
         raise InputError(
             at(file.path, None, "the file holds no token.\nGive a file with a token and a tag in each line.")
         )
     return Columns(layout, _joined(parts), tuple(tuple(interner.strings) for interner in interners))
+
+
+def _interners(layout: Layout) -> tuple[Interner, ...]:
+    """One list of strings a wanted column; those of tags begin with O, as `parse` expects."""
+    result = tuple(Interner() for _ in layout.wanted)
+    for which, interner in zip(layout.wanted, result, strict=True):
+        if which in layout.tags:
+            interner.codes_of([b"O"])
+    return result
 
 
 def _chunks(file: File) -> Iterator[bytes]:
@@ -244,6 +252,7 @@ def _joined(parts: list[Rows]) -> Rows:
         lines=ints(np.concatenate([part.lines for part in parts])),
         marks=ints(np.concatenate([part.marks + shift for part, shift in zip(parts, before, strict=True)])),
         open=parts[-1].open,
+        line=parts[-1].line,
         comments=sum(part.comments for part in parts),
         token_lines=_joined_lines(parts),
     )
@@ -288,7 +297,7 @@ def recognise(file: File) -> str | None:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """The bytes of a CoNLL file with two columns, token and tag, separated by a blank, or a tab where need be."""
+    """The bytes of a file with two columns, token and tag, separated by a blank, or a tab where need be."""
     corpus = annotation.corpus
     if corpus.unit == "character" or corpus.without_text:
         raise InputError(

@@ -1,0 +1,260 @@
+"""Lists of sentences or texts with labeled pieces become annotations, and back to texts that can be written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from spanwise.columns import codes, ints, offsets
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
+from spanwise.errors import InputError, at
+from spanwise.formats._format import Options, label_notes
+
+# What a text without tokens is cut into: runs of word characters, and single other characters.
+TOKEN = re.compile(r"\w+|[^\w\s]")
+Pieces = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Standoff:
+    """A sentence (a list of tokens) or a text (a string) with its mentions, as a file gives them."""
+
+    body: Sequence[str] | str
+    mentions: Sequence[tuple[Pieces, str]] = ()
+    id: str = ""
+    document: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the sentences or texts came from, for the reading."""
+
+    path: str
+    format: str
+    evidence: str = ""
+    sha256: str | None = None
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> Annotation:
+    """The annotation of sentences or texts; all of `units` are of one kind.
+
+    Neighbours with the same `document` make a document; a text without one is its own.
+    """
+    if not units:
+        raise InputError(at(origin.path, None, "there is no sentence and no text in it.\nIs it complete?"))
+    whole = isinstance(units[0].body, str)
+    lines = None if any(unit.line is None for unit in units) else ints([unit.line for unit in units])
+    # A text lies on one line of its file, so its characters have none of their own.
+    source = Source(origin.path, lines=None if whole else lines)
+    corpus = _texts(units, source) if whole else Corpus.of([unit.body for unit in units], source=source)
+    if options.documents != "none":
+        corpus = _with_documents(corpus, units, texts=whole)
+    mentions = mentions_of([unit.mentions for unit in units])
+    _check_inside(mentions, [len(unit.body) for unit in units], units, origin)
+    mentions = mentions.sole(duplicates=options.duplicates, corpus=corpus)
+    reading = Reading(
+        path=origin.path,
+        sha256=origin.sha256,
+        format=origin.format,
+        evidence=origin.evidence,
+        notes=(*origin.notes, *label_notes(mentions)),
+    )
+    return Annotation(corpus, mentions, reading)
+
+
+def mentions_of(sentences: Sequence[Sequence[tuple[Pieces, str]]]) -> Mentions:
+    """Mentions of lists of (pieces, label), one list a sentence; pieces in any order, touching ones joined."""
+    labels = tuple(sorted({label for sentence in sentences for _, label in sentence}))
+    code = {label: number for number, label in enumerate(labels)}
+    rows = [
+        (number, joined(pieces), code[label])
+        for number, sentence in enumerate(sentences)
+        for pieces, label in sentence
+    ]
+    parts = None
+    if any(len(pieces) > 1 for _, pieces, _ in rows):
+        flat = [piece for _, pieces, _ in rows for piece in pieces]
+        parts = Parts(
+            offsets([len(pieces) for _, pieces, _ in rows]),
+            ints([start for start, _ in flat]),
+            ints([end for _, end in flat]),
+        )
+    return Mentions(
+        sentence=ints([number for number, _, _ in rows]),
+        start=ints([pieces[0][0] for _, pieces, _ in rows]),
+        end=ints([pieces[-1][1] for _, pieces, _ in rows]),
+        label=codes([label for _, _, label in rows]),
+        labels=labels,
+        parts=parts,
+    )
+
+
+def joined(pieces: Pieces) -> Pieces:
+    """The pieces in ascending order, those that touch or overlap made one.
+
+    Examples:
+        >>> joined(((4, 6), (0, 2), (2, 3)))
+        ((0, 3), (4, 6))
+    """
+    result: list[tuple[int, int]] = []
+    for start, end in sorted(pieces):
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return tuple(result)
+
+
+def pieces_of(mentions: Mentions) -> list[Pieces]:
+    """The pieces of every mention; a continuous one has a single piece."""
+    if mentions.parts is None:
+        return [((start, end),) for start, end in zip(mentions.start.tolist(), mentions.end.tolist(), strict=True)]
+    spans = list(zip(mentions.parts.start.tolist(), mentions.parts.end.tolist(), strict=True))
+    return [tuple(spans[begin:end]) for begin, end in pairwise(mentions.parts.at.tolist())]
+
+
+def by_sentence(annotation: Annotation) -> list[list[tuple[Pieces, str]]]:
+    """The mentions of each sentence as (pieces, label)."""
+    result: list[list[tuple[Pieces, str]]] = [[] for _ in range(len(annotation.corpus))]
+    mentions = annotation.mentions
+    for sentence, pieces, label in zip(
+        mentions.sentence.tolist(), pieces_of(mentions), mentions.names(), strict=True
+    ):
+        result[sentence].append((pieces, label))
+    return result
+
+
+def _texts(units: Sequence[Standoff], source: Source) -> Corpus:
+    words: dict[str, int] = {}
+    coded: list[int] = []
+    start: list[int] = []
+    end: list[int] = []
+    sizes: list[int] = []
+    for unit in units:
+        before = len(coded)
+        for found in TOKEN.finditer(str(unit.body)):
+            coded.append(words.setdefault(found.group(), len(words)))
+            start.append(found.start())
+            end.append(found.end())
+        sizes.append(len(coded) - before)
+    return Corpus(
+        tokens=codes(coded),
+        vocabulary=tuple(words),
+        sentences=offsets(sizes),
+        unit="character",
+        texts=tuple(str(unit.body) for unit in units),
+        token_start=ints(start),
+        token_end=ints(end),
+        ids=tuple(unit.id for unit in units) if any(unit.id for unit in units) else None,
+        source=source,
+    )
+
+
+def _with_documents(corpus: Corpus, units: Sequence[Standoff], *, texts: bool) -> Corpus:
+    ids = None
+    if any(unit.id for unit in units):
+        ids = tuple(unit.id for unit in units)
+    names = [unit.document for unit in units]
+    if all(name is None for name in names):
+        if not texts:
+            return replace(corpus, ids=ids)
+        return replace(corpus, ids=ids, documents=ints(np.arange(len(units) + 1)), document_ids=ids)
+    begins = [i for i in range(len(names)) if i == 0 or names[i] is None or names[i] != names[i - 1]]
+    return replace(
+        corpus,
+        ids=ids,
+        documents=ints([*begins, len(names)]),
+        document_ids=tuple(names[i] or "" for i in begins),
+    )
+
+
+def _check_inside(
+    mentions: Mentions, lengths: Sequence[int], units: Sequence[Standoff], origin: Origin
+) -> None:
+    room = np.array(lengths, dtype=np.int64)[mentions.sentence]
+    wrong = np.flatnonzero((mentions.start < 0) | (mentions.end > room) | (mentions.start >= mentions.end))
+    if not len(wrong):
+        return
+    sentence, start, end, label = mentions.rows()[int(wrong[0])]
+    unit = units[sentence]
+    kind = "text" if isinstance(unit.body, str) else "sentence"
+    counted = "characters" if isinstance(unit.body, str) else "tokens"
+    name = f" {unit.id!r}" if unit.id else f" {sentence + 1}"
+    raise InputError(
+        at(
+            origin.path,
+            unit.line,
+            f"the mention {label} [{start}, {end}) does not lie in the {kind}{name}, "
+            f"which has {len(unit.body)} {counted}.\n"
+            f"Positions count {counted} from 0, and the end is the first one behind the mention.",
+        )
+    )
+
+
+def texts_of(annotation: Annotation) -> Iterator[Standoff]:
+    """The annotation as one text a document, mentions in characters; tokens are joined by blanks, sentences by lines."""
+    corpus = annotation.corpus
+    if corpus.without_text:
+        raise InputError(
+            at(annotation.reading.path, None, "the sentences have no text that could be written.\nGive their tokens.")
+        )
+    rows = by_sentence(annotation)
+    if corpus.unit == "character":
+        texts = corpus.texts or ()
+        for number, text in enumerate(texts):
+            name = corpus.ids[number] if corpus.ids else str(number + 1)
+            yield Standoff(text, rows[number], name)
+        return
+    borders = [0, len(corpus)] if corpus.documents is None else corpus.documents.tolist()
+    for number, (first, last) in enumerate(pairwise(borders)):
+        name = corpus.document_ids[number] if corpus.document_ids else str(number + 1)
+        yield _written_out(corpus, rows, range(first, last), name)
+
+
+def _written_out(
+    corpus: Corpus, rows: Sequence[Sequence[tuple[Pieces, str]]], sentences: Sequence[int], name: str
+) -> Standoff:
+    lines: list[str] = []
+    mentions: list[tuple[Pieces, str]] = []
+    begin = 0
+    for sentence in sentences:
+        words = corpus.words(sentence)
+        starts = begin + np.cumsum([0, *(len(word) + 1 for word in words)])
+        for pieces, label in rows[sentence]:
+            mentions.append((tuple((int(starts[a]), int(starts[b]) - 1) for a, b in pieces), label))
+        line = " ".join(words)
+        lines.append(line)
+        begin += len(line) + 1
+    return Standoff("\n".join(lines), mentions, name)
+
+
+def tokens_needed(annotation: Annotation, format: str) -> None:
+    """An InputError where an annotation of characters is to be written in a format of tokens."""
+    if annotation.corpus.unit == "character" or annotation.corpus.without_text:
+        raise InputError(
+            at(
+                annotation.reading.path,
+                None,
+                f"its mentions are not on tokens, so it cannot be written as {format}.\n"
+                "Write it as brat, pubtator or label-studio, which keep the text.",
+            )
+        )
+
+
+def json_of(file: Any) -> Any:
+    """The JSON document in a file; what is none is an InputError with its line."""
+    import json
+
+    try:
+        return json.loads(file.text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            at(file.path, error.lineno, f"this is no JSON ({error.msg}).\nIs the file complete?")
+        ) from None

@@ -1,0 +1,128 @@
+"""brat standoff: `.ann` files beside their `.txt`, one by one or a folder of them; discontinuous mentions as such."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from spanwise.corpus import Annotation
+from spanwise.errors import InputError, at
+from spanwise.formats._format import Format, Options
+from spanwise.formats._opening import File, write_atomically
+from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, texts_of
+
+_LINE = re.compile(r"T\S*\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?$")
+
+
+def read(file: File, options: Options) -> Annotation:
+    """The mentions of an `.ann` file and its text, or of all such pairs in a folder, each a document."""
+    folder = Path(file.path)
+    paths = sorted(folder.rglob("*.ann")) if file.is_folder else [folder]
+    if not paths:
+        raise InputError(at(file.path, None, "there is no .ann file in the folder.\nName a folder of brat files."))
+    others: Counter[str] = Counter()
+    units: list[Standoff] = []
+    differing: list[str] = []
+    for path in paths:
+        part = File(path, encoding=options.encoding) if file.is_folder else file
+        name = str(path.relative_to(folder).with_suffix("")) if file.is_folder else path.stem
+        units.append(_pair(part, path.with_suffix(".txt"), name, options, others, differing))
+    notes = []
+    if others:
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(others.items()))
+        notes.append(f"lines that are no mentions were left out: {kinds}")
+    if differing:
+        notes.append(f"{len(differing):,} mentions quote another text than stands there, first {differing[0]}")
+    evidence = f"{len(paths):,} .ann files with their .txt" if file.is_folder else ".ann with its .txt"
+    return annotation(units, Origin(file.path, "brat", evidence, file.sha256, notes), options)
+
+
+def _pair(
+    file: File, text_path: Path, name: str, options: Options, others: Counter[str], differing: list[str]
+) -> Standoff:
+    lines = file.text.split("\n")
+    if not text_path.exists():
+        raise InputError(
+            at(file.path, None, f"its text {text_path.name!r} is missing.\nKeep both in the same folder.")
+        )
+    text = File(text_path, encoding=options.encoding).text
+    mentions: list[tuple[Pieces, str]] = []
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip("\r")
+        if not line:
+            continue
+        if not line.startswith("T"):
+            others[_KINDS.get(line[0], "others")] += 1
+            continue
+        mentions.append(_mention(line, text, file.path, number, differing))
+    return Standoff(text, mentions, name)
+
+
+_KINDS = {"R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "references",
+          "#": "notes", "*": "equivalences"}  # fmt: skip
+
+
+def _mention(line: str, text: str, path: str, number: int, differing: list[str]) -> tuple[Pieces, str]:
+    found = _LINE.match(line)
+    if found is None:
+        raise InputError(
+            at(
+                path,
+                number,
+                f"{line!r} is no mention.\nExpected is 'T1<tab>Label 0 5<tab>text', pieces separated by ';'.",
+            )
+        )
+    label, offsets, quoted = found.groups()
+    numbers = [piece.split(" ") for piece in offsets.split(";")]
+    pieces = tuple((int(start), int(end)) for start, end in numbers)
+    if max(end for _, end in pieces) > len(text) or any(start >= end for start, end in pieces):
+        raise InputError(
+            at(path, number, f"the mention {label} {offsets} does not lie in the text, which has {len(text):,} "
+               "characters.\nPositions count characters from 0; the end is the first one behind the mention.")
+        )  # fmt: skip
+    covered = " ".join(text[start:end] for start, end in pieces)
+    if quoted is not None and quoted.split() != covered.split():
+        differing.append(f"{path}:{number}")
+    return pieces, label
+
+
+def written(unit: Standoff) -> str:
+    """The `.ann` file of one text."""
+    text = str(unit.body)
+    lines = []
+    for number, (pieces, label) in enumerate(unit.mentions, start=1):
+        offsets = ";".join(f"{start} {end}" for start, end in pieces)
+        quoted = " ".join(" ".join(text[start:end].split()) for start, end in pieces)
+        lines.append(f"T{number}\t{label.replace(' ', '_')} {offsets}\t{quoted}\n")
+    return "".join(lines)
+
+
+def write_folder(annotation: Annotation, folder: str | Path) -> list[Path]:
+    """Write an `.ann` and a `.txt` for every document into a folder, and give back the paths of the `.ann` files."""
+    paths = []
+    for unit in texts_of(annotation):
+        path = Path(folder) / f"{unit.id}.ann"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path.with_suffix(".txt"), str(unit.body))
+        write_atomically(path, written(unit))
+        paths.append(path)
+    return paths
+
+
+def recognise(file: Any) -> str | None:
+    """A file that ends in .ann, or a folder with such files."""
+    if file.is_folder:
+        return "a folder of .ann files" if any(Path(file.path).rglob("*.ann")) else None
+    return "the suffix .ann" if file.suffix == ".ann" else None
+
+
+FORMAT = Format(
+    name="brat",
+    summary="brat standoff, .ann beside .txt, or a folder of them",
+    read=read,
+    recognise=recognise,
+    suffixes=(".ann",),
+    source="https://brat.nlplab.org/standoff.html",
+)

@@ -1,0 +1,139 @@
+"""Label Studio's JSON exports: tasks with annotations and predictions, or the short JSON-MIN."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spanwise.corpus import Annotation
+from spanwise.errors import InputError, at
+from spanwise.formats._format import Format, Options
+from spanwise.formats._opening import File
+from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, json_of, texts_of
+
+
+def read(file: File, options: Options) -> Annotation:
+    """The first annotation of every task that was not cancelled; tasks without one have no mentions."""
+    return _layer(file, json_of(file), options, "annotations")
+
+
+def read_layers(file: File, options: Options) -> dict[str, Annotation]:
+    """Gold from `annotations`, predicted from `predictions`."""
+    tasks = json_of(file)
+    return {
+        "gold": _layer(file, tasks, options, "annotations"),
+        "predicted": _layer(file, tasks, options, "predictions"),
+    }
+
+
+def _layer(file: File, tasks: Any, options: Options, layer: str) -> Annotation:
+    if not isinstance(tasks, list):
+        raise InputError(at(file.path, 1, "this is no list of tasks.\nExport the project as JSON or JSON-MIN."))
+    units = [_task(task, number, file.path, layer) for number, task in enumerate(tasks, start=1)]
+    more = sum(len(_done(task, layer)) > 1 for task in tasks)
+    notes = [f"{more:,} tasks have several {layer}; the first of each was taken"] if more else []
+    return annotation(units, Origin(file.path, "label-studio", f"tasks with {layer}", file.sha256, notes), options)
+
+
+def _done(task: Mapping[str, Any], layer: str) -> list[Mapping[str, Any]]:
+    return [one for one in task.get(layer) or () if not one.get("was_cancelled")]
+
+
+def _task(task: Any, number: int, path: str, layer: str) -> Standoff:
+    place = f"task {number}"
+    if not isinstance(task, dict):
+        raise InputError(at(path, None, f"{place} is no object.\nExport the project as JSON or JSON-MIN."))
+    name = str(task.get("id", number))
+    if "data" in task:
+        done = _done(task, layer)
+        results = done[0].get("result", []) if done else []
+        return Standoff(_text(task["data"], results, path, place), _mentions(results, path, place), name)
+    values = [value for key, value in task.items() if isinstance(value, list) and _are_spans(value)]
+    results = [{"value": span} for value in values for span in value]
+    return Standoff(_text(task, results, path, place), _mentions(results, path, place), name)
+
+
+def _are_spans(value: Sequence[Any]) -> bool:
+    return bool(value) and all(isinstance(one, dict) and "start" in one and "end" in one for one in value)
+
+
+def _text(data: Mapping[str, Any], results: Sequence[Any], path: str, place: str) -> str:
+    """The field that the mentions are on: `text`, or the only string in which their quotations stand."""
+    strings = {key: value for key, value in data.items() if isinstance(value, str)}
+    if "text" in strings:
+        return strings["text"]
+    quoted = [result.get("value", {}) for result in results]
+    for value in strings.values():
+        spans = [one for one in quoted if "text" in one]
+        if spans and all(value[one["start"] : one["end"]] == one["text"] for one in spans):
+            return value
+    if len(strings) == 1:
+        return next(iter(strings.values()))
+    raise InputError(
+        at(path, None, f"{place} has no text: its fields are {sorted(data)}.\nName the text field 'text'.")
+    )
+
+
+def _mentions(results: Sequence[Any], path: str, place: str) -> list[tuple[Pieces, str]]:
+    found: list[tuple[Pieces, str]] = []
+    for result in results:
+        value = result.get("value", {})
+        labels = value.get("labels")
+        if labels is None:
+            continue  # relations, choices and other results are no mentions
+        try:
+            span = (int(value["start"]), int(value["end"]))
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                at(path, None, f"{place} has a mention without 'start' and 'end': {value!r}.\n"
+                   "Only spans of text are read.")
+            ) from None  # fmt: skip
+        found.extend(((span,), str(label)) for label in labels)
+    return found
+
+
+def write(annotation: Annotation, scheme: str | None) -> bytes:
+    """Tasks with one annotation each."""
+    tasks = []
+    for unit in texts_of(annotation):
+        text = str(unit.body)
+        results = []
+        for number, (pieces, label) in enumerate(unit.mentions):
+            if len(pieces) > 1:
+                raise InputError(
+                    f"the mention {label} in {unit.id!r} lies in {len(pieces)} pieces, which Label Studio cannot hold.\n"
+                    "Write it as brat."
+                )
+            start, end = pieces[0]
+            value = {"start": start, "end": end, "text": text[start:end], "labels": [label]}
+            results.append(
+                {"id": f"m{number}", "from_name": "label", "to_name": "text", "type": "labels", "value": value}
+            )
+        tasks.append({"id": unit.id, "data": {"text": text}, "annotations": [{"result": results}]})
+    return (json.dumps(tasks, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
+
+
+def recognise(file: Any) -> str | None:
+    """A JSON list whose beginning speaks of annotations with results, or of labels at starts and ends."""
+    head = file.head.lstrip()
+    if not head.startswith(b"["):
+        return None
+    if b'"data"' in head and (b'"annotations"' in head or b'"predictions"' in head):
+        return "a list of tasks with 'data' and 'annotations'"
+    return "a list with 'labels' at 'start' and 'end'" if _is_short(head) else None
+
+
+def _is_short(head: bytes) -> bool:
+    return all(key in head for key in (b'"labels"', b'"start"', b'"end"'))
+
+
+FORMAT = Format(
+    name="label-studio",
+    summary="Label Studio's JSON and JSON-MIN exports",
+    read=read,
+    read_layers=read_layers,
+    write=write,
+    recognise=recognise,
+    source="https://labelstud.io/guide/export",
+)

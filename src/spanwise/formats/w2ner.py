@@ -1,0 +1,90 @@
+"""JSON lists of sentences with nested and discontinuous mentions: W2NER's token lists and SpERT's spans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from spanwise.corpus import Annotation
+from spanwise.errors import InputError, at
+from spanwise.formats._format import Format, Options
+from spanwise.formats._opening import File
+from spanwise.formats._standoff import (
+    Origin,
+    Pieces,
+    Standoff,
+    annotation,
+    by_sentence,
+    json_of,
+    tokens_needed,
+)
+
+
+def read(file: File, options: Options) -> Annotation:
+    """`sentence` with `ner` (`index`: the mention's tokens), or `tokens` with `entities` (`start`, `end`)."""
+    rows = json_of(file)
+    if not isinstance(rows, list):
+        raise InputError(at(file.path, 1, "this is no list of sentences.\nExpected is [{'sentence': […], 'ner': […]}]."))
+    units = [_sentence(row, number, file.path) for number, row in enumerate(rows, start=1)]
+    return annotation(units, Origin(file.path, "w2ner", "a JSON list of sentences", file.sha256), options)
+
+
+def _sentence(row: Any, number: int, path: str) -> Standoff:
+    place = f"sentence {number}"
+    try:
+        tokens = row["sentence"] if "sentence" in row else row["tokens"]
+        found = row["ner"] if "ner" in row else row["entities"]
+        mentions = [_mention(mention, place) for mention in found]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            at(
+                path,
+                None,
+                f"{place} cannot be read ({type(error).__name__}: {error}).\n"
+                "Expected is 'sentence' with 'ner' ({'index': [0, 1], 'type': 'PER'}), "
+                "or 'tokens' with 'entities' ({'start': 0, 'end': 2, 'type': 'PER'}).",
+            )
+        ) from None
+    return Standoff([str(token) for token in tokens], mentions, str(row.get("orig_id", "")))
+
+
+def _mention(mention: Mapping[str, Any], place: str) -> tuple[Pieces, str]:
+    label = str(mention["type"])
+    if "index" in mention:
+        if not mention["index"]:
+            raise ValueError("a mention without tokens")
+        return tuple((int(token), int(token) + 1) for token in mention["index"]), label
+    return ((int(mention["start"]), int(mention["end"])),), label
+
+
+def write(annotation: Annotation, scheme: str | None) -> bytes:
+    """W2NER's form, a sentence a line."""
+    tokens_needed(annotation, "w2ner")
+    rows = []
+    for number, mentions in enumerate(by_sentence(annotation)):
+        ner = [
+            {"index": [token for start, end in pieces for token in range(start, end)], "type": label}
+            for pieces, label in mentions
+        ]
+        rows.append(json.dumps({"sentence": annotation.corpus.words(number), "ner": ner}, ensure_ascii=False))
+    return ("[" + ",\n".join(rows) + "]\n").encode("utf-8")
+
+
+def recognise(file: Any) -> str | None:
+    """A JSON list whose beginning has `sentence` and `ner`, or `tokens` and `entities`."""
+    head = file.head.lstrip()
+    for tokens, mentions in ((b'"sentence"', b'"ner"'), (b'"tokens"', b'"entities"')):
+        if head.startswith(b"[") and tokens in head and mentions in head:
+            return f"a JSON list with {tokens.decode()} and {mentions.decode()}"
+    return None
+
+
+FORMAT = Format(
+    name="w2ner",
+    summary="W2NER's and SpERT's JSON: sentences with nested and discontinuous mentions",
+    read=read,
+    write=write,
+    recognise=recognise,
+    source="https://github.com/ljynlp/W2NER",
+)
