@@ -60,6 +60,7 @@ def study(
     }
     found = analyses(datasets, read, correction=read.settings.get("correction", "holm"))
     _add_tests(found["holistic"], tested, plan)
+    found["letters"] = {dataset: part["letters"] for dataset, part in tested.items()}
     settings = _settings(read, cells, command)
     return {
         "spanwise": __version__,

@@ -195,20 +195,21 @@ def model_wise(scores: Scores) -> dict[str, Any]:
                 for dataset in scores.datasets
                 for run, scored in scores.runs(system, dataset).items()
             ]
+            means = {
+                key: {dataset: row[key] for dataset, row in diagnosed.items()} for key in ("spearman", "std")
+            }
+            used = {key: _mean(values) for key, values in means.items()}
             found[system][attribute] = {
-                **{
-                    key: _with_mean({d: row[key] for d, row in diagnosed.items()})
-                    for key in ("spearman", "std")
-                },
+                **{key: {**values, "mean": used[key]["mean"]} for key, values in means.items()},
+                "used": {key: row["used"] for key, row in used.items()},
                 "tests": {d: _trend(scores.buckets(system, d, attribute)) for d in scores.datasets},
                 "friedman": _friedman(blocks),
             }
     return found
 
 
-def _with_mean(values: Mapping[str, float | None]) -> dict[str, Any]:
-    found = mean_of(NAN if value is None else value for value in values.values())
-    return {**values, **found}
+def _mean(values: Mapping[str, float | None]) -> dict[str, Any]:
+    return mean_of(NAN if value is None else value for value in values.values())
 
 
 def _trend(buckets: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
