@@ -78,10 +78,13 @@ def points(value: float | None) -> str:
     """A fraction as points with one decimal, `n/a` where undefined.
 
     Examples:
-        >>> points(0.9216), points(None)
-        ('92.2', 'n/a')
+        >>> points(0.9216), points(-0.0123), points(None)
+        ('92.2', '−1.2', 'n/a')
     """
-    return f"{100 * value:.1f}" if value is not None and defined(value) else UNDEFINED
+    if value is None or not defined(value):
+        return UNDEFINED
+    text = f"{100 * value:.1f}"
+    return "0.0" if text == "-0.0" else text.replace("-", MINUS)
 
 
 def signed(value: float | None) -> str:
@@ -237,6 +240,19 @@ def slice_title(row: Mapping[str, Any]) -> str:
         return TOUGH.get(name, name)
     title = visible(row.get("title") or name)
     return title.replace("_", " ")
+
+
+def place(row: Mapping[str, Any]) -> str:
+    """Any slice of any analysis in words, the bucket with what it holds.
+
+    Examples:
+        >>> place({"kind": "bucket", "attribute": "entity_length", "name": "XL", "label": "over 3"})
+        'entity length XL (over 3)'
+    """
+    if row.get("kind") in ("label", "tough") or not row.get("attribute"):
+        return slice_title(row)
+    name, held = visible(row.get("name")), visible(row.get("label") or "")
+    return f"{attribute(row['attribute'])} {name}" + (f" ({held})" if held and held != name else "")
 
 
 def path_title(path: Sequence[str]) -> str:

@@ -272,14 +272,10 @@ def _wilcoxon(tests: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
 def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
     table: list[list[Cell]] = []
     for row in rows[:MOST_FLIPS]:
-        where = (
-            row.get("title") or row.get("slice") or row.get("bucket") or row.get("name") or row.get("label")
-        )
-        attribute = f"{say.attribute(str(row['attribute']))} " if row.get("attribute") else ""
         table.append(
             [
                 text(row.get("dataset") or ""),
-                text(f"{attribute}{say.visible(where)}"),
+                text(say.place(row)),
                 text(row.get("overall")),
                 [(f"+{say.points(row.get('lead'))}", "")],
                 text(row.get("here"), "strong"),

@@ -1,0 +1,38 @@
+"""The tables of a result or study document, for papers, pages and spreadsheets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from spanwise.errors import unknown
+from spanwise.reports.tables import _result, _study
+from spanwise.reports.tables._table import Number, Table
+
+__all__ = ["Number", "Table", "names", "table", "tables"]
+
+_Maker = Callable[[Mapping[str, Any]], Table | None]
+
+
+def names(document: Mapping[str, Any]) -> list[str]:
+    """The names of the tables that can be made of this document."""
+    return list(tables(document))
+
+
+def tables(document: Mapping[str, Any]) -> dict[str, Table]:
+    """Every table that the document has the numbers for, by name."""
+    made = {name: maker(document) for name, maker in _makers(document).items()}
+    return {name: found for name, found in made.items() if found is not None and found.rows}
+
+
+def table(document: Mapping[str, Any], name: str) -> Table:
+    """The table called `name`; the error for another name lists those there are."""
+    makers = _makers(document)
+    found = makers[name](document) if name in makers else None
+    if found is None or not found.rows:
+        raise unknown("table of this document", name, names(document))
+    return found
+
+
+def _makers(document: Mapping[str, Any]) -> Mapping[str, _Maker]:
+    return _study.TABLES if "analyses" in document else _result.TABLES

@@ -1,0 +1,245 @@
+"""A table of texts and formatted numbers, and how it is written in LaTeX, Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from spanwise.reports._wording import UNDEFINED, defined, visible
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as the document has it, and as a reader sees it.
+
+    Attributes:
+        value: what CSV gets, in full; None where it is undefined.
+        text: what LaTeX and Markdown get, rounded.
+        best: it is the best of its column, shown bold.
+        letters: of the systems it is significantly better than, shown raised.
+        weak: its test did not reach its level, shown grey, in Markdown in brackets.
+        std: its standard deviation over runs, a column of its own in CSV.
+    """
+
+    value: float | None
+    text: str
+    best: bool = False
+    letters: str = ""
+    weak: bool = False
+    std: float | None = None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Both ends of an interval as the document has them, and as a reader sees them."""
+
+    ends: tuple[float | None, float | None]
+    text: str
+
+
+Cell: TypeAlias = str | Number | Interval
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under a header, with a caption that says what the numbers are."""
+
+    name: str
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def to_latex(self) -> str:
+        """A `table` environment for the packages booktabs and xcolor.
+
+        Examples:
+            >>> made = Table("holistic", "F1.", ("system", "F1"), (("crf", Number(0.5, "50.0", best=True)),))
+            >>> print(made.to_latex().splitlines()[7])
+            crf & \\textbf{50.0} \\\\
+        """
+        columns = "".join("r" if self._numeric(at) else "l" for at in range(len(self.header)))
+        label = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+        lines = [
+            "% needs \\usepackage{booktabs,xcolor}",
+            "\\begin{table}[t]",
+            "\\centering",
+            f"\\begin{{tabular}}{{{columns}}}",
+            "\\toprule",
+            _latex_row([_latex(title) for title in self.header]),
+            "\\midrule",
+            *(_latex_row([_latex_cell(cell) for cell in row]) for row in self.rows),
+            "\\bottomrule",
+            "\\end{tabular}",
+            f"\\caption{{{_latex(self.caption)}}}",
+            f"\\label{{tab:{label}}}",
+            "\\end{table}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def to_markdown(self) -> str:
+        """A pipe table under its caption.
+
+        Examples:
+            >>> print(Table("t", "F1.", ("system", "F1"), (("a|b", Number(None, "n/a")),)).to_markdown())
+            | system | F1 |
+            | :-- | --: |
+            | a\\|b | n/a |
+            <BLANKLINE>
+            F1.
+            <BLANKLINE>
+        """
+        rule = ["--:" if self._numeric(at) else ":--" for at in range(len(self.header))]
+        lines = [
+            _markdown_row([_markdown(title) for title in self.header]),
+            _markdown_row(rule),
+            *(_markdown_row([_markdown_cell(cell) for cell in row]) for row in self.rows),
+            "",
+            _markdown(self.caption),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def to_csv(self) -> str:
+        """Comma-separated values with numbers in full, as fractions, and letters in columns of their own.
+
+        A text that a spreadsheet would take for a formula is led by an apostrophe.
+
+        Examples:
+            >>> print(Table("t", "", ("system",), (("=1+1",),)).to_csv().splitlines()[1])
+            '=1+1
+        """
+        columns = [self._parts(at) for at in range(len(self.header))]
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(
+            [
+                _inert(f"{title} {part}" if part else title)
+                for title, parts in zip(self.header, columns, strict=True)
+                for part in parts
+            ]
+        )
+        for row in self.rows:
+            writer.writerow(
+                [_part(cell, part) for cell, parts in zip(row, columns, strict=True) for part in parts]
+            )
+        return buffer.getvalue()
+
+    def _numeric(self, at: int) -> bool:
+        return any(isinstance(row[at], Number) for row in self.rows)
+
+    def _parts(self, at: int) -> list[str]:
+        """The columns that one column becomes in CSV."""
+        cells = [row[at] for row in self.rows]
+        if any(isinstance(cell, Interval) for cell in cells):
+            return ["low", "high"]
+        numbers = [cell for cell in cells if isinstance(cell, Number)]
+        std = ["std"] if any(number.std is not None for number in numbers) else []
+        return ["", *std, *(["letters"] if any(number.letters for number in numbers) else [])]
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + " \\\\"
+
+
+_LATEX = {
+    "\\": "\\textbackslash{}",
+    "{": "\\{",
+    "}": "\\}",
+    "$": "\\$",
+    "&": "\\&",
+    "#": "\\#",
+    "%": "\\%",
+    "_": "\\_",
+    "^": "\\textasciicircum{}",
+    "~": "\\textasciitilde{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    '"': "\\textquotedbl{}",
+    "[": "{[}",  # behind a line end an open bracket would be its optional argument
+    "]": "{]}",
+    "−": "$-$",
+    "±": "$\\pm$",
+    "×": "$\\times$",
+    "→": "$\\rightarrow$",
+    "≥": "$\\geq$",
+    "∞": "$\\infty$",
+    "·": "$\\cdot$",
+    "–": "--",
+    "…": "\\ldots{}",
+    "ζ": "$\\zeta$",
+    "ρ": "$\\rho$",
+    "σ": "$\\sigma$",
+    "β": "$\\beta$",
+    "¹": "$^{1}$",
+    "²": "$^{2}$",
+    "⟨": "\\textless{}",
+    "⟩": "\\textgreater{}",
+}
+
+
+def _latex(text: str) -> str:
+    """Text that LaTeX typesets as it stands, whatever is in it."""
+    shown = visible(text)
+    # Control pictures have no glyph in TeX's fonts; their code points are as clear.
+    shown = re.sub("[\u2400-\u2426]", lambda found: f"⟨U+{ord(found[0]) - 0x2400:04X}⟩", shown)
+    return "".join(_LATEX.get(character, character) for character in shown)
+
+
+def _latex_cell(cell: Cell) -> str:
+    if not isinstance(cell, Number):
+        return _latex(cell if isinstance(cell, str) else cell.text)
+    text = _latex(cell.text)
+    if cell.best:
+        text = f"\\textbf{{{text}}}"
+    if cell.letters:
+        text += f"$^{{\\mathrm{{{_latex(cell.letters)}}}}}$"
+    return f"\\textcolor{{gray}}{{{text}}}" if cell.weak else text
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _markdown(text: str) -> str:
+    """Text that Markdown shows as it stands: no markup, no HTML, no links, no mentions of people."""
+    shown = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = re.sub(r"([\\`*_{}\[\]#|~$])", r"\\\1", shown)
+    return shown.replace("://", "&#58;//").replace("@", "&#64;").replace("www.", "www&#46;")
+
+
+def _markdown_cell(cell: Cell) -> str:
+    if not isinstance(cell, Number):
+        return _markdown(cell if isinstance(cell, str) else cell.text)
+    text = _markdown(cell.text)
+    if cell.best:
+        text = f"**{text}**"
+    if cell.letters:
+        text += f"<sup>{_markdown(cell.letters)}</sup>"
+    return f"({text})" if cell.weak else text
+
+
+# Excel, LibreOffice and Sheets read a cell that begins so as a formula, the wide forms included.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+
+
+def _inert(text: str) -> str:
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+
+
+def _part(cell: Cell, part: str) -> str:
+    if isinstance(cell, str):
+        return "" if part else _inert(cell)
+    if isinstance(cell, Interval):
+        return _full(cell.ends[part == "high"])
+    if part == "letters":
+        return cell.letters
+    return _full(cell.std if part == "std" else cell.value)
+
+
+def _full(value: float | None) -> str:
+    return UNDEFINED if value is None or not defined(value) else repr(value)
