@@ -7,9 +7,9 @@ from typing import Any
 
 from spanwise.errors import unknown
 from spanwise.reports.tables import _result, _study
-from spanwise.reports.tables._table import Number, Table
+from spanwise.reports.tables._table import Interval, Number, Table, latex, markdown
 
-__all__ = ["Number", "Table", "names", "table", "tables"]
+__all__ = ["Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables"]
 
 _Maker = Callable[[Mapping[str, Any]], Table | None]
 

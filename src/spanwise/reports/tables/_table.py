@@ -69,12 +69,12 @@ class Table:
             "\\centering",
             f"\\begin{{tabular}}{{{columns}}}",
             "\\toprule",
-            _latex_row([_latex(title) for title in self.header]),
+            _latex_row([latex(title) for title in self.header]),
             "\\midrule",
             *(_latex_row([_latex_cell(cell) for cell in row]) for row in self.rows),
             "\\bottomrule",
             "\\end{tabular}",
-            f"\\caption{{{_latex(self.caption)}}}",
+            f"\\caption{{{latex(self.caption)}}}",
             f"\\label{{tab:{label}}}",
             "\\end{table}",
         ]
@@ -94,11 +94,11 @@ class Table:
         """
         rule = ["--:" if self._numeric(at) else ":--" for at in range(len(self.header))]
         lines = [
-            _markdown_row([_markdown(title) for title in self.header]),
+            _markdown_row([markdown(title) for title in self.header]),
             _markdown_row(rule),
             *(_markdown_row([_markdown_cell(cell) for cell in row]) for row in self.rows),
             "",
-            _markdown(self.caption),
+            markdown(self.caption),
         ]
         return "\n".join(lines) + "\n"
 
@@ -181,7 +181,7 @@ _LATEX = {
 }
 
 
-def _latex(text: str) -> str:
+def latex(text: str) -> str:
     """Text that LaTeX typesets as it stands, whatever is in it."""
     shown = visible(text)
     # Control pictures have no glyph in TeX's fonts; their code points are as clear.
@@ -191,12 +191,12 @@ def _latex(text: str) -> str:
 
 def _latex_cell(cell: Cell) -> str:
     if not isinstance(cell, Number):
-        return _latex(cell if isinstance(cell, str) else cell.text)
-    text = _latex(cell.text)
+        return latex(cell if isinstance(cell, str) else cell.text)
+    text = latex(cell.text)
     if cell.best:
         text = f"\\textbf{{{text}}}"
     if cell.letters:
-        text += f"$^{{\\mathrm{{{_latex(cell.letters)}}}}}$"
+        text += f"$^{{\\mathrm{{{latex(cell.letters)}}}}}$"
     return f"\\textcolor{{gray}}{{{text}}}" if cell.weak else text
 
 
@@ -204,7 +204,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _markdown(text: str) -> str:
+def markdown(text: str) -> str:
     """Text that Markdown shows as it stands: no markup, no HTML, no links, no mentions of people."""
     shown = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     shown = re.sub(r"([\\`*_{}\[\]#|~$])", r"\\\1", shown)
@@ -213,12 +213,12 @@ def _markdown(text: str) -> str:
 
 def _markdown_cell(cell: Cell) -> str:
     if not isinstance(cell, Number):
-        return _markdown(cell if isinstance(cell, str) else cell.text)
-    text = _markdown(cell.text)
+        return markdown(cell if isinstance(cell, str) else cell.text)
+    text = markdown(cell.text)
     if cell.best:
         text = f"**{text}**"
     if cell.letters:
-        text += f"<sup>{_markdown(cell.letters)}</sup>"
+        text += f"<sup>{markdown(cell.letters)}</sup>"
     return f"({text})" if cell.weak else text
 
 
