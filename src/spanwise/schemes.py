@@ -312,15 +312,19 @@ def _evidence(name: str, counts: dict[str, int], number: Ints, kinds: _Marked) -
             f"{_many(having(marks, kinds.ends), 'mention')} end with {' or '.join(f'{m}-' for m in marks)}"
         )
     else:
-        words = f"{_many(having(scheme.begin, kinds.starts), 'mention')} start with {scheme.begin}-"
+        words = _some(having(scheme.begin, kinds.starts), "mention", "start") + f" with {scheme.begin}-"
     evidence = f"{name}, because {words}"
     if counts[name]:
-        evidence += f"; {_many(counts[name], 'tag')} impossible in it, fewer than in any other scheme"
+        evidence += f"; {_many(counts[name], 'tag')} impossible in it, no more than in any other scheme"
     return evidence
 
 
 def _many(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _some(number: int, noun: str, verb: str) -> str:
+    return f"{_many(number, noun)} {verb}{'s' if number == 1 else ''}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # One module a format, in the order in which a file is shown to them; the last one takes what is left.
-_MODULES = ("conll",)
+_MODULES = ("jsonl", "spans", "conll")
 
 
 class _Formats(Registry[Format]):

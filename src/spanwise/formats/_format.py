@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
+from spanwise.errors import InputError
 from spanwise.schemes import Repair, Tags, checked, decode, recognise
 
 Column = int | str
@@ -88,3 +89,19 @@ def label_notes(mentions: Mentions) -> list[str]:
             notes.append(f"the label {label!r} holds {kind}{beside}")
         plain.setdefault(bare, label)
     return notes
+
+
+def sole(
+    mentions: Mentions, *, duplicates: Literal["error", "drop"], place: Callable[[int], str]
+) -> Mentions:
+    """The mentions without repetitions; under "error" the first one is named by `place(row)`."""
+    if not mentions.repeated.any():
+        return mentions
+    if duplicates == "drop":
+        return mentions.take(~mentions.repeated)
+    row = int(mentions.repeated.argmax())
+    _, start, end, label = mentions.rows()[row]
+    raise InputError(
+        f"{place(row)}: the mention {label} [{start}, {end}) stands twice in one sentence.\n"
+        'Remove one of them, or pass duplicates="drop".'
+    )

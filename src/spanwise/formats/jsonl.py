@@ -1,0 +1,421 @@
+"""JSON lines: tokens with tags, tokens with spans, or text with spans of characters, an object a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from spanwise.columns import Column, Ints, ints, offsets
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
+from spanwise.errors import InputError, at
+from spanwise.formats._format import Format, Options, annotated, label_notes, sole
+from spanwise.formats._opening import File
+from spanwise.formats._words import words
+from spanwise.schemes import Tags, encode
+
+_TOKENS = ("tokens", "words", "sentence")
+_TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
+_SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
+_STARTS, _ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
+_LABELS = ("label", "type", "entity", "entity_group", "tag", "name")
+_DOCUMENTS = ("document", "doc_id", "document_id")
+
+
+@dataclass
+class _Gathered:
+    """What has been read so far; all records of a file are of one kind."""
+
+    path: str
+    kind: str = ""
+    lines: list[int] = field(default_factory=list)
+    tokens: list[list[str]] = field(default_factory=list)
+    places: list[list[tuple[int, int]]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    tags: list[list[str]] = field(default_factory=list)
+    spans: list[tuple[int, int, int, str]] = field(default_factory=list)
+    pieces: list[list[tuple[int, int]]] = field(default_factory=list)
+    records: list[Mapping[str, Any]] = field(default_factory=list)
+
+
+def read(file: File, options: Options) -> Annotation:
+    """The annotation of a file with a JSON object a line, or with one JSON list of objects."""
+    found = _Gathered(file.path)
+    for line, record in _records(file):
+        _gather(found, line, record, options)
+    if not found.lines:
+        raise InputError(at(file.path, None, "the file holds no record.\nGive a JSON object in each line."))
+    corpus = _corpus(found, options)
+    reading = Reading(path=file.path, sha256=file.sha256, format="jsonl", evidence=found.kind)
+    if found.kind == "tokens with tags":
+        return annotated(corpus, Tags.of(found.tags), options, reading)
+    mentions = sole(
+        _mentions(found),
+        duplicates=options.duplicates,
+        place=lambda row: f"{file.path}:{found.lines[found.spans[row][0]]}",
+    )
+    return Annotation(corpus, mentions, replace(reading, notes=tuple(label_notes(mentions))))
+
+
+def _records(file: File) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Each record with its line; a file that is one JSON list gives its items, all at line 1."""
+    text = file.text
+    if text.lstrip()[:1] == "[" and (listed := _list_of(file, text)) is not None:
+        for item in listed:
+            yield 1, _mapping(file.path, 1, item)
+        return
+    for line, row in enumerate(text.split("\n"), start=1):
+        if row.strip():
+            yield line, _mapping(file.path, line, _loaded(file.path, line, row))
+
+
+def _list_of(file: File, text: str) -> list[Any] | None:
+    """The items, where the whole file is one list and not a list a line."""
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError as error:
+        first = text.lstrip().split("\n", 1)[0]
+        try:
+            json.loads(first)
+        except json.JSONDecodeError:
+            raise InputError(_no_json(file.path, error.lineno, error)) from None
+        return None
+    return whole if whole and isinstance(whole[0], Mapping) else None
+
+
+def _loaded(path: str, line: int, row: str) -> Any:
+    try:
+        return json.loads(row)
+    except json.JSONDecodeError as error:
+        raise InputError(_no_json(path, line, error)) from None
+    except RecursionError:
+        raise InputError(at(path, line, "the JSON is nested too deeply.\nMend the line.")) from None
+
+
+def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
+    return at(
+        path, line, f"this is no JSON: {error.msg} (column {error.colno}).\n"
+        "Give one JSON object in each line."
+    )  # fmt: skip
+
+
+def _mapping(path: str, line: int, record: Any) -> Mapping[str, Any]:
+    """The record as an object; spaCy's pairs [text, {"entities": …}] are one too."""
+    if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str):
+        rest = record[1] if isinstance(record[1], Mapping) else {"entities": record[1]}
+        return {"text": record[0], **rest}
+    if not isinstance(record, Mapping):
+        raise InputError(
+            at(path, line, f"a JSON object is expected, not {type(record).__name__}.\n"
+               'Write for example {"tokens": [...], "tags": [...]}.')
+        )  # fmt: skip
+    return record
+
+
+def _kind(record: Mapping[str, Any]) -> str:
+    """What a record holds: it decides how all records of the file are read."""
+    tokens = _first(record, _TOKENS, list)
+    text = isinstance(record.get("text"), str)
+    if text and (tokens is None or not tokens or isinstance(tokens[0], Mapping)):
+        return "text with spans of characters" if _first(record, _SPANS, list) is not None else ""
+    if tokens is None:
+        only = _first(record, _SPANS, list)
+        return "spans without text" if only is not None and not text else ""
+    if _tags(record) is not None:
+        return "tokens with tags"
+    return "tokens with spans" if _first(record, _SPANS, list) is not None else ""
+
+
+def _first(record: Mapping[str, Any], keys: tuple[str, ...], kind: type) -> Any:
+    return next((record[key] for key in keys if isinstance(record.get(key), kind)), None)
+
+
+def _tags(record: Mapping[str, Any]) -> list[Any] | None:
+    """The list of tags: strings or numbers, one a token."""
+    for key in _TAGS:
+        value = record.get(key)
+        if isinstance(value, list) and all(isinstance(tag, (str, int)) for tag in value):
+            tokens = _first(record, _TOKENS, list)
+            if value or not tokens:
+                return value
+    return None
+
+
+def _gather(found: _Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
+    kind = _kind(record)
+    found.kind = found.kind or kind
+    if not kind or (kind != found.kind and not _fits(record, found.kind)):
+        raise InputError(at(found.path, line, _wanted(record, found.kind)))
+    found.lines.append(line)
+    found.records.append(record)
+    if found.kind == "text with spans of characters":
+        _gather_text(found, line, record)
+    elif found.kind == "spans without text":
+        _gather_spans(found, line, record, None)
+    else:
+        _gather_tokens(found, line, record, options)
+
+
+def _fits(record: Mapping[str, Any], kind: str) -> bool:
+    """Whether an empty list hides that the record is of the file's kind."""
+    if kind == "tokens with tags":
+        return _first(record, _TOKENS, list) is not None and _first(record, _TAGS, list) == []
+    return kind == "tokens with spans" and _first(record, _SPANS, list) == []
+
+
+def _wanted(record: Mapping[str, Any], kind: str) -> str:
+    keys = ", ".join(map(repr, sorted(record))) or "none"
+    any_kind = "'tokens' with 'tags' or 'spans', or 'text' with 'spans'"
+    wanted = f"{kind}, as in the records before" if kind else any_kind
+    return f"the record needs {wanted}; its keys are: {keys}.\nRename its keys, or name another format."
+
+
+def _gather_tokens(found: _Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
+    tokens = _first(record, _TOKENS, list)
+    strings: list[Any] = [token.get("text") if isinstance(token, Mapping) else token for token in tokens]
+    if not all(isinstance(token, str) for token in strings):
+        bad = next(token for token in strings if not isinstance(token, str))
+        raise InputError(
+            at(found.path, line, f"the token {bad!r} is no string.\nGive the tokens as a list of strings.")
+        )
+    found.tokens.append(strings)
+    if found.kind == "tokens with spans":
+        _gather_spans(found, line, record, len(strings))
+        return
+    tags = _tags(record) or []
+    if len(tags) != len(strings):
+        raise InputError(
+            at(found.path, line, f"there are {len(tags)} tags, but {len(strings)} tokens.\n"
+               "Give one tag for each token.")
+        )  # fmt: skip
+    found.tags.append([_tag_name(found.path, line, tag, options) for tag in tags])
+
+
+def _tag_name(path: str, line: int, tag: str | int, options: Options) -> str:
+    if isinstance(tag, str):
+        return tag
+    if options.labels is None:
+        raise InputError(
+            at(path, line, f"the tag {tag!r} is a number.\nSay what the numbers mean with labels=, "
+               "the list of tags in their order.")
+        )  # fmt: skip
+    if not 0 <= tag < len(options.labels):
+        raise InputError(
+            at(path, line, f"the tag {tag!r} is outside the {len(options.labels)} labels that were given.\n"
+               "Give all of them, in their order.")
+        )  # fmt: skip
+    return options.labels[tag]
+
+
+def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None:
+    text = record["text"]
+    found.texts.append(text)
+    listed = _first(record, _TOKENS, list)
+    places = words(text)
+    if listed and all(isinstance(token, Mapping) and {"start", "end"} <= token.keys() for token in listed):
+        places = [(token["start"], token["end"]) for token in listed]
+        if not all(isinstance(a, int) and isinstance(b, int) and 0 <= a <= b <= len(text) for a, b in places):
+            raise InputError(
+                at(found.path, line, f"a token ends behind the text, which has {len(text)} characters.\n"
+                   "Mend 'start' and 'end' of the tokens.")
+            )  # fmt: skip
+        # Tokens of white space are no tokens here: a mention would touch them and gain nothing.
+        places = [place for place in places if text[slice(*place)].strip()]
+    found.places.append(places)
+    _gather_spans(found, line, record, len(text))
+
+
+def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: int | None) -> None:
+    sentence = len(found.lines) - 1
+    for span in _first(record, _SPANS, list) or []:
+        start, end, label, pieces = _span(found.path, line, span)
+        if size is not None and end > size:
+            what = "characters" if found.texts else "tokens"
+            raise InputError(
+                at(found.path, line, f"the mention {label} [{start}, {end}) ends behind the sentence, "
+                   f"which has {size} {what}.\nPositions are half-open and count {what} from 0.")
+            )  # fmt: skip
+        found.spans.append((sentence, start, end, label))
+        found.pieces.append(pieces)
+
+
+def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[int, int]]]:
+    """Start, end, label and pieces of a span: a list of three, or an object."""
+    parts: list[tuple[int, int]] = []
+    if isinstance(span, Mapping):
+        start = next((span[key] for key in _STARTS if key in span), None)
+        end = next((span[key] for key in _ENDS if key in span), None)
+        label = next((span[key] for key in _LABELS if key in span), None)
+        parts = [(a, b) for a, b in span.get("parts", [])]
+    elif isinstance(span, list) and len(span) >= 3:
+        start, end, label = span[:3]
+    else:
+        start = end = label = None
+    if isinstance(label, list) and len(label) == 1:
+        label = label[0]
+    whole = all(isinstance(place, int) and not isinstance(place, bool) for place in (start, end))
+    if not whole or not isinstance(label, str) or not label:
+        raise InputError(
+            at(path, line, f"{_short(span)} is no span.\nWrite [start, end, \"label\"], or an object with "
+               "'start', 'end' and 'label'.")
+        )  # fmt: skip
+    if not 0 <= start < end:  # type: ignore[operator]
+        raise InputError(
+            at(path, line, f"the span [{start}, {end}) of {label} is empty or begins before the sentence.\n"
+               "Positions are half-open: 0 <= start < end.")
+        )  # fmt: skip
+    return start, end, label, parts or [(start, end)]  # type: ignore[list-item,return-value]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def _mentions(found: _Gathered) -> Mentions:
+    mentions = Mentions.of(found.spans)
+    if all(len(pieces) == 1 for pieces in found.pieces):
+        return mentions
+    flat = [piece for pieces in found.pieces for piece in pieces]
+    parts = Parts(
+        offsets([len(pieces) for pieces in found.pieces]),
+        ints([piece[0] for piece in flat]),
+        ints([piece[1] for piece in flat]),
+    )
+    return Mentions(mentions.sentence, mentions.start, mentions.end, mentions.label, mentions.labels, parts)
+
+
+def _corpus(found: _Gathered, options: Options) -> Corpus:
+    source = Source(found.path, ints(found.lines), _token_lines(found))
+    more: dict[str, Any] = {
+        "documents": _documents(found, options),
+        "ids": _ids(found),
+        "fields": {name: _field(found, key) for name, key in options.fields.items()},
+        "source": source,
+    }
+    if found.kind == "spans without text":
+        sentences = offsets(np.zeros(len(found.lines), dtype=np.int64))
+        return Corpus(np.zeros(0, dtype=np.int32), (), sentences, without_text=True, **more)
+    if found.kind != "text with spans of characters":
+        plain = Corpus.of(found.tokens)
+        return Corpus(plain.tokens, plain.vocabulary, plain.sentences, **more)
+    strings = [[text[a:b] for a, b in places] for text, places in zip(found.texts, found.places, strict=True)]
+    plain = Corpus.of(strings)
+    flat = [place for places in found.places for place in places]
+    return Corpus(
+        plain.tokens,
+        plain.vocabulary,
+        plain.sentences,
+        unit="character",
+        texts=tuple(found.texts),
+        token_start=ints([place[0] for place in flat]),
+        token_end=ints([place[1] for place in flat]),
+        **more,
+    )
+
+
+def _token_lines(found: _Gathered) -> Ints | None:
+    """The line of every token: that of its record."""
+    sizes = [len(tokens) for tokens in (found.tokens or found.places)]
+    return ints(np.repeat(found.lines, sizes)) if sizes else None
+
+
+def _ids(found: _Gathered) -> tuple[str, ...] | None:
+    if not all(isinstance(record.get("id"), (str, int)) for record in found.records):
+        return None
+    return tuple(str(record["id"]) for record in found.records)
+
+
+def _field(found: _Gathered, key: str) -> Column:
+    """A field of every record, also inside "meta"; None where it is missing."""
+    values = np.empty(len(found.records), dtype=object)
+    for number, record in enumerate(found.records):
+        meta = record.get("meta")
+        values[number] = record.get(key, meta.get(key) if isinstance(meta, Mapping) else None)
+    if all(value is None for value in values):
+        raise InputError(
+            at(found.path, found.lines[0], f"no record has a field {key!r}.\n"
+               f"There are: {', '.join(sorted(found.records[0]))}.")
+        )  # fmt: skip
+    return values
+
+
+def _documents(found: _Gathered, options: Options) -> Ints | None:
+    """Offsets of documents: neighbouring records with the same value of the field are one."""
+    key = options.documents
+    if key == "none":
+        return None
+    if key is None:
+        key = next((name for name in _DOCUMENTS if all(name in record for record in found.records)), None)
+        if key is None:
+            return None
+    values = [json.dumps(value, sort_keys=True, default=str) for value in _field(found, key)]
+    starts = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+    return ints([*starts, len(values)])
+
+
+def recognise(file: File) -> str | None:
+    """Whether the file begins with a JSON object that has the keys, or with a list of them."""
+    head = b"" if file.is_folder else file.head.lstrip(b" \t\r\n")
+    if head.startswith(b"{") and (b'"' in head[:64] or head[1:2] == b"}"):
+        return "lines of JSON"
+    inner = head[1:].lstrip(b" \t\r\n")[:1]
+    if head.startswith(b"[") and (inner == b"{" or (inner == b'"' and b"entities" in head)):
+        return "lines of JSON"
+    return "lines of JSON" if file.suffix in (".jsonl", ".ndjson") else None
+
+
+def write(annotation: Annotation, scheme: str | None) -> bytes:
+    """The bytes of lines of objects: text or tokens with spans; with a scheme, tokens with tags."""
+    corpus, mentions = annotation.corpus, annotation.mentions
+    record_of = _with_tags(annotation, scheme) if scheme is not None else _with_spans(corpus, mentions)
+    documents = corpus.document_of_sentence
+    lines = []
+    for number in range(len(corpus)):
+        record: dict[str, Any] = {} if corpus.ids is None else {"id": corpus.ids[number]}
+        if documents is not None:
+            record["document"] = int(documents[number])
+        record |= record_of(number)
+        record |= {name: column[number] for name, column in corpus.fields.items()}
+        lines.append(json.dumps(record, ensure_ascii=False, default=str))
+    return ("\n".join(lines) + "\n").encode("utf-8")
+
+
+def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], dict[str, Any]]:
+    corpus = annotation.corpus
+    if corpus.unit == "character" or corpus.without_text:
+        raise InputError(
+            at(annotation.reading.path, None, "the annotation has no tokens to tag.\nWrite spans instead.")
+        )
+    tags = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
+    return lambda number: {"tokens": corpus.words(number), "tags": tags[number]}
+
+
+def _with_spans(corpus: Corpus, mentions: Mentions) -> Callable[[int], dict[str, Any]]:
+    listed: list[list[dict[str, Any]]] = [[] for _ in range(len(corpus))]
+    for number, (sentence, start, end, label) in enumerate(mentions.rows()):
+        span: dict[str, Any] = {"start": start, "end": end, "label": label}
+        if mentions.parts is not None and np.diff(mentions.parts.at)[number] > 1:
+            which = slice(int(mentions.parts.at[number]), int(mentions.parts.at[number + 1]))
+            starts, ends = mentions.parts.start[which].tolist(), mentions.parts.end[which].tolist()
+            span["parts"] = [list(piece) for piece in zip(starts, ends, strict=True)]
+        listed[sentence].append(span)
+    if corpus.texts is not None:
+        texts = corpus.texts
+        return lambda number: {"text": texts[number], "spans": listed[number]}
+    if corpus.without_text:
+        return lambda number: {"spans": listed[number]}
+    return lambda number: {"tokens": corpus.words(number), "spans": listed[number]}
+
+
+FORMAT = Format(
+    name="jsonl",
+    summary="a JSON object a line: tokens with tags or spans, or text with spans (Prodigy, doccano, spaCy)",
+    read=read,
+    write=write,
+    recognise=recognise,
+    suffixes=(".jsonl", ".ndjson", ".json"),
+)

@@ -1,0 +1,182 @@
+"""Span files: label, first and last token (from 1, both included) and the tokens; a line a mention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spanwise.columns import Ints, ints, offsets
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
+from spanwise.errors import InputError, at
+from spanwise.formats._format import Format, Options, label_notes, sole
+from spanwise.formats._opening import File
+
+_EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
+
+_Row = tuple[int, int, int, str, list[tuple[int, int]], int]  # sentence, start, end, label, pieces, line
+
+
+def read(file: File, options: Options) -> Annotation:
+    """The annotation of a span file; a blank line ends a sentence."""
+    rows: list[_Row] = []
+    lines: list[int] = []
+    open_ = False
+    for number, text in enumerate(file.text.split("\n"), start=1):
+        line = text.rstrip(" \t\r")
+        if not line:
+            open_ = False
+            continue
+        if not open_:
+            lines.append(number)
+            open_ = True
+        fields = line.split("\t")
+        if fields[0] in _EMPTY:
+            continue
+        start, end, pieces = _span(file.path, number, fields)
+        rows.append((len(lines) - 1, start, end, fields[0], pieces, number))
+    if not lines:
+        raise InputError(
+            at(
+                file.path,
+                None,
+                "the file holds no span.\nA sentence without spans is a row that begins with NONE.",
+            )
+        )
+    corpus = Corpus(
+        tokens=np.zeros(0, dtype=np.int32),
+        vocabulary=(),
+        sentences=offsets(np.zeros(len(lines), dtype=np.int64)),
+        without_text=True,
+        source=Source(file.path, ints(lines)),
+    )
+    mentions = sole(
+        _mentions(rows), duplicates=options.duplicates, place=lambda row: f"{file.path}:{rows[row][5]}"
+    )
+    reading = Reading(
+        path=file.path,
+        sha256=file.sha256,
+        format="spans",
+        evidence="rows of label, begin and end",
+        notes=tuple(label_notes(mentions)),
+    )
+    return Annotation(corpus, mentions, reading)
+
+
+def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple[int, int]]]:
+    """Start, end and pieces of a row, half-open from 0."""
+    if len(fields) < 3:
+        raise InputError(
+            at(path, line, f"the row has {len(fields)} columns, but label, begin and end are needed, "
+               "separated by tabs.\nMend the row.")
+        )  # fmt: skip
+    label, first, last = fields[:3]
+    if not label:
+        raise InputError(at(path, line, "the row has no label.\nWrite it in the first column."))
+    if not (_is_position(first) and _is_position(last)):
+        raise InputError(
+            at(path, line, f"{first!r} and {last!r} should be the numbers of the first and the last token, "
+               "from 1.\nMend the row.")
+        )  # fmt: skip
+    start, end = int(first) - 1, int(last)
+    if not 0 <= start < end:
+        raise InputError(
+            at(path, line, f"the span {first} to {last} is empty or begins before 1.\n"
+               "Positions count from 1, and both ends belong to the span.")
+        )  # fmt: skip
+    return start, end, _pieces(path, line, fields[3] if len(fields) > 3 else "", start, end)
+
+
+def _is_position(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
+
+
+def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The runs of neighbouring tokens among those listed; the whole span where none are."""
+    if not listed.strip():
+        return [(start, end)]
+    words = [word.strip() for word in listed.split(",")]
+    if not all(map(_is_position, words)):
+        raise InputError(
+            at(
+                path,
+                line,
+                f"{listed!r} should be the numbers of the tokens, separated by commas.\nMend the row.",
+            )
+        )
+    tokens = [int(word) - 1 for word in words]
+    if tokens[0] != start or tokens[-1] != end - 1 or sorted(set(tokens)) != tokens:
+        raise InputError(
+            at(path, line, f"the tokens {listed!r} do not run from {start + 1} to {end}.\nMend the row.")
+        )
+    pieces: list[tuple[int, int]] = []
+    for token in tokens:
+        if pieces and pieces[-1][1] == token:
+            pieces[-1] = (pieces[-1][0], token + 1)
+        else:
+            pieces.append((token, token + 1))
+    return pieces
+
+
+def _mentions(rows: list[_Row]) -> Mentions:
+    mentions = Mentions.of(row[:4] for row in rows)
+    pieces = [row[4] for row in rows]
+    if all(len(listed) == 1 for listed in pieces):
+        return mentions
+    flat = [piece for listed in pieces for piece in listed]
+    parts = Parts(
+        offsets([len(listed) for listed in pieces]),
+        ints([piece[0] for piece in flat]),
+        ints([piece[1] for piece in flat]),
+    )
+    return Mentions(mentions.sentence, mentions.start, mentions.end, mentions.label, mentions.labels, parts)
+
+
+def recognise(file: File) -> str | None:
+    """Whether every one of the first rows is a label and two numbers, whatever the suffix."""
+    if file.is_folder:
+        return None
+    lines = file.head.split(b"\n")
+    rows = [line.rstrip(b" \t\r").split(b"\t") for line in (lines[:-1] or lines)[:200] if line.strip()]
+    if rows and all(len(row) >= 3 and row[1].isdigit() and row[2].isdigit() and row[0] for row in rows):
+        return "rows of label, begin and end"
+    return None
+
+
+def write(annotation: Annotation, scheme: str | None) -> bytes:
+    """The bytes of a span file: mentions as tokens from 1, both ends included."""
+    mentions, corpus = annotation.mentions, annotation.corpus
+    if corpus.unit == "character":
+        raise InputError(
+            at(annotation.reading.path, None, "the mentions count characters, but a span file "
+               "counts tokens.\nWrite jsonl instead.")
+        )  # fmt: skip
+    listed: list[list[str]] = [[] for _ in range(len(corpus))]
+    for number, (sentence, start, end, label) in enumerate(mentions.rows()):
+        if start < 0:
+            raise InputError(
+                at(annotation.reading.path, None, f"a mention {label} of sentence {sentence + 1} has no "
+                   "place in the text.\nSpan files need one; align it first.")
+            )  # fmt: skip
+        tokens = ", ".join(str(token + 1) for token in _tokens(mentions, number, start, end))
+        listed[sentence].append(f"{label}\t{start + 1}\t{end}\t{tokens}")
+    empty = "NONE\t999\t999\t999"
+    return "".join("\n".join(rows or [empty]) + "\n\n" for rows in listed).encode("utf-8")
+
+
+def _tokens(mentions: Mentions, number: int, start: int, end: int) -> list[int]:
+    if mentions.parts is None:
+        return list(range(start, end))
+    which = slice(int(mentions.parts.at[number]), int(mentions.parts.at[number + 1]))
+    starts: Ints = mentions.parts.start[which]
+    pieces = zip(starts.tolist(), mentions.parts.end[which].tolist(), strict=True)
+    return [token for first, stop in pieces for token in range(first, stop)]
+
+
+FORMAT = Format(
+    name="spans",
+    summary="label, first and last token from 1, separated by tabs; a blank line ends a sentence",
+    read=read,
+    write=write,
+    recognise=recognise,
+    suffixes=(".spans",),
+    source="Ortmann (2022)",
+)
