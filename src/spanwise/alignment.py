@@ -1,0 +1,423 @@
+"""Predictions are put on the gold text, or the first place where that cannot be done is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from spanwise.columns import Bools, Column, Ints, ints
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_vocabulary
+from spanwise.errors import InputError, at, unknown
+
+How = Literal["strict", "position", "characters", "diff"]
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Predicted mentions in positions of the gold text (-1 where they have none), and how that went.
+
+    The report counts `sentences`, those whose tokens differ (`changed_sentences`), the
+    predicted tokens that are not the gold ones (`changed_tokens`) and the mentions
+    that could not be placed (`unplaced`).
+    """
+
+    mentions: Mentions
+    report: dict[str, Any]
+
+
+def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Aligned:
+    """The predicted mentions on the gold text.
+
+    "strict" wants the same tokens and shows the first difference; "position" takes equal
+    numbers of tokens, whatever they say; "characters" wants the same text, white space
+    aside, tokenised in any way; "diff" anchors on equal tokens (the longest common
+    subsequence, leftmost). A mention is unplaced when one of its ends lies inside a gold
+    token, or inside a block of tokens without counterpart.
+
+    Examples:
+        >>> from spanwise.formats import from_tags
+        >>> gold = from_tags([["O", "O", "O"]], tokens=[["in", "U.S.", "today"]])
+        >>> said = from_tags([["O", "B-LOC", "I-LOC", "O"]], tokens=[["in", "U.", "S.", "today"]])
+        >>> align(gold, said, how="characters").mentions.rows()
+        [(0, 1, 2, 'LOC')]
+    """
+    if how not in get_args(How):
+        raise unknown("way to align", how, get_args(How))
+    _check_number(gold.corpus, predicted.corpus)
+    if _comparable_without_text(gold.corpus, predicted.corpus):
+        return _by_lengths(gold.corpus, predicted, how)
+    changed = _changed(gold.corpus, predicted.corpus)
+    if not changed.any():
+        return Aligned(predicted.mentions, _report(how, changed, 0, predicted.mentions))
+    by_tokens = gold.corpus.unit == predicted.corpus.unit == "token"
+    if how == "strict" or (how == "position" and not by_tokens):
+        raise InputError(_first_difference(gold.corpus, predicted.corpus, int(changed.argmax())))
+    if how == "position":
+        return _by_position(gold.corpus, predicted, changed)
+    return _by_anchors(gold.corpus, predicted, changed, how)
+
+
+def _report(how: str, changed: Bools, tokens: int, mentions: Mentions) -> dict[str, Any]:
+    return {
+        "how": how,
+        "sentences": len(changed),
+        "changed_sentences": int(np.count_nonzero(changed)),
+        "changed_tokens": tokens,
+        "unplaced": int(np.count_nonzero(~mentions.placed)),
+    }
+
+
+def _check_number(gold: Corpus, predicted: Corpus) -> None:
+    if len(gold) == len(predicted):
+        return
+    common = min(len(gold), len(predicted))
+    first = next((i for i in range(common) if not _same_sentence(gold, predicted, i)), None)
+    text = f"there are {len(predicted)} sentences, but {len(gold)} in the gold file ({gold.source.path})."
+    if first is None:
+        longer, which = (predicted, "here") if len(predicted) > common else (gold, "there")
+        beside = (
+            f"The first {common} agree; sentence {common + 1} stands only {which} ({longer.place(common)})."
+        )
+    else:
+        beside = (
+            f"The first difference is sentence {first + 1} ({predicted.place(first)} here, "
+            f"{gold.place(first)} there): {_words(predicted, first)} here, {_words(gold, first)} there."
+        )
+    raise InputError(
+        at(predicted.source.path, None, f"{text}\n{beside}\nGive predictions for the same sentences.")
+    )
+
+
+def _same_sentence(gold: Corpus, predicted: Corpus, number: int) -> bool:
+    return gold.words(number) == predicted.words(number)
+
+
+def _words(corpus: Corpus, sentence: int) -> str:
+    words = corpus.words(sentence)
+    return repr(" ".join(words[:6]) + (" …" if len(words) > 6 else ""))
+
+
+def _comparable_without_text(gold: Corpus, predicted: Corpus) -> bool:
+    return gold.without_text or predicted.without_text
+
+
+def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Aligned:
+    """Without text on one side there is only the number of tokens to compare, where it is known."""
+    other = predicted.corpus
+    if gold.unit != other.unit:
+        raise InputError(_units_differ(gold, other))
+    unchanged = np.zeros(len(gold), dtype=bool)
+    if len(gold.tokens) and len(other.tokens):
+        differs = gold.lengths != other.lengths
+        if differs.any():
+            raise InputError(_lengths_differ(gold, other, int(differs.argmax())))
+    return Aligned(predicted.mentions, _report(how, unchanged, 0, predicted.mentions))
+
+
+def _units_differ(gold: Corpus, predicted: Corpus) -> str:
+    return at(
+        predicted.source.path,
+        None,
+        f"the mentions count {predicted.unit}s, but {gold.unit}s in the gold file ({gold.source.path}).\n"
+        'Where both hold the text, align="characters" compares them.',
+    )
+
+
+def _lengths_differ(gold: Corpus, predicted: Corpus, sentence: int) -> str:
+    return at(
+        predicted.place(sentence),
+        None,
+        f"the sentence has {_tokens(predicted, sentence)}, but {gold.lengths[sentence]} in the gold file "
+        f"({gold.place(sentence)}).",
+    )
+
+
+def _tokens(corpus: Corpus, sentence: int) -> str:
+    number = int(corpus.lengths[sentence])
+    return f"{number} token" + ("s" if number != 1 else "")
+
+
+def _changed(gold: Corpus, predicted: Corpus) -> Bools:
+    """Which sentences do not have the same tokens (or, by characters, the same text) on both sides."""
+    if gold.unit != predicted.unit:
+        return np.ones(len(gold), dtype=bool)
+    if gold.unit == "character":
+        mine, other = gold.texts or (), predicted.texts or ()
+        return np.fromiter((a != b for a, b in zip(mine, other, strict=True)), bool, len(gold))
+    one, two = with_one_vocabulary([gold, predicted])
+    if np.array_equal(one.sentences, two.sentences):
+        unequal = one.tokens != two.tokens
+        return _any_in(unequal, one.sentences)
+    changed = one.lengths != two.lengths
+    same_size = np.flatnonzero(~changed)
+    size = one.lengths[same_size]
+    inner = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+    unequal = (
+        one.tokens[np.repeat(one.sentences[same_size], size) + inner]
+        != two.tokens[np.repeat(two.sentences[same_size], size) + inner]
+    )
+    changed[same_size] = _any_in(unequal, np.concatenate([[0], np.cumsum(size)]))
+    return np.asarray(changed)
+
+
+def _any_in(mask: Bools, borders: Column) -> Bools:
+    """Whether a run between neighbouring borders holds a True."""
+    before = np.concatenate([[0], np.cumsum(mask)])
+    return np.asarray(before[borders[1:]] > before[borders[:-1]])
+
+
+def _first_difference(gold: Corpus, predicted: Corpus, sentence: int) -> str:
+    """The two sides of the first sentence that differs."""
+    if gold.unit != predicted.unit:
+        return _units_differ(gold, predicted)
+    if gold.unit == "character":
+        return _texts_differ(gold, predicted, sentence)
+    mine, other = gold.words(sentence), predicted.words(sentence)
+    token = next((i for i, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), None)
+    place, there = predicted.place(sentence, token or 0), gold.place(sentence, token or 0)
+    if token is None:
+        token = min(len(mine), len(other))
+        longer, which = (other, "here") if len(other) > len(mine) else (mine, "there")
+        shown = f"The first {token} agree; token {token + 1} stands only {which}: {longer[token]!r}."
+    else:
+        shown = f"The first difference is token {token + 1}: {other[token]!r} here, {mine[token]!r} there."
+    if len(mine) == len(other):
+        head = f"the tokens of the sentence differ from the gold file ({there})."
+        advice = 'If only the spelling differs, align="position" takes the tokens as they stand.'
+    else:
+        head = f"the sentence has {_tokens(predicted, sentence)}, but {len(mine)} in the gold file ({there})."
+        advice = 'If the tokenizers differ, align="characters"; if the text differs too, align="diff".'
+    return at(place, None, f"{head}\n{shown}\n{advice}")
+
+
+def _texts_differ(gold: Corpus, predicted: Corpus, sentence: int) -> str:
+    mine, other = (gold.texts or ())[sentence], (predicted.texts or ())[sentence]
+    common = next((i for i, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), None)
+    at_ = min(len(mine), len(other)) if common is None else common
+    return at(
+        predicted.place(sentence),
+        None,
+        f"the text differs from the gold file ({gold.place(sentence)}).\n"
+        f"The first difference is character {at_}: {other[at_ : at_ + 20]!r} here, {mine[at_ : at_ + 20]!r} "
+        'there.\nIf only white space differs, align="characters"; else align="diff".',
+    )
+
+
+def _by_position(gold: Corpus, predicted: Annotation, changed: Bools) -> Aligned:
+    differs = gold.lengths != predicted.corpus.lengths
+    if differs.any():
+        raise InputError(
+            _first_difference(gold, predicted.corpus, int(differs.argmax()))
+            + "\nEqual positions need equal numbers of tokens."
+        )
+    one, two = with_one_vocabulary([gold, predicted.corpus])
+    tokens = int(np.count_nonzero(one.tokens != two.tokens))
+    return Aligned(predicted.mentions, _report("position", changed, tokens, predicted.mentions))
+
+
+def _by_anchors(gold: Corpus, predicted: Annotation, changed: Bools, how: How) -> Aligned:
+    """Map both ends of every mention of a changed sentence; the others stay as they are."""
+    corpus, mentions = predicted.corpus, predicted.mentions
+    sides = None
+    if gold.unit == corpus.unit == "token":
+        sides = with_one_vocabulary([gold, corpus])
+    tokens = 0
+    maps: dict[int, _Map] = {}
+    for sentence in np.flatnonzero(changed).tolist():
+        if how == "diff" and sides is not None:
+            found = _anchored(_codes(sides[0], sentence), _codes(sides[1], sentence))
+        elif how == "diff":
+            found = _anchored_text(gold, corpus, sentence)
+        else:
+            found = _same_characters(gold, corpus, sentence)
+        maps[sentence] = found
+        tokens += found.changed
+    start, end = mentions.start.copy(), mentions.end.copy()
+    for row in np.flatnonzero(changed[mentions.sentence] & mentions.placed).tolist():
+        found = maps[int(mentions.sentence[row])]
+        start[row], end[row] = found.span(int(start[row]), int(end[row]))
+    moved = _moved(mentions, start, end, maps)
+    return Aligned(moved, _report(how, changed, tokens, moved))
+
+
+def _moved(mentions: Mentions, start: Ints, end: Ints, maps: dict[int, _Map]) -> Mentions:
+    """The mentions at their new places; one that falls on another of its label has none of its own."""
+    parts = mentions.parts
+    if parts is not None:
+        owner = np.repeat(np.arange(len(mentions)), np.diff(parts.at))
+        starts, ends = parts.start.copy(), parts.end.copy()
+        for piece in range(len(starts)):
+            row = int(owner[piece])
+            found = maps.get(int(mentions.sentence[row]))
+            if found is not None:
+                starts[piece], ends[piece] = found.span(int(starts[piece]), int(ends[piece]))
+                if starts[piece] < 0:
+                    start[row] = end[row] = -1
+        parts = Parts(parts.at, ints(starts), ints(ends))
+    moved = replace(mentions, start=ints(start), end=ints(end), parts=parts)
+    if moved.repeated.any():
+        start[moved.repeated] = end[moved.repeated] = -1
+        moved = replace(mentions, start=ints(start), end=ints(end), parts=parts)
+    return moved
+
+
+@dataclass(frozen=True)
+class _Map:
+    """Where a mention that starts before, or ends behind, a predicted token does so in the gold sentence."""
+
+    start: Sequence[int]
+    end: Sequence[int]
+    changed: int
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The gold span of a predicted one, or (-1, -1)."""
+        first, last = self.start[start], self.end[end - 1]
+        return (first, last) if 0 <= first < last else (-1, -1)
+
+
+def _codes(corpus: Corpus, sentence: int) -> list[int]:
+    listed: list[int] = corpus.tokens[corpus.sentences[sentence] : corpus.sentences[sentence + 1]].tolist()
+    return listed
+
+
+def _anchored(gold: Sequence[Any], predicted: Sequence[Any]) -> _Map:
+    """The map between two sequences that rests on their equal tokens.
+
+    A block without counterpart lies between two anchors: a mention may start where it
+    starts and end where it ends, not within.
+    """
+    pairs = common_subsequence(gold, predicted)
+    start = [-1] * len(predicted)
+    end = [-1] * len(predicted)
+    before = (-1, -1)
+    for here in [*pairs, (len(gold), len(predicted))]:
+        if here[1] > before[1] + 1:  # predicted tokens between the anchors
+            start[before[1] + 1] = before[0] + 1
+            end[here[1] - 1] = here[0]
+        if here[1] < len(predicted):
+            start[here[1]], end[here[1]] = here[0], here[0] + 1
+        before = here
+    return _Map(start, end, len(predicted) - len(pairs))
+
+
+def common_subsequence(one: Sequence[Any], two: Sequence[Any]) -> list[tuple[int, int]]:
+    """The longest common subsequence as pairs of positions, leftmost in `one`, then in `two`.
+
+    Lengths of common subsequences of all ends of the two are kept as the bits of whole
+    numbers, one number a position of `one`, so that a long document costs its length
+    squared divided by the width of a machine word.
+
+    Examples:
+        >>> common_subsequence("abcab", "bab")
+        [(1, 0), (3, 1), (4, 2)]
+    """
+    head = 0
+    while head < min(len(one), len(two)) and one[head] == two[head]:
+        head += 1
+    rest, other = one[head:], two[head:]
+    rows = _ends(rest, other)
+    size = len(other)
+    where: dict[Any, list[int]] = {}
+    for j in reversed(range(size)):
+        where.setdefault(other[j], []).append(j)
+    pairs = [(i, i) for i in range(head)]
+    j = 0
+    for i, item in enumerate(rest):
+        places = where.get(item, [])
+        while places and places[-1] < j:
+            places.pop()
+        if not places:
+            continue
+        k = places[-1]
+        if 1 + _zeros(rows[i + 1], size - k - 1) == _zeros(rows[i], size - j):
+            pairs.append((head + i, head + k))
+            j = k + 1
+    return pairs
+
+
+def _ends(one: Sequence[Any], two: Sequence[Any]) -> list[int]:
+    """`rows[i]`: as many zeros in its lowest m bits as `one[i:]` and the last m of `two` have in common."""
+    size = len(two)
+    masks: dict[Any, int] = {}
+    for bit, item in enumerate(reversed(two)):
+        masks[item] = masks.get(item, 0) | 1 << bit
+    full = (1 << size) - 1
+    row = full
+    rows = [row]
+    for item in reversed(one):
+        matching = row & masks.get(item, 0)
+        row = ((row + matching) | (row - matching)) & full
+        rows.append(row)
+    rows.reverse()
+    return rows
+
+
+def _zeros(row: int, low: int) -> int:
+    return low - (row & ((1 << low) - 1)).bit_count()
+
+
+def _anchored_text(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
+    """The map from predicted to gold positions that rests on equal characters, white space aside."""
+    mine, other = _Ink.of(gold, sentence), _Ink.of(predicted, sentence)
+    between = _anchored(mine.characters, other.characters)
+    return _through_ink(mine, other, between.start, between.end, between.changed)
+
+
+def _same_characters(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
+    """The map for a sentence of the same characters, or the error that shows where they part."""
+    mine, other = _Ink.of(gold, sentence), _Ink.of(predicted, sentence)
+    if mine.characters != other.characters:
+        pairs = zip(mine.characters, other.characters, strict=False)
+        size = min(len(mine.characters), len(other.characters))
+        first = next((i for i, (a, b) in enumerate(pairs) if a != b), size)
+        raise InputError(
+            at(
+                predicted.place(sentence),
+                None,
+                f"the characters of the sentence differ from the gold file ({gold.place(sentence)}).\n"
+                f"The first difference: {other.characters[first : first + 20]!r} here, "
+                f"{mine.characters[first : first + 20]!r} there.\n"
+                'Where the text itself differs, align="diff".',
+            )
+        )
+    size = len(mine.characters)
+    changed = len(
+        set(zip(other.first, other.last, strict=True)) - set(zip(mine.first, mine.last, strict=True))
+    )
+    return _through_ink(mine, other, range(size), range(1, size + 1), changed)
+
+
+@dataclass(frozen=True)
+class _Ink:
+    """The characters of a sentence without white space, and where each position begins and ends in them."""
+
+    characters: str
+    first: list[int]  # of each token (or character): its first one, and the one behind its last
+    last: list[int]
+
+    @classmethod
+    def of(cls, corpus: Corpus, sentence: int) -> _Ink:
+        units = list(corpus.texts[sentence]) if corpus.unit == "character" and corpus.texts else None
+        kept = ["".join(unit.split()) for unit in (corpus.words(sentence) if units is None else units)]
+        last = np.cumsum([len(unit) for unit in kept], dtype=np.int64).tolist()
+        first = [end - len(unit) for end, unit in zip(last, kept, strict=True)]
+        return cls("".join(kept), first, last)
+
+
+def _through_ink(gold: _Ink, predicted: _Ink, start: Sequence[int], end: Sequence[int], changed: int) -> _Map:
+    """The map of positions, given the map of characters; blank positions begin with the next character."""
+    size = len(gold.characters)
+    begins, ends = [-1] * (size + 1), [-1] * (size + 1)
+    for position in reversed(range(len(gold.first))):
+        if gold.first[position] < gold.last[position]:
+            begins[gold.first[position]] = position
+    for position in range(len(gold.last)):
+        if gold.first[position] < gold.last[position]:
+            ends[gold.last[position]] = position + 1
+    many = len(predicted.characters)
+    starts = [begins[start[at_]] if at_ < many and start[at_] >= 0 else -1 for at_ in predicted.first]
+    stops = [ends[end[at_ - 1]] if at_ > 0 and end[at_ - 1] >= 0 else -1 for at_ in predicted.last]
+    return _Map(starts, stops, changed)
