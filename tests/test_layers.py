@@ -26,7 +26,7 @@ ORDER = [
     ["diagnosis"],
     ["engines", "interpreteval"],
     ["evaluation"],
-    ["study"],
+    ["study", "gates"],
     ["demo", "reproduction"],
     ["reports"],
     ["compat"],

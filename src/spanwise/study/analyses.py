@@ -288,10 +288,21 @@ def comparative(scores: Scores, pairs: Sequence[Pair], *, correction: str) -> li
 
 
 def _correct(tests: Sequence[dict[str, Any]], correction: str) -> None:
-    corrected = correct([NAN if test["p"] is None else test["p"] for test in tests], correction)
-    for test, p in zip(tests, corrected.tolist(), strict=True):
-        test["p_corrected"] = plain(p)
-        test["significant"] = bool(p < LEVEL)
+    """Correct the p-values of one family; say so where the correction puts the level out of reach."""
+    defined = [test for test in tests if test["p"] is not None]
+    corrected = correct([test["p"] for test in defined], correction)
+    # Where every test shows the most it can, the correction leaves them at this (Holm) or untouched (BH).
+    steps = len(defined) if correction == "holm" else 1
+    for test in tests:
+        test |= {"p_corrected": None, "significant": False}
+    for test, p in zip(defined, corrected.tolist(), strict=True):
+        test |= {"p_corrected": p, "significant": bool(p < LEVEL)}
+        least = steps * test["least"]
+        if not test["note"] and least >= LEVEL:
+            test["note"] = (
+                f"cannot reach p < {LEVEL:g} once corrected: over {steps} tests of {test['pairs']} pairs "
+                f"p is at least {min(least, 1):.2g}"
+            )
 
 
 def _compared(scores: Scores, pair: Pair) -> dict[str, Any]:

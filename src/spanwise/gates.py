@@ -1,0 +1,362 @@
+"""Release gates: whether a result reaches its thresholds, and whether it fell behind an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spanwise.attributes import ATTRIBUTES
+from spanwise.diagnosis import findings, letters, score_row
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.evaluation import load
+from spanwise.evaluation._uncertain import compared, scored
+from spanwise.evaluation._units import unpacked
+from spanwise.scores import Measure
+from spanwise.uncertainty import Resampling
+
+F1 = ("exact", "overall", "f1")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One threshold: what it asks, whether it was reached, and one line that says so."""
+
+    name: str
+    passed: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All thresholds of a gate, and what else a person should read."""
+
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every threshold was reached."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def lines(self) -> list[str]:
+        """One line a threshold, then the notes."""
+        return [*(check.message for check in self.checks), *self.notes]
+
+
+def gate(
+    document: Mapping[str, Any],
+    *,
+    fail_under: float | None = None,
+    against: str | Path | Mapping[str, Any] | None = None,
+    fail_drop: float | None = None,
+    floors: Sequence[str] | Mapping[str, float] = (),
+) -> Outcome:
+    """Whether every system of a result document reaches its thresholds, all of them in points (0–100).
+
+    Args:
+        fail_under: the least F1.
+        against: an earlier result document (or its file) over the same gold file.
+        fail_drop: F1 may not lie more than this below the earlier one where the paired test calls
+            the difference significant (p < .05); 0 forbids every significant drop.
+        floors: the least score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70", "entity_length/XL=60",
+            "fair/overall/f1=80". An undefined score reaches no floor.
+    """
+    checks: list[Check] = []
+    systems: Mapping[str, Any] = document["systems"]
+    if fail_under is not None:
+        checks += [
+            _least(name, "f1", system["exact"]["overall"]["f1"], fail_under)
+            for name, system in systems.items()
+        ]
+    for place, least in _floors(floors):
+        checks += [_least(name, place, _score(system, place), least) for name, system in systems.items()]
+    if against is None:
+        if fail_drop is not None:
+            raise ChoiceError("fail_drop needs an earlier result to compare with.\nPass against=.")
+        return Outcome(tuple(checks))
+    drops, notes = _drops(document, against, fail_drop)
+    return Outcome((*checks, *drops), tuple(notes))
+
+
+def _least(system: str, place: str, value: float | None, least: float) -> Check:
+    shown = "n/a" if value is None else f"{100 * value:.2f}"
+    # A score written as 90.00 is not below 90, whatever its last bits say.
+    passed = value is not None and 100 * value >= least - 1e-9
+    relation = "reaches" if passed else "is below"
+    return Check(f"{system} {place}", passed, f"{system}: {place} is {shown}, which {relation} {least:g}.")
+
+
+def _floors(floors: Sequence[str] | Mapping[str, float]) -> list[tuple[str, float]]:
+    if isinstance(floors, Mapping):
+        return list(floors.items())
+    found = []
+    for text in floors:
+        place, _, number = text.rpartition("=")
+        try:
+            found.append((place, float(number)))
+        except ValueError:
+            place = ""
+        if not place:
+            raise ChoiceError(
+                f"the floor {text!r} does not read as NAME=POINTS.\n"
+                "Write it like PER=90 or tough/UNSEEN-ANY=70."
+            )
+    return found
+
+
+def _score(system: Mapping[str, Any], place: str) -> float | None:
+    """The score at a place such as "PER", "tough/SEEN", "entity_length/XL", or at a whole path."""
+    parts = place.split("/")
+    if place in system["exact"]["labels"]:
+        return _number(system["exact"]["labels"][place]["f1"])
+    if len(parts) == 1:
+        if place in ("precision", "recall", "f1"):
+            return _number(system["exact"]["overall"][place])
+        raise unknown("label", place, [*system["exact"]["labels"], "precision", "recall", "f1"])
+    if parts[0] == "tough" and len(parts) in (2, 3):
+        subsets = system.get("tough") or {}
+        subset = _entry("tough subset", subsets, parts[1])
+        cell = subset["overall"] if len(parts) == 2 else _entry("label", subset["labels"], parts[2])
+        return _number(cell["recall"])
+    tables = system.get("attributes") or {}
+    name = ATTRIBUTES.find(parts[0]).name if parts[0] in ATTRIBUTES else parts[0]
+    if name in tables and len(parts) == 2:
+        buckets = {bucket["name"]: bucket for bucket in tables[name]["buckets"]}
+        return _number(_entry("bucket", buckets, parts[1])["f1"])
+    node: Any = system
+    for part in parts:
+        known = {**node, **tables} if node is system else node
+        if not isinstance(node, Mapping) or part not in node:
+            raise unknown("score", part, map(str, known) if isinstance(known, Mapping) else [])
+        node = node[part]
+    return _number(node)
+
+
+def _entry(kind: str, table: Mapping[str, Any], name: str) -> Any:
+    if name not in table:
+        raise unknown(kind, name, table)
+    return table[name]
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, Mapping) or (value is not None and not isinstance(value, int | float)):
+        raise ChoiceError("a floor must name one score.\nAdd it to the path, such as fair/overall/f1=80.")
+    return None if value is None else float(value)
+
+
+# ---- against an earlier result --------------------------------------------------------------
+
+
+def _drops(
+    document: Mapping[str, Any], against: str | Path | Mapping[str, Any], fail_drop: float | None
+) -> tuple[list[Check], list[str]]:
+    base = against if isinstance(against, Mapping) else load(against)
+    settings = document["settings"]
+    pairs = _pairs(document, base)
+    both = compare_documents(
+        [document, base],
+        names=["new", "old"],
+        pairs=[(f"new {one}", f"old {other}") for one, other in pairs],
+        resamples=settings["resamples"],
+        seed=settings["seed"],
+        confidence=settings["confidence"],
+    )
+    checks, notes = [], []
+    for (name, _), comparison in zip(pairs, both["comparisons"], strict=True):
+        row = score_row(comparison, F1)
+        if row is None or row["difference"] is None:
+            notes.append(f"{name}: F1 is n/a in one of the results, so they cannot be compared.")
+            continue
+        change, p = 100 * row["difference"], row["p"]
+        spoken = f"{name}: F1 {100 * row['b']:.2f} → {100 * row['a']:.2f} ({change:+.2f}, {_spoken(p)})"
+        if fail_drop is None:
+            notes.append(f"{spoken}.")
+        else:
+            failed = -change > fail_drop and bool(p is not None and p < 0.05)
+            verdict = "a significant drop of more than" if failed else "no significant drop of more than"
+            checks.append(Check(f"{name} drop", not failed, f"{spoken}: {verdict} {fail_drop:g}."))
+        least = comparison["detectable"].get("f1")
+        if least is not None:
+            notes.append(
+                f"{name}: this test set can be expected to show differences of F1 from {100 * least:.2f} on."
+            )
+    return checks, [*notes, *both["notes"]]
+
+
+def _spoken(p: float | None) -> str:
+    return "not tested, for want of resamples" if p is None else f"p = {p:.4f}"
+
+
+def _pairs(document: Mapping[str, Any], base: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The systems to set against each other: the only ones, else those of equal name."""
+    new, old = list(document["systems"]), list(base["systems"])
+    if len(new) == len(old) == 1:
+        return [(new[0], old[0])]
+    pairs = [(name, name) for name in new if name in old]
+    if not pairs:
+        raise InputError(
+            f"the two results share no system: {', '.join(new)} here, {', '.join(old)} there.\n"
+            "Name the systems alike, as in name=path."
+        )
+    return pairs
+
+
+def compare_documents(
+    documents: Sequence[Mapping[str, Any]],
+    *,
+    names: Sequence[str],
+    pairs: Sequence[tuple[str, str]] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    correction: str = "holm",
+) -> dict[str, Any]:
+    """One result document of several over the same gold file, compared by their counts per unit.
+
+    Systems keep their names; where two documents use the same, the document's name (a file's stem)
+    goes in front. Slices that were not cut alike are left out, and `notes` says which.
+
+    Raises:
+        InputError: the documents are not over the same gold file, or lack their counts per unit.
+    """
+    stems = [Path(name).stem for name in names]
+    _check_same_gold(documents, names)
+    renamed = _renamed(documents, stems, always=pairs is not None)
+    differing, notes = _differing(documents)
+    measures: dict[str, list[Measure]] = {}
+    systems: dict[str, Any] = {}
+    inputs = [row for row in documents[0]["inputs"] if row["role"] != "predicted"]
+    for stem, document, place in zip(stems, documents, names, strict=True):
+        for system, part in document["systems"].items():
+            new = renamed[stem, system]
+            entries = document["units"]["systems"][system]
+            found = unpacked(entries, place=place)
+            measures[new] = [one for one in found if one.name not in differing]
+            systems[new] = part
+        inputs += [
+            {**row, "system": renamed[stem, row["system"]]}
+            for row in document["inputs"]
+            if row["role"] == "predicted"
+        ]
+    resampling = Resampling(documents[0]["units"]["number"], resamples, seed)
+    listed = list(systems)
+    chosen = (
+        list(pairs)
+        if pairs is not None
+        else [(a, b) for at, a in enumerate(listed) for b in listed[at + 1 :]]
+    )
+    comparisons = compared(
+        scored(measures, resampling, confidence=confidence),
+        chosen,
+        resampling,
+        confidence=confidence,
+        correction=correction,
+    )
+    merged: dict[str, Any] = {
+        **documents[0],
+        "kind": "comparison",
+        "inputs": inputs,
+        "settings": {
+            **documents[0]["settings"],
+            "resamples": resamples, "seed": seed, "confidence": confidence, "correction": correction,
+            "examples": "none",
+        },
+        "systems": systems,
+        "comparisons": comparisons,
+        "letters": letters(systems, comparisons),
+        "notes": notes,
+        # Each document holds the sentences of its own systems, which cannot be set side by side.
+        "sentences": [],
+        "examples": {"policy": "none", "cap": 0, "shown": 0, "of": 0},
+        "units": {
+            **documents[0]["units"],
+            "systems": {
+                renamed[stem, system]: document["units"]["systems"][system]
+                for stem, document in zip(stems, documents, strict=True)
+                for system in document["systems"]
+            },
+        },
+    }  # fmt: skip
+    merged["findings"] = findings(merged)
+    return merged
+
+
+def _renamed(
+    documents: Sequence[Mapping[str, Any]], stems: Sequence[str], *, always: bool
+) -> dict[tuple[str, str], str]:
+    """The name of each document's systems in the merged one, with the document's name where needed."""
+    owners = [(stem, name) for stem, one in zip(stems, documents, strict=True) for name in one["systems"]]
+    if len(set(owners)) < len(owners):
+        raise ChoiceError(
+            "two of the documents have the same name and the same systems.\nRename one of the files."
+        )
+    if always or len({name for _, name in owners}) < len(owners):
+        return {owner: f"{owner[0]} {owner[1]}" for owner in owners}
+    return {owner: owner[1] for owner in owners}
+
+
+def _gold(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next(row for row in document["inputs"] if row["role"] == "gold")
+
+
+def _check_same_gold(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    first = documents[0]
+    for document, name in zip(documents, names, strict=True):
+        if not document.get("systems"):
+            raise InputError(
+                f"{name}: the document holds no systems.\nMake one with spanwise evaluate --json."
+            )
+        if not (document.get("units") or {}).get("systems"):
+            raise InputError(
+                f"{name}: the document lacks its counts per unit.\n"
+                "Make it anew with spanwise evaluate --json."
+            )
+        here, there = (
+            (_gold(one)["sha256"], one["units"]["kind"], one["units"]["number"], one["dataset"]["mentions"])
+            for one in (document, first)
+        )
+        if here == there:
+            continue
+        if here[0] != there[0]:
+            what = f"the gold files differ ({_gold(document)['path']} here, {_gold(first)['path']} there)"
+        else:
+            counted = f"{here[2]} {here[1]}s here, {there[2]} {there[1]}s there"
+            what = f"the gold file was read differently ({counted})"
+        raise InputError(
+            f"{name}: {what}, so {names[0]} cannot be compared with it.\n"
+            "A paired test needs two results over the same gold file."
+        )
+
+
+def _differing(documents: Sequence[Mapping[str, Any]]) -> tuple[set[str], list[str]]:
+    """The measures that were not cut alike in all documents, and what to say of them."""
+    left: set[str] = set()
+    notes = []
+    train = {tuple(row["sha256"] for row in one["inputs"] if row["role"] == "train") for one in documents}
+    if len(train) > 1:
+        trained = [attribute.name for attribute in ATTRIBUTES if "train" in attribute.needs]
+        left |= {"tough", *(f"attribute {name}" for name in trained)}
+        notes.append("the results saw different training data; what depends on it is not compared.")
+    named = dict.fromkeys(name for one in documents for name in _cuts(one))
+    if len({one["settings"].get("lowercase") for one in documents}) > 1:
+        left |= {f"attribute {name}" for name in named}
+        notes.append("only some of the results compare strings in lower case; attributes are not compared.")
+    for name in named:
+        cuts = [_cuts(one).get(name) for one in documents]
+        if f"attribute {name}" not in left and any(cut != cuts[0] for cut in cuts):
+            left.add(f"attribute {name}")
+            notes.append(f"{name} was cut into different buckets and is not compared.")
+    return left, notes
+
+
+def _cuts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The buckets of every attribute of a document; categories are told apart by their names."""
+    system = next(iter(document["systems"].values()))
+    found: dict[str, Any] = {}
+    for name, table in (system.get("attributes") or {}).items():
+        rows = [(b["name"], b.get("low"), b.get("high")) for b in table["buckets"] if b.get("value") is None]
+        found[name] = [row for row in rows if row[0] not in ("other", "unplaced")]
+    return found
