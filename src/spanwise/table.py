@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, ratio
-from spanwise.errors import unknown
+from spanwise.errors import MissingExtra, unknown
 
 AXES = ("dataset", "model", "run", "attribute", "bucket", "label")
 COUNTS = ("gold", "predicted", "correct")
@@ -112,6 +114,33 @@ class PerformanceTable:
             }
             for at, row in enumerate(self._plain())
         ]
+
+    def to_csv(self) -> str:
+        """The tidy rows as CSV with a header; undefined scores are empty."""
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, [*AXES, "unit", *COUNTS, *SCORES], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows())
+        return stream.getvalue()
+
+    def to_parquet(self) -> bytes:
+        """The tidy rows as a Parquet file; undefined scores are null."""
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise MissingExtra.of("pyarrow", "arrow", "A Parquet file") from None
+        rows = self.rows()
+        names = (*AXES, "unit", *COUNTS, *SCORES)
+        types = [*[pyarrow.string()] * 7, *[pyarrow.int64()] * 3, *[pyarrow.float64()] * 3]
+        columns = {
+            name: pyarrow.array([row[name] for row in rows], kind)
+            for name, kind in zip(names, types, strict=True)
+        }
+        sink = pyarrow.BufferOutputStream()
+        parquet.write_table(pyarrow.table(columns), sink)
+        data: bytes = sink.getvalue().to_pybytes()
+        return data
 
     def _plain(self) -> list[dict[str, Any]]:
         named = [self.column(axis) for axis in AXES]

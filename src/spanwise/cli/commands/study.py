@@ -1,0 +1,129 @@
+"""Analyse datasets x models x runs from one TOML file, and which differences between systems are real.
+
+Paths in the file are relative to it, or to --root. All files are checked before
+anything is computed. Results are kept by the content of the files, so that a study
+goes on where it was interrupted and only what changed is computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+EPILOG = """examples:
+  spanwise study study.toml
+  spanwise study examples/masakhaner.toml --root DATA/masakhaner --json study.json --html study.html
+  spanwise study study.toml --csv tables/ --workers 4
+
+a manifest:
+  predictions = "{dataset}/predictions/{system}.{run}.txt"
+  attributes = "fu20"
+  [datasets.ewe]
+  train = "ewe/train.txt"
+  test = "ewe/test.txt"
+  [systems.mbert]
+  factors = {size = "base"}
+  [[compare]]
+  systems = ["mdeberta", "mbert"]"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise study`."""
+    parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and what is asked")
+    parser.add_argument(
+        "--root", metavar="FOLDER", help="what paths are relative to; by default the manifest's folder"
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="processes (default: as many as there are cores)"
+    )
+    parser.add_argument(
+        "--cache", metavar="FOLDER", help="where results are kept (default: the user's cache folder)"
+    )
+    parser.add_argument("--no-cache", action="store_true", help="keep nothing and compute everything anew")
+    group = parser.add_argument_group("what to show and write")
+    group.add_argument("--json", metavar="FILE", help="write the study document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
+    group.add_argument(
+        "--csv", metavar="FOLDER", help="write the tidy performance table and all other tables as CSV"
+    )
+    group.add_argument("--parquet", metavar="FILE", help="write the tidy performance table as Parquet")
+    group.add_argument("--quiet", action="store_true", help="show neither progress nor the screen")
+    group.add_argument("--width", type=int, help="columns of the screen")
+    group.add_argument(
+        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the screen"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the study, write what was asked for, and show its tables."""
+    from spanwise.errors import ChoiceError
+    from spanwise.study import study
+
+    if args.workers is not None and args.workers < 1:
+        raise ChoiceError(f"--workers is {args.workers}, but must be 1 or more.")
+    if args.cache and args.no_cache:
+        raise ChoiceError("--cache and --no-cache exclude each other.\nGive one of them.")
+    document = study(
+        args.manifest,
+        root=args.root,
+        workers=args.workers,
+        cache=args.cache or not args.no_cache,
+        progress=None if args.quiet else _say,
+        command=shlex.join(["spanwise", *args.command_line]),
+    )
+    saved = _write(args, document)
+    if args.json == "-":
+        from spanwise.evaluation import write_json
+
+        sys.stdout.write(write_json(document))
+    elif not args.quiet:
+        from spanwise.cli.showing import show
+
+        show(document, saved=saved, args=args)
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"spanwise: {text}\n")
+    sys.stderr.flush()
+
+
+def _write(args: argparse.Namespace, document: dict[str, Any]) -> list[str]:
+    """Write the files asked for, each whole or not at all; their names."""
+    from spanwise.formats import write_atomically
+
+    saved: list[str] = []
+    if args.json and args.json != "-":
+        from spanwise.evaluation import write_json
+
+        write_json(document, args.json)
+        saved.append(args.json)
+    if args.html:
+        from spanwise.reports.html import render
+
+        write_atomically(args.html, render(document))
+        saved.append(args.html)
+    if args.csv or args.parquet:
+        from spanwise.table import PerformanceTable
+
+        table = PerformanceTable.of_document(document)
+        if args.csv:
+            saved += _write_csv(Path(args.csv), table.to_csv(), document)
+        if args.parquet:
+            write_atomically(args.parquet, table.to_parquet())
+            saved.append(args.parquet)
+    return saved
+
+
+def _write_csv(folder: Path, tidy: str, document: dict[str, Any]) -> list[str]:
+    from spanwise.formats import write_atomically
+    from spanwise.reports.tables import tables
+
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {"performance": tidy, **{name: table.to_csv() for name, table in tables(document).items()}}
+    for name, text in texts.items():
+        write_atomically(folder / f"{name}.csv", text)
+    return [str(folder / f"{name}.csv") for name in texts]
