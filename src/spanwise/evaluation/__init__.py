@@ -17,7 +17,7 @@ from spanwise.evaluation._examples import CAP, check_policy
 from spanwise.evaluation._inputs import Units, gather
 from spanwise.evaluation._measures import FOCI
 from spanwise.evaluation._system import count_system, system_document
-from spanwise.evaluation._uncertain import compared, scored
+from spanwise.evaluation._uncertain import compared, plain, scored
 from spanwise.evaluation.result import SCHEMA, Result, SystemResult, View, load, write_json
 from spanwise.uncertainty import Resampling
 
@@ -259,7 +259,7 @@ def _describe(data: Dataset) -> dict[str, Any]:
         data.inputs.gold,
         data.inputs.train,
         toughness=data.toughness,
-        zeta={name: one.zeta for name, one in data.gold_values.items()},
+        zeta={name: plain(one.zeta) for name, one in data.gold_values.items()},
         absent=dict(data.absent),
     )
 

@@ -305,7 +305,7 @@ def _accuracy(case: Case) -> Counts | None:
     tokens of mentions that are not found exactly can differ.
     """
     corpus = case.corpus
-    if corpus.without_text or corpus.unit == "character":
+    if corpus.unit == "character" or not corpus.sentences[-1]:
         return None
     if _overlapping(case.gold) or _overlapping(case.predicted):
         return None

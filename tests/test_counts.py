@@ -1,0 +1,71 @@
+"""Counts: they add up, whatever the parts, and rows never depend on the order of units."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from spanwise.counts import Counts, distinct_rows
+
+matrices = st.integers(0, 12).flatmap(lambda units: arrays(np.int32, (units, 6), elements=st.integers(0, 3)))
+
+
+def counts_of(matrix: np.ndarray) -> Counts:
+    return Counts.of_matrix(["x", "y"], ["gold", "predicted", "correct"], matrix)
+
+
+@settings(deadline=None, derandomize=True)
+@given(matrices)
+def test_every_unit_keeps_its_counts(matrix: np.ndarray) -> None:
+    counts = counts_of(matrix)
+    assert np.array_equal(counts.matrix(), matrix)
+    assert np.array_equal(counts.total.reshape(-1), matrix.sum(axis=0))
+
+
+@settings(deadline=None, derandomize=True)
+@given(matrices, st.integers(0, 12))
+def test_halves_add_up_to_the_whole(matrix: np.ndarray, cut: int) -> None:
+    whole = counts_of(matrix)
+    joined = counts_of(matrix[:cut]) + counts_of(matrix[cut:])
+    assert np.array_equal(joined.matrix(), whole.matrix())
+    assert np.array_equal(joined.rows[joined.times > 0], whole.rows[whole.times > 0])
+
+
+@settings(deadline=None, derandomize=True)
+@given(matrices.filter(len), st.randoms(use_true_random=False))
+def test_distinct_rows_do_not_depend_on_the_order_of_units(matrix: np.ndarray, random: object) -> None:
+    order = list(range(len(matrix)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    assert np.array_equal(distinct_rows(matrix)[0], distinct_rows(matrix[order])[0])
+
+
+def test_a_collision_of_hashes_costs_time_only(monkeypatch: object) -> None:
+    import spanwise.counts as module
+
+    monkeypatch.setattr(module, "_multipliers", lambda width: np.ones(width, dtype=np.uint64))  # type: ignore[attr-defined]
+    matrix = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.int32)
+    rows, number = distinct_rows(matrix)
+    assert np.array_equal(rows[number], matrix)
+    assert len(rows) == 2
+
+
+def test_cells_that_only_one_part_has_are_zero_in_the_other() -> None:
+    first = Counts.of_matrix(["PER"], ["gold"], np.array([[2]]))
+    second = Counts.of_matrix(["LOC"], ["gold"], np.array([[3]]))
+    both = first + second
+    assert both.cells == ("PER", "LOC")
+    assert both.matrix().tolist() == [[2, 0], [0, 3]]
+
+
+def test_counts_of_nothing_are_zero() -> None:
+    empty = counts_of(np.zeros((0, 6), dtype=np.int32))
+    assert empty.total.tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert empty.units == 0
+
+
+def test_columns_are_read_only() -> None:
+    counts = counts_of(np.ones((2, 6), dtype=np.int32))
+    for column in (counts.rows, counts.row, counts.total):
+        assert not column.flags.writeable

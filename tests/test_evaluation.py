@@ -1,0 +1,348 @@
+"""Evaluation from lists: numbers by hand, laws, and results that can be inspected."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.errors import ChoiceError, InputError
+
+LABELS = ("PER", "LOC", "ORG")
+PREFIXES = ("O", *(f"{prefix}-{label}" for prefix in "BI" for label in LABELS))
+
+tags = st.lists(st.sampled_from(PREFIXES), min_size=1, max_size=8)
+pairs = st.lists(
+    tags.flatmap(
+        lambda gold: st.tuples(
+            st.just(gold), st.lists(st.sampled_from(PREFIXES), min_size=len(gold), max_size=len(gold))
+        )
+    ),
+    min_size=1,
+    max_size=6,
+)
+law = settings(deadline=None, derandomize=True, max_examples=60)
+
+
+def evaluated(gold: Any, predicted: Any, **options: Any) -> spanwise.Result:
+    return spanwise.evaluate(gold, {"mine": predicted}, **{"resamples": 0, "scheme": "IOB2", **options})
+
+
+def overall(gold: Any, predicted: Any, **options: Any) -> dict[str, Any]:
+    return dict(evaluated(gold, predicted, **options)["mine"].exact.overall)
+
+
+def test_scores_by_hand() -> None:
+    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "O"]]
+    predicted = [["B-PER", "I-PER", "O", "B-ORG"], ["O", "B-LOC"]]
+    found = evaluated(gold, predicted)["mine"]
+    assert found.exact.overall.gold == 3
+    assert found.exact.overall.predicted == 3
+    assert found.exact.overall.correct == 1
+    assert found.exact.overall.f1 == pytest.approx(1 / 3)
+    assert found.exact.overall.accuracy == pytest.approx(3 / 6)
+    assert found.fair.overall.LE == 1
+    assert found.fair.overall.FN == 1
+    assert found.fair.overall.FP == 1
+    assert found.exact.macro.f1 == pytest.approx(1 / 3), "PER 1, LOC 0, ORG 0"
+
+
+def test_empty_prediction_has_f1_zero_and_no_precision() -> None:
+    scores = overall([["B-PER", "O"]], [["O", "O"]])
+    assert scores["f1"] == 0
+    assert scores["precision"] is None
+
+
+def test_nothing_on_either_side_is_undefined() -> None:
+    scores = overall([["O", "O"]], [["O", "O"]])
+    assert scores["f1"] is None
+    assert scores["precision"] is None
+    assert scores["recall"] is None
+    assert scores["accuracy"] == 1
+
+
+def test_spans_and_tags_give_the_same_scores() -> None:
+    gold_tags, predicted_tags = [["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]]
+    gold_spans, predicted_spans = [[(0, 2, "PER")]], [[(0, 1, "PER"), (2, 3, "LOC")]]
+    from_tags = evaluated(gold_tags, predicted_tags)["mine"]
+    from_spans = spanwise.evaluate(gold_spans, {"mine": predicted_spans}, resamples=0)["mine"]
+    assert dict(from_tags.fair.overall) == dict(from_spans.fair.overall)
+
+
+@law
+@given(pairs)
+def test_swapping_sides_swaps_precision_and_recall(sentences: Any) -> None:
+    gold, predicted = [g for g, _ in sentences], [p for _, p in sentences]
+    there, back = overall(gold, predicted), overall(predicted, gold)
+    assert there["precision"] == back["recall"]
+    assert there["recall"] == back["precision"]
+    assert there["f1"] == back["f1"]
+    assert there["accuracy"] == back["accuracy"]
+
+
+@law
+@given(pairs, st.randoms(use_true_random=False))
+def test_the_order_of_sentences_does_not_matter(sentences: Any, random: Any) -> None:
+    shuffled = list(sentences)
+    random.shuffle(shuffled)
+    first = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
+    second = evaluated([g for g, _ in shuffled], [p for _, p in shuffled])["mine"]
+    for part in ("exact", "fair", "gains", "relaxed"):
+        assert first[part] == second[part], part
+
+
+@law
+@given(pairs)
+def test_renaming_labels_changes_no_overall_score(sentences: Any) -> None:
+    names = {"PER": "zz", "LOC": "a", "ORG": "m-x"}
+
+    def renamed(tags: list[str]) -> list[str]:
+        return [tag if tag == "O" else f"{tag[:2]}{names[tag[2:]]}" for tag in tags]
+
+    gold, predicted = [g for g, _ in sentences], [p for _, p in sentences]
+    first = evaluated(gold, predicted)["mine"]
+    second = evaluated(list(map(renamed, gold)), list(map(renamed, predicted)))["mine"]
+    for part in ("exact", "fair"):
+        assert first[part].overall == second[part].overall
+    # A mean of the same numbers in another order may differ in the last bit.
+    for score in ("precision", "recall", "f1"):
+        assert first.exact.macro[score] == pytest.approx(second.exact.macro[score])
+
+
+@law
+@given(pairs)
+def test_fair_laws_hold(sentences: Any) -> None:
+    found = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
+    exact, fair = found.exact.overall, found.fair.overall
+    events = sum(fair[name] for name in ("TP", "LE", "BE", "LBE", "FN", "FP"))
+    assert max(exact.gold, exact.predicted) <= events <= exact.gold + exact.predicted
+    assert exact.correct == fair.TP
+    if exact.f1 is not None:
+        assert fair.f1 >= exact.f1 - 1e-12
+    confusion = found.confusion
+    by_gold = {label: found.fair.labels[label] for label in confusion["labels"]}
+    for row, label in enumerate(confusion["labels"]):
+        cell = by_gold[label]
+        errors = cell["LE"] + cell["BE"] + cell["LBE"] + cell["FN"]
+        assert sum(confusion["counts"][row]) + confusion["missed"][row] == errors
+
+
+@law
+@given(pairs)
+def test_both_foci_share_what_each_counts(sentences: Any) -> None:
+    gold, predicted = [g for g, _ in sentences], [p for _, p in sentences]
+    by = {
+        focus: evaluated(gold, predicted, focus=focus)["mine"].fair for focus in ("gold", "predicted", "both")
+    }
+    for label in by["both"].labels:
+        for name in ("TP", "FP", "FN", "LE", "BE", "LBE"):
+            mean = (by["gold"].labels[label][name] + by["predicted"].labels[label][name]) / 2
+            assert by["both"].labels[label][name] == mean
+    assert by["both"].overall.f1 == by["gold"].overall.f1 == by["predicted"].overall.f1
+
+
+@law
+@given(pairs)
+def test_gold_against_itself_has_no_error_and_no_gain(sentences: Any) -> None:
+    gold = [g for g, _ in sentences]
+    found = evaluated(gold, gold)["mine"]
+    assert found.exact.overall.correct == found.exact.overall.gold == found.exact.overall.predicted
+    assert all(cell["gain"] in (0, None) for cell in found.gains.values())
+
+
+@law
+@given(pairs)
+def test_adding_a_system_changes_no_number_of_another(sentences: Any) -> None:
+    gold, predicted = [g for g, _ in sentences], [p for _, p in sentences]
+    options: dict[str, Any] = {"resamples": 50, "scheme": "IOB2"}
+    alone = spanwise.evaluate(gold, {"a": predicted}, **options)
+    beside = spanwise.evaluate(gold, {"b": gold, "a": predicted}, **options)
+    assert alone.summary["systems"]["a"] == beside.summary["systems"]["a"]
+
+
+@law
+@given(pairs)
+def test_every_listed_event_is_counted(sentences: Any) -> None:
+    found = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
+    events = found.events()
+    for name in ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"):
+        assert sum(event["outcome"] == name for event in events) == found.fair.overall[name]
+
+
+def test_accuracy_is_undefined_where_mentions_overlap() -> None:
+    spans = [[(0, 2, "PER"), (1, 3, "LOC")]]
+    result = spanwise.evaluate(spans, {"mine": spans}, tokens=[["a", "b", "c"]], resamples=0)
+    assert result["mine"].exact.overall.accuracy is None
+
+
+@law
+@given(pairs)
+def test_accuracy_counts_equal_tags_after_decoding_and_encoding(sentences: Any) -> None:
+    gold, predicted = [g for g, _ in sentences], [p for _, p in sentences]
+    result = evaluated(gold, predicted)
+
+    def encoded(mentions: Any, number: int, length: int) -> list[str]:
+        tags = ["O"] * length
+        for sentence, start, end, label in mentions.rows():
+            if sentence == number:
+                tags[start:end] = [f"B-{label}", *([f"I-{label}"] * (end - start - 1))]
+        return tags
+
+    equal = total = 0
+    for number, tokens in enumerate(gold):
+        one = encoded(result["mine"].gold, number, len(tokens))
+        other = encoded(result["mine"].predicted, number, len(tokens))
+        equal += sum(a == b for a, b in zip(one, other, strict=True))
+        total += len(tokens)
+    assert result["mine"].exact.overall.accuracy == pytest.approx(equal / total)
+
+
+def test_the_same_input_and_seed_give_the_same_bytes() -> None:
+    gold = [["B-PER", "O"], ["O", "B-LOC"], ["B-ORG", "I-ORG"]] * 5
+    predicted = [["B-PER", "O"], ["O", "B-ORG"], ["B-ORG", "O"]] * 5
+    first, second = (spanwise.evaluate(gold, {"a": predicted, "b": gold}, resamples=100) for _ in range(2))
+    assert first.to_json() == second.to_json()
+
+
+def test_inputs_are_never_changed() -> None:
+    gold, predicted = [["B-PER", "I-LOC"]], [["I-PER", "O"]]
+    spanwise.evaluate(gold, {"a": predicted}, resamples=10)
+    assert gold == [["B-PER", "I-LOC"]]
+    assert predicted == [["I-PER", "O"]]
+
+
+def test_intervals_hold_the_score_and_stand_beside_every_score() -> None:
+    gold = [["B-PER", "O", "B-LOC"]] * 40
+    predicted = [["B-PER", "O", "O"]] * 20 + [["B-PER", "O", "B-LOC"]] * 20
+    found = spanwise.evaluate(gold, {"a": predicted}, resamples=200)["a"]
+    for cell in (found.exact.overall, found.exact.macro, found.exact.labels["LOC"], found.fair.overall):
+        low, high = cell.interval["f1"]
+        assert low <= cell.f1 <= high
+    low, high = found.gains["FN"].interval["gain"]
+    assert low <= found.gains["FN"].gain <= high
+
+
+def test_a_document_holds_json_numbers_only() -> None:
+    document = json.loads(spanwise.evaluate([["O"]], {"a": [["O"]]}).to_json())
+    assert document["systems"]["a"]["exact"]["overall"]["f1"] is None
+
+
+def test_documents_are_resampled_where_they_are_marked() -> None:
+    corpus = spanwise.Corpus.of([["a"], ["b"], ["c"]], documents=[2, 1])
+    mentions = spanwise.Mentions.of([(0, 0, 1, "X"), (2, 0, 1, "X")])
+    annotation = spanwise.Annotation(corpus, mentions)
+    by_document = spanwise.evaluate(annotation, {"a": annotation}, resamples=20)
+    assert by_document.summary["settings"]["unit"] == "document"
+    assert by_document.summary["settings"]["units"] == 2
+    assert by_document.summary["settings"]["few_units"]
+    by_sentence = spanwise.evaluate(annotation, {"a": annotation}, resamples=20, unit="sentence")
+    assert by_sentence.summary["settings"]["units"] == 3
+
+
+def test_documents_cannot_be_resampled_where_there_are_none() -> None:
+    with pytest.raises(InputError, match="marks no documents"):
+        evaluated([["O"]], [["O"]], unit="document")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"focus": "golden"}, "no focus is called 'golden'. Did you mean 'gold'?"),
+        ({"correction": "bonferroni"}, "no correction is called 'bonferroni'"),
+        ({"examples": "some"}, "no policy for examples is called 'some'"),
+        ({"resamples": -1}, "resamples is -1, but must be between 0 and 1,000,000"),
+        ({"seed": -1}, "seed is -1"),
+        ({"confidence": 1.5}, "confidence is 1.5"),
+        ({"unit": "page"}, "unit is 'page'"),
+        ({"cross": [("token_frequency", "label")]}, "'token_frequency' is an attribute of tokens"),
+        ({"pairs": [("mine", "yours")]}, "no system is called 'yours'"),
+        (
+            {"cross": [("entity_frequency", "label")]},
+            "'entity_frequency' cannot be crossed: the file holds positions alone",
+        ),
+    ],
+)
+def test_wrong_choices_are_answered_by_a_sentence(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ChoiceError) as caught:
+        evaluated([["B-PER"]], [["B-PER"]], **options)
+    assert message in str(caught.value)
+
+
+def test_a_comparison_needs_two_systems() -> None:
+    with pytest.raises(ChoiceError, match="needs two systems"):
+        spanwise.compare([["O"]], {"a": [["O"]]})
+    with pytest.raises(ChoiceError, match="no system to evaluate"):
+        spanwise.evaluate([["O"]], {})
+
+
+def test_two_files_with_one_name_are_refused(tmp_path: Any) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "pred.conll").write_text("a O\n")
+    paths = [tmp_path / "one" / "pred.conll", tmp_path / "two" / "pred.conll"]
+    with pytest.raises(ChoiceError, match="two systems are called 'pred'"):
+        spanwise.evaluate(paths[0], paths)
+
+
+def test_results_can_be_looked_into() -> None:
+    result = evaluated([["B-PER", "O"]], [["O", "B-PER"]])
+    assert list(result) == ["mine"]
+    assert "mine: F1 0.00" in repr(result)
+    assert result["mine"].matching.gold_partner.tolist() == [-1]
+    with pytest.raises(KeyError, match="no system is called 'yours'"):
+        result["yours"]
+    with pytest.raises(AttributeError, match="there is no 'exactly' here"):
+        _ = result["mine"].exactly
+    assert "F1" in str(result)
+    assert result.signature.startswith("spanwise|")
+
+
+def test_planted_differences_are_found_and_named() -> None:
+    generator = np.random.default_rng(0)
+    gold = [["B-PER", "O", "B-LOC"] for _ in range(400)]
+    worse = [[tag if generator.random() > 0.2 else "O" for tag in sentence] for sentence in gold]
+    result = spanwise.compare(gold, {"good": gold, "worse": worse})
+    row = next(r for r in result.comparisons[0]["scores"] if r["path"] == ["exact", "overall", "f1"])
+    assert row["significant"]
+    assert row["difference"] > 0.05
+    low, high = row["interval"]
+    assert low <= row["difference"] <= high
+    assert result.summary["letters"]["good"] == "b"
+
+
+def test_a_label_that_only_one_system_predicts_can_be_compared() -> None:
+    gold = [["B-PER", "O"]] * 20
+    odd = [["B-ODD", "O"]] * 20
+    result = spanwise.compare(gold, {"a": gold, "b": odd}, resamples=50)
+    paths = [row["path"] for row in result.comparisons[0]["scores"]]
+    assert ["exact", "labels", "ODD", "f1"] in paths
+
+
+def test_counts_per_unit_survive_the_document() -> None:
+    from spanwise.evaluation._units import packed, unpacked
+
+    gold, predicted = [["B-PER", "O", "B-LOC"]] * 5, [["B-PER", "O", "O"]] * 5
+    result = evaluated(gold, predicted)
+    measures = result._systems["mine"].measures
+    tested = [measure for measure in measures if measure.tested]
+    back = unpacked(json.loads(json.dumps(packed(measures))), place="run.json")
+    for one, other in zip(tested, back, strict=True):
+        assert one.name == other.name
+        assert np.array_equal(one.counts.matrix(), other.counts.matrix())
+        for name, values in one.values().items():
+            assert np.array_equal(values, other.values()[name], equal_nan=True)
+    with pytest.raises(InputError, match="counts per unit cannot be read"):
+        unpacked([{"scorer": "exact"}], place="run.json")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"a": 1}', '{"spanwise": "9", "schema": 99}'])
+def test_files_that_are_no_result_documents_are_refused(tmp_path: Any, content: str) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"run\.json"):
+        spanwise.load(path)
