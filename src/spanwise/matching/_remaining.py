@@ -48,8 +48,12 @@ class Remaining:
 
     def _take(self, mention: int, borders: list[int], removed: list[int], shared: int) -> None:
         self._left[mention] -= shared
-        for at in range(0, len(removed), 2):
+        # Only what lies within reach: the other may be one long mention in thousands of pieces.
+        at = _place(removed, borders[0]) if borders else len(removed)
+        end = borders[-1] if borders else 0
+        while at < len(removed) and removed[at] < end:
             _remove(borders, removed[at], removed[at + 1])
+            at += 2
         self._borders[mention] = borders
 
     def join(self, mentions: Ints, other: Remaining, partners: Ints) -> Ints:
@@ -94,12 +98,17 @@ def _shared(left: list[int], right: list[int]) -> int:
     total = 0
     for piece in range(0, len(left), 2):
         start, end = left[piece], left[piece + 1]
-        at = bisect_right(right, start)
-        at -= at % 2  # an odd place lies inside a piece that begins one before
+        at = _place(right, start)
         while at < len(right) and right[at] < end:
             total += min(end, right[at + 1]) - max(start, right[at])
             at += 2
     return total
+
+
+def _place(borders: list[int], position: int) -> int:
+    """Where the first piece begins that ends after a position."""
+    at = bisect_right(borders, position)
+    return at - at % 2  # an odd place lies inside a piece that begins one before
 
 
 def _remove(borders: list[int], start: int, end: int) -> None:
