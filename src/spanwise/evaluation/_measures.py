@@ -190,7 +190,18 @@ def confusion(case: Case, events: Events) -> dict[str, object]:
         "counts": counts.tolist(),
         "missed": np.bincount(missed, minlength=number).tolist(),
         "spurious": np.bincount(spurious, minlength=number).tolist(),
+        "pairs": {kind: _label_pairs(case, events, kind) for kind in ("LE", "LBE")},
     }
+
+
+def _label_pairs(case: Case, events: Events, kind: str) -> list[list[str | int]]:
+    """How often each gold label met each predicted one in errors of one kind, the most frequent first."""
+    number = len(case.labels)
+    chosen = events.outcome == OUTCOME[kind]
+    rows = case.gold.label[events.gold[chosen]].astype(np.int64)
+    counts = np.bincount(rows * number + case.predicted.label[events.predicted[chosen]])
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    return [[case.labels[at // number], case.labels[at % number], int(counts[at])] for at in order.tolist()]
 
 
 def _tally(

@@ -212,18 +212,16 @@ def bucket(cell: Mapping[str, Any]) -> str:
     """What a bucket holds, in words: its interval, its one value, or its category.
 
     Examples:
-        >>> bucket({"name": "XL", "label": "(3, ∞)", "low": 3, "high": None})
-        'over 3'
-        >>> bucket({"name": "S", "low": 0.25, "high": 0.5})
-        '(0.25, 0.5]'
-        >>> bucket({"name": "XS", "low": 1, "high": 1})
-        '1'
+        >>> bucket({"name": "XL", "label": "≥ 4", "low": 3, "high": None})
+        '≥ 4'
+        >>> bucket({"name": "S", "low": 0.25, "high": 0.5}), bucket({"name": "XS", "low": 1, "high": 1})
+        ('(0.25, 0.5]', '1')
     """
     low, high = cell.get("low"), cell.get("high")
-    if cell.get("value") is not None:
-        return visible(cell["value"])
+    if cell.get("label") or cell.get("value") is not None:
+        return visible(cell.get("label") or cell["value"])
     if low is None and high is None:
-        return visible(cell.get("label") or cell["name"])
+        return visible(cell["name"])
     if low is None:
         return f"up to {plain(high)}"
     if high is None:
@@ -238,8 +236,20 @@ def slice_title(row: Mapping[str, Any]) -> str:
         return f"type is {name}"
     if kind == "tough":
         return TOUGH.get(name, name)
-    title = visible(row.get("title") or name)
-    return title.replace("_", " ")
+    return _spoken(str(row.get("title") or row.get("name")))
+
+
+def _spoken(title: str) -> str:
+    """A title of the document without underscores, and without `=` before another sign.
+
+    Examples:
+        >>> _spoken("entity_length = ≥ 4"), _spoken("entity_length = 2")
+        ('entity length ≥ 4', 'entity length = 2')
+    """
+    words = visible(title).replace("_", " ")
+    for sign in "≤≥<>":
+        words = words.replace(f" = {sign}", f" {sign}")
+    return words
 
 
 def place(row: Mapping[str, Any]) -> str:
@@ -339,13 +349,23 @@ def _lead(row: Mapping[str, Any]) -> tuple[str, str]:
         return f"{one}'s lead over {other} may be chance", f"{margin} F1, {chance}"
     words = f"{margin} F1, {chance}"
     path = [str(part) for part in row.get("path") or ()]
-    if path and path[:2] != ["exact", "overall"]:
-        number = row.get("count")
-        words += f", most of it in {path_title(path)}: {signed(row.get('value'))}"
-        words += f" over {plural(number, 'mention')}" if isinstance(number, int) else ""
+    if path and path[1:2] != ["overall"]:
+        words += (
+            f"; most of it on {_mentions(path)}, {signed(row.get('value'))} {SCORES.get(path[-1], path[-1])}"
+        )
     if row.get("loses"):
-        words += f"; {other} is ahead in {path_title(row['loses'])}"
+        words += f"; {other} is ahead on {_mentions(row['loses'])}"
     return f"{one} leads {other}", words
+
+
+def _mentions(path: Sequence[str]) -> str:
+    """The mentions that a score of the document is about."""
+    head, name = path[0], visible(path[1])
+    if head == "tough":
+        return f"mentions {TOUGH.get(name, name)}"
+    if head == "attributes":
+        return f"mentions of {attribute(name)} {visible(path[2])}"
+    return f"type {visible(path[2])}" if name == "labels" else path_title(path)
 
 
 _ODD = {
@@ -379,7 +399,7 @@ def _place(row: Mapping[str, Any]) -> str:
     if chosen.get("gold"):
         return f"the type is {visible(chosen['gold'])}"
     if row.get("title"):
-        return visible(row["title"]).replace("_", " ")
+        return _spoken(str(row["title"]))
     if chosen.get("attribute"):
         return f"{attribute(chosen['attribute'])} is {visible(chosen.get('bucket'))}"
     return "it is measured"

@@ -8,6 +8,7 @@ from typing import Any
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import Document, banner, files
 from spanwise.reports.terminal._layout import Cell, Column, Line, bar, flow, grid, heading, text
+from spanwise.reports.terminal._result import absent
 
 MOST_LABELS = 30
 
@@ -90,11 +91,4 @@ def _attributes(dataset: Mapping[str, Any], width: int) -> list[Line]:
     if rows:
         result += heading("Attributes", "ζ, the mean over gold units", width)
         result += grid([Column("attribute", least=16), Column("ζ", right=True)], rows, width)
-    absent: Mapping[str, Any] = dataset.get("absent") or {}
-    if absent:
-        result += heading("Left out", "", width)
-        columns = [Column(least=16), Column(least=20, style="faint")]
-        result += grid(
-            columns, [[text(say.attribute(name)), text(why, "faint")] for name, why in absent.items()], width
-        )
-    return result
+    return [*result, *absent(dataset, width)]

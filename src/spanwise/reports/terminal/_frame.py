@@ -9,7 +9,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from spanwise.reports import _wording as say
-from spanwise.reports.terminal._layout import Line, flow, heading, sentence, tail, text
+from spanwise.reports.terminal._layout import Line, flow, heading, pieces, sentence, tail, text
 
 Document = Mapping[str, Any]
 
@@ -29,10 +29,10 @@ def files(document: Document, width: int) -> list[Line]:
     """One row a file: role, path, and what is worth knowing of it."""
     inputs = list(document.get("inputs") or ())
     shown = inputs if len(inputs) <= _MOST_FILES + 2 else inputs[:_MOST_FILES]
-    room = max(12, min(width // 4, max((cell_len(say.visible(row["path"])) for row in shown), default=0)))
+    paths = [tail(row["path"], max(12, width // 4)) for row in shown]
+    room = max((cell_len(path) for path in paths), default=0)
     lines: list[Line] = []
-    for row in shown:
-        path = tail(row["path"], room)
+    for path, row in zip(paths, shown, strict=True):
         lead = text(f" {_ROLES.get(row['role'], row['role']):<6} ", "faint")
         lead += [(path + " " * (room - cell_len(path)), ""), ("  ", "")]
         indent = 10 + room
@@ -41,6 +41,9 @@ def files(document: Document, width: int) -> list[Line]:
         lines += facts[1:]
     if len(shown) < len(inputs):
         lines.append(text(f" … and {len(inputs) - len(shown)} more files", "faint"))
+    for note in document.get("notes") or ():
+        first, *rest = sentence(str(note), width, indent=3)
+        lines += [[(" ! ", "warn"), *first[1:]], *rest]
     return lines
 
 
@@ -122,22 +125,23 @@ def few_units(document: Document, width: int) -> list[Line]:
 
 def next_steps(document: Document, width: int, saved: Sequence[str]) -> list[Line]:
     """Commands that lead on from this screen, with the paths that were given."""
-    paths = {row["role"]: row["path"] for row in reversed(document.get("inputs") or ())}
+    settings = document.get("settings") or {}
+    if not settings.get("command"):
+        return []  # called from Python, where there is no command to continue
     steps: list[tuple[str, str]] = []
-    chosen = _largest_confusion(document)
-    if {"gold", "predicted"} <= paths.keys():
-        files = f"{_quoted(paths['gold'])} {_quoted(paths['predicted'])}"
-        if chosen:
-            gold, predicted, number = chosen
-            pair = f"--gold {_quoted(gold)} --predicted {_quoted(predicted)}"
-            steps.append((f"spanwise errors {files} {pair}", say.plural(number, "error")))
-        else:
-            steps.append((f"spanwise errors {files}", "every error in its sentence"))
+    gold = next((row["path"] for row in document.get("inputs") or () if row["role"] == "gold"), None)
+    for row in document.get("inputs") or ():
+        if row["role"] == "predicted" and gold is not None and row.get("system") == _first_system(document):
+            chosen, number = _largest_confusion(document, row["system"])
+            note = say.plural(number, "error") if chosen else "every error in its sentence"
+            steps.append((f"spanwise errors {_quoted(gold)} {_quoted(row['path'])}{chosen}", note))
     result = next((path for path in saved if str(path).endswith(".json")), None)
-    if result is None:
-        steps.append((f"{say.visible(_command(document))} --html report.html", "the page with every chart"))
-    else:
+    if result is not None:
         steps.append((f"spanwise report {_quoted(result)} -o report.html", "interactive, one file"))
+    elif not any(str(path).endswith(".html") for path in saved):
+        steps.append((f"{say.visible(settings['command'])} --html report.html", "interactive, one file"))
+    if not steps:
+        return []
     lines = heading("Next", "", width)
     for command, note in steps:
         if cell_len(command) + cell_len(note) + 7 <= width:
@@ -161,24 +165,28 @@ def _quoted(value: object) -> str:
     return say.visible(shlex.quote(str(value)))
 
 
-def _command(document: Document) -> str:
-    return (document.get("settings") or {}).get("command") or "spanwise evaluate GOLD PRED"
+def _first_system(document: Document) -> str | None:
+    """The system that the findings speak of, else the first."""
+    for row in document.get("findings") or ():
+        if row.get("system") in (document.get("systems") or {}):
+            return str(row["system"])
+    return next(iter(document.get("systems") or ()), None)
 
 
-def _largest_confusion(document: Document) -> tuple[str, str, int] | None:
-    for system in (document.get("systems") or {}).values():
-        table = system.get("confusion") or {}
-        labels = table.get("labels") or []
-        cells = [
-            (number, gold, predicted)
-            for gold, row in zip(labels, table.get("counts") or [], strict=True)
-            for predicted, number in zip(labels, row, strict=True)
-            if gold != predicted and number
-        ]
-        if cells:
-            number, gold, predicted = max(cells, key=lambda cell: cell[0])
-            return gold, predicted, number
-    return None
+def _largest_confusion(document: Document, system: str) -> tuple[str, int]:
+    """The options that list the most frequent confusion of two labels, and how many errors those are."""
+    table = document["systems"][system].get("confusion") or {}
+    labels = table.get("labels") or []
+    cells = [
+        (number, gold, predicted)
+        for gold, row in zip(labels, table.get("counts") or [], strict=True)
+        for predicted, number in zip(labels, row, strict=True)
+        if gold != predicted and number
+    ]
+    if not cells:
+        return "", 0
+    number, gold, predicted = max(cells, key=lambda cell: cell[0])
+    return f" --gold {_quoted(gold)} --predicted {_quoted(predicted)}", number
 
 
 def footer(document: Document, width: int, saved: Sequence[str]) -> list[Line]:
@@ -188,7 +196,6 @@ def footer(document: Document, width: int, saved: Sequence[str]) -> list[Line]:
         lines += flow([text(f"saved {path}" if at == 0 else path) for at, path in enumerate(saved)], width)
     if document.get("signature"):
         # Broken behind its bars: a copied signature is the same once the line ends are dropped.
-        parts = say.visible(document["signature"]).split("|")
-        pieces = [part + "|" for part in parts[:-1]] + parts[-1:]
-        lines += flow([[(piece, "faint")] for piece in pieces], width, join="")
+        parts = pieces(document["signature"], width - 2)
+        lines += flow([[(piece, "faint")] for piece in parts], width, join="")
     return lines if len(lines) > 1 else []

@@ -83,6 +83,9 @@ def tail(value: str, width: int) -> str:
     shown = visible(value)
     if cell_len(shown) <= width:
         return shown
+    for at, character in enumerate(shown):
+        if character in "/\\" and width // 2 < cell_len(shown[at:]) < width:
+            return "…" + shown[at:]
     while shown and cell_len(shown) > width - 1:
         shown = shown[1:]
     return "…" + shown
@@ -116,13 +119,38 @@ def sentence(value: str, width: int, *, indent: int = 2, style: str = "") -> lis
     return flow([[(word, style)] for word in visible(value).split(" ")], width, indent=indent, join=" ")
 
 
+def packed(parts: Sequence[Line], *, join: str = " · ") -> Drawing:
+    """As many of the parts as fit, none of them cut."""
+
+    def draw(width: int) -> Line:
+        line: Line = []
+        for part in parts:
+            longer = [*line, (join, "faint"), *part] if line else list(part)
+            if size(longer) > width:
+                break
+            line = longer
+        return line or (fit(parts[0], width) if parts else [])
+
+    return draw
+
+
+def pieces(value: str, width: int, *, after: str = "|+") -> list[str]:
+    """A long text without blanks in pieces that end behind the characters of `after`, or where they must."""
+    found: list[str] = [""]
+    for character in visible(value):
+        found[-1] += character
+        if character in after or cell_len(found[-1]) >= width:
+            found.append("")
+    return [piece for piece in found if piece]
+
+
 def grid(
     columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, *, indent: int = 2, gap: int = 2
 ) -> list[Line]:
     """Rows in columns within `width` cells, under their titles where any column has one."""
     if not rows:
         return []
-    kept = list(range(len(columns)))
+    kept = [at for at, column in enumerate(columns) if any(_filled(row[at]) for row in rows) or column.most]
     widths = [_natural(column, [row[at] for row in rows]) for at, column in enumerate(columns)]
     least = [_least(column, wide) for column, wide in zip(columns, widths, strict=True)]
     while indent + sum(least[at] for at in kept) + gap * (len(kept) - 1) > width:
@@ -140,6 +168,10 @@ def grid(
         cells = [row[at] for at in kept]
         lines.append(_row([columns[at] for at in kept], [widths[at] for at in kept], cells, indent, gap))
     return [fit(line, width) for line in lines]
+
+
+def _filled(cell: Cell) -> bool:
+    return callable(cell) or size(_line(cell, "", 0)) > 0
 
 
 def _natural(column: Column, cells: Sequence[Cell]) -> int:
@@ -166,7 +198,8 @@ def _shrink(widths: list[int], least: list[int], kept: list[int], room: int) -> 
 
 
 def _grow(columns: Sequence[Column], widths: list[int], kept: list[int], room: int) -> None:
-    for at in kept:
+    # From the right: words beside a drawing need the room more than the drawing does.
+    for at in reversed(kept):
         free = room - sum(widths[other] for other in kept)
         if columns[at].most > widths[at] and free > 0:
             widths[at] = min(columns[at].most, widths[at] + free)
@@ -255,6 +288,9 @@ class Scale:
                 cells[self.at(mark, width)] = ("┊", "faint")
             if value is None:
                 return cells
+            if not self.low - 1e-9 <= value <= self.high + 1e-9:
+                cells[0 if value < self.low else -1] = ("‹" if value < self.low else "›", "mark")
+                return _joined(cells)
             if ends is not None and ends[0] is not None and ends[1] is not None:
                 for at in range(self.at(ends[0], width), self.at(ends[1], width) + 1):
                     cells[at] = ("─", "mark")

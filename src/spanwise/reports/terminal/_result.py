@@ -17,12 +17,14 @@ from spanwise.reports.terminal._frame import (
 from spanwise.reports.terminal._layout import (
     Cell,
     Column,
+    Drawing,
     Line,
     Scale,
     bar,
     flow,
     grid,
     heading,
+    packed,
     sentence,
     text,
 )
@@ -32,6 +34,7 @@ ScoredRow: TypeAlias = tuple[str, float | None, Mapping[str, Any], Sequence[str]
 
 MOST_LABELS = 20
 MOST_SLICES = 6
+FEW = 30
 
 
 def lines(document: Document, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
@@ -118,21 +121,16 @@ def _errors(system: Mapping[str, Any], width: int) -> list[Line]:
         Column("F1", right=True),
         Column("", rank=2),
         Column("count", right=True),
-        Column("mostly", least=27),
+        Column("mostly", least=27, most=42),
     ]
     note = "what mending every error of one kind would add"
     return [*heading("Errors", note, width), *grid(columns, rows, width)] if rows else []
 
 
-def mostly(system: Mapping[str, Any], kind: str, *, most: int = 4) -> Line:
-    """What the errors of one kind are made of, the largest parts first."""
+def mostly(system: Mapping[str, Any], kind: str) -> Drawing:
+    """What the errors of one kind are made of, the largest parts first, as many as there is room for."""
     parts = sorted(_parts(system, kind), key=lambda part: -part[1])
-    shown = [(name, number) for name, number in parts if number][:most]
-    line: Line = []
-    for name, number in shown:
-        line += [(" · ", "faint")] if line else []
-        line += [(f"{name} ", ""), (say.count(number), "strong")]
-    return line
+    return packed([[(f"{name} ", ""), (say.count(number), "strong")] for name, number in parts if number])
 
 
 def _parts(system: Mapping[str, Any], kind: str) -> list[tuple[str, float]]:
@@ -183,7 +181,9 @@ def scored(
 ) -> list[Line]:
     """Rows of (name, count, scored object, other scores, main score) with their intervals as a strip."""
     reach: list[float] = [overall] if overall is not None else []
-    for _, _, cell, _, key in rows:
+    for _, number_of, cell, _, key in rows:
+        if (number_of or 0) < FEW and any((row[1] or 0) >= FEW for row in rows):
+            continue  # a handful of mentions must not stretch the scale of all others
         ends = (cell.get("interval") or {}).get(key) or ()
         reach += [value for value in (cell[key], *ends) if value is not None]
     scale = Scale.around(reach)
@@ -216,7 +216,7 @@ def _tough(document: Document, system: Mapping[str, Any], width: int) -> list[Li
     rows: list[ScoredRow] = [
         (say.TOUGH.get(subset, subset), cell["overall"]["mentions"], cell["overall"], [], "recall")
         for subset, cell in tough.items()
-        if isinstance(cell, Mapping) and cell.get("overall")
+        if isinstance(cell, Mapping) and cell.get("overall") and cell["overall"]["mentions"]
     ]
     if not rows:
         return []
@@ -224,7 +224,18 @@ def _tough(document: Document, system: Mapping[str, Any], width: int) -> list[Li
     return [
         *heading("Tough mentions", "recall by what training showed", width),
         *scored("mentions", "gold", [], "R", rows, recall, document, width),
+        *none_of(tough, width),
     ]
+
+
+def none_of(tough: Mapping[str, Any], width: int) -> list[Line]:
+    """The subsets without a mention, whose recall is undefined."""
+    empty = [
+        text(say.TOUGH.get(subset, subset), "faint")
+        for subset, cell in tough.items()
+        if isinstance(cell, Mapping) and cell.get("overall") and not cell["overall"]["mentions"]
+    ]
+    return flow([[("no mention is ", "faint"), *empty[0]], *empty[1:]], width, indent=2) if empty else []
 
 
 def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = MOST_SLICES) -> list[Line]:
@@ -276,11 +287,11 @@ def _attributes(document: Document, system: Mapping[str, Any], width: int) -> li
             ]
         )
     columns = [
-        Column("attribute", least=22),
-        Column("worst", least=12),
+        Column("attribute", least=24),
+        Column("worst", least=10),
         Column("F1", right=True),
         Column("gold", right=True, style="faint", rank=2),
-        Column("best", least=12),
+        Column("best", least=10),
         Column("F1", right=True),
         Column("gold", right=True, style="faint", rank=2),
         Column("gap", right=True),
@@ -288,11 +299,19 @@ def _attributes(document: Document, system: Mapping[str, Any], width: int) -> li
     ]
     result = [*heading("By attribute", "worst and best bucket · ρ of F1 with value", width)] if rows else []
     result += grid(columns, rows, width)
-    absent = document["dataset"].get("absent") or {}
-    if rows and absent:
-        words = [text(f"{say.attribute(name)}: {why}", "faint") for name, why in absent.items()]
-        result += flow([[("left out ", "faint"), *words[0]], *words[1:]], width, indent=2)
-    return result
+    return [*result, *absent(document["dataset"], width)] if rows else []
+
+
+def absent(dataset: Mapping[str, Any], width: int) -> list[Line]:
+    """The attributes that could not be computed, grouped by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in (dataset.get("absent") or {}).items():
+        reasons.setdefault(say.visible(why), []).append(say.attribute(name))
+    return [
+        line
+        for why, names in reasons.items()
+        for line in sentence(f"left out: {', '.join(names)} ({why})", width, style="faint")
+    ]
 
 
 def _end(bucket: Mapping[str, Any] | None) -> list[Cell]:

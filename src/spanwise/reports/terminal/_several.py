@@ -8,7 +8,7 @@ from typing import Any
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import Document, banner, few_units, files, interval_title, next_steps
 from spanwise.reports.terminal._layout import Cell, Column, Line, Scale, fit, flow, grid, heading, text
-from spanwise.reports.terminal._result import MOST_LABELS, findings, slices
+from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, slices
 
 MOST_PAIRS = 10
 MOST_PLACES = 8
@@ -92,8 +92,29 @@ def _reach(cells: Any, score: str) -> list[float]:
     return values
 
 
+def facing(document: Document) -> list[Mapping[str, Any]]:
+    """The comparisons with the better system of each pair first, so that differences read along the order."""
+    place = {name: at for at, name in enumerate(ordered(document))}
+    found = []
+    for comparison in document.get("comparisons") or ():
+        one, other = comparison["systems"]
+        if place.get(one, 0) > place.get(other, 0):
+            turned = [_turned(row) for row in comparison["scores"]]
+            comparison = {**comparison, "systems": [other, one], "scores": turned}
+        found.append(comparison)
+    return found
+
+
+def _turned(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A difference the other way round."""
+    if row["difference"] is None:
+        return row
+    ends = row.get("interval")
+    return {**row, "difference": -row["difference"], "interval": [-ends[1], -ends[0]] if ends else ends}
+
+
 def _pairs(document: Document, width: int) -> list[Line]:
-    comparisons = document.get("comparisons") or []
+    comparisons = facing(document)
     rows: list[list[Cell]] = []
     for comparison in comparisons[:MOST_PAIRS]:
         one, other = comparison["systems"]
@@ -140,7 +161,7 @@ def _difference(row: Mapping[str, Any]) -> list[Cell]:
 
 def _places(document: Document, width: int) -> list[Line]:
     """Where a pair differs beyond the whole: the largest significant differences of parts."""
-    pairs = document.get("comparisons") or []
+    pairs = facing(document)
     letter = {name: chr(97 + at) if at < 26 else name for at, name in enumerate(ordered(document))}
     parts = [
         (comparison["systems"], row)
@@ -154,8 +175,8 @@ def _places(document: Document, width: int) -> list[Line]:
         names = [*text(letter[one], "strong"), (" − ", "faint"), *text(letter[other], "strong")]
         where = text(say.path_title(row["path"]))
         rows.append([names, where, say.count(row.get("mentions")), *_difference(row)])
-    if not pairs:
-        return []
+    if not any(row.get("p") is not None for pair in pairs for row in pair["scores"]):
+        return []  # nothing was tested
     title = heading("Where they differ", "significant after correction, largest first", width)
     if not rows:
         return [*title, [("  nowhere: no part differs significantly after correction", "faint")]]
@@ -221,24 +242,11 @@ def _errors(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
 
 def _compared(document: Document, paths: Sequence[Sequence[str]], width: int) -> list[list[Cell]] | None:
     """For two systems: difference, interval, p and mark of each path, blank where it was not tested."""
-    pairs = document.get("comparisons") or []
+    pairs = facing(document)
     if len(pairs) != 1 or len(document["systems"]) != 2 or width < 72:
         return None
-    first = next(iter(ordered(document)))
     found = {tuple(row["path"]): row for row in pairs[0]["scores"]}
-    turned = pairs[0]["systems"][0] != first
-    return [
-        _difference(_turned(found[tuple(path)], turned)) if tuple(path) in found else ["", "", "", ""]
-        for path in paths
-    ]
-
-
-def _turned(row: Mapping[str, Any], turned: bool) -> Mapping[str, Any]:
-    """The row of the pair the other way round, so that the difference reads along the columns."""
-    if not turned or row["difference"] is None:
-        return row
-    ends = row.get("interval")
-    return {**row, "difference": -row["difference"], "interval": [-ends[1], -ends[0]] if ends else ends}
+    return [_difference(found[tuple(path)]) if tuple(path) in found else ["", "", "", ""] for path in paths]
 
 
 def _difference_columns(document: Document) -> list[Column]:
@@ -296,7 +304,7 @@ def _tough(document: Document, systems: Mapping[str, Mapping[str, Any]], width: 
     first = next(iter(systems.values())).get("tough") or {}
     rows = []
     for subset, cell in first.items():
-        if not isinstance(cell, Mapping) or not cell.get("overall"):
+        if not isinstance(cell, Mapping) or not (cell.get("overall") or {}).get("mentions"):
             continue
         values = [system["tough"][subset]["overall"]["recall"] for system in systems.values()]
         title = say.TOUGH.get(subset, subset)
@@ -307,6 +315,7 @@ def _tough(document: Document, systems: Mapping[str, Mapping[str, Any]], width: 
     return [
         *heading("Tough mentions", note, width),
         *_side_by_side(document, systems, rows, "mentions", width),
+        *none_of(first, width),
     ]
 
 
