@@ -39,7 +39,7 @@ _HOMES = {
     "SpanwiseError": "errors:SpanwiseError",
     "attribute": "attributes:register",
     "compare": "evaluation:compare",
-    "describe": "evaluation:describe",
+    "describe": "description:describe",
     "evaluate": "evaluation:evaluate",
     "load": "evaluation:load",
     "read": "formats:read",
@@ -50,8 +50,9 @@ _HOMES = {
 if TYPE_CHECKING:
     from spanwise.attributes import register as attribute
     from spanwise.corpus import Annotation, Corpus, Mentions
+    from spanwise.description import describe
     from spanwise.errors import ChoiceError, InputError, MissingExtra, SpanwiseError
-    from spanwise.evaluation import Result, compare, describe, evaluate, load
+    from spanwise.evaluation import Result, compare, evaluate, load
     from spanwise.formats import read, write
     from spanwise.study import study
 

@@ -10,6 +10,7 @@ from spanwise import __version__
 from spanwise.attributes import Attribute, choose
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit, credit_of
+from spanwise.description import dataset_document
 from spanwise.diagnosis import findings, letters, slices
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._dataset import Dataset, dataset
@@ -17,11 +18,11 @@ from spanwise.evaluation._examples import CAP, check_policy
 from spanwise.evaluation._inputs import Units, gather
 from spanwise.evaluation._measures import FOCI
 from spanwise.evaluation._system import count_system, system_document
-from spanwise.evaluation._uncertain import compared, plain, scored
+from spanwise.evaluation._uncertain import compared, scored
 from spanwise.evaluation.result import SCHEMA, Result, SystemResult, View, load, write_json
 from spanwise.uncertainty import Resampling
 
-__all__ = ["Result", "SystemResult", "View", "compare", "describe", "evaluate", "load", "write_json"]
+__all__ = ["Result", "SystemResult", "View", "compare", "evaluate", "load", "write_json"]
 
 FEW_UNITS = 60
 CORRECTIONS = ("holm", "bh")
@@ -163,13 +164,6 @@ def compare(gold: Any, systems: Any = None, **options: Any) -> Result:
     return result
 
 
-def describe(test: Any, *, train: Any = None, name: str | None = None, **options: Any) -> dict[str, Any]:
-    """What is known of a test set before any system: a document with `inputs` and `dataset`."""
-    from spanwise.description import describe as described
-
-    return described(test, train=train, name=name, **options)
-
-
 @dataclass(frozen=True)
 class _Settings:
     """The choices that shape numbers; wrong ones are refused before any file is opened."""
@@ -252,14 +246,12 @@ def _pairs(pairs: Sequence[tuple[str, str]] | None, names: Sequence[str]) -> lis
 
 
 def _describe(data: Dataset) -> dict[str, Any]:
-    from spanwise.description import dataset_document
-
     return dataset_document(
         data.inputs.name,
         data.inputs.gold,
         data.inputs.train,
         toughness=data.toughness,
-        zeta={name: plain(one.zeta) for name, one in data.gold_values.items()},
+        zeta={name: one.zeta for name, one in data.gold_values.items()},
         absent=dict(data.absent),
     )
 
