@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.formats._format import Column, Format, Options
+from spanwise.formats._format import Column, Format, Options, Problem
 from spanwise.formats._opening import File, write_atomically
 from spanwise.formats.memory import from_spans, from_tags
 from spanwise.registry import Registry
@@ -20,16 +21,22 @@ __all__ = [
     "FORMATS",
     "Format",
     "Options",
+    "Problem",
+    "Validation",
     "from_spans",
     "from_tags",
     "read",
     "read_layers",
+    "validate",
     "write",
     "write_atomically",
 ]
 
 # One module a format, in the order in which a file is shown to them; the last one takes what is left.
-_MODULES = ("jsonl", "spans", "conll")
+_MODULES = (
+    "arrow", "brat", "webanno", "hipe", "conllu", "pubtator", "label_studio", "w2ner", "xmi", "flair",
+    "frames", "jsonl", "spans", "conll",
+)  # fmt: skip
 
 
 class _Formats(Registry[Format]):
@@ -97,6 +104,38 @@ def read(
         if known.accepts is not None and known.accepts(source):
             return known.read(source, options)
     return _from_lists(source, options, tokens, name)
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """What is wrong with a file, and what was read from it in spite of that, if anything could be."""
+
+    path: str
+    problems: tuple[Problem, ...]
+    annotation: Annotation | None
+
+
+def validate(
+    source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
+) -> Validation:
+    """Every malformed line and every impossible tag of a file, by the keywords of `read`."""
+    file = File(source, encoding=options.get("encoding"))
+    chosen = _format_of(file, format)
+    choices = Options(**{**options, "repair": "conlleval"})
+    annotation, error = None, None
+    try:
+        annotation = chosen.read(file, choices)
+    except InputError as trouble:
+        error = trouble
+    found: list[Problem] = []
+    if chosen.problems is not None:
+        try:
+            found = chosen.problems(File(source, encoding=options.get("encoding")), choices)
+        except InputError as trouble:
+            error = trouble
+    if error is not None and all(problem.repairable for problem in found):
+        found.insert(0, Problem(None, str(error).removeprefix(f"{file.path}: ").replace("\n", " ")))
+    return Validation(file.path, tuple(found), annotation)
 
 
 def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) -> Annotation:

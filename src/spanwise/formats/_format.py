@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
+
+from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import InputError
-from spanwise.schemes import Repair, Tags, checked, decode, recognise
+from spanwise.schemes import Repair, Tags, checked, decode, encode, impossible, recognise
 
 Column = int | str
 
@@ -33,12 +36,22 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Problem:
+    """Something wrong at a line of a file: what, what to do, and whether reading can repair it."""
+
+    line: int | None
+    text: str
+    repairable: bool = False
+
+
+@dataclass(frozen=True)
 class Format:
     """A way to write annotations in a file.
 
     `read(source, options)` gets a `File`, or an object that `accepts` said yes to.
     `recognise(file)` looks at the file's `head` and `suffix` and gives the evidence in
     words, or None. `write(annotation, scheme)` gives back the bytes of a file.
+    `problems(file, options)` lists all that is wrong where `read` would stop at the first.
     """
 
     name: str
@@ -50,6 +63,7 @@ class Format:
     source: str = ""
     accepts: Callable[[Any], bool] | None = None
     read_layers: Callable[[Any, Options], dict[str, Annotation]] | None = None
+    problems: Callable[[Any, Options], list[Problem]] | None = None
 
 
 def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) -> Annotation:
@@ -105,3 +119,27 @@ def sole(
         f"{place(row)}: the mention {label} [{start}, {end}) stands twice in one sentence.\n"
         'Remove one of them, or pass duplicates="drop".'
     )
+
+
+def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int | None]) -> list[Problem]:
+    """The impossible tags as problems, each with the tag that conlleval's reading would write there."""
+    scheme = options.scheme or recognise(tags, prefer=options.prefer).scheme
+    found = impossible(tags, scheme)
+    if not found:
+        return []
+    lengths = ints(np.diff(tags.sentences))
+    mended: Tags | None = None
+    if scheme != "IO":  # which cannot write all that conlleval reads
+        mended = encode(decode(tags, scheme).mentions, lengths, scheme)
+    problems = []
+    for sentence, token, tag, reason in found:
+        advice = ""
+        if mended is not None:
+            better = mended.names[mended.codes[tags.sentences[sentence] + token]]
+            advice = f" Write {better!r}." if better != tag else " Write the tag before it anew."
+        problems.append(
+            Problem(
+                line(sentence, token), f"the tag {tag!r} is impossible in {scheme}: {reason}.{advice}", True
+            )
+        )
+    return problems

@@ -87,7 +87,7 @@ def parse_plain(
             open = False
             continue
         if len(fields) != layout.width:
-            raise InputError(_wrong_width(layout, number, len(fields)))
+            raise InputError(wrong_width(layout, number, len(fields)))
         if not open:
             begins.append(len(token_lines))
             lines.append(number)
@@ -106,7 +106,8 @@ def _coded(words: list[bytes], interner: Interner) -> Codes:
     return interner.codes_of(list(distinct))[local]
 
 
-def _wrong_width(layout: Layout, line: int, found: int) -> str:
+def wrong_width(layout: Layout, line: int, found: int) -> str:
+    """The error text for a line with another number of columns."""
     kind = "tabs" if layout.separator == "tab" else "blanks"
     seen = f"{found} column" + ("s" if found != 1 else "")
     return at(

@@ -10,11 +10,11 @@ import numpy as np
 from spanwise.columns import Column, Ints, codes, frozen, ints
 from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats._format import Format, Options, annotated
+from spanwise.formats._format import Format, Options, Problem, annotated, impossible_tags
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats._rows import DOCSTART, Layout, Rows, parse, split
-from spanwise.schemes import Tags, encode
+from spanwise.formats._rows import DOCSTART, Layout, Rows, parse, split, wrong_width
+from spanwise.schemes import Tags, encode, malformed
 
 _FIRST, _MOST = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
 _HEADER = b"# global.columns ="
@@ -291,6 +291,53 @@ def _documents(marks: Ints, sentences: Ints) -> Ints | None:
     return ints(borders[np.concatenate([[True], np.diff(borders) > 0])])
 
 
+def problems(file: File, options: Options) -> list[Problem]:
+    """Every malformed line and every impossible tag, line by line."""
+    number = -1 if options.tag_column is None else options.tag_column
+    texts = file.data.split(b"\n")
+    layout, skipped = _layout(file.path, file.data, options, (number,), 1)
+    if layout is None:
+        return [Problem(None, "the file holds no token. Give a file with a token and a tag in each line.")]
+    found: list[Problem] = []
+    tags: list[list[str]] = [[]]
+    lines: list[list[int]] = [[]]
+    for line, text in enumerate(texts[skipped:], start=1 + skipped):
+        if layout.comments is not None and text.startswith(layout.comments):
+            continue
+        fields = split(text, layout)
+        if not fields or fields[0] == DOCSTART:
+            tags.append([])
+            lines.append([])
+            continue
+        tag, problem = _checked_line(file, line, text, fields, layout)
+        if problem is not None:
+            found.append(problem)
+        tags[-1].append(tag)
+        lines[-1].append(line)
+    found += impossible_tags(Tags.of(tags), options, lambda sentence, token: lines[sentence][token])
+    return sorted(found, key=lambda problem: problem.line or 0)
+
+
+def _checked_line(
+    file: File, line: int, text: bytes, fields: list[bytes], layout: Layout
+) -> tuple[str, Problem | None]:
+    """The tag of a line, O where it is malformed, and what is wrong with the line."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return "O", Problem(line, _bare(file.not_utf8(text, error, line), file.path, line))
+    if len(fields) != layout.width:
+        return "O", Problem(line, _bare(wrong_width(layout, line, len(fields)), file.path, line))
+    tag = fields[layout.tags[0]].strip(b" ").decode("utf-8")
+    trouble = malformed(tag)
+    return ("O", Problem(line, trouble)) if trouble else (tag, None)
+
+
+def _bare(text: str, path: str, line: int) -> str:
+    """An error text in one line, without its place."""
+    return text.removeprefix(f"{path}:{line}: ").replace("\n", " ")
+
+
 def recognise(file: File) -> str | None:
     """Columns of tokens and tags are what is left when nothing else was recognised."""
     return None if file.is_folder else "lines of columns"
@@ -327,6 +374,7 @@ FORMAT = Format(
     read_layers=read_layers,
     write=write,
     recognise=recognise,
+    problems=problems,
     suffixes=(".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv"),
     source="Tjong Kim Sang and De Meulder (2003)",
 )

@@ -1,0 +1,68 @@
+"""The options that say how files are read, under the names of the keywords of `spanwise.read`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+_KEYWORDS = (
+    "format",
+    "token_column",
+    "tag_column",
+    "separator",
+    "scheme",
+    "repair",
+    "comments",
+    "duplicates",
+    "labels",
+    "documents",
+    "encoding",
+)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading files to a command."""
+    group = parser.add_argument_group("how to read the files")
+    group.add_argument("--format", metavar="NAME", help="the format, as 'list formats' names it")
+    group.add_argument(
+        "--token-column", metavar="COLUMN", type=_column,
+        help="the column of the tokens, a number from 0 or a name (default: 0)",
+    )  # fmt: skip
+    group.add_argument(
+        "--tag-column", metavar="COLUMN", type=_column, help="the column of the tags (default: -1, the last)"
+    )
+    group.add_argument("--separator", choices=["tab", "blank"], help="between columns (default: recognised)")
+    group.add_argument("--scheme", metavar="NAME", help="the tag scheme, as 'list schemes' names it")
+    group.add_argument(
+        "--repair", choices=["conlleval", "discard", "none"],
+        help="what becomes of impossible tags (default: conlleval; none: an error)",
+    )  # fmt: skip
+    group.add_argument("--comments", metavar="MARK", help="leave out lines that begin with MARK, such as '#'")
+    group.add_argument(
+        "--duplicates", choices=["error", "drop"],
+        help="what becomes of a mention that stands twice (default: error)",
+    )  # fmt: skip
+    group.add_argument(
+        "--labels", metavar="TAG,TAG", type=_listed,
+        help="what numbers of tags mean, in their order: O,B-PER,I-PER",
+    )  # fmt: skip
+    group.add_argument(
+        "--documents", metavar="FIELD",
+        help="the field that names a sentence's document; none: disregard documents",
+    )  # fmt: skip
+    group.add_argument("--encoding", metavar="NAME", help="the encoding of the text (default: utf-8)")
+
+
+def reading_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The keywords of `spanwise.read` that were given; what was left out keeps its default there."""
+    given = {name: getattr(args, name, None) for name in _KEYWORDS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _column(text: str) -> int | str:
+    """A number where it is one, else a name."""
+    return int(text) if text.removeprefix("-").isdecimal() else text
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]

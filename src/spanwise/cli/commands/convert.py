@@ -1,0 +1,40 @@
+"""Convert a file to another format or tag scheme; what the target cannot say is an error, never a loss."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from spanwise.cli.arguments import add_reading, reading_of
+
+SUMMARY = "convert between formats and tag schemes"
+EPILOG = """examples:
+  spanwise convert in.conll out.jsonl
+  spanwise convert in.conll out.conll --to-scheme BIOES
+  spanwise convert in.txt out.spans --scheme IOB1"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise convert`."""
+    parser.add_argument("source", metavar="IN", help="the file to read")
+    parser.add_argument("target", metavar="OUT", help="the file to write; its suffix names the format")
+    parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
+    parser.add_argument("--to-scheme", metavar="SCHEME", help="the tag scheme to write")
+    add_reading(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, write, and say what was read."""
+    from spanwise.formats import read, write
+
+    annotation = read(args.source, **reading_of(args))
+    write(annotation, args.target, format=args.to, scheme=args.to_scheme)
+    reading = annotation.reading
+    repaired = f", {reading.repairs:,} tags repaired ({reading.repair})" if reading.repairs else ""
+    sys.stderr.write(
+        f"{args.target}: {len(annotation.corpus):,} sentences, {len(annotation.mentions):,} mentions, "
+        f"read as {reading.format} ({reading.evidence}){repaired}\n"
+    )
+    for note in reading.notes:
+        sys.stderr.write(f"note: {note}\n")
+    return 0
