@@ -11,7 +11,7 @@ from spanwise.attributes import shape, training
 from spanwise.attributes._context import Attribute, AttributeUnit, Context, Kind, Side, Values
 from spanwise.attributes._lexicon import Lexicon
 from spanwise.attributes._values import compute
-from spanwise.attributes._views import Mention, Token, per_mention, per_token
+from spanwise.attributes._views import Mention, Token, mention_views, per_mention, per_token
 from spanwise.attributes.given import given, missing
 from spanwise.attributes.toughness import SUBSETS, Toughness, toughness
 from spanwise.corpus import Mentions
@@ -32,6 +32,7 @@ __all__ = [
     "Values",
     "choose",
     "given",
+    "mention_views",
     "register",
     "toughness",
     "values",

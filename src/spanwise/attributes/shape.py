@@ -8,7 +8,7 @@ from spanwise.attributes._context import Attribute, Side
 from spanwise.columns import Codes, Column, Ints, ints, ratio
 
 FU20 = "Fu, Liu and Neubig (2020)"
-FU19 = "Fu, Liu and Neubig (2019)"
+FU19 = "Fu, Liu and Huang (2019)"
 MORPHOLOGY = ("digit", "upper", "lower", "capitalised", "other")
 _BESIDE_DIGITS = frozenset(".,:/-%+$€")
 

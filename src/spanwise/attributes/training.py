@@ -12,7 +12,7 @@ from spanwise.attributes._lexicon import Lexicon
 from spanwise.columns import Column, Floats, ratio
 
 FU20 = "Fu, Liu and Neubig (2020)"
-FU19 = "Fu, Liu and Neubig (2019)"
+FU19 = "Fu, Liu and Huang (2019)"
 
 
 def entity_frequency(side: Side) -> Floats:

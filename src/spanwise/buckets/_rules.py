@@ -80,7 +80,7 @@ def _none(ordered: Floats, numbers: tuple[float, ...]) -> list[float]:
 
 
 _FU20 = "Fu, Liu and Neubig (2020), appendix B"
-_FU19 = "Fu, Liu and Neubig (2019)"
+_FU19 = "Fu, Liu and Huang (2019)"
 BUCKETINGS: Registry[Strategy] = Registry("bucketing", group="spanwise.bucketings")
 for _strategy in (
     Strategy(

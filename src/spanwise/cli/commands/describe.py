@@ -1,0 +1,79 @@
+"""Describe a test set before any system is run: sizes, labels, attributes, tough mentions, conflicts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+SUMMARY = "describe a test set before any system is run"
+
+EPILOG = """examples:
+  spanwise describe test.conll
+  spanwise describe test.conll --train train.conll
+  spanwise describe test.conll --train train.conll --json - --quiet"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise describe`."""
+    from spanwise.cli.arguments import add_reading
+
+    parser.add_argument("test", metavar="TEST", help="the gold file")
+    group = parser.add_argument_group("what to compute")
+    group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
+    group.add_argument("--name", help="what to call the dataset; by default the file's stem")
+    group.add_argument(
+        "--attributes", metavar="NAMES", default="all", help="names with commas, or all (default), fu20, fu19"
+    )
+    group.add_argument(
+        "--vocabulary", metavar="FILE", help="known words, one a line, for words out of vocabulary"
+    )
+    group.add_argument("--lowercase", action="store_true", help="compare strings of attributes in lower case")
+    group = parser.add_argument_group("what to show and write")
+    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
+    group.add_argument("--examples", type=int, default=20, help="the most conflicts shown (default: 20)")
+    group.add_argument("--redact", action="store_true", help="leave out all text")
+    group.add_argument("--quiet", action="store_true", help="do not show the screen")
+    group.add_argument("--width", type=int, help="columns of the screen")
+    group.add_argument(
+        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the screen"
+    )
+    add_reading(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Describe the file, write what is asked for, show the screen."""
+    from spanwise.cli.arguments import reading_of
+    from spanwise.description import describe
+
+    described = describe(
+        args.test,
+        train=args.train,
+        attributes=args.attributes,
+        vocabulary=_words(args.vocabulary),
+        lowercase=args.lowercase,
+        name=args.name,
+        examples=args.examples,
+        redact=args.redact,
+        **reading_of(args),
+    )
+    saved = []
+    if args.json == "-":
+        sys.stdout.write(described.to_json() + "\n")
+    elif args.json:
+        from spanwise.formats import write_atomically
+
+        write_atomically(args.json, described.to_json() + "\n")
+        saved.append(args.json)
+    if not args.quiet and args.json != "-":
+        from spanwise.cli.showing import show
+
+        show(described.to_dict(), saved=saved, args=args)
+    return 0
+
+
+def _words(path: str | None) -> list[str] | None:
+    if path is None:
+        return None
+    from pathlib import Path
+
+    return Path(path).read_text(encoding="utf-8").split("\n")

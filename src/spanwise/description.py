@@ -1,0 +1,323 @@
+"""What a test set is like before any system is run: sizes, labels, ζ, tough mentions, conflicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spanwise import __version__
+from spanwise.attributes import (
+    Attribute,
+    Context,
+    Lexicon,
+    Toughness,
+    Values,
+    choose,
+    mention_views,
+    toughness,
+    values,
+    why_absent,
+)
+from spanwise.buckets import default_strategy, fit
+from spanwise.columns import ratio
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
+from spanwise.formats import read
+
+SCHEMA = 1
+Known = tuple[int, int]  # number of a corpus and of a sentence in it
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A described test set; its document is the one that reports and `--json` show."""
+
+    document: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as plain data."""
+        return dict(self.document)
+
+    def to_json(self) -> str:
+        """The document as JSON."""
+        import json
+
+        return json.dumps(self.document, ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def describe(
+    test: Any,
+    *,
+    train: Any = None,
+    attributes: str | Attribute | Iterable[str | Attribute] = "all",
+    vocabulary: Iterable[str] | None = None,
+    lowercase: bool = False,
+    name: str | None = None,
+    examples: int = 20,
+    redact: bool = False,
+    **reading: Any,
+) -> Description:
+    """Describe a test set, beside its training data where they are given.
+
+    Args:
+        test: the gold file, or an annotation that was read.
+        train: the training file, or several.
+        attributes: those whose ζ (the mean over gold units) and buckets are wanted.
+        vocabulary: known words, in place of the training vocabulary.
+        lowercase: compare the strings of attributes in lower case; tough mentions stay as written.
+        name: what to call the dataset; its file's stem without it.
+        examples: how many conflicting annotations to show at most.
+        redact: leave out all text.
+        reading: how to read the files, as `spanwise.formats.read` takes it.
+    """
+    gold = _annotation(test, reading)
+    training = [_annotation(source, reading) for source in _listed(train)]
+    lexicon = Lexicon.of(training) if training else None
+    context = Context(
+        gold.corpus,
+        gold.mentions,
+        lexicon,
+        known=None if vocabulary is None else frozenset(vocabulary),
+        lowercase=lowercase,
+    )
+    chosen = choose(attributes)
+    absent = {one.name: why for one in chosen if (why := why_absent(one, context)) is not None}
+    there = {one.name: one for one in chosen if one.name not in absent}
+    gold_values = {key: values(one, context, gold.mentions) for key, one in there.items()}
+    tough = None
+    if not gold.corpus.without_text:
+        tough = toughness(gold.corpus, gold.mentions, lexicon, context=context)
+    dataset = dataset_document(
+        name or Path(gold.reading.path).stem or "data",
+        gold,
+        training,
+        toughness=tough,
+        zeta={key: one.zeta for key, one in gold_values.items() if one.kind == "numeric"},
+        absent=absent,
+    )
+    dataset["attributes"] = {key: _attribute(there[key], one) for key, one in gold_values.items()}
+    if tough is not None:
+        dataset["conflicts"] = _conflicts(gold, training, tough, most=0 if redact else examples)
+    inputs = [input_entry("gold", gold), *(input_entry("train", one) for one in training)]
+    return Description({"spanwise": __version__, "schema": SCHEMA, "inputs": inputs, "dataset": dataset})
+
+
+def dataset_document(
+    name: str,
+    gold: Annotation,
+    train: Sequence[Annotation],
+    *,
+    toughness: Toughness | None,
+    zeta: Mapping[str, float],
+    absent: Mapping[str, str],
+) -> dict[str, Any]:
+    """The `dataset` of a result document: what can be said of the test set whatever the systems are."""
+    corpus, mentions = gold.corpus, gold.mentions
+    sizes = label_sizes(mentions)
+    return {
+        "name": name,
+        "sentences": len(corpus),
+        "documents": None if corpus.documents is None else len(corpus.documents) - 1,
+        "tokens": None if corpus.without_text else len(corpus.tokens),
+        "mentions": len(mentions),
+        "labels": sizes,
+        "label_order": list(sizes),
+        "tough": None if toughness is None else composition(mentions, toughness),
+        "zeta": {key: _defined(value) for key, value in zeta.items()},
+        "absent": dict(absent),
+        "duplicates_with_train": repeated_sentences(corpus, [one.corpus for one in train]),
+    }
+
+
+def label_sizes(mentions: Mentions) -> dict[str, int]:
+    """How many mentions each label has, the most frequent first, equally frequent ones by name."""
+    sizes = np.bincount(mentions.label, minlength=len(mentions.labels)).tolist()
+    ranked = sorted(zip(mentions.labels, sizes, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    return {name: size for name, size in ranked if size}
+
+
+def composition(mentions: Mentions, tough: Toughness) -> dict[str, Any]:
+    """Of each tough subset, how many mentions it holds and which share, of all and of each label.
+
+    Examples:
+        >>> mentions = Mentions.of([(0, 0, 1, "LOC"), (0, 1, 2, "LOC")])
+        >>> composition(mentions, Toughness(("SEEN",), np.array([[True], [False]])))["SEEN"]["overall"]
+        {'mentions': 1, 'share': 0.5}
+
+    References:
+        Tu and Lignos (2021), Tables 2 to 4.
+    """
+    sizes = label_sizes(mentions)
+    order = [mentions.labels.index(name) for name in sizes]
+    result: dict[str, Any] = {}
+    for place, subset in enumerate(tough.subsets):
+        inside = np.bincount(mentions.label[tough.member[:, place]], minlength=len(mentions.labels))
+        result[subset] = {
+            "overall": _part(int(inside.sum()), len(mentions)),
+            "labels": {
+                name: _part(int(inside[code]), sizes[name]) for name, code in zip(sizes, order, strict=True)
+            },
+        }
+    return result
+
+
+def _part(part: int, whole: int) -> dict[str, Any]:
+    return {"mentions": part, "share": _defined(float(ratio(part, whole)))}
+
+
+def _defined(value: float) -> float | None:
+    return None if isnan(value) else value
+
+
+def repeated_sentences(test: Corpus, train: Sequence[Corpus]) -> int | None:
+    """How many test sentences stand token by token in the training data; None where there are none."""
+    if not train or test.without_text:
+        return None
+    first, *others = with_one_vocabulary([test, *train])
+    known: set[bytes] = set()
+    for corpus in others:
+        known.update(_sentences(corpus))
+    return sum(1 for sentence in _sentences(first) if sentence and sentence in known)
+
+
+def _sentences(corpus: Corpus) -> list[bytes]:
+    """Each sentence's codes as bytes: equal where all its tokens are."""
+    whole, width = corpus.tokens.tobytes(), corpus.tokens.itemsize
+    at = (corpus.sentences * width).tolist()
+    return [whole[begin:end] for begin, end in pairwise(at)]
+
+
+def _attribute(attribute: Attribute, gold: Values) -> dict[str, Any]:
+    """The buckets of the gold units of one attribute under its default strategy."""
+    bucketing = fit(default_strategy(attribute), gold)
+    counts = np.bincount(bucketing.assign(gold), minlength=len(bucketing)).tolist()
+    return {
+        "unit": attribute.unit,
+        "kind": bucketing.kind,
+        "strategy": bucketing.strategy,
+        "zeta": _defined(gold.zeta),
+        "buckets": [
+            {**bucket.to_dict(), "gold": count, "share": _defined(float(ratio(count, len(gold))))}
+            for bucket, count in zip(bucketing.buckets, counts, strict=True)
+            if count or not bucket.rest
+        ],
+    }
+
+
+# --- conflicting annotations --------------------------------------------------------------------
+
+
+def _conflicts(
+    gold: Annotation, train: Sequence[Annotation], tough: Toughness, *, most: int
+) -> dict[str, Any]:
+    """Token sequences with two or more labels, and equal sentences annotated differently."""
+    return {
+        "labels": _differing_labels(gold, tough, most),
+        "sentences": _shown(_differing_sentences(gold, train), most),
+    }
+
+
+def _differing_labels(gold: Annotation, tough: Toughness, most: int) -> dict[str, Any]:
+    """Token sequences that carry two or more labels among the gold mentions, those with most doubt first."""
+    confusable = gold.mentions.take(tough.of("TCM-ALL"))
+    carried: dict[str, Counter[str]] = {}
+    views = mention_views(Context(gold.corpus, confusable).side(confusable))
+    for view in filter(None, views):
+        carried.setdefault(" ".join(view.tokens), Counter())[view.label] += 1
+    ranked = sorted(carried.items(), key=lambda item: (max(item[1].values()) - item[1].total(), item[0]))
+    return {
+        "sequences": len(carried),
+        "mentions": len(confusable),
+        "examples": [{"text": text, "labels": dict(counts.most_common())} for text, counts in ranked[:most]],
+    }
+
+
+def _differing_sentences(test: Annotation, train: Sequence[Annotation]) -> list[list[tuple[str, str]]]:
+    """Groups of equal sentences, a test sentence among them, that are annotated in two or more ways.
+
+    A sentence is given by its place and by its mentions as text.
+    """
+    annotations = [test, *train]
+    corpora = with_one_vocabulary([annotation.corpus for annotation in annotations])
+    met: dict[bytes, list[Known]] = {}
+    for number, corpus in enumerate(corpora):
+        for sentence, key in enumerate(_sentences(corpus)):
+            if key and (number == 0 or key in met):
+                met.setdefault(key, []).append((number, sentence))
+    groups = []
+    for places in met.values():
+        if len(places) > 1:
+            written = [(_place(annotations, place), _written(annotations, place)) for place in places]
+            if len({mentions for _, mentions in written}) > 1:
+                groups.append(written)
+    return groups
+
+
+def _place(annotations: Sequence[Annotation], known: Known) -> str:
+    number, sentence = known
+    return annotations[number].corpus.place(sentence)
+
+
+def _written(annotations: Sequence[Annotation], known: Known) -> str:
+    """The mentions of one sentence, such as `PER [0, 2); LOC [4, 5)`."""
+    number, sentence = known
+    mentions = annotations[number].mentions
+    first, last = np.searchsorted(mentions.sentence, [sentence, sentence + 1]).tolist()
+    rows = sorted(
+        (start, end, mentions.labels[label])
+        for start, end, label in zip(
+            mentions.start[first:last].tolist(),
+            mentions.end[first:last].tolist(),
+            mentions.label[first:last].tolist(),
+            strict=True,
+        )
+    )
+    return "; ".join(f"{label} [{start}, {end})" for start, end, label in rows) or "none"
+
+
+def _shown(groups: Sequence[Sequence[tuple[str, str]]], most: int) -> dict[str, Any]:
+    return {
+        "groups": len(groups),
+        "examples": [
+            [{"place": place, "mentions": mentions} for place, mentions in group] for group in groups[:most]
+        ],
+    }
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
+    """One of the `inputs` of a document: what was read, how, and what was mended on the way."""
+    reading, corpus = annotation.reading, annotation.corpus
+    return {
+        "role": role,
+        "path": reading.path,
+        "sha256": reading.sha256,
+        "format": reading.format,
+        "scheme": reading.scheme,
+        "evidence": reading.evidence,
+        "repair": reading.repair,
+        "repairs": reading.repairs,
+        "notes": list(reading.notes),
+        "sentences": len(corpus),
+        "tokens": None if corpus.without_text else len(corpus.tokens),
+        "mentions": len(annotation.mentions),
+        "alignment": None,
+    }
+
+
+def _annotation(source: Any, reading: Mapping[str, Any]) -> Annotation:
+    return source if isinstance(source, Annotation) else read(source, **reading)
+
+
+def _listed(train: Any) -> Sequence[Any]:
+    if train is None:
+        return []
+    return [train] if isinstance(train, str | Path | Annotation) else list(train)
