@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "spanwise"
 # Rooms that share a line do not use each other.
 ORDER = [
     ["errors", "columns"],
-    ["registry"],
+    ["registry", "citations"],
     ["corpus"],
     ["schemes"],
     ["formats", "alignment"],
@@ -21,10 +21,10 @@ ORDER = [
     ["buckets"],
     ["counts", "credits"],
     ["scores"],
-    ["table", "statistics"],
+    ["table", "statistics", "description"],
     ["uncertainty"],
     ["diagnosis"],
-    ["engines", "interpreteval"],
+    ["engines", "interpreteval", "description"],
     ["evaluation"],
     ["study", "gates"],
     ["demo", "reproduction"],

@@ -48,7 +48,6 @@ _SPECIAL = {
     "oov_density": (0.0,),
     "entity_length": (1.0, 2.0, 3.0),
 }
-_CONSISTENCY = ("entity_label_consistency", "token_label_consistency")
 _DELETED = str.maketrans("", "", "()*+")
 
 
@@ -90,8 +89,7 @@ class Tagged:
     def __post_init__(self) -> None:
         if [len(row) for row in self.tokens] != [len(row) for row in self.tags]:
             raise InputError(
-                "the preset interpreteval needs one tag for every token.\n"
-                "Pass as many tags as tokens in every sentence."
+                "the preset interpreteval needs one tag for every token.\nPass as many tags as tokens."
             )
 
     @classmethod
@@ -121,12 +119,10 @@ class Tagged:
 
     def mentions(self, departures: Departures) -> list[Mention]:
         """The mentions with positions in the file; a stray I- opens one."""
-        tags = [tag for sentence in self.tags for tag in sentence]
-        if departures.one_sentence:
-            return list(_chunks(tags, 0, departures))
+        whole = [[tag for sentence in self.tags for tag in sentence]]
         found: list[Mention] = []
         start = 0
-        for sentence in self.tags:
+        for sentence in whole if departures.one_sentence else self.tags:
             found.extend(_chunks(sentence, start, departures))
             start += len(sentence)
         return found
@@ -246,8 +242,9 @@ class Attributes:
                 "Pass vocabulary=…, one word a line, or switch the departure word_list off."
             )
         known = set(vocabulary or ()) if listed else set(training.words)
-        fold = (lambda word: word) if listed else training.fold
-        self.unknown = [sum(fold(word) not in known for word in row) for row in gold.tokens]
+        self.unknown = [
+            sum((word if listed else training.fold(word)) not in known for word in row) for row in gold.tokens
+        ]
         self.covered = Counter[int]()
         for start, end, _ in self.mentions:
             self.covered[gold.sentence_of[start]] += end - start if self.departures.token_density else 1
@@ -333,9 +330,9 @@ class Attributes:
 
 def _cut(name: str, values: Iterable[float], departures: Departures) -> list[Bucket]:
     """The buckets of an attribute in ascending order, from the values of the gold units."""
-    if departures.fixed_edges and name in _CONSISTENCY:
-        ends = (Bucket(0.0, 0.0, True, True), Bucket(1.0, 1.0, True, True))
-        return [ends[0], Bucket(0.0, 0.5, False), Bucket(0.5, 0.999, False), ends[1]]
+    if departures.fixed_edges and name.endswith("_consistency"):
+        inner = Bucket(0.0, 0.5, False), Bucket(0.5, 0.999, False)
+        return [Bucket(0.0, 0.0, True, True), *inner, Bucket(1.0, 1.0, True, True)]
     counts = Counter(values)
     special = [v for v in _SPECIAL.get(name, ()) if v in counts or not departures.greedy]
     rest = sorted((value, count) for value, count in counts.items() if value not in special)

@@ -9,8 +9,8 @@ import numpy as np
 
 from spanwise.columns import Ints, Small
 from spanwise.demo._inventory import LABELS, Inventory, Piece
-from spanwise.demo._text import Text
 from spanwise.demo._systems import FIRST_LEFT_OUT, LABELED, LAST_LEFT_OUT, MISSED, TRAPPED, VARIANTS
+from spanwise.demo._text import Text
 
 Span = tuple[int, int, str]
 

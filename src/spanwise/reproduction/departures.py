@@ -48,8 +48,14 @@ def _changes(first: Figures, second: Figures) -> list[tuple[str, float]]:
     """The attribute and the change of every bucket score that differs, NaN where it is new or gone."""
     changes = []
     for name in SHORT:
-        a, b = first.scores(name), second.scores(name)
-        size = max(len(a), len(b))
-        pairs = zip(a + [nan] * (size - len(a)), b + [nan] * (size - len(b)), strict=True)
+        a, b = _keyed(first, name), _keyed(second, name)
+        pairs = [(a.get(key, nan), b.get(key, nan)) for key in sorted({*a, *b})]
         changes += [(name, y - x) for x, y in pairs if x != y and not (isnan(x) and isnan(y))]
     return changes
+
+
+def _keyed(figures: Figures, name: str) -> dict[str, float]:
+    """The scores of an attribute by the place of the bucket, those of labels by the label."""
+    rows = figures.attributes[name]["buckets"]
+    keys = [row["name"] if name == "label" else str(place) for place, row in enumerate(rows)]
+    return dict(zip(keys, figures.scores(name), strict=True))

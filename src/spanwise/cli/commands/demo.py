@@ -1,0 +1,100 @@
+"""Make a small corpus with three flawed systems, evaluate them and tell what was planted and what was found.
+
+The corpus has a training part, documents, names that are both place and team, long and unseen mentions.
+The systems score about the same for three different reasons.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spanwise.demo import Demo, Verdict
+    from spanwise.evaluation import Result
+
+SUMMARY = "make a small corpus with three flawed systems and show what is found"
+EPILOG = """examples:
+  spanwise demo
+  spanwise demo corpus --nested
+  spanwise demo large --sentences 2000000 --only-files"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise demo`."""
+    parser.add_argument(
+        "folder", metavar="DIR", nargs="?", default="spanwise-demo", help="where to put the files"
+    )
+    parser.add_argument("--sentences", type=int, default=1000, help="test sentences (default: 1000)")
+    parser.add_argument("--nested", action="store_true", help="with mentions inside mentions, as JSONL")
+    parser.add_argument("--seed", type=int, default=0, help="of the corpus and the systems (default: 0)")
+    parser.add_argument("--only-files", action="store_true", help="write the files and evaluate nothing")
+    parser.add_argument("--width", type=int, help="columns of the screen")
+    parser.add_argument(
+        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the screen"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Generate, evaluate, show, and compare what was planted with what was found."""
+    from spanwise.demo import generate, verdicts
+
+    demo = generate(args.folder, sentences=args.sentences, nested=args.nested, seed=args.seed)
+    if args.only_files:
+        sys.stdout.write(
+            "\n".join(str(path) for path in (demo.train, demo.gold, *demo.systems.values())) + "\n"
+        )
+        return 0
+    from spanwise.cli.showing import show
+    from spanwise.evaluation import evaluate
+
+    command = (
+        f"spanwise evaluate {demo.gold} {' '.join(map(str, demo.systems.values()))} --train {demo.train}"
+    )
+    result = evaluate(demo.gold, dict(demo.systems), train=demo.train, name="demo", command=command)
+    show(result.summary, saved=_save(demo, result), args=args)
+    sys.stdout.write("\n".join(_told(verdicts(result.summary))) + f"\n\n The same by hand:\n  {command}\n")
+    return 0
+
+
+def _save(demo: Demo, result: Result) -> list[str]:
+    from spanwise.errors import MissingExtra
+
+    folder = Path(demo.gold).parent
+    saved = [str(folder / "result.json")]
+    result.to_json(saved[0])
+    try:
+        result.to_html(folder / "report.html")
+        saved.append(str(folder / "report.html"))
+    except MissingExtra as error:
+        sys.stderr.write(f"spanwise: {error}\n")
+    return saved
+
+
+_KINDS = {
+    "LE": "wrong labels",
+    "BE": "wrong boundaries",
+    "LBE": "wrong labels and boundaries",
+    "FN": "missed mentions",
+    "FP": "spurious mentions",
+}
+
+
+def _told(found: list[Verdict]) -> Iterator[str]:
+    yield "\n Planted and found"
+    for verdict in found:
+        yield f"  {verdict.system}"
+        yield f"    planted  {verdict.weakness}"
+        kind, gain = verdict.gain
+        evidence = [f"mending {_KINDS[kind]} would add most, {100 * gain:.1f} points of F1"]
+        if verdict.slice is not None:
+            row = verdict.slice
+            score = "recall" if row["score"] == "recall" else "F1"
+            evidence.append(f"the costliest slice is {row['title']} with {score} {100 * row['value']:.1f}")
+        if kind == "LE" and verdict.confused:
+            pairs = ", ".join(f"{gold}→{predicted} {count}" for gold, predicted, count in verdict.confused)
+            evidence.append(f"the labels confused most are {pairs}")
+        yield f"    {'found' if verdict.found else 'NOT found'}    " + "\n             ".join(evidence)

@@ -1,0 +1,60 @@
+"""A published figure beside the one computed here, and what can be said when they differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Number = float | int | str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published figure: where it stands, what the paper has, what is computed, and why they differ.
+
+    `why` is empty where both are equal, and where nobody knows.
+    """
+
+    source: str  # the paper, short
+    table: str
+    name: str
+    paper: Number
+    computed: Number
+    equal: bool
+    why: str = ""
+
+    @property
+    def status(self) -> str:
+        """equal, explained or unexplained."""
+        if self.equal:
+            return "equal"
+        return "explained" if self.why else "unexplained"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A published figure that cannot be recomputed here, and why."""
+
+    source: str
+    claim: str
+    why: str
+
+
+def exactly(source: str, table: str, name: str, paper: Number, computed: Number) -> Cell:
+    """A cell of counts, which are equal or not."""
+    return Cell(source, table, name, paper, computed, paper == computed)
+
+
+def closely(
+    source: str,
+    table: str,
+    name: str,
+    paper: float | None,
+    computed: float | None,
+    *,
+    within: float = 1e-9,
+    why: str = "",
+) -> Cell:
+    """A cell of scores, equal when they differ by no more than `within`; undefined equals undefined."""
+    if paper is None or computed is None:
+        return Cell(source, table, name, paper, computed, paper is computed, why)
+    return Cell(source, table, name, paper, computed, abs(paper - computed) <= within, why)
