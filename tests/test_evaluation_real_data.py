@@ -1,0 +1,124 @@
+"""Real corpora and real system outputs: the same F1 as seqeval, seqscore and the published figures."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+
+MASAKHANER = [
+    (language, system, run)
+    for language in ("ewe", "kin", "pcm")
+    for system in ("afroxlmr", "mbert", "mdeberta", "rembert")
+    for run in (1, 2, 3)
+]
+WNUT17 = ("arcada", "drexel_cci", "flytxt", "mic-cis", "sjtu_adapt", "spinningbytes", "uh_ritual")
+PLAIN: dict[str, Any] = {"resamples": 0, "attributes": "none", "examples": "none"}
+
+
+def tags_of(path: Path, column: int = -1) -> list[list[str]]:
+    """The tags of a file, read in the plainest way: a line a token, a blank line a sentence."""
+    sentences: list[list[str]] = [[]]
+    for line in path.read_bytes().decode("utf-8").replace("\r\n", "\n").split("\n"):
+        cells = line.split("\t") if "\t" in line else line.split(" ")
+        cells = [cell for cell in cells if cell]
+        if not cells:
+            sentences.append([])
+        else:
+            sentences[-1].append(cells[column])
+    return [sentence for sentence in sentences if sentence]
+
+
+def seqeval_scores(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, Any]:
+    from seqeval.metrics import classification_report
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report: dict[str, Any] = classification_report(gold, predicted, output_dict=True)
+    return report
+
+
+def assert_equal_to_seqeval(found: Any, gold: list[list[str]], predicted: list[list[str]]) -> None:
+    report = seqeval_scores(gold, predicted)
+    rows = {"micro avg": found.exact.overall, **found.exact.labels}
+    for name, cell in rows.items():
+        theirs = report[name]
+        for ours, key in (("precision", "precision"), ("recall", "recall"), ("f1", "f1-score")):
+            # Where seqeval prints 0 for 0/0 ours is undefined.
+            assert (cell[ours] or 0.0) == pytest.approx(theirs[key], abs=1e-12), (name, ours)
+        assert cell["gold"] == theirs["support"]
+
+
+@pytest.mark.parametrize(("language", "system", "run"), MASAKHANER)
+def test_masakhaner_agrees_with_seqeval(data: Path, language: str, system: str, run: int) -> None:
+    gold = data / "masakhaner" / language / "test.txt"
+    predicted = data / "masakhaner" / language / "predictions" / f"{system}.{run}.txt"
+    found = spanwise.evaluate(gold, {"it": predicted}, **PLAIN)["it"]
+    assert_equal_to_seqeval(found, tags_of(gold), tags_of(predicted))
+
+
+@pytest.mark.parametrize(("system", "points"), [("flair", 45.96), ("elmo", 45.33)])
+def test_wnut16_has_the_published_f1(data: Path, system: str, points: float) -> None:
+    path = data / "wnut16" / f"{system}.txt"
+    found = spanwise.evaluate(path, **PLAIN)[system]
+    assert round(100 * found.exact.overall.f1, 2) == points
+    assert_equal_to_seqeval(found, tags_of(path, -2), tags_of(path, -1))
+
+
+@pytest.mark.parametrize("system", WNUT17)
+def test_wnut17_submissions_agree_with_seqeval(data: Path, system: str) -> None:
+    gold = data / "wnut17" / "test.conll"
+    predicted = data / "wnut17" / "predictions" / f"{system}.conll"
+    result = spanwise.evaluate(gold, {"it": predicted}, align="position", scheme="IOB2", **PLAIN)
+    assert_equal_to_seqeval(result["it"], tags_of(gold), tags_of(predicted))
+
+
+def test_rewritten_tokens_are_counted(data: Path) -> None:
+    gold = data / "wnut17" / "test.conll"
+    predicted = data / "wnut17" / "predictions" / "mic-cis.conll"
+    with pytest.raises(spanwise.InputError, match=r"mic-cis\.conll:\d+"):
+        spanwise.evaluate(gold, {"it": predicted}, **PLAIN)
+    result = spanwise.evaluate(gold, {"it": predicted}, align="position", **PLAIN)
+    report = next(entry for entry in result.summary["inputs"] if entry["role"] == "predicted")["alignment"]
+    assert (report["changed_tokens"], report["changed_sentences"]) == (1283, 827)
+
+
+def test_hausa_is_aligned_and_nothing_vanishes(data: Path) -> None:
+    folder = data / "masakhaner" / "hau"
+    result = spanwise.evaluate(
+        folder / "test.txt", {"it": folder / "predictions" / "mbert.1.txt"}, align="diff", **PLAIN
+    )
+    entry = next(entry for entry in result.summary["inputs"] if entry["role"] == "predicted")
+    read = spanwise.read(folder / "predictions" / "mbert.1.txt")
+    assert result["it"].exact.overall.predicted == len(read.mentions) == entry["mentions"]
+    assert 0 < entry["alignment"]["unplaced"] < 0.01 * entry["mentions"]
+
+
+@pytest.mark.parametrize("name", ["ewe", "kin", "pcm", "hau"])
+def test_gold_files_against_themselves_are_right(data: Path, name: str) -> None:
+    gold = data / "masakhaner" / name / "test.txt"
+    found = spanwise.evaluate(gold, {"gold": gold}, **PLAIN)["gold"]
+    assert found.exact.overall.f1 == found.fair.overall.f1 == found.exact.overall.accuracy == 1
+
+
+def test_spanish_files_agree_with_seqeval(data: Path) -> None:
+    path = data / "conll2002-es" / "test.txt"
+    found = spanwise.evaluate(path, {"gold": path}, **PLAIN)["gold"]
+    assert_equal_to_seqeval(found, tags_of(path), tags_of(path))
+
+
+@pytest.mark.parametrize("system", ["afroxlmr", "mbert", "mdeberta", "rembert"])
+def test_seqscore_agrees_on_kinyarwanda(data: Path, system: str) -> None:
+    from seqscore.scoring import score_label_sequences
+
+    gold = data / "masakhaner" / "kin" / "test.txt"
+    predicted = data / "masakhaner" / "kin" / "predictions" / f"{system}.1.txt"
+    theirs, _ = score_label_sequences(tags_of(predicted), tags_of(gold), "BIO", repair="conlleval")
+    ours = spanwise.evaluate(gold, {"it": predicted}, **PLAIN)["it"].exact
+    assert ours.overall.f1 == pytest.approx(theirs.f1, abs=1e-12)
+    for label, cell in ours.labels.items():
+        assert cell["f1"] == pytest.approx(theirs.type_scores[label].f1, abs=1e-12)
