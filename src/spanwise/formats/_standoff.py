@@ -1,8 +1,7 @@
-"""Lists of sentences or texts with labeled pieces become annotations, and back to texts that can be written."""
+"""Lists of sentences or texts with labeled pieces become annotations, and annotations become texts."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -13,10 +12,9 @@ import numpy as np
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Options, label_notes
+from spanwise.formats._format import Options, label_notes, sole
+from spanwise.formats._words import words
 
-# What a text without tokens is cut into: runs of word characters, and single other characters.
-TOKEN = re.compile(r"\w+|[^\w\s]")
 Pieces = tuple[tuple[int, int], ...]
 
 
@@ -58,7 +56,12 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
         corpus = _with_documents(corpus, units, texts=whole)
     mentions = mentions_of([unit.mentions for unit in units])
     _check_inside(mentions, [len(unit.body) for unit in units], units, origin)
-    mentions = mentions.sole(duplicates=options.duplicates, corpus=corpus)
+    owner = mentions.sentence
+    mentions = sole(
+        mentions,
+        duplicates=options.duplicates,
+        place=lambda row: _place(origin, units[int(owner[row])], int(owner[row])),
+    )
     reading = Reading(
         path=origin.path,
         sha256=origin.sha256,
@@ -70,7 +73,7 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
 
 
 def mentions_of(sentences: Sequence[Sequence[tuple[Pieces, str]]]) -> Mentions:
-    """Mentions of lists of (pieces, label), one list a sentence; pieces in any order, touching ones joined."""
+    """Mentions of lists of (pieces, label), one list a sentence; pieces that touch are joined."""
     labels = tuple(sorted({label for sentence in sentences for _, label in sentence}))
     code = {label: number for number, label in enumerate(labels)}
     rows = [
@@ -115,7 +118,9 @@ def joined(pieces: Pieces) -> Pieces:
 def pieces_of(mentions: Mentions) -> list[Pieces]:
     """The pieces of every mention; a continuous one has a single piece."""
     if mentions.parts is None:
-        return [((start, end),) for start, end in zip(mentions.start.tolist(), mentions.end.tolist(), strict=True)]
+        return [
+            ((start, end),) for start, end in zip(mentions.start.tolist(), mentions.end.tolist(), strict=True)
+        ]
     spans = list(zip(mentions.parts.start.tolist(), mentions.parts.end.tolist(), strict=True))
     return [tuple(spans[begin:end]) for begin, end in pairwise(mentions.parts.at.tolist())]
 
@@ -131,29 +136,31 @@ def by_sentence(annotation: Annotation) -> list[list[tuple[Pieces, str]]]:
     return result
 
 
+def _place(origin: Origin, unit: Standoff, number: int) -> str:
+    if unit.line is not None:
+        return f"{origin.path}:{unit.line}"
+    return f"{origin.path}: {_named(unit, number)}"
+
+
+def _named(unit: Standoff, number: int) -> str:
+    kind = "text" if isinstance(unit.body, str) else "sentence"
+    return f"{kind} {unit.id!r}" if unit.id else f"{kind} {number + 1}"
+
+
 def _texts(units: Sequence[Standoff], source: Source) -> Corpus:
-    words: dict[str, int] = {}
-    coded: list[int] = []
-    start: list[int] = []
-    end: list[int] = []
-    sizes: list[int] = []
-    for unit in units:
-        before = len(coded)
-        for found in TOKEN.finditer(str(unit.body)):
-            coded.append(words.setdefault(found.group(), len(words)))
-            start.append(found.start())
-            end.append(found.end())
-        sizes.append(len(coded) - before)
-    return Corpus(
-        tokens=codes(coded),
-        vocabulary=tuple(words),
-        sentences=offsets(sizes),
-        unit="character",
-        texts=tuple(str(unit.body) for unit in units),
-        token_start=ints(start),
-        token_end=ints(end),
-        ids=tuple(unit.id for unit in units) if any(unit.id for unit in units) else None,
+    texts = tuple(str(unit.body) for unit in units)
+    places = [words(text) for text in texts]
+    plain = Corpus.of(
+        [[text[start:end] for start, end in where] for text, where in zip(texts, places, strict=True)],
         source=source,
+    )
+    flat = [place for where in places for place in where]
+    return replace(
+        plain,
+        unit="character",
+        texts=texts,
+        token_start=ints([start for start, _ in flat]),
+        token_end=ints([end for _, end in flat]),
     )
 
 
@@ -184,14 +191,12 @@ def _check_inside(
         return
     sentence, start, end, label = mentions.rows()[int(wrong[0])]
     unit = units[sentence]
-    kind = "text" if isinstance(unit.body, str) else "sentence"
     counted = "characters" if isinstance(unit.body, str) else "tokens"
-    name = f" {unit.id!r}" if unit.id else f" {sentence + 1}"
     raise InputError(
         at(
             origin.path,
             unit.line,
-            f"the mention {label} [{start}, {end}) does not lie in the {kind}{name}, "
+            f"the mention {label} [{start}, {end}) does not lie in the {_named(unit, sentence)}, "
             f"which has {len(unit.body)} {counted}.\n"
             f"Positions count {counted} from 0, and the end is the first one behind the mention.",
         )
@@ -199,11 +204,15 @@ def _check_inside(
 
 
 def texts_of(annotation: Annotation) -> Iterator[Standoff]:
-    """The annotation as one text a document, mentions in characters; tokens are joined by blanks, sentences by lines."""
+    """A text for every document, with its mentions in characters; blanks join tokens, line ends sentences."""
     corpus = annotation.corpus
     if corpus.without_text:
         raise InputError(
-            at(annotation.reading.path, None, "the sentences have no text that could be written.\nGive their tokens.")
+            at(
+                annotation.reading.path,
+                None,
+                "the sentences have no text that could be written.\nGive their tokens.",
+            )
         )
     rows = by_sentence(annotation)
     if corpus.unit == "character":
@@ -233,6 +242,16 @@ def _written_out(
         lines.append(line)
         begin += len(line) + 1
     return Standoff("\n".join(lines), mentions, name)
+
+
+def only_piece(pieces: Pieces, label: str, unit: Standoff, format: str) -> tuple[int, int]:
+    """The span of a mention in a format that has no discontinuous ones."""
+    if len(pieces) > 1:
+        raise InputError(
+            f"the mention {label} in {unit.id!r} lies in {len(pieces)} pieces, which {format} cannot hold.\n"
+            "Write it as brat or w2ner."
+        )
+    return pieces[0]
 
 
 def tokens_needed(annotation: Annotation, format: str) -> None:

@@ -1,4 +1,4 @@
-"""brat standoff: `.ann` files beside their `.txt`, one by one or a folder of them; discontinuous mentions as such."""
+"""brat standoff: `.ann` files beside their `.txt`, or a folder of them; discontinuous mentions as such."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def read(file: File, options: Options) -> Annotation:
     folder = Path(file.path)
     paths = sorted(folder.rglob("*.ann")) if file.is_folder else [folder]
     if not paths:
-        raise InputError(at(file.path, None, "there is no .ann file in the folder.\nName a folder of brat files."))
+        raise InputError(
+            at(file.path, None, "there is no .ann file in the folder.\nName a folder of brat files.")
+        )
     others: Counter[str] = Counter()
     units: list[Standoff] = []
     differing: list[str] = []
@@ -34,7 +36,9 @@ def read(file: File, options: Options) -> Annotation:
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(others.items()))
         notes.append(f"lines that are no mentions were left out: {kinds}")
     if differing:
-        notes.append(f"{len(differing):,} mentions quote another text than stands there, first {differing[0]}")
+        notes.append(
+            f"{len(differing):,} mentions quote another text than stands there, first {differing[0]}"
+        )
     evidence = f"{len(paths):,} .ann files with their .txt" if file.is_folder else ".ann with its .txt"
     return annotation(units, Origin(file.path, "brat", evidence, file.sha256, notes), options)
 
@@ -79,8 +83,8 @@ def _mention(line: str, text: str, path: str, number: int, differing: list[str])
     pieces = tuple((int(start), int(end)) for start, end in numbers)
     if max(end for _, end in pieces) > len(text) or any(start >= end for start, end in pieces):
         raise InputError(
-            at(path, number, f"the mention {label} {offsets} does not lie in the text, which has {len(text):,} "
-               "characters.\nPositions count characters from 0; the end is the first one behind the mention.")
+            at(path, number, f"the mention {label} {offsets} does not lie in the text, which has "
+               f"{len(text):,} characters.\nPositions count from 0; the end is the first one behind the mention.")
         )  # fmt: skip
     covered = " ".join(text[start:end] for start, end in pieces)
     if quoted is not None and quoted.split() != covered.split():
@@ -100,7 +104,7 @@ def written(unit: Standoff) -> str:
 
 
 def write_folder(annotation: Annotation, folder: str | Path) -> list[Path]:
-    """Write an `.ann` and a `.txt` for every document into a folder, and give back the paths of the `.ann` files."""
+    """Write an `.ann` and a `.txt` for every document into a folder; the paths of the `.ann` files."""
     paths = []
     for unit in texts_of(annotation):
         path = Path(folder) / f"{unit.id}.ann"

@@ -10,7 +10,7 @@ from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, json_of, texts_of
+from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, json_of, only_piece, texts_of
 
 
 def read(file: File, options: Options) -> Annotation:
@@ -29,11 +29,15 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
 
 def _layer(file: File, tasks: Any, options: Options, layer: str) -> Annotation:
     if not isinstance(tasks, list):
-        raise InputError(at(file.path, 1, "this is no list of tasks.\nExport the project as JSON or JSON-MIN."))
+        raise InputError(
+            at(file.path, 1, "this is no list of tasks.\nExport the project as JSON or JSON-MIN.")
+        )
     units = [_task(task, number, file.path, layer) for number, task in enumerate(tasks, start=1)]
     more = sum(len(_done(task, layer)) > 1 for task in tasks)
     notes = [f"{more:,} tasks have several {layer}; the first of each was taken"] if more else []
-    return annotation(units, Origin(file.path, "label-studio", f"tasks with {layer}", file.sha256, notes), options)
+    return annotation(
+        units, Origin(file.path, "label-studio", f"tasks with {layer}", file.sha256, notes), options
+    )
 
 
 def _done(task: Mapping[str, Any], layer: str) -> list[Mapping[str, Any]]:
@@ -100,15 +104,16 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
         text = str(unit.body)
         results = []
         for number, (pieces, label) in enumerate(unit.mentions):
-            if len(pieces) > 1:
-                raise InputError(
-                    f"the mention {label} in {unit.id!r} lies in {len(pieces)} pieces, which Label Studio cannot hold.\n"
-                    "Write it as brat."
-                )
-            start, end = pieces[0]
+            start, end = only_piece(pieces, label, unit, "label-studio")
             value = {"start": start, "end": end, "text": text[start:end], "labels": [label]}
             results.append(
-                {"id": f"m{number}", "from_name": "label", "to_name": "text", "type": "labels", "value": value}
+                {
+                    "id": f"m{number}",
+                    "from_name": "label",
+                    "to_name": "text",
+                    "type": "labels",
+                    "value": value,
+                }
             )
         tasks.append({"id": unit.id, "data": {"text": text}, "annotations": [{"result": results}]})
     return (json.dumps(tasks, ensure_ascii=False, indent=1) + "\n").encode("utf-8")

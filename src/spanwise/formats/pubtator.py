@@ -9,7 +9,7 @@ from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, texts_of
+from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, only_piece, texts_of
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
 
@@ -62,7 +62,7 @@ def read(file: File, options: Options) -> Annotation:
 def _check_article(given: str, name: str, begun: bool, path: str, number: int) -> None:
     if not begun or given != name:
         raise InputError(
-            at(path, number, f"the mention belongs to the article {given!r}, whose passages do not stand before it.\n"
+            at(path, number, f"this mention of the article {given!r} does not stand behind its passages.\n"
                "Put each article's mentions behind its title and abstract.")
         )  # fmt: skip
 
@@ -76,12 +76,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
         lines = [f"{unit.id}|t|{title}", f"{unit.id}|a|{abstract}"]
         text = f"{title}\n{abstract}"
         for pieces, label in unit.mentions:
-            if len(pieces) > 1:
-                raise InputError(
-                    f"the mention {label} in {unit.id!r} lies in {len(pieces)} pieces, which PubTator cannot hold.\n"
-                    "Write it as brat."
-                )
-            start, end = pieces[0]
+            start, end = only_piece(pieces, label, unit, "pubtator")
             quoted = " ".join(text[start:end].split())
             lines.append(f"{unit.id}\t{start}\t{end}\t{quoted}\t{label}")
         parts.append("\n".join(lines) + "\n")

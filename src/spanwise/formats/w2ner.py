@@ -25,7 +25,9 @@ def read(file: File, options: Options) -> Annotation:
     """`sentence` with `ner` (`index`: the mention's tokens), or `tokens` with `entities` (`start`, `end`)."""
     rows = json_of(file)
     if not isinstance(rows, list):
-        raise InputError(at(file.path, 1, "this is no list of sentences.\nExpected is [{'sentence': […], 'ner': […]}]."))
+        raise InputError(
+            at(file.path, 1, "this is no list of sentences.\nExpected is [{'sentence': […], 'ner': […]}].")
+        )
     units = [_sentence(row, number, file.path) for number, row in enumerate(rows, start=1)]
     return annotation(units, Origin(file.path, "w2ner", "a JSON list of sentences", file.sha256), options)
 

@@ -1,0 +1,368 @@
+"""Formats that keep the text apart from its mentions are read, and written so that they read the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise.corpus import Annotation, Mentions
+from spanwise.errors import InputError
+from spanwise.formats import from_spans, read, read_layers, write
+from spanwise.formats.brat import write_folder
+from spanwise.matching import match
+
+TEXT = "Ann Lee of New York and Rome.\nShe left."
+
+
+def brat(folder: Path, name: str = "a", text: str = TEXT, ann: str = "") -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    (folder / f"{name}.ann").write_text(ann, encoding="utf-8")
+    return folder / f"{name}.ann"
+
+
+def shown(annotation: Annotation) -> list[tuple[str, list[str]]]:
+    """The mentions as (label, the strings of their pieces)."""
+    from spanwise.formats._standoff import pieces_of
+
+    mentions, corpus = annotation.mentions, annotation.corpus
+    result = []
+    for sentence, pieces, label in zip(mentions.sentence, pieces_of(mentions), mentions.names(), strict=True):
+        body: Any = corpus.texts[sentence] if corpus.texts else corpus.words(int(sentence))
+        result.append((label, [body[start:end] for start, end in pieces]))
+    return result
+
+
+def same(one: Annotation, other: Annotation) -> None:
+    assert shown(one) == shown(other)
+    assert one.mentions.rows() == other.mentions.rows()
+
+
+def error(source: Any, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(source, **options)
+    return str(caught.value)
+
+
+def test_brat_reads_mentions_in_pieces_and_says_what_it_left_out(tmp_path: Path) -> None:
+    path = brat(
+        tmp_path,
+        ann="T1\tPER 0 7\tAnn Lee\nT2\tLOC 11 14;24 28\tNew Rome\nR1\tIn Arg1:T1 Arg2:T2\n#1\tNote T1\tok\n",
+    )
+    annotation = read(path)
+    assert annotation.reading.format == "brat"
+    assert shown(annotation) == [("PER", ["Ann Lee"]), ("LOC", ["New", "Rome"])]
+    assert annotation.corpus.unit == "character"
+    assert annotation.corpus.words(0)[:3] == ["Ann", "Lee", "of"]
+    assert annotation.reading.notes == ("lines that are no mentions were left out: 1 notes, 1 relations",)
+
+
+def test_brat_reads_a_folder_with_a_document_for_every_file(tmp_path: Path) -> None:
+    brat(tmp_path / "b", "two", ann="T1\tPER 0 3\tAnn\n")
+    brat(tmp_path / "b", "one", ann="")
+    annotation = read(tmp_path / "b")
+    assert annotation.corpus.document_ids == ("one", "two")
+    assert annotation.mentions.rows() == [(1, 0, 3, "PER")]
+
+
+def test_brat_notes_a_quotation_that_differs_from_the_text(tmp_path: Path) -> None:
+    annotation = read(brat(tmp_path, ann="T1\tPER 0 3\tBob\n"))
+    assert "1 mentions quote another text than stands there" in annotation.reading.notes[0]
+
+
+def test_brat_round_trips_through_a_folder(tmp_path: Path) -> None:
+    first = read(brat(tmp_path, ann="T1\tPER 0 7\tAnn Lee\nT2\tLOC 11 14;24 28\tNew Rome\n"))
+    paths = write_folder(first, tmp_path / "out")
+    same(first, read(paths[0]))
+
+
+def test_brat_writes_tokens_as_a_text(tmp_path: Path) -> None:
+    tokens = [["Ann", "Lee", "left"], ["Rome"]]
+    annotation = from_spans([[(0, 2, "PER")], [(0, 1, "LOC")]], tokens=tokens)
+    again = read(write_folder(annotation, tmp_path)[0])
+    assert shown(again) == [("PER", ["Ann Lee"]), ("LOC", ["Rome"])]
+
+
+@pytest.mark.parametrize(
+    ("ann", "words"),
+    [
+        ("T1 PER 0 3\n", "a.ann:1: 'T1 PER 0 3' is no mention.\nExpected is 'T1<tab>Label 0 5<tab>text'"),
+        (
+            "T1\tPER 0 99\tAnn\n",
+            "a.ann:1: the mention PER 0 99 does not lie in the text, which has 39 characters",
+        ),
+        ("T1\tPER 3 3\t\n", "a.ann:1: the mention PER 3 3 does not lie in the text"),
+        ("T1\tPER 0 3\tAnn\nT2\tPER 0 3\tAnn\n", "the mention PER [0, 3) stands twice in one sentence"),
+    ],
+)
+def test_brat_names_the_place_of_an_error(tmp_path: Path, ann: str, words: str) -> None:
+    assert words in error(brat(tmp_path, ann=ann))
+
+
+def test_brat_says_when_its_text_is_missing_or_a_folder_is_empty(tmp_path: Path) -> None:
+    path = brat(tmp_path)
+    path.with_suffix(".txt").unlink()
+    assert "its text 'a.txt' is missing.\nKeep both in the same folder." in error(path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "there is no .ann file in the folder" in error(empty, format="brat")
+
+
+def test_discontinuous_mentions_overlap_only_where_they_share_a_token(tmp_path: Path) -> None:
+    gold = read(brat(tmp_path / "g", ann="T1\tLOC 0 3;24 28\tAnn Rome\n")).mentions
+    apart = read(brat(tmp_path / "p", ann="T1\tLOC 11 14\tNew\n")).mentions
+    inside = read(brat(tmp_path / "q", ann="T1\tLOC 24 28\tRome\n")).mentions
+    assert sorted(match(gold, apart).events().names()) == ["FN", "FP"]
+    assert match(gold, inside).events().names() == ["BEs"]
+
+
+PUBTATOR = """\
+12|t|Ann has flu.
+12|a|Flu is bad. Aspirin helps.
+12\t8\t11\tflu\tDisease\tD007251
+12\t25\t32\tAspirin\tChemical\tD001241
+12\tCID\tD001241\tD007251
+
+13|t|Nothing.
+13|a|
+"""
+
+
+def test_pubtator_reads_articles_with_offsets_over_title_and_abstract(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(PUBTATOR)
+    annotation = read(path)
+    assert annotation.reading.format == "pubtator"
+    assert shown(annotation) == [("Disease", ["flu"]), ("Chemical", ["Aspirin"])]
+    assert annotation.corpus.document_ids == ("12", "13")
+    assert annotation.reading.notes == ("1 relations were left out",)
+    write(annotation, tmp_path / "y.pubtator")
+    same(annotation, read(tmp_path / "y.pubtator"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("12|t|A\nwhat\n", "x.txt:2: 'what' is neither a passage nor a mention"),
+        (
+            "12|t|A\n13\t0\t1\tA\tX\n",
+            "x.txt:2: this mention of the article '13' does not stand behind its passages",
+        ),
+        (
+            "12|t|A\n12|a|\n12\t0\t9\tA\tX\n",
+            "the mention X [0, 9) does not lie in the text '12', which has 2",
+        ),
+    ],
+)
+def test_pubtator_names_the_place_of_an_error(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(text)
+    assert words in error(path)
+
+
+def discontinuous() -> Annotation:
+    from spanwise.formats._format import Options
+    from spanwise.formats._standoff import Origin, Standoff, annotation
+
+    unit = Standoff("ab cd ef", [(((0, 2), (6, 8)), "X")], "1")
+    return annotation([unit], Origin("here", "memory"), Options())
+
+
+@pytest.mark.parametrize("name", ["pubtator", "label-studio"])
+def test_formats_without_pieces_refuse_discontinuous_mentions(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=f"lies in 2 pieces, which {name} cannot hold"):
+        write(discontinuous(), tmp_path / "x", format=name)
+
+
+def label_studio(path: Path) -> list[dict[str, Any]]:
+    def result(start: int, end: int, *labels: str) -> dict[str, Any]:
+        return {
+            "type": "labels",
+            "value": {"start": start, "end": end, "text": TEXT[start:end], "labels": labels},
+        }
+
+    cancelled = {"was_cancelled": True, "result": [result(0, 3, "LOC")]}
+    tasks: list[dict[str, Any]] = [
+        {
+            "id": 7,
+            "data": {"text": TEXT, "url": "here"},
+            "annotations": [
+                cancelled,
+                {"result": [result(0, 7, "PER"), {"type": "choices", "value": {"choices": ["x"]}}]},
+            ],
+            "predictions": [{"result": [result(11, 19, "LOC", "GPE")]}],
+        },
+        {"id": 8, "data": {"text": "Nothing."}, "annotations": []},
+    ]
+    path.write_text(json.dumps(tasks))
+    return tasks
+
+
+def test_label_studio_reads_annotations_and_predictions(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    label_studio(path)
+    annotation = read(path)
+    assert annotation.reading.format == "label-studio"
+    assert shown(annotation) == [("PER", ["Ann Lee"])]
+    assert annotation.corpus.ids == ("7", "8")
+    layers = read_layers(path)
+    assert shown(layers["predicted"]) == [("LOC", ["New York"]), ("GPE", ["New York"])]
+    write(annotation, tmp_path / "again.json", format="label-studio")
+    same(annotation, read(tmp_path / "again.json"))
+
+
+def test_label_studio_reads_the_short_export(tmp_path: Path) -> None:
+    path = tmp_path / "min.json"
+    rows = [{"id": 1, "review": TEXT, "label": [{"start": 24, "end": 28, "text": "Rome", "labels": ["LOC"]}]}]
+    path.write_text(json.dumps(rows))
+    assert shown(read(path)) == [("LOC", ["Rome"])]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"data": 1}', "this is no list of tasks.\nExport the project as JSON or JSON-MIN."),
+        ("[3]", "task 1 is no object"),
+        ('[{"data": {"a": "x", "b": "y"}}]', "task 1 has no text: its fields are ['a', 'b']"),
+        (
+            '[{"data": {"text": "x"}, "annotations": [{"result": [{"value": {"labels": ["A"]}}]}]}]',
+            "task 1 has a mention without 'start' and 'end'",
+        ),
+        ("[", "export.json:1: this is no JSON"),
+    ],
+)
+def test_label_studio_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(content)
+    assert words in error(path, format="label-studio")
+
+
+W2NER = [
+    {"sentence": ["pain", "in", "left", "and", "right", "arm"], "ner": [
+        {"index": [0, 1, 2, 5], "type": "S"},
+        {"index": [0, 1, 4, 5], "type": "S"},
+        {"index": [5], "type": "B"}]},
+    {"sentence": ["none"], "ner": []},
+]  # fmt: skip
+
+
+def test_w2ner_reads_nested_and_discontinuous_mentions_and_round_trips(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(W2NER))
+    annotation = read(path)
+    assert annotation.reading.format == "w2ner"
+    assert shown(annotation) == [
+        ("S", [["pain", "in", "left"], ["arm"]]),
+        ("S", [["pain", "in"], ["right", "arm"]]),
+        ("B", [["arm"]]),
+    ]
+    write(annotation, tmp_path / "y.json", format="w2ner")
+    same(annotation, read(tmp_path / "y.json"))
+    assert json.loads((tmp_path / "y.json").read_text()) == W2NER
+
+
+def test_spert_spans_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{"tokens": ["a", "b"], "entities": [{"start": 0, "end": 2, "type": "X"}]}]))
+    assert shown(read(path)) == [("X", [["a", "b"]])]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{}", "this is no list of sentences"),
+        ('[{"sentence": ["a"]}]', "sentence 1 cannot be read (KeyError: 'entities')"),
+        ('[{"sentence": ["a"], "ner": [{"index": [], "type": "X"}]}]', "a mention without tokens"),
+        (
+            '[{"sentence": ["a"], "ner": [{"index": [4], "type": "X"}]}]',
+            "not lie in the sentence 1, which has 1",
+        ),
+    ],
+)
+def test_w2ner_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    assert words in error(path, format="w2ner")
+
+
+XMI = """<?xml version="1.0" encoding="UTF-8"?>
+<xmi:XMI xmlns:xmi="http://www.omg.org/XMI" xmlns:cas="http:///uima/cas.ecore" xmlns:t="http:///x/type.ecore">
+  <t:NamedEntity xmi:id="3" sofa="1" begin="3" end="6" value="PER"/>
+  <t:NamedEntity xmi:id="4" sofa="1" begin="7" end="11" identifier="Q220"/>
+  <t:Custom xmi:id="5" sofa="1" begin="0" end="2" kind="emoji"/>
+  <t:Token xmi:id="6" sofa="1" begin="3" end="6"/>
+  <cas:Sofa xmi:id="1" sofaNum="1" sofaID="_InitialView" mimeType="text" sofaString="\U0001f600 Ann Rome"/>
+</xmi:XMI>
+"""
+
+GATE = """<?xml version='1.0' encoding='utf-8'?>
+<GateDocument version="3"><GateDocumentFeatures/>
+<TextWithNodes><Node id="0"/>Ann<Node id="3"/> &amp; <Node id="6"/>Rome<Node id="10"/></TextWithNodes>
+<AnnotationSet>
+<Annotation Id="1" Type="Person" StartNode="0" EndNode="3"/>
+<Annotation Id="2" Type="Location" StartNode="6" EndNode="10">
+<Feature><Name className="java.lang.String">kind</Name>
+<Value className="java.lang.String">city</Value></Feature>
+</Annotation>
+<Annotation Id="3" Type="Token" StartNode="0" EndNode="3"/>
+</AnnotationSet></GateDocument>
+"""
+
+
+def test_xmi_reads_named_entities_with_offsets_of_java(tmp_path: Path) -> None:
+    path = tmp_path / "doc.xmi"
+    path.write_text(XMI, encoding="utf-8")
+    annotation = read(path)
+    assert annotation.reading.format == "xmi"
+    assert shown(annotation) == [("PER", ["Ann"]), ("Q220", ["Rome"])]
+    assert shown(read(path, tag_column="Custom")) == [("emoji", ["\U0001f600"])]
+    assert shown(read(path, tag_column="NamedEntity.value"))[1][0] == "NamedEntity"
+
+
+def test_gate_documents_are_read_with_their_types_as_labels(tmp_path: Path) -> None:
+    path = tmp_path / "doc.xml"
+    path.write_text(GATE, encoding="utf-8")
+    assert shown(read(path)) == [("Person", ["Ann"]), ("Location", ["Rome"])]
+    assert shown(read(path, tag_column="Location.kind")) == [("city", ["Rome"])]
+
+
+def test_xmi_expands_no_entities(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.xmi"
+    path.write_text('<?xml version="1.0"?>\n<!DOCTYPE x [<!ENTITY a "aaaa">]>\n<xmi:XMI>&a;</xmi:XMI>')
+    assert "bomb.xmi:2: the file declares a document type or entities, which are not expanded" in error(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (XMI.replace("sofaString", "other"), "the file has no text"),
+        (XMI[:300], "this is no XML"),
+        (XMI.replace('begin="3" end="6" value', 'begin="x" end="6" value'), "has no proper offsets"),
+        (
+            XMI.replace("NamedEntity", "Lemma").replace("Custom", "POS"),
+            "no annotation has the type",
+        ),
+    ],
+)
+def test_xmi_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "doc.xmi"
+    path.write_text(content, encoding="utf-8")
+    assert words in error(path, format="xmi")
+
+
+def test_an_empty_list_of_texts_and_texts_without_tokens_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text("[]")
+    assert "there is no sentence and no text in it" in error(path, format="w2ner")
+    with pytest.raises(InputError, match="its mentions are not on tokens, so it cannot be written as w2ner"):
+        write(discontinuous(), tmp_path / "y.json", format="w2ner")
+    textless = from_spans([[(0, 1, "X")]])
+    with pytest.raises(InputError, match="the sentences have no text that could be written"):
+        write_folder(textless, tmp_path)
+
+
+def test_mentions_of_a_text_are_a_set_of_mentions(tmp_path: Path) -> None:
+    assert isinstance(read(brat(tmp_path, ann="T1\tPER 0 3\tAnn\n")).mentions, Mentions)
