@@ -1,6 +1,8 @@
-"""Fair matching of crowds, mentions that nearly all overlap each other, without listing their pairs."""
+"""Matching of crowds, mentions that nearly all overlap each other, without listing their pairs."""
 
 from __future__ import annotations
+
+from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
@@ -141,3 +143,52 @@ class _Pieces:
         total = np.bincount(self._owner[used], weights=common, minlength=self._number).astype(np.int64)
         total *= (self._labels == label) == same
         return total
+
+
+def pair_crowd(gold: Side, predicted: Side, places: tuple[Ints, Ints]) -> Overlaps:
+    """One-to-one pairs of a crowd, the best first; `places` order the mentions of each side among equals."""
+    if len(gold) <= len(predicted):
+        first, second, shared = _named_pairs(gold, predicted, places, swapped=False)
+    else:
+        second, first, shared = _named_pairs(predicted, gold, places[::-1], swapped=True)
+    return Overlaps(first, second, shared)
+
+
+def _named_pairs(few: Side, many: Side, places: tuple[Ints, Ints], *, swapped: bool) -> Ints:
+    """Pairs and what they share, as three rows.
+
+    Every mention of the smaller side names its best free partner; the best of these pairs is made,
+    and who named a partner that is gone names another. The smaller side finds one soon.
+    """
+    offered = np.lexsort((places[1], many.size))  # the first of those that share most is the best
+    start, end, label = many.start[offered], many.end[offered].copy(), many.label[offered]
+    taken = np.zeros(len(offered), dtype=bool)
+
+    def name(mention: int) -> tuple[int, ...] | None:
+        shared = np.minimum(end, few.end[mention]) - np.maximum(start, few.start[mention])
+        alike = shared * (label == few.label[mention])
+        same = bool(alike.max(initial=0) > 0)
+        best = int((alike if same else shared).argmax())
+        most = int(shared[best])
+        if most <= 0:
+            return None
+        partner = int(offered[best])
+        differing = int(few.size[mention] + many.size[partner]) - 2 * most
+        ties = int(places[0][mention]), int(places[1][partner])
+        return not same, -most, differing, *(ties[::-1] if swapped else ties), mention, best
+
+    named = [entry for mention in range(len(few)) if (entry := name(mention)) is not None]
+    heapify(named)
+    made = []
+    while named:
+        *_, mention, best = named[0]
+        if not taken[best]:
+            taken[best] = True
+            end[best] = start[best] - 1  # shares nothing with anyone
+            made.append((mention, int(offered[best]), -named[0][1]))
+            heappop(named)
+        elif (entry := name(mention)) is not None:
+            heapreplace(named, entry)
+        else:
+            heappop(named)
+    return np.array(made, dtype=np.int64).reshape(-1, 3).T

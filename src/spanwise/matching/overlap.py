@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from spanwise.columns import Codes, Column, Floats, Ints, ratio
 from spanwise.corpus import Mentions
+from spanwise.matching._dense import crowded, pair_crowd
 from spanwise.matching._events import FN, FP, LE, OUTCOMES, TP, Matching, Pairing
 from spanwise.matching._join import Line, equal_mentions, equal_spans, lines, packed_order
-from spanwise.matching._overlaps import Reach, Side, greedy, overlaps, relation
+from spanwise.matching._overlaps import Overlaps, Reach, Side, greedy, overlaps, relation
 
 CATEGORIES = ("correct", "incorrect", "partial", "missed", "spurious")
 
@@ -46,20 +47,39 @@ def match_overlap(gold: Mentions, predicted: Mentions) -> Matching:
     pairing.both(*equal_spans(left, right, (_by_label(gold, free[0]), _by_label(predicted, free[1]))), LE)
     first = Side.of(left, gold, pairing.gold_outcome == FN)
     second = Side.of(right, predicted, pairing.predicted_outcome == FP)
-    pairs = overlaps(first, second, Reach.of(first, second))
-    same = first.label[pairs.gold] == second.label[pairs.predicted]
-    order = packed_order(
-        ~same,
-        pairs.shared.max(initial=0) - pairs.shared,
-        first.size[pairs.gold] + second.size[pairs.predicted] - 2 * pairs.shared,
-        _places(left, gold, first)[pairs.gold],
-        _places(right, predicted, second)[pairs.predicted],
-    )
-    chosen = order[greedy(pairs.gold[order], pairs.predicted[order])]
-    pairs = pairs.take(chosen)
-    outcome = relation(pairs, first, second, same[chosen])
-    pairing.both(first.row[pairs.gold], second.row[pairs.predicted], outcome)
+    places = _places(left, gold, first), _places(right, predicted, second)
+    for pairs in _best_pairs(first, second, places):
+        same = first.label[pairs.gold] == second.label[pairs.predicted]
+        outcome = relation(pairs, first, second, same)
+        pairing.both(first.row[pairs.gold], second.row[pairs.predicted], outcome)
     return pairing.matching()
+
+
+def _best_pairs(gold: Side, predicted: Side, places: tuple[Ints, Ints]) -> Iterator[Overlaps]:
+    """The pairs that are made when the best are made first."""
+    reach = Reach.of(gold, predicted)
+    crowds = crowded(gold, predicted, reach)
+    calm = np.ones(len(gold), dtype=bool), np.ones(len(predicted), dtype=bool)
+    for here, there in crowds:
+        part = pair_crowd(gold.take(here), predicted.take(there), (places[0][here], places[1][there]))
+        yield Overlaps(np.flatnonzero(here)[part.gold], np.flatnonzero(there)[part.predicted], part.shared)
+        calm[0][here], calm[1][there] = False, False
+    if crowds:
+        rest = gold.take(calm[0]), predicted.take(calm[1])
+        pairs = overlaps(*rest, Reach.of(*rest))
+        rows = np.flatnonzero(calm[0])[pairs.gold], np.flatnonzero(calm[1])[pairs.predicted]
+        pairs = Overlaps(*rows, pairs.shared)
+    else:
+        pairs = overlaps(gold, predicted, reach)
+    order = packed_order(
+        gold.label[pairs.gold] != predicted.label[pairs.predicted],
+        pairs.shared.max(initial=0) - pairs.shared,
+        gold.size[pairs.gold] + predicted.size[pairs.predicted] - 2 * pairs.shared,
+        places[0][pairs.gold],
+        places[1][pairs.predicted],
+    )
+    pairs = pairs.take(order)
+    yield pairs.take(greedy(pairs.gold, pairs.predicted))
 
 
 def _by_label(side: Mentions, rows: Ints) -> Ints:
