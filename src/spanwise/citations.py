@@ -25,7 +25,8 @@ class Citation:
     @property
     def text(self) -> str:
         """The paper in one line."""
-        authors = ", ".join(self.authors[:-1]) + (" and " if len(self.authors) > 1 else "") + self.authors[-1]
+        *first, last = (" ".join(reversed(author.split(", "))) for author in self.authors)
+        authors = f"{', '.join(first)} and {last}" if first else last
         pages = f", pages {self.pages}" if self.pages else ""
         return f"{authors} ({self.year}). {self.title}. {self.venue}{pages}."
 
@@ -53,7 +54,7 @@ CITATIONS: tuple[Citation, ...] = (
         authors=("Fu, Jinlan", "Liu, Pengfei", "Neubig, Graham"),
         title="Interpretable Multi-dataset Evaluation for Named Entity Recognition",
         year=2020,
-        venue="Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing (EMNLP)",
+        venue="Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing",
         pages="6058–6069",
         url="https://aclanthology.org/2020.emnlp-main.489",
     ),
