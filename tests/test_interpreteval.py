@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import spanwise
+import spanwise.formats
 from spanwise import interpreteval
 from spanwise.errors import InputError
 from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training
@@ -193,3 +195,38 @@ def test_gold_against_itself_is_perfect_in_every_bucket_that_keeps_its_units() -
         for name, attribute in figures.attributes.items():
             for row in attribute["buckets"]:
                 assert row["f1"] in (1.0, None), (switch.name, name, row)
+
+
+def test_with_every_departure_off_the_figures_are_those_of_evaluate(
+    wnut16: dict[str, Any], data: Path
+) -> None:
+    off = Departures(**{switch.name: False for switch in fields(Departures)})
+    figures = evaluated(wnut16, "Flair", off)
+    result = spanwise.evaluate(
+        data / "wnut16" / "flair.txt", train=data / "wnut16" / "train.txt", resamples=0
+    )
+    (system,) = result.to_dict()["systems"].values()
+    for name in SHORT:
+        if name == "label":
+            labels = {row["value"]: row["f1"] for row in figures.attributes[name]["buckets"]}
+            assert labels == {label: row["f1"] for label, row in system["exact"]["labels"].items()}
+            continue
+        ours = [
+            (row["gold"], row["predicted"], row["correct"]) for row in system["attributes"][name]["buckets"]
+        ]
+        theirs = [
+            (row["gold"], row["predicted"], row["correct"]) for row in figures.attributes[name]["buckets"]
+        ]
+        assert ours == theirs, name
+
+
+def test_annotations_serve_as_well_as_lists(wnut16: dict[str, Any], data: Path) -> None:
+    layers = spanwise.formats.read_layers(data / "wnut16" / "flair.txt")
+    train = spanwise.read(data / "wnut16" / "train.txt")
+    figures = interpreteval.evaluate(
+        Tagged.of(layers["gold"]),
+        Tagged.of(layers["predicted"]),
+        Tagged.of(train),
+        vocabulary=wnut16["known"],
+    )
+    assert figures.attributes == evaluated(wnut16, "Flair").attributes
