@@ -22,7 +22,6 @@ def study(
     workers: int | None = None,
     cache: str | Path | bool = True,
     progress: Any = None,
-    command: str | None = None,
 ) -> dict[str, Any]:
     """The document of a study: every run scored, and the analyses over all of them.
 
@@ -37,11 +36,14 @@ def study(
         InputError: the manifest or a file cannot be used; told before anything is computed.
     """
     from spanwise.study.analyses import analyses
-    from spanwise.study.run import run_cells, run_pairs, tasks_of
+    from spanwise.study.run import can_be_kept, check_settings, run_cells, run_pairs, tasks_of
 
     read = manifest if isinstance(manifest, Manifest) else read_manifest(manifest, root=root)
     said = progress or (lambda text: None)
+    check_settings(read)
     kept = default_folder() if cache is True else Path(cache) if cache else None
+    if not can_be_kept(read):
+        kept = None
     plan = make_plan(read)
     _tell(plan, said)
     tasks = tasks_of(read, plan, cache=kept)
@@ -61,7 +63,7 @@ def study(
     found = analyses(datasets, read, correction=read.settings.get("correction", "holm"))
     _add_tests(found["holistic"], tested, plan)
     found["letters"] = {dataset: part["letters"] for dataset, part in tested.items()}
-    settings = _settings(read, cells, command)
+    settings = _settings(read, cells)
     return {
         "spanwise": __version__,
         "schema": 1,
@@ -130,11 +132,11 @@ def _inputs(plan: Plan, tasks: Any, cells: Mapping[str, Any]) -> list[dict[str, 
     return rows
 
 
-def _settings(manifest: Manifest, cells: Mapping[str, Any], command: str | None) -> dict[str, Any]:
+def _settings(manifest: Manifest, cells: Mapping[str, Any]) -> dict[str, Any]:
     """What all cells share; the unit of resampling where it is the same everywhere."""
     parts = [cell["settings"] for cell in cells.values()]
     if not parts:
-        return {"command": command}
+        return {"command": None}
     first = {key: value for key, value in parts[0].items() if all(part[key] == value for part in parts)}
     units = sorted({part["unit"] for part in parts})
     return {
@@ -142,7 +144,8 @@ def _settings(manifest: Manifest, cells: Mapping[str, Any], command: str | None)
         "correction": manifest.settings.get("correction", "holm"),
         "unit": units[0] if len(units) == 1 else "sentence or document",
         "few_units": any(part["few_units"] for part in parts),
-        "command": command,
+        # Neither the name of the manifest nor the number of workers may show in the document.
+        "command": None,
     }
 
 

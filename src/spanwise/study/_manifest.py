@@ -111,7 +111,7 @@ class Manifest:
 
     path: str
     root: Path
-    name: str
+    name: str | None
     datasets: tuple[Dataset, ...]
     systems: tuple[System, ...]
     pairs: tuple[Pair, ...]
@@ -142,15 +142,20 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
         line = int(found[1]) if found else None
         raise InputError(at(str(path), line, f"the manifest is no TOML: {error}.")) from None
     base = where.parent if root is None else Path(root)
-    return _manifest(tree, path=str(path), root=base, name=where.stem, text=text)
+    return _manifest(tree, path=str(path), root=base, text=text)
 
 
-def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, name: str, text: str) -> Manifest:
+def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> Manifest:
     check = _Check(path, text)
     check.keys(tree, TOP, ())
     for table in ("datasets", "systems"):
         if not tree.get(table):
             raise check.error((), f"the manifest names no {table}.\nAdd a table such as [{table}.NAME].")
+    for key, value in tree.get("buckets", {}).items():
+        if not isinstance(value, str):
+            raise check.error(
+                ("buckets", key), f"'buckets' of {key!r} must be text such as \"1,2,3\", not {value!r}."
+            )
     shared = check.reading(tree, ())
     datasets = [check.dataset(key, value, shared) for key, value in tree["datasets"].items()]
     systems = [check.system(key, value, tree) for key, value in tree["systems"].items()]
@@ -170,7 +175,7 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, name: str, text
     return Manifest(
         path=path,
         root=root,
-        name=str(tree.get("name", name)),
+        name=tree.get("name"),
         datasets=tuple(datasets),
         systems=tuple(systems),
         pairs=tuple(sorted(pairs, key=lambda pair: (pair.factor or "", pair.first, pair.second))),
@@ -239,15 +244,15 @@ class _Check:
     def reading(self, table: Mapping[str, Any], where: tuple[str, ...]) -> dict[str, Any]:
         reading = {key: table[key] for key in READING if key in table}
         columns = dict(reading.pop("columns", {}))
+        for name, column in columns.items():
+            if not isinstance(column, int | str):
+                message = f"the column {name!r} must be a number or a name, not {column!r}."
+                raise self.error((*where, "columns"), message)
         for name in COLUMNS:
             if name in columns:
                 reading[f"{name}_column"] = columns.pop(name)
         if columns:
             reading["columns"] = columns
-        for name, column in columns.items():
-            if not isinstance(column, int | str):
-                message = f"the column {name!r} must be a number or a name, not {column!r}."
-                raise self.error((*where, "columns"), message)
         return reading
 
     def dataset(self, name: str, table: Any, shared: Mapping[str, Any]) -> Dataset:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from spanwise import __version__
-from spanwise.errors import InputError, SpanwiseError
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, at
 from spanwise.study._cache import Cache, key_of
-from spanwise.study._manifest import Dataset, Manifest
+from spanwise.study._manifest import READING, Dataset, Manifest
 from spanwise.study._plan import Cell, Plan
 
-FORM = 1  # of what is kept; another form makes kept results unfit
 Progress = Callable[[str], None]
 
 
@@ -47,14 +48,54 @@ def tasks_of(manifest: Manifest, plan: Plan, *, cache: Path | None) -> list[Task
     return [_task(manifest, plan, datasets[cell.dataset], cell, cache) for cell in plan.cells if cell.runs]
 
 
+def check_settings(manifest: Manifest) -> None:
+    """Refuse unknown attributes and bucketings before any file is opened, with their place."""
+    from spanwise import buckets
+    from spanwise.attributes import ATTRIBUTES, choose
+
+    try:
+        _attributes(manifest)
+    except ChoiceError as error:
+        raise InputError(at(manifest.place("attributes"), None, str(error))) from None
+    for name, how in manifest.settings.get("buckets", {}).items():
+        try:
+            choose([name]) if ":" in name else ATTRIBUTES.find(name)
+            buckets.parse(how)
+        except ChoiceError as error:
+            raise InputError(at(manifest.place("buckets", name), None, str(error))) from None
+
+
+def _attributes(manifest: Manifest) -> list[Any]:
+    from spanwise.attributes import choose
+
+    asked = manifest.settings.get("attributes", "fu20")
+    return [] if asked == "none" else choose(asked.split(",") if isinstance(asked, str) else asked)
+
+
+def can_be_kept(manifest: Manifest) -> bool:
+    """Whether all attributes are spanwise's own; others may change without a trace in any file."""
+    names = [str(getattr(one.function, "__module__", "")) for one in _attributes(manifest)]
+    return all(name.partition(".")[0] == "spanwise" for name in names)
+
+
+@lru_cache(maxsize=1)
+def program() -> str:
+    """A hash of this program's own files: another program, another number."""
+    digest = hashlib.sha256(__version__.encode())
+    folder = Path(__file__).parents[1]
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: Path | None) -> Task:
     test, train = plan.test[dataset.name], plan.train[dataset.name]
     words = plan.vocabulary.get(dataset.name)
     settings = {key: value for key, value in manifest.settings.items() if key != "correction"}
     options = {**settings, **dataset.reading}
     key = key_of(
-        __version__,
-        FORM,
+        program(),
         dataset.name,
         test.sha256,
         [file.sha256 for file in train],
@@ -122,8 +163,6 @@ def compute_cell(task: Task) -> dict[str, Any]:
 
 
 def _reading_keys() -> frozenset[str]:
-    from spanwise.study._manifest import READING
-
     return frozenset({*READING, "columns"})
 
 
@@ -159,7 +198,7 @@ def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dic
         for number, (task, result) in enumerate(pool(compute_cell, fresh), start=1):
             results[task.key] = result
             progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result)}")
-    return results
+    return {task.key: results[task.key] for task in tasks}
 
 
 def _spoken(result: Mapping[str, Any]) -> str:
@@ -242,7 +281,7 @@ def run_pairs(
         settings = cells[here[0].key]["settings"]
         options = {key: settings[key] for key in ("resamples", "seed", "confidence")}
         options["correction"] = manifest.settings.get("correction", "holm")
-        key = key_of("pairs", __version__, FORM, {task.system: task.key for task in here}, pairs, options)
+        key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
         kept = Cache(cache).get(key) if cache is not None else None
         if kept is not None:
             results[dataset.name] = kept
@@ -253,4 +292,4 @@ def run_pairs(
         for number, (task, found) in enumerate(pool(compute_pairs, fresh), start=1):
             results[task.name] = found
             progress(f"{number}/{len(fresh)} {task.name}: systems compared")
-    return results
+    return {dataset.name: results[dataset.name] for dataset in manifest.datasets if dataset.name in results}

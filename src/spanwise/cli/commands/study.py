@@ -8,7 +8,6 @@ goes on where it was interrupted and only what changed is computed again.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -72,7 +71,6 @@ def run(args: argparse.Namespace) -> int:
         workers=args.workers,
         cache=args.cache or not args.no_cache,
         progress=None if args.quiet else _say,
-        command=shlex.join(["spanwise", *args.command_line]),
     )
     saved = _write(args, document)
     if args.json == "-":
