@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Generic, Protocol, TypeVar
 
 from spanwise.errors import ChoiceError, unknown
@@ -77,6 +76,8 @@ class Registry(Generic[T]):
         if self._loaded or self._group is None:
             return
         self._loaded = True
+        from importlib.metadata import entry_points  # 30 ms, which only a look-up by name must pay
+
         for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
             if point.name not in self:
                 self.add(point.load())
