@@ -1,0 +1,188 @@
+"""The systems of an evaluation in the order of charts, and the chart of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spanwise.reports import _wording as words
+from spanwise.reports._charts import marks
+from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.style import (
+    Style,
+    ends,
+    points_pair,
+    reach,
+    share,
+    shortened,
+)  # fmt: skip
+
+Document = Mapping[str, Any]
+MOST_SYSTEMS = 6  # as many as there are colours; the page's tables show all
+
+
+def ranked(document: Document) -> list[str]:
+    """The systems from the highest F1 to the lowest, those without one last."""
+    systems = document.get("systems") or {}
+    scores = {name: share(system["exact"]["overall"]["f1"]) for name, system in systems.items()}
+    lowest = {name: -1.0 if score is None else score for name, score in scores.items()}
+    return sorted(lowest, key=lambda name: (-lowest[name], name))
+
+
+def shown(document: Document, focus: str | None = None) -> list[str]:
+    """The systems that charts draw, the one in focus first; at most six."""
+    order = ranked(document)[:MOST_SYSTEMS]
+    return order if focus is None else [focus, *(name for name in order if name != focus)][:MOST_SYSTEMS]
+
+
+def places(document: Document, names: Sequence[str]) -> list[int]:
+    """The colour of each system: by its rank, so that it is the same in every chart."""
+    order = ranked(document)
+    return [order.index(name) for name in names]
+
+
+def says(system: str, score: str, cell: Mapping[str, Any], *, wrong: int | None = None) -> str:
+    """What a point tells a reader who cannot see it."""
+    pair = words.interval((cell.get("interval") or {}).get(score))
+    text = f"{words.visible(system)}: {words.SCORES.get(score, score)} {words.points(cell.get(score))}"
+    text += f" ({pair})" if pair else ""
+    return text if wrong is None else f"{text}, {words.count(wrong)} gold mentions not right"
+
+
+# ---- score ----------------------------------------------------------------------------------
+
+
+def score(document: Document, style: Style) -> Drawing:
+    """F1 of every system with its interval, its runs as small dots, and the paired differences."""
+    names = shown(document)
+    cells = [document["systems"][name]["exact"]["overall"] for name in names]
+    differences = _differences(document, names)
+    palette, plot, step, top = style.palette, 190.0, 36.0, 4.0
+    split = top + step * len(names)
+    height = split + (46 + 30 * len(differences) if differences else 0)
+    runs = [_runs(document["systems"][name]) for name in names]
+    values = [share(cell["f1"]) for cell in cells]
+    reached = [v for v in values if v is not None]
+    reached += [end for cell in cells for end in (ends(cell, "f1") or ())] + [v for row in runs for v in row]
+    low, high = reach(reached)
+    at = split - height + 12
+    x = marks.quantity("v", low, high, span=(0, plot), offset=at, grid=False, tickCount=4)
+    layers: list[Any] = []
+    for place, (name, cell, value) in enumerate(zip(names, cells, values, strict=True)):
+        if value is None:
+            continue
+        y, colour = top + step * (place + 0.5), palette.series(place)
+        pair = ends(cell, "f1")
+        if pair:
+            band = {"v": pair[0], "hi": pair[1], "y": y}
+            layers.append(
+                marks.bands([band], height, x, colour=colour, thick=13, cornerRadius=6.5, opacity=0.26)
+            )
+        point = {"v": value, "y": y, "d": says(name, "f1", cell)}
+        fill = {"fill": palette["panel"]} if place == 1 else {}
+        layers.append(marks.dots([point], height, x, colour=colour, place=place, size=110, **fill))
+        small = [{"v": run, "y": y + 13} for run in runs[place]]
+        if small:
+            layers.append(marks.dots(small, height, x, colour=colour, size=14))
+    names_shown = [{"y": top + step * (p + 0.5), "t": shortened(n, 20)} for p, n in enumerate(names)]
+    numbers = [{"y": top + step * (p + 0.5), "t": words.points(c["f1"])} for p, c in enumerate(cells)]
+    layers.append(marks.texts(names_shown, height, at=-120, colour=palette["ink"], limit=116))
+    layers.append(
+        marks.texts(numbers, height, at=plot + 52, colour=palette["ink"], align="right", fontWeight="bold")
+    )
+    chart = marks.plot(*layers)
+    if differences:
+        chart = marks.apart(
+            chart, marks.plot(*_difference_layers(differences, split + 34, height, plot, style))
+        )
+    return Drawing("score", "F1 with intervals", chart, plot, height, 120, 60, 4, 22)
+
+
+def _runs(system: Mapping[str, Any]) -> list[float]:
+    rows = system.get("runs") or []
+    rows = rows.values() if isinstance(rows, Mapping) else rows
+    found = [share(row.get("f1") if isinstance(row, Mapping) else row) for row in rows]
+    return [value for value in found if value is not None]
+
+
+def _differences(document: Document, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The first system against each other one, whichever way round the document tested them."""
+    found = []
+    for other in names[1:]:
+        row = compared(document, names[0], other, ["exact", "overall", "f1"])
+        if row is not None and words.defined(row["difference"]):
+            found.append({**row, "other": other})
+    return found
+
+
+def compared(document: Document, one: str, other: str, path: Sequence[str]) -> dict[str, Any] | None:
+    """The test of one score between two systems, with the sign of `one` less `other`."""
+    for comparison in document.get("comparisons") or ():
+        if set(comparison["systems"]) != {one, other}:
+            continue
+        row = next((row for row in comparison["scores"] if list(row["path"]) == list(path)), None)
+        if row is None:
+            return None
+        turned = comparison["systems"][0] != one
+        return _turned(row) if turned else dict(row)
+    return None
+
+
+def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    pair = row.get("interval")
+    swapped = [None if end is None else -end for end in reversed(pair)] if pair else pair
+    difference = row["difference"]
+    return {
+        **row, "a": row.get("b"), "b": row.get("a"), "interval": swapped,
+        "difference": None if difference is None else -difference,
+    }  # fmt: skip
+
+
+def _difference_layers(
+    rows: Sequence[Mapping[str, Any]], top: float, height: float, plot: float, style: Style
+) -> list[Any]:
+    palette = style.palette
+    pairs = [points_pair(row.get("interval")) for row in rows]
+    values = [share(row["difference"]) or 0.0 for row in rows]
+    low, high = reach([0.0, *values, *(end for pair in pairs if pair for end in pair)])
+    x = marks.quantity("v", low, high, span=(0, plot), grid=False, tickCount=4, format="+.2~f")
+    layers = [
+        marks.lines([{"v": 0, "y": top, "y2": height}], height, x, colour=palette["axis"]),
+        marks.texts(
+            [{"y": top - 8, "t": "difference"}], height, at=-120, colour=palette["muted"], fontSize=10.5
+        ),
+    ]
+    for place, (row, pair, value) in enumerate(zip(rows, pairs, values, strict=True)):
+        y, colour = top + 18 + 30.0 * place, palette["s0"]
+        text = (
+            f"difference to {words.visible(row['other'])}: {words.signed(row['difference'])} F1 "
+            f"({words.signed_interval(row.get('interval'))}), p {words.p_value(row.get('p_corrected'))}"
+        )
+        if pair:
+            band = {"v": pair[0], "hi": pair[1], "y": y}
+            layers.append(
+                marks.bands([band], height, x, colour=colour, thick=9, cornerRadius=4.5, opacity=0.26)
+            )
+        layers.append(marks.dots([{"v": value, "y": y, "d": text}], height, x, colour=colour, size=70))
+        layers.append(
+            marks.texts(
+                [{"y": y, "t": f"to {shortened(row['other'], 18)}"}],
+                height,
+                at=-120,
+                colour=palette["ink"],
+                limit=116,
+            )
+        )
+        number = [{"y": y, "t": words.signed(row["difference"])}]
+        layers.append(
+            marks.texts(number, height, at=plot + 52, colour=palette["ink"], align="right", fontWeight="bold")
+        )
+    return layers
+
+
+def label_order(document: Document) -> list[str]:
+    """Every label of gold or predictions, the most frequent gold ones first."""
+    order = list(document["dataset"].get("label_order") or document["dataset"].get("labels") or ())
+    for system in (document.get("systems") or {}).values():
+        order += [label for label in system["exact"]["labels"] if label not in order]
+    return order

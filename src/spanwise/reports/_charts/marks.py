@@ -1,0 +1,201 @@
+"""Marks of charts whose rows stand at fixed heights: texts, dots, bars and intervals with links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+from altair.utils import schemapi
+
+from spanwise.reports._charts.palette import Palette
+from spanwise.reports._charts.style import fitted
+
+Row = dict[str, Any]
+SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
+FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Layers on one pair of scales, or groups of them that each have their own x scale."""
+
+    groups: tuple[tuple[Any, ...], ...]
+
+    def altair(self) -> Any:
+        """The layers as one Altair chart."""
+        if len(self.groups) == 1:
+            return alt.layer(*self.groups[0])
+        return alt.layer(*(alt.layer(*group) for group in self.groups)).resolve_scale(x="independent")
+
+    def specification(self, context: dict[str, Any]) -> dict[str, Any]:
+        """What Altair would write for the chart, without the copies that it makes of every part."""
+        groups = [{"layer": [_unmeasured(layer, context) for layer in group]} for group in self.groups]
+        if len(groups) == 1:
+            return groups[0]
+        return {"layer": groups, "resolve": {"scale": {"x": "independent"}}}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart with the size of its plot and the room that its texts take around it."""
+
+    name: str
+    title: str
+    plot: Plot
+    width: float
+    height: float
+    left: float = 10
+    right: float = 10
+    top: float = 8
+    bottom: float = 24
+
+    @property
+    def size(self) -> tuple[float, float]:
+        return self.left + self.width + self.right, self.top + self.height + self.bottom
+
+    def altair(self, palette: Palette) -> Any:
+        """The chart as it stands alone: sized, padded and configured; an Altair chart."""
+        return (
+            self.plot.altair()
+            .properties(
+                width=self.width,
+                height=self.height,
+                padding={"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom},
+                autosize=alt.AutoSizeParams(type="none", contains="content"),
+            )
+            .configure(**config(palette))
+        )
+
+    def specification(self, context: dict[str, Any]) -> dict[str, Any]:
+        """The chart as one of many in a batch."""
+        return {**self.plot.specification(context), "width": self.width, "height": self.height}
+
+
+def _unmeasured(layer: Any, context: dict[str, Any]) -> dict[str, Any]:
+    # Measuring a text costs vl-convert two milliseconds, a page has hundreds, and at fixed places
+    # nothing depends on their widths. Vega takes no measure of a text with a negative size; the
+    # sign is dropped later.
+    written: dict[str, Any] = layer.to_dict(validate=False, context=context)
+    if written["mark"]["type"] == "text":
+        written["mark"]["fontSize"] *= -1
+    return written
+
+
+def unmeasured(settings: dict[str, Any]) -> dict[str, Any]:
+    """The configuration for a batch, in which the labels of axes are not measured either."""
+    axis = {**settings["axis"], "labelFontSize": -settings["axis"]["labelFontSize"]}
+    return {**settings, "axis": axis}
+
+
+def config(palette: Palette) -> dict[str, Any]:
+    """What all charts share: fonts, no frame, thin grid, quiet axes."""
+    return {
+        "background": "transparent",
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": palette["muted"], "titleColor": palette["muted"], "gridColor": palette["grid"],
+            "domain": False, "ticks": False, "labelFontSize": 11, "titleFontSize": 11,
+            "titleFontWeight": "normal", "labelPadding": 16, "labelBaseline": "alphabetic",
+        },
+    }  # fmt: skip
+
+
+def plot(*layers: Any) -> Plot:
+    """Layers on one pair of scales."""
+    return Plot((layers,))
+
+
+def apart(*plots: Plot) -> Plot:
+    """Plots that each have their own x scale, side by side in one."""
+    return Plot(tuple(group for one in plots for group in one.groups))
+
+
+def quantity(
+    field: str, low: float, high: float, *, span: Sequence[float], axis: bool = True, **options: Any
+) -> Any:
+    """An x channel from `low` to `high` over the pixels `span`, with its axis below."""
+    shown = {"orient": "bottom", "title": None, "tickCount": 4, "format": ".2~f", **options}
+    return alt.X(
+        f"{field}:Q",
+        scale=alt.Scale(domain=[low, high], range=list(span), nice=False, zero=False, clamp=True),
+        axis=alt.Axis(**shown) if axis else None,
+    )
+
+
+def pixels(field: str, extent: float) -> Any:
+    """An x channel whose values are pixels already."""
+    return alt.X(f"{field}:Q", scale=_identity(extent), axis=None)
+
+
+def texts(
+    rows: Iterable[Row], height: float, *, at: float, colour: str, limit: float | None = None, **style: Any
+) -> Any:
+    """A text a row at the pixel `at`, each with its own link where it has one, cut to `limit` pixels."""
+    options = _lettering(12, "left", style)
+    if limit is not None:
+        rows = [{**row, "t": fitted(row["t"], options["fontSize"], limit)} for row in rows]
+    return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=alt.value(at))
+
+
+def written(rows: Iterable[Row], height: float, x: Any, *, colour: str, **style: Any) -> Any:
+    """A text a row at its own x."""
+    options = _lettering(11, "center", style)
+    return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=x)
+
+
+def _lettering(size: float, align: str, style: dict[str, Any]) -> dict[str, Any]:
+    """A text whose middle lies on its row; written with an explicit shift, which needs no measure."""
+    size = style.get("fontSize", size)
+    return {"fontSize": size, "align": align, "baseline": "alphabetic", "dy": round(0.35 * size, 1), **style}
+
+
+def bands(rows: Iterable[Row], height: float, x: Any, *, colour: str, thick: float = 4, **style: Any) -> Any:
+    """A bar from the field of `x` to `hi`: an interval, or a length from zero."""
+    options = {"height": thick, "cornerRadius": 2, "opacity": 0.35, **style}
+    return _layer(rows, height, "bar", colour, options, x=x, x2=alt.X2("hi:Q"))
+
+
+def dots(rows: Iterable[Row], height: float, x: Any, *, colour: str, place: int = 0, **style: Any) -> Any:
+    """A point a row: filled for the first system, hollow or of another shape for the others."""
+    options = {
+        "shape": SHAPES[place % len(SHAPES)], "size": 70, "opacity": 1, "strokeWidth": 2,
+        "filled": place != 1, **style,
+    }  # fmt: skip
+    return _layer(rows, height, "point", colour, options, x=x)
+
+
+def lines(rows: Iterable[Row], height: float, x: Any, *, colour: str, **style: Any) -> Any:
+    """A vertical line a row from `y` to `y2`."""
+    return _layer(rows, height, "rule", colour, {"strokeWidth": 1, **style}, x=x, y2=alt.Y2("y2:Q"))
+
+
+def _layer(
+    rows: Iterable[Row], height: float, mark: str, colour: str, options: dict[str, Any], **channels: Any
+) -> Any:
+    # Altair copies charts deeply at every step, but not what lies in a tuple.
+    rows = tuple(rows)
+    channels["y"] = alt.Y("y:Q", scale=_identity(height), axis=None)
+    if any(row.get("d") for row in rows):
+        channels["description"] = alt.Description("d:N")
+    else:
+        options = {**options, "aria": False}
+    if any(row.get("href") for row in rows):
+        channels["href"] = alt.Href("href:N")
+    chart = alt.Chart(alt.InlineData(values=rows))
+    drawn: Any = getattr(chart, f"mark_{mark}")(color=colour, **options)
+    return drawn.encode(**channels)
+
+
+def _identity(extent: float) -> Any:
+    return alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False)
+
+
+def unchecked() -> Any:
+    """A context in which Altair builds charts without checking every part against its schema.
+
+    The checks take most of the time of a page; the tests build the same charts with them.
+    """
+    return schemapi.debug_mode(False)

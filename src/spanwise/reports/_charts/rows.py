@@ -1,0 +1,189 @@
+"""One row a thing, one dot a system: the chart of subsets, slices, labels and buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spanwise.reports._charts import marks
+from spanwise.reports._charts.marks import Drawing, Row
+from spanwise.reports._charts.style import Style, reach
+
+
+@dataclass(frozen=True)
+class Point:
+    """One system's score in a row: where it lies, its interval, what it says and where it leads."""
+
+    value: float | None
+    interval: tuple[float, float] | None = None
+    says: str = ""
+    href: str | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the chart: its name, what stands under it, a point a system, and texts to the right."""
+
+    title: str
+    under: str
+    points: Sequence[Point]
+    href: str | None = None
+    right: Sequence[str] = ()
+    faint: bool = False
+    flag: str | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Widths in pixels, the reference line and the heads of the columns to the right."""
+
+    left: float = 150
+    plot: float = 170
+    heads: Sequence[str] = ()
+    columns: Sequence[float] = (44,)
+    step: float = 38
+    reference: float | None = None
+    reference_says: str = ""
+    intervals: bool = True
+    places: Sequence[int] = field(default=(0, 1, 2, 3, 4, 5))
+
+
+def draw(name: str, title: str, rows: Sequence[Line], layout: Layout, style: Style) -> Drawing:
+    """The chart of the rows; the axis may zoom, since dots and intervals are read by position."""
+    palette, step = style.palette, layout.step
+    top = 20.0 if layout.heads or layout.reference is not None else 4.0
+    height = top + step * len(rows)
+    middle = [top + step * (at + 0.5) for at in range(len(rows))]
+    low, high = reach(_extents(rows, layout))
+    x = marks.quantity("v", low, high, span=(0, layout.plot), tickCount=4)
+    layers: list[Any] = []
+    if layout.reference is not None:
+        layers += _reference(layout, height, top, x, style)
+    if layout.intervals:
+        for place in range(_systems(rows)):
+            layers += _intervals(rows, middle, place, height, x, layout, style)
+    # The first system is drawn last, so that it lies on top.
+    for place in reversed(range(_systems(rows))):
+        layers += _points(rows, middle, place, height, x, layout, style)
+    titles = [{"y": y - (6 if row.under else 0), "t": row.title} for y, row in zip(middle, rows, strict=True)]
+    layers.append(marks.texts(titles, height, at=-layout.left, colour=palette["ink"], limit=layout.left - 10))
+    layers += _under(rows, middle, height, layout, style)
+    layers += _right(rows, middle, height, layout, style)
+    right = sum(layout.columns) + 6
+    return Drawing(name, title, marks.plot(*layers), layout.plot, height, layout.left, right, 4, 24)
+
+
+def _systems(rows: Sequence[Line]) -> int:
+    return max((len(row.points) for row in rows), default=0)
+
+
+def _extents(rows: Sequence[Line], layout: Layout) -> list[float]:
+    found = [] if layout.reference is None else [layout.reference]
+    for row in rows:
+        for point in row.points:
+            found += [] if point.value is None else [point.value]
+            found += [] if point.interval is None or not layout.intervals else list(point.interval)
+    return found
+
+
+def _reference(layout: Layout, height: float, top: float, x: Any, style: Style) -> list[Any]:
+    row = {"v": layout.reference, "y": top - 6, "y2": height}
+    head = {"v": layout.reference, "y": top - 14, "t": layout.reference_says}
+    muted = style.palette["muted"]
+    return [
+        marks.lines([row], height, x, colour=style.palette["axis"], strokeDash=[2, 2]),
+        marks.written([head], height, x, colour=muted, fontSize=10.5),
+    ]
+
+
+def _intervals(
+    rows: Sequence[Line], middle: list[float], place: int, height: float, x: Any, layout: Layout, style: Style
+) -> list[Any]:
+    found: list[Row] = []
+    several = _systems(rows) > 1
+    for y, row in zip(middle, rows, strict=True):
+        point = row.points[place] if place < len(row.points) else None
+        if point and point.interval and point.value is not None:
+            found.append({"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, several)})
+    colour = style.palette.series(layout.places[place])
+    return [marks.bands(found, height, x, colour=colour)] if found else []
+
+
+def _points(
+    rows: Sequence[Line], middle: list[float], place: int, height: float, x: Any, layout: Layout, style: Style
+) -> list[Any]:
+    found: list[Row] = []
+    several = _systems(rows) > 1
+    for y, row in zip(middle, rows, strict=True):
+        point = row.points[place] if place < len(row.points) else None
+        if point and point.value is not None:
+            shifted = y + (_shift(place, several) if layout.intervals else 0)
+            found.append({"v": point.value, "y": shifted, "d": point.says, "href": point.href})
+    colour, kind = style.palette.series(layout.places[place]), layout.places[place]
+    if not found:
+        return []
+    options = {"fill": style.palette["panel"]} if kind == 1 else {}
+    return [marks.dots(found, height, x, colour=colour, place=kind, size=60, **options)]
+
+
+def _shift(place: int, several: bool) -> float:
+    """Intervals of several systems lie one under the other, so that neither hides the other."""
+    return (place * 7 - 3.5) if several else 0.0
+
+
+def _under(
+    rows: Sequence[Line], middle: list[float], height: float, layout: Layout, style: Style
+) -> list[Any]:
+    layers = []
+    for linked in (True, False):
+        found = [
+            {
+                "y": y + 8,
+                "t": row.under,
+                **({"href": row.href, "d": f"{row.title}: {row.under}"} if linked else {}),
+            }
+            for y, row in zip(middle, rows, strict=True)
+            if row.under and bool(row.href) is linked
+        ]
+        if found:
+            colour = style.palette["s0" if linked else "muted"]
+            layers.append(
+                marks.texts(
+                    found, height, at=-layout.left, colour=colour, fontSize=10.5, limit=layout.left - 10
+                )
+            )
+    return layers
+
+
+def _right(
+    rows: Sequence[Line], middle: list[float], height: float, layout: Layout, style: Style
+) -> list[Any]:
+    layers, at = [], layout.plot
+    for column, width in enumerate(layout.columns):
+        at += width
+        cells = [
+            {"y": y, "t": row.right[column]}
+            for y, row in zip(middle, rows, strict=True)
+            if column < len(row.right) and not (row.faint and column == 0)
+        ]
+        faint = [
+            {"y": y, "t": row.right[0]}
+            for y, row in zip(middle, rows, strict=True)
+            if row.faint and column == 0 and row.right
+        ]
+        strong = {"fontWeight": "bold"} if column == 0 else {"fontSize": 11.5}
+        layers.append(marks.texts(cells, height, at=at, colour=style.palette["ink"], align="right", **strong))
+        if faint:
+            layers.append(marks.texts(faint, height, at=at, colour=style.palette["muted"], align="right"))
+        if column < len(layout.heads):
+            head = [{"y": 6.0, "t": layout.heads[column]}]
+            layers.append(
+                marks.texts(head, height, at=at, colour=style.palette["muted"], align="right", fontSize=10.5)
+            )
+    flags = [{"y": y, "t": "▼", "d": row.flag} for y, row in zip(middle, rows, strict=True) if row.flag]
+    if flags:
+        layers.append(
+            marks.texts(flags, height, at=layout.plot + 4, colour=style.palette["wrong"], fontSize=9)
+        )
+    return layers

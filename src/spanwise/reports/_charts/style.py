@@ -1,0 +1,73 @@
+"""How a set of charts is to look and whether its marks lead into the page's examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spanwise.reports import _wording as words
+from spanwise.reports._charts.palette import PRINT, Palette
+from spanwise.reports._links import examples
+
+
+@dataclass(frozen=True)
+class Style:
+    """Colours, and links where the charts stand in a page that has the examples."""
+
+    palette: Palette = PRINT
+    linked: bool = False
+
+    def link(self, of: float | None = None, **choices: str | None) -> str | None:
+        """The link to the mentions behind a number, or none."""
+        return examples(of, **choices) if self.linked else None
+
+
+def share(value: Any) -> float | None:
+    """A fraction of the document in points, or nothing where it is undefined."""
+    return 100 * float(value) if words.defined(value) else None
+
+
+def ends(cell: Mapping[str, Any] | None, score: str) -> tuple[float, float] | None:
+    """The interval of a score in points, where it has one."""
+    pair = ((cell or {}).get("interval") or {}).get(score)
+    return points_pair(pair)
+
+
+def points_pair(pair: Sequence[float | None] | None) -> tuple[float, float] | None:
+    """Both ends of an interval in points, where both are defined."""
+    if not pair or not all(words.defined(end) for end in pair):
+        return None
+    low, high = pair
+    return 100 * float(low or 0), 100 * float(high or 0)
+
+
+def reach(values: Sequence[float], *, zero: bool = False, pad: float = 0.06) -> tuple[float, float]:
+    """The range of an axis that holds the values with a little room; from zero where lengths are read."""
+    if not values:
+        return (0.0, 100.0)
+    low, high = (min(0.0, *values) if zero else min(values)), max(values)
+    room = max((high - low) * pad, 0.5)
+    return (low if zero and low == 0 else low - room, high + room)
+
+
+def width_of(text: str, size: float) -> float:
+    """About how many pixels a text takes, from the widths of a plain sans-serif face."""
+    narrow = sum(character in "iljt.,:;|!'()[] ·" for character in text)
+    wide = sum(character.isupper() or character in "mwMW→" for character in text)
+    return size * (0.56 * len(text) - 0.26 * narrow + 0.12 * wide)
+
+
+def fitted(text: str, size: float, room: float) -> str:
+    """The text cut until it takes about `room` pixels."""
+    if width_of(text, size) <= room:
+        return text
+    while text and width_of(text + "…", size) > room:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def shortened(text: object, most: int) -> str:
+    """The text made visible and cut to `most` characters, with an ellipsis where it was cut."""
+    shown = words.visible(text)
+    return shown if len(shown) <= most else shown[: most - 1] + "…"

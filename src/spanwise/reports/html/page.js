@@ -1,0 +1,118 @@
+"use strict";
+// The page's own script: unpacks the sentences, shows the mentions behind a number, keeps the
+// choice in the address. It asks for nothing from outside and builds elements, never markup.
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const make = (tag, cls, text) => {
+    const element = document.createElement(tag);
+    if (cls) element.className = cls;
+    if (text !== undefined) element.textContent = text;
+    return element;
+  };
+  const number = (value) => value.toLocaleString("en-US");
+
+  // ---- theme: follows the system until chosen ------------------------------------------------
+  const THEMES = ["auto", "dark", "light"];
+  const theme = { now: "auto" };
+  const setTheme = (name) => {
+    theme.now = name;
+    if (name === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = name;
+    const button = $("theme");
+    if (button) button.textContent = `Theme: ${name}`;
+    try { localStorage.setItem("spanwise-theme", name); } catch { /* not allowed for files in some browsers */ }
+  };
+  let kept = null;
+  try { kept = localStorage.getItem("spanwise-theme"); } catch { /* as above */ }
+  setTheme(THEMES.includes(kept) ? kept : "auto");
+  $("theme")?.addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(theme.now) + 1) % 3]));
+  $("print")?.addEventListener("click", () => window.print());
+
+  // ---- what a mark of a chart says, shown beside the pointer or the focus ---------------------
+  const tip = $("tip");
+  const tell = (target, x, y) => {
+    const marked = target?.closest?.(".chart [aria-label], [data-says]");
+    const text = marked && marked.tagName !== "svg" ? marked.getAttribute("aria-label") || marked.dataset.says : null;
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    tip.style.left = `${Math.max(8, Math.min(x + 12, innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${y + 18 + tip.offsetHeight > innerHeight ? y - tip.offsetHeight - 10 : y + 18}px`;
+  };
+  document.addEventListener("pointermove", (event) => tell(event.target, event.clientX, event.clientY));
+  document.addEventListener("pointerleave", () => tell(null));
+  document.addEventListener("scroll", () => tell(null), { passive: true });
+  document.addEventListener("focusin", (event) => {
+    const box = event.target.getBoundingClientRect();
+    tell(event.target, box.left, box.bottom - 14);
+  });
+
+  const copy = async (button, text) => {
+    const before = button.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Copying is not allowed here";
+    }
+    setTimeout(() => { button.textContent = before; }, 1400);
+  };
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.addEventListener("click", () => copy(button, $(button.dataset.copy).textContent.trim()));
+  }
+
+  // ---- arrows move between the cells of a matrix ----------------------------------------------
+  document.addEventListener("keydown", (event) => {
+    const cell = event.target.closest?.("table.matrix td, table.matrix th");
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!cell || !step) return;
+    const rows = [...cell.closest("table").rows];
+    let row = rows.indexOf(cell.parentElement), column = cell.cellIndex;
+    for (;;) {
+      row += step[0];
+      column += step[1];
+      const next = rows[row]?.cells[column];
+      if (!next) return;
+      const link = next.querySelector("a");
+      if (link) {
+        event.preventDefault();
+        link.focus();
+        return;
+      }
+    }
+  });
+
+  // ---- which system the page is about ----------------------------------------------------------
+  const views = [...document.querySelectorAll("[data-system]")].filter((pill) => pill.tagName === "BUTTON");
+  const setView = (name) => {
+    const place = views.findIndex((pill) => pill.dataset.system === name);
+    if (place < 0) return;
+    for (const pill of views) pill.setAttribute("aria-pressed", String(pill.dataset.system === name));
+    for (const part of document.querySelectorAll("[data-view]")) part.hidden = part.dataset.view !== String(place);
+  };
+  for (const pill of views) {
+    pill.addEventListener("click", () => {
+      location.hash = `#overview?${new URLSearchParams({ view: pill.dataset.system })}`;
+    });
+  }
+
+  // ---- the address -------------------------------------------------------------------------------
+  const address = () => {
+    const [place, query] = location.hash.slice(1).split(/\?(.*)/s);
+    return { place: decodeURIComponent(place || ""), choices: Object.fromEntries(new URLSearchParams(query || "")) };
+  };
+  const go = (choices) => {
+    const given = Object.entries(choices).filter(([, value]) => value !== undefined && value !== "");
+    // URLSearchParams writes a blank as "+", which is not how the links of the page write it.
+    const query = given.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+    location.hash = `#examples${query ? `?${query}` : ""}`;
+  };
+  const follow = () => {
+    const { place, choices } = address();
+    if (choices.view) setView(choices.view);
+    if (place === "examples") window.spanwiseShow?.(choices, true);
+    else if (place) $(place)?.scrollIntoView();
+  };
+  window.addEventListener("hashchange", follow);
+  window.spanwisePage = { $, make, number, address, go, copy, follow };
+})();

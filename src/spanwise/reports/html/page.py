@@ -1,0 +1,95 @@
+"""Put the page together: charts, words and packed sentences in one template."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from threading import Thread
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from spanwise.reports import _wording as words
+from spanwise.reports._links import examples
+
+SCRIPTS = ("page.js", "controls.js", "examples.js")
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """The page as text. It allows itself no network and no code but its own, by hash."""
+    # vl-convert needs a third of a second to start; it does so while Altair is imported.
+    warm = Thread(target=_start_drawing)
+    warm.start()
+    if "analyses" in document:
+        from spanwise.reports.html.study import parts
+    else:
+        from spanwise.reports.html.evaluation import parts
+    warm.join()
+    context = parts(document)
+    style = _resource("page.css")
+    scripts = [_resource(name) for name in (SCRIPTS if context["data"] is not None else SCRIPTS[:1])]
+    template = _environment().get_template(context["template"])
+    return template.render(
+        document=document, style=Markup(style), scripts=[Markup(script) for script in scripts],
+        policy=_policy(style, scripts), dataset=document.get("dataset") or {}, **context,
+    )  # fmt: skip
+
+
+def _start_drawing() -> None:
+    import vl_convert
+
+    vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})
+
+
+def _resource(name: str) -> str:
+    return files("spanwise.reports.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, scripts: Sequence[str]) -> str:
+    allowed = " ".join(_hash(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("spanwise.reports.html"), autoescape=True, trim_blocks=True,
+        lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.globals.update(words=words, link=examples, mentions=mentions, heat=heat)
+    environment.filters.update(
+        points=words.points, signed=words.signed, count=words.count, visible=words.visible,
+        interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,
+        percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
+        signed_interval=words.signed_interval,
+    )  # fmt: skip
+    return environment
+
+
+def mentions(number: float | None, text: str | None = None, **choices: str | None) -> Markup:
+    """A number of mentions as a link to them; nothing to show is no link."""
+    shown = escape(words.count(number) if text is None else text)
+    if not number:
+        return shown
+    return Markup('<a class="n" href="{}">{}</a>').format(examples(number, **choices), shown)
+
+
+def heat(number: float, most: float) -> int:
+    """Which of ten shades a count has; a root, since a few cells hold most errors."""
+    return 0 if not number or not most else max(1, round(10 * (number / most) ** 0.5))
+
+
+def named(drawing: Any, name: str) -> Any:
+    """The same drawing under another name, where a page has one a system."""
+    return replace(drawing, name=name)

@@ -1,0 +1,169 @@
+"""The first words of the page: who scores what, whether the lead is real, and at most four findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spanwise.reports import _wording as words
+from spanwise.reports._charts.evaluation import compared, ranked
+from spanwise.reports._links import examples
+
+# A finding must matter: this many mentions, and this much F1 or recall.
+LEAST_MENTIONS = 50
+LEAST_POINTS = 0.01
+MOST = 4
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence of the verdict: its sign, what stands out, the rest, and where it leads."""
+
+    sign: str
+    strong: str
+    rest: str
+    link: str | None = None
+    href: str | None = None
+
+
+def verdict(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The headline as pieces of text, each with the name of the system it is about, or nothing."""
+    order = ranked(document)
+    first = order[0]
+    overall = document["systems"][first]["exact"]["overall"]
+    pieces = [(words.visible(first), first), (f" scores {words.points(overall['f1'])} F1", "")]
+    if len(order) == 1:
+        pair = words.interval((overall.get("interval") or {}).get("f1"))
+        return [*pieces, (f", between {pair.replace('–', ' and ')}." if pair else ".", "")]
+    second = order[1]
+    row = compared(document, first, second, ["exact", "overall", "f1"])
+    if row is None or not words.defined(row.get("difference")):
+        score = words.points(document["systems"][second]["exact"]["overall"]["f1"])
+        return [*pieces, (", ", ""), (words.visible(second), second), (f" {score}.", "")]
+    next_one = "" if len(order) == 2 else f", the next of {len(order)} systems"
+    lead = words.signed(row["difference"]).lstrip("+")
+    if lead == "0.0":
+        return [*pieces, (", the same as ", ""), (words.visible(second), second), (".", "")]
+    end = f"{next_one}. The lead holds when the data are resampled."
+    if not row.get("significant"):
+        p = words.p_value(row.get("p_corrected"))
+        end = f"{next_one}. A lead this small can be chance (p {p if p.startswith('<') else '= ' + p})."
+    return [*pieces, (f", {lead} above ", ""), (words.visible(second), second), (end, "")]
+
+
+def findings(document: Mapping[str, Any]) -> list[Finding]:
+    """The findings of the document that matter, worded, each with a link to its mentions."""
+    found = [_worded(document, row) for row in document.get("findings") or () if _matters(row)]
+    return [finding for finding in found if finding is not None][:MOST]
+
+
+def _matters(row: Mapping[str, Any]) -> bool:
+    if row.get("kind") == "data":
+        return True
+    if (row.get("mentions") or row.get("count") or 0) < LEAST_MENTIONS or not words.defined(row.get("value")):
+        return False
+    effect = row["value"] if row["kind"] in {"gain", "lead"} else _below(row)
+    return bool(effect is None or abs(effect) >= LEAST_POINTS) and row.get("significant") is not False
+
+
+def _below(row: Mapping[str, Any]) -> float | None:
+    against = row.get("against")
+    return float(against - row["value"]) if words.defined(against) and against is not None else None
+
+
+def _worded(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding | None:
+    match row["kind"]:
+        case "gain":
+            return _gain(row)
+        case "tough" | "slice":
+            return _weak(document, row)
+        case "lead":
+            return _lead(document, row)
+        case "data":
+            return _data(row)
+    return Finding("·", words.finding(row), "")
+
+
+def _gain(row: Mapping[str, Any]) -> Finding:
+    kind = row["path"][1]
+    title = {
+        "LE": "Wrong labels cost the most:", "BE": "Wrong boundaries cost the most:",
+        "LBE": "Wrong label and boundary cost the most:", "FN": "Missed mentions cost the most:",
+        "FP": "Spurious mentions cost the most:",
+    }[kind]  # fmt: skip
+    rest = f"mending them would add {words.points(row['value'])} F1."
+    href = examples(row["count"], unit="error", system=row["system"], outcome=kind)
+    return Finding("−", title, rest, words.plural(row["count"], "error"), href)
+
+
+def _weak(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
+    score = words.SCORES.get(row["score"], row["score"])
+    against = row.get("against")
+    if row["kind"] == "tough":
+        strong = "New names are hard:"
+        rest = f"{score} {words.points(row['value'])} on mentions unseen with their type"
+        rest += f", against {words.points(against)} on seen ones." if words.defined(against) else "."
+    else:
+        title = words.slice_title({"kind": _kind(row), "name": row["path"][-2], "title": row.get("title")})
+        strong = f"Weakest where {title}:"
+        rest = f"{score} {words.points(row['value'])}"
+        rest += f", against {words.points(against)} overall." if words.defined(against) else "."
+    return Finding("−", strong, rest, *_mentions(document, row))
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    return {"exact": "label", "tough": "tough"}.get(row["path"][0], "bucket")
+
+
+def _lead(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
+    other = words.visible(row.get("other") or "the next system")
+    if list(row["path"]) == ["exact", "overall", "f1"]:
+        strong, rest = f"Ahead of {other} overall:", f"{words.signed(row['value'])} F1."
+    else:
+        place = words.path_title(row["path"]).rsplit(", ", 1)[0]
+        score = words.SCORES.get(row["score"], row["score"])
+        strong = f"The lead over {other} comes most from {place}:"
+        rest = f"{words.signed(row['value'])} {score} there."
+    if row.get("loses"):
+        place = words.path_title(row["loses"]).rsplit(", ", 1)[0]
+        rest += f" It trails in {place}."
+    return Finding("+", strong, rest, *_mentions(document, row))
+
+
+def _mentions(document: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """The count of a finding with its link; tokens are counted but lead nowhere."""
+    chosen = dict(row.get("filter") or {})
+    number, attribute = row.get("count"), chosen.get("attribute")
+    if number is None:
+        return None, None
+    system = document["systems"].get(chosen.pop("system", None) or row.get("system")) or {}
+    unit = ((system.get("attributes") or {}).get(attribute) or {}).get("unit", "mention")
+    if unit != "mention":
+        return words.plural(number, unit), None
+    if row.get("mentions") not in (None, number):
+        # Fewer than the slice holds: the finding counts what is wrong in it.
+        chosen.update(system=row["system"], outcome="wrong")
+        return f"{words.count(number)} wrong", examples(number, unit="gold", **chosen)
+    return words.plural(number, "mention"), examples(number, unit="gold", **chosen)
+
+
+def _data(row: Mapping[str, Any]) -> Finding:
+    said = {
+        "repairs": "tag repaired", "duplicates_with_train": "test sentence also in training",
+        "changed_tokens": "token changed", "unplaced": "mention without a place",
+        "notes": "note on the files",
+    }  # fmt: skip
+    parts = []
+    for key, number in (row.get("of") or {}).items():
+        text = said.get(key, key)
+        if number != 1:
+            head, _, tail = text.partition(" ")
+            many = {"tag": "tags", "test": "test", "token": "tokens", "mention": "mentions", "note": "notes"}
+            text = f"{many.get(head, head)} {tail}".replace("test sentence ", "test sentences ")
+        parts.append(f"{words.count(number)} {text}")
+    if row.get("few_units"):
+        parts.append(
+            f"only {words.count(row['few_units'])} units to resample: intervals cover less than they say"
+        )
+    return Finding("!", "Check the data:", (", ".join(parts) or "see the method") + ".", "method", "#method")
