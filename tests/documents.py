@@ -130,6 +130,10 @@ def _interval(value: float | None, half: float = 0.02) -> list[float] | None:
     return None if value is None else [max(0.0, value - half), min(1.0, value + half)]
 
 
+def _intervals(scores: dict[str, float | None], half: float = 0.02) -> dict[str, Any]:
+    return {name: _interval(value, half) for name, value in scores.items() if value is not None}
+
+
 def _exact(gold: int, predicted: int, correct: int) -> dict[str, Any]:
     scores = {
         "precision": _ratio(correct, predicted),
@@ -138,7 +142,7 @@ def _exact(gold: int, predicted: int, correct: int) -> dict[str, Any]:
     }
     return {
         "gold": gold, "predicted": predicted, "correct": correct, **scores,
-        "interval": {name: _interval(value) for name, value in scores.items()},
+        "interval": _intervals(scores),
     }  # fmt: skip
 
 
@@ -152,7 +156,7 @@ def _fair(outcomes: dict[str, int]) -> dict[str, Any]:
         "recall": _ratio(right, right + missed),
         "f1": _ratio(2 * right, 2 * right + wrong + missed),
     }
-    return {**counts, "BE": boundary, **scores, "interval": {k: _interval(v) for k, v in scores.items()}}
+    return {**counts, "BE": boundary, **scores, "interval": _intervals(scores)}
 
 
 def _tally(rows: list[dict[str, Any]], name: str, keep: Any = None) -> dict[str, int]:
@@ -238,7 +242,18 @@ def _confusion(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
                 counts[at][labels.index(partner["label"])] += 1
         for mention in row["systems"][name]:
             spurious[labels.index(mention["label"])] += mention["outcome"] == "FP"
-    return {"labels": labels, "counts": counts, "missed": missed, "spurious": spurious}
+    pairs = {kind: _pairs(rows, name, kind) for kind in ("LE", "LBE")}
+    return {"labels": labels, "counts": counts, "missed": missed, "spurious": spurious, "pairs": pairs}
+
+
+def _pairs(rows: list[dict[str, Any]], name: str, kind: str) -> list[list[Any]]:
+    found: dict[tuple[str, str], int] = {}
+    for row in rows:
+        for mention in row["gold"]:
+            if mention["outcome"][name] == kind:
+                key = (mention["label"], row["systems"][name][mention["partner"][name]]["label"])
+                found[key] = found.get(key, 0) + 1
+    return [[*key, number] for key, number in sorted(found.items(), key=lambda item: -item[1])]
 
 
 def _recall(rows: list[dict[str, Any]], name: str, keep: Any) -> dict[str, Any]:
@@ -247,7 +262,7 @@ def _recall(rows: list[dict[str, Any]], name: str, keep: Any) -> dict[str, Any]:
     value = _ratio(right, len(chosen))
     return {
         "mentions": len(chosen), "correct": right, "recall": value,
-        "interval": {"recall": _interval(value, 0.04)},
+        "interval": _intervals({"recall": value}, 0.04),
     }  # fmt: skip
 
 
@@ -331,7 +346,7 @@ def _slices(
             {
                 "kind": kind, "attribute": attribute, "name": key, "title": title, "score": score,
                 "value": cell[score], "overall": overall[score], "gold": gold,
-                "cost": gold / total * (overall[score] - cell[score]), "interval": cell["interval"][score],
+                "cost": gold / total * (overall[score] - cell[score]), "interval": cell["interval"].get(score),
             }
         )  # fmt: skip
     return sorted(slices, key=lambda row: -row["cost"])

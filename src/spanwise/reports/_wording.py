@@ -262,7 +262,9 @@ def place(row: Mapping[str, Any]) -> str:
     if row.get("kind") in ("label", "tough") or not row.get("attribute"):
         return slice_title(row)
     name, held = visible(row.get("name")), visible(row.get("label") or "")
-    return f"{attribute(row['attribute'])} {name}" + (f" ({held})" if held and held != name else "")
+    if not held or held == name:
+        return f"{attribute(row['attribute'])} {name}"
+    return f"{attribute(row['attribute'])} {name} {held if held[0] in '([' else f'({held})'}"
 
 
 def path_title(path: Sequence[str]) -> str:
@@ -403,6 +405,25 @@ def _place(row: Mapping[str, Any]) -> str:
     if chosen.get("attribute"):
         return f"{attribute(chosen['attribute'])} is {visible(chosen.get('bucket'))}"
     return "it is measured"
+
+
+def common_letters(
+    holistic: Mapping[str, Mapping[str, Mapping[str, Any]]],
+) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
+    """One letter a system for a whole table of datasets, and whom each beats in each of them.
+
+    A study letters its systems anew in every dataset, by score; a table of all datasets needs
+    one letter a row.
+    """
+    own = {system: chr(97 + at) if at < 26 else f"({at + 1})" for at, system in enumerate(holistic)}
+    beats: dict[tuple[str, str], str] = {}
+    for dataset in dict.fromkeys(name for row in holistic.values() for name in row):
+        cells = {system: row.get(dataset) or {} for system, row in holistic.items()}
+        of = {str(cell["letter"]): own[system] for system, cell in cells.items() if cell.get("letter")}
+        for system, cell in cells.items():
+            beaten = sorted(of[letter] for letter in str(cell.get("letters") or "") if letter in of)
+            beats[system, dataset] = "".join(beaten)
+    return own, beats
 
 
 def named_test(settings: Mapping[str, Any]) -> str:

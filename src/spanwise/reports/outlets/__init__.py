@@ -5,7 +5,7 @@ from __future__ import annotations
 from spanwise.reports.outlets._card import model_index
 from spanwise.reports.outlets._ci import junit, step_summary, to_junit
 from spanwise.reports.outlets._flat import flat, flat_json
-from spanwise.reports.outlets._frames import rows, to_pandas, to_polars
+from spanwise.reports.outlets._frames import rows, rows_csv, to_pandas, to_polars
 from spanwise.reports.outlets._trackers import log_mlflow, log_wandb
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "log_wandb",
     "model_index",
     "rows",
+    "rows_csv",
     "step_summary",
     "to_junit",
     "to_pandas",

@@ -29,7 +29,9 @@ def model_index(document: Mapping[str, Any], *, name: str | None = None, dataset
     """
     systems: Mapping[str, Any] = document.get("systems") or {}
     called = (document.get("dataset") or {}).get("name") or "unknown"
-    lines = ["model-index:"]
+    # A comment, since a `source` must carry an address; `visible` keeps it on one line.
+    lines = [f"# {visible(document['signature'])}"] if document.get("signature") else []
+    lines.append("model-index:")
     for system, found in systems.items():
         model = name if name is not None and len(systems) == 1 else system
         lines += [
@@ -51,11 +53,6 @@ def model_index(document: Mapping[str, Any], *, name: str | None = None, dataset
                     f"      value: {value!r}",
                     f"      name: {_text(title)}",
                 ]
-        lines += [
-            "    source:",
-            '      name: "spanwise"',
-            f"      signature: {_text(document.get('signature') or '')}",
-        ]
     return "\n".join(lines) + "\n" if systems else "model-index: []\n"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from spanwise.errors import MissingExtra
 from spanwise.reports._wording import ERRORS
+from spanwise.reports.tables import Cell, Number, Table
 
 COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold")
 
@@ -29,6 +30,16 @@ def rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     dataset = (document.get("dataset") or {}).get("name")
     systems: Mapping[str, Any] = document.get("systems") or {}
     return [row for system, scored in systems.items() for row in _system(dataset, system, None, scored)]
+
+
+def rows_csv(document: Mapping[str, Any]) -> str:
+    """The rows as comma-separated values; undefined numbers are `n/a`, what does not apply is empty."""
+    made: list[tuple[Cell, ...]] = []
+    for row in rows(document):
+        texts = tuple(row[name] or "" for name in COLUMNS[:7])
+        ends = tuple("" if row[name] is None else Number(row[name], "") for name in COLUMNS[8:])
+        made.append((*texts, Number(row["value"], ""), *ends))
+    return Table("rows", "", COLUMNS, tuple(made)).to_csv()
 
 
 def to_pandas(document: Mapping[str, Any]) -> Any:

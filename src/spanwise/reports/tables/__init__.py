@@ -7,9 +7,9 @@ from typing import Any
 
 from spanwise.errors import unknown
 from spanwise.reports.tables import _result, _study
-from spanwise.reports.tables._table import Interval, Number, Table, latex, markdown
+from spanwise.reports.tables._table import Cell, Interval, Number, Table, latex, markdown
 
-__all__ = ["Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables"]
+__all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables"]
 
 _Maker = Callable[[Mapping[str, Any]], Table | None]
 

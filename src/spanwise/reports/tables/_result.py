@@ -77,8 +77,10 @@ def _tested(document: Document) -> str:
 
 def holistic(document: Document) -> Table | None:
     """One row a system: F1 with interval and letters, precision, recall, fair and macro F1."""
-    systems = _systems(document)
+    given = _systems(document)
     letters: Mapping[str, str] = document.get("letters") or {}
+    # The letters stand in order of F1, and so do the rows.
+    systems = {name: given[name] for name in dict.fromkeys([*letters, *given]) if name in given}
     exact = {name: system["exact"]["overall"] for name, system in systems.items()}
     columns = [
         [replace(points(exact[name]["f1"]), letters=letters.get(name) or "") for name in systems],
@@ -91,7 +93,7 @@ def holistic(document: Document) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for at, name in enumerate(systems):
         ends = (exact[name].get("interval") or {}).get("f1")
-        signs = [_letter(letters, document, name)] if letters else []
+        signs = [_letter(letters, name)] if letters else []
         rows.append((*signs, name, f1[at], interval(ends), *(column[at] for column in others)))
     caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + _resampling(document)
     if len(systems) > 1:
@@ -104,8 +106,7 @@ def holistic(document: Document) -> Table | None:
     return Table("holistic", caption, (("letter", *header) if letters else header), tuple(rows))
 
 
-def _letter(letters: Mapping[str, str], document: Document, name: str) -> str:
-    # The letters stand in order of F1 in the document itself.
+def _letter(letters: Mapping[str, str], name: str) -> str:
     place = list(letters).index(name) if name in letters else 0
     alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     return alphabet[place] if place < len(alphabet) else f"({place + 1})"

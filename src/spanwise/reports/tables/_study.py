@@ -33,33 +33,35 @@ def _mean(found: Mapping[str, Any] | None) -> Number:
 
 
 def _friedman(test: Mapping[str, Any] | None) -> tuple[float | None, bool]:
-    p = (test or {}).get("p")
-    return p, p is None or not p < LEVEL
+    found = test or {}
+    p = found.get("p")
+    return p, bool(found.get("grey", p is None or not p < LEVEL))
 
 
 def holistic(document: Document) -> Table | None:
     """Systems by datasets: mean F1 and its spread over runs, with letters where they were tested."""
     table = _analysis(document, "holistic")
-    letters = _analysis(document, "letters")
     datasets = _keys(table)
+    own, beats = say.common_letters(table)
+    lettered = any(beats.values())
     columns: dict[str, list[Number]] = {}
     for dataset in datasets:
-        column = []
-        for system in table:
-            found = table[system].get(dataset) or {}
-            beats = (letters.get(dataset) or {}).get(system) or found.get("letters") or ""
-            column.append(replace(_mean(found), letters=beats))
-        columns[dataset] = marked(column)
-    rows = [(system, *(columns[dataset][at] for dataset in datasets)) for at, system in enumerate(table)]
+        cells = [replace(_mean(table[one].get(dataset)), letters=beats[one, dataset]) for one in table]
+        columns[dataset] = marked(cells)
+    rows = []
+    for at, system in enumerate(table):
+        signs = (own[system],) if lettered else ()
+        rows.append((*signs, system, *(columns[dataset][at] for dataset in datasets)))
     caption = (
         "Exact-match F1 in points: mean and sample standard deviation over runs. Bold: best of its dataset."
     )
-    if any(number.letters for column in columns.values() for number in column):
+    if lettered:
         test = say.named_test(document.get("settings") or {})
         caption += (
             f" Raised letters: significantly better than the system with that letter ({test}, p < .05)."
         )
-    return Table("holistic", caption, ("system", *datasets), tuple(rows))
+    header = ("letter", "system", *datasets) if lettered else ("system", *datasets)
+    return Table("holistic", caption, header, tuple(rows))
 
 
 def model_wise(document: Document) -> Table | None:

@@ -7,10 +7,24 @@ from typing import Any
 
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import Document, banner, files
-from spanwise.reports.terminal._layout import Cell, Column, Line, bar, flow, grid, heading, text
+from spanwise.reports.terminal._layout import (
+    Cell,
+    Column,
+    Line,
+    bar,
+    flow,
+    grid,
+    heading,
+    packed,
+    tail,
+    text,
+)
 from spanwise.reports.terminal._result import absent
 
 MOST_LABELS = 30
+MOST_NAMES = 12
+MOST_PLACES = 4
+MOST_SAME = 2
 
 
 def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
@@ -22,6 +36,7 @@ def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
         *_labels(dataset, width),
         *_tough(dataset, width),
         *_attributes(dataset, width),
+        *_conflicts(dataset, width),
     ]
 
 
@@ -86,9 +101,58 @@ def _tough(dataset: Mapping[str, Any], width: int) -> list[Line]:
 
 def _attributes(dataset: Mapping[str, Any], width: int) -> list[Line]:
     zeta: Mapping[str, Any] = dataset.get("zeta") or {}
-    rows: list[list[Cell]] = [[text(say.attribute(name)), say.plain(value)] for name, value in zeta.items()]
+    tables: Mapping[str, Any] = dataset.get("attributes") or {}
+    rows: list[list[Cell]] = []
+    for name in dict.fromkeys([*tables, *zeta]):
+        if name == "label":
+            continue  # the types stand above
+        buckets = (tables.get(name) or {}).get("buckets") or ()
+        shown = [
+            [(f"{_bucket(bucket)} ", "faint"), (say.percent(bucket.get("share")), "")] for bucket in buckets
+        ]
+        rows.append([text(say.attribute(name)), _zeta(zeta.get(name)), packed(shown, join="  ")])
+    columns = [Column("attribute", least=16), Column("ζ", right=True), Column("buckets", least=20, most=110)]
     result: list[Line] = []
     if rows:
-        result += heading("Attributes", "ζ, the mean over gold units", width)
-        result += grid([Column("attribute", least=16), Column("ζ", right=True)], rows, width)
+        result += heading("Attributes", "ζ: mean over gold units · share of gold units in each bucket", width)
+        result += grid(
+            columns if tables else columns[:2], rows if tables else [row[:2] for row in rows], width
+        )
     return [*result, *absent(dataset, width)]
+
+
+def _zeta(value: Any) -> str:
+    return "" if value is None else say.plain(value)
+
+
+def _bucket(bucket: Mapping[str, Any]) -> str:
+    return say.bucket(bucket).replace(" ", "") if "value" not in bucket else say.bucket(bucket)
+
+
+def _conflicts(dataset: Mapping[str, Any], width: int) -> list[Line]:
+    """Names that carry several types, and sentences annotated in two ways: what a reader may want to mend."""
+    found: Mapping[str, Any] = dataset.get("conflicts") or {}
+    names, sentences = found.get("labels") or {}, found.get("sentences") or {}
+    result: list[Line] = []
+    if names.get("sequences"):
+        mentions = say.plural(names["mentions"], "mention")
+        size = f"{say.plural(names['sequences'], 'name')} with several types, {mentions}"
+        result += flow([text(size)], width, indent=2)
+        rows = names.get("examples") or []
+        result += flow([_name(row) for row in rows[:MOST_NAMES]], width, indent=4, join="  ")
+    if sentences.get("groups"):
+        size = f"{say.plural(sentences['groups'], 'sentence')} annotated in more than one way"
+        result += flow([text(size)], width, indent=2)
+        for group in (sentences.get("examples") or [])[:MOST_PLACES]:
+            places = [
+                text(tail(str(row.get("place", "")), max(12, width // 2 - 6)), "faint")
+                for row in group[:MOST_SAME]
+            ]
+            result += flow(places, width, indent=4, join=" ≠ ")
+    return [*heading("Conflicts", "worth a look before any system is run", width), *result] if result else []
+
+
+def _name(row: Mapping[str, Any]) -> Line:
+    counts = " ".join(f"{say.visible(label)} {say.count(number)}" for label, number in row["labels"].items())
+    shown = text(row["text"], "strong") if row.get("text") else []
+    return [*shown, (f" {counts}" if shown else counts, "faint")]

@@ -127,9 +127,11 @@ def packed(parts: Sequence[Line], *, join: str = " · ") -> Drawing:
         for part in parts:
             longer = [*line, (join, "faint"), *part] if line else list(part)
             if size(longer) > width:
-                break
+                return (
+                    [*line, (" …", "faint")] if line and size(line) + 2 <= width else line or fit(part, width)
+                )
             line = longer
-        return line or (fit(parts[0], width) if parts else [])
+        return line
 
     return draw
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import Document, banner
-from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, heading, text
+from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, heading, sentence, text
 
 LEVEL = 0.05
 MOST_FLIPS = 8
+MOST_PAIRS = 15
 
 
 def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
@@ -20,7 +21,9 @@ def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
     return [
         *banner(document, seconds),
         *_inputs(document, width),
-        *_holistic(document, analyses, width),
+        *_warnings(document, width),
+        *_holistic(analyses.get("holistic") or {}, width),
+        *_differences(document, buckets.get("comparative") or [], width),
         *_model_wise(analyses.get("model_wise") or {}, width),
         *_attribute_wise(analyses.get("attribute_wise") or {}, width),
         *_self(buckets.get("self") or {}, width),
@@ -105,29 +108,86 @@ def _matrix(
     return result
 
 
-def _holistic(document: Document, analyses: Mapping[str, Any], width: int) -> list[Line]:
-    table: Mapping[str, Mapping[str, Any]] = analyses.get("holistic") or {}
-    letters: Mapping[str, Mapping[str, str]] = analyses.get("letters") or {}
+def _holistic(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     if not table:
         return []
-    datasets = [name for name in _keys(table) if name != "letters"]
+    datasets = _keys(table)
     best = {name: _most([_value(table[system], name, "mean") for system in table]) for name in datasets}
+    own, beats = say.common_letters(table)
+    lettered = any(beats.values())
+    titles = {f"{own[system]}  {say.visible(system)}" if lettered else system: system for system in table}
 
-    def cell(system: str, dataset: str) -> Line:
-        found = table[system].get(dataset) or {}
+    def cell(title: str, dataset: str) -> Line:
+        found = table[titles[title]].get(dataset) or {}
         mean = found.get("mean")
-        beats = (letters.get(dataset) or {}).get(system) or found.get("letters") or ""
         top = mean is not None and mean == best[dataset]
         words: Line = [(say.spread(mean, found.get("std")), "strong" if top else "")]
-        return [*words, (f" {beats}", "good")] if beats else words
+        if lettered:
+            # Blanks stand for missing letters, so that the numbers stay in line.
+            words.append((f" {beats[titles[title], dataset]:<{len(table) - 1}}", "good"))
+        return words
 
-    note = "F1, mean ± standard deviation over runs"
-    if letters:
-        note += " · letters: better than"
+    note = "F1, mean ± std over runs" + (" · letters: significantly better than" if lettered else "")
     return [
         *heading("Systems", note, width),
-        *_matrix("system", list(table), datasets, cell, width, each=15),
+        *_matrix("system", list(titles), datasets, cell, width, each=13 + len(table)),
     ]
+
+
+def _warnings(document: Document, width: int) -> list[Line]:
+    plan: Mapping[str, Any] = document.get("plan") or {}
+    words = []
+    if plan.get("missing"):
+        words.append(f"{say.plural(len(plan['missing']), 'run')} missing")
+    if plan.get("identical"):
+        words.append(f"{say.plural(len(plan['identical']), 'file')} the same as another run, counted once")
+    return flow([[("! ", "warn"), *text(word)] for word in words], width)
+
+
+def _differences(document: Document, pairs: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
+    """Every pair: the difference on each dataset with its paired test, and over all of them."""
+    datasets: Mapping[str, Any] = document.get("datasets") or {}
+    found: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    for dataset, part in datasets.items():
+        for comparison in part.get("comparisons") or ():
+            one, other = comparison["systems"]
+            for row in comparison["scores"]:
+                if list(row["path"]) == ["exact", "overall", "f1"]:
+                    found.setdefault((one, other), {})[dataset] = row
+    whole = {tuple(pair["systems"]): pair.get("overall") or {} for pair in pairs}
+    shown = list(datasets)[: max(1, (width - 60) // 9)] if len(datasets) > 1 else list(datasets)
+    rows: list[list[Cell]] = []
+    for key in list(dict.fromkeys([*whole, *found]))[:MOST_PAIRS]:
+        test = whole.get(key) or {}
+        names = [*text(key[0]), (" − ", "faint"), *text(key[1])]
+        each: list[Cell] = [_marked(found.get((key[0], key[1]), {}).get(name)) for name in shown]
+        overall: list[Cell] = [
+            _marked(test), say.count(test.get("pairs")) if test else "",
+            say.p_value(test.get("p")) if test else "", say.p_value(test.get("p_corrected")) if test else "",
+        ]  # fmt: skip
+        rows.append([names, *each, *overall])
+    if not rows:
+        return []
+    columns = [
+        Column("pair", least=14),
+        *(Column(say.visible(name), right=True, least=6) for name in shown),
+        Column("mean", right=True),
+        Column("pairs", right=True, rank=2),
+        Column("p", right=True, rank=3),
+        Column("corrected", right=True, rank=1),
+    ]
+    notes = list(dict.fromkeys(str(test["note"]) for test in whole.values() if test.get("note")))
+    return [
+        *heading("Differences", "F1 · * significant · p: Wilcoxon over datasets × runs", width),
+        *grid(columns, rows, width),
+        *(line for note in notes for line in sentence(f"Wilcoxon: {note}", width, style="faint")),
+    ]
+
+
+def _marked(row: Mapping[str, Any] | None) -> Line:
+    if not row:
+        return []
+    return [(say.signed(row.get("difference")), "strong"), ("*" if row.get("significant") else " ", "good")]
 
 
 def _value(row: Mapping[str, Any], name: str, key: str) -> float | None:
@@ -143,6 +203,9 @@ def _most(values: Sequence[float | None]) -> float | None:
 
 def greyed(test: Mapping[str, Any] | None) -> bool:
     """Whether a Friedman test did not reach its level, or could not be made."""
+    given = (test or {}).get("grey")
+    if given is not None:
+        return bool(given)
     p = (test or {}).get("p")
     return p is None or not p < LEVEL
 
@@ -249,24 +312,22 @@ def _end(value: Any, style: str) -> Line:
 
 
 def _wilcoxon(tests: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
-    real, smallest = [], []
-    for name, buckets in tests.items():
-        for bucket, test in buckets.items():
-            if not isinstance(test, Mapping):
-                continue
-            p = test.get("p_corrected", test.get("p"))
-            if p is not None:
-                smallest.append(p)
-                if p < LEVEL:
-                    real.append(f"{say.attribute(name)} {say.visible(bucket)} (p {say.p_value(p)})")
+    """The buckets that differ over datasets and runs, or why none can be said to."""
+    found = [
+        (test.get("p_corrected", test.get("p")), f"{say.attribute(name)} {say.visible(bucket)}", test)
+        for name, buckets in tests.items()
+        for bucket, test in buckets.items()
+        if isinstance(test, Mapping)
+    ]
+    tested = [row for row in found if row[0] is not None]
+    real = [[(f"{words} (p {say.p_value(p)})", "")] for p, words, _ in tested if p < LEVEL]
     if real:
-        return flow(
-            [[("Wilcoxon: ", "faint"), (real[0], "")], *([(word, "")] for word in real[1:])], width, indent=2
-        )
-    if smallest:
-        words = f"Wilcoxon: no bucket differs, smallest p {say.p_value(min(smallest))}"
-        return flow([[(words, "faint")]], width, indent=2)
-    return []
+        return flow([[("Wilcoxon: ", "faint"), *real[0]], *real[1:]], width, indent=2)
+    if not tested:
+        return []
+    p, _, test = min(tested, key=lambda row: row[0])
+    why = f"; {test['note']}" if test.get("note") else f", smallest p {say.p_value(p)}"
+    return sentence(f"Wilcoxon: no bucket differs significantly{why}", width, style="faint")
 
 
 def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
@@ -306,7 +367,12 @@ def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
 def _tough(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> list[Line]:
     result: list[Line] = []
     for dataset in _keys(table):
-        subsets = _keys({system: found.get(dataset) or {} for system, found in table.items()})
+        parts = {system: found.get(dataset) or {} for system, found in table.items()}
+        subsets = [
+            name
+            for name in _keys(parts)
+            if any(say.defined((part.get(name) or {}).get("mean")) for part in parts.values())
+        ]
 
         def cell(subset: str, system: str, dataset: str = dataset) -> Line:
             found = ((table[system].get(dataset) or {}).get(subset)) or {}

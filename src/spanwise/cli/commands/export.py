@@ -1,0 +1,112 @@
+"""Turn a saved result into what other tools read: scalars, rows, CI summaries, model cards."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spanwise.gates import Check
+
+SUMMARY = "turn a saved result into what other tools read"
+
+FORMS = {
+    "flat": "scalars with stable names, as JSON",
+    "rows": "every score as one row, as CSV",
+    "summary": "Markdown, for a GitHub step summary",
+    "junit": "JUnit XML of the thresholds",
+    "model-index": "YAML for the front matter of a model card",
+}
+
+EPILOG = """forms:
+  flat         scalars with stable names, as JSON
+  rows         every score as one row, as CSV
+  summary      Markdown, for a GitHub step summary
+  junit        JUnit XML of the thresholds
+  model-index  YAML for the front matter of a model card
+
+examples:
+  spanwise export run.json flat
+  spanwise export run.json summary --fail-under 90 >> "$GITHUB_STEP_SUMMARY"
+  spanwise export run.json junit --fail-under 90 --floor PER=85 -o gate.xml
+  spanwise export run.json model-index --name my-org/my-model --dataset conll2003
+  spanwise export --schema
+
+exit status 1 where a threshold was given and missed"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise export`."""
+    parser.add_argument("result", metavar="RESULT.json", nargs="?", help="a result or study document")
+    parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(FORMS))
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of result documents")
+    parser.add_argument(
+        "--fail-under", type=float, metavar="POINTS", help="summary, junit: the least F1, in points"
+    )
+    parser.add_argument(
+        "--floor", metavar="PATH=POINTS", action="append", default=[],
+        help="summary, junit: the least score of a label or slice, such as PER=90; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--name", help="model-index: the model's name; by default the system's")
+    parser.add_argument("--dataset", help="model-index: the dataset's identifier; by default its name")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write one form of the document."""
+    from spanwise.errors import ChoiceError, unknown
+
+    if args.schema:
+        from spanwise.reports.schema import schema_text
+
+        _write(schema_text(), args.output or args.result)
+        return 0
+    if args.result is None or args.form is None:
+        raise ChoiceError(f"export needs a result document and a form.\nThe forms are: {', '.join(FORMS)}.")
+    if args.form not in FORMS:
+        raise unknown("form", args.form, FORMS)
+    from spanwise.evaluation import load
+
+    document = load(args.result)
+    checks = _checks(args, document)
+    _write(_text(args, document, checks), args.output)
+    return 0 if all(check.passed for check in checks) else 1
+
+
+def _checks(args: argparse.Namespace, document: Mapping[str, Any]) -> tuple[Check, ...]:
+    if args.fail_under is None and not args.floor:
+        if args.form == "junit":
+            from spanwise.errors import ChoiceError
+
+            raise ChoiceError("junit needs a threshold.\nAdd --fail-under POINTS or --floor PATH=POINTS.")
+        return ()
+    from spanwise.gates import gate
+
+    return gate(document, fail_under=args.fail_under, floors=args.floor).checks
+
+
+def _text(args: argparse.Namespace, document: Mapping[str, Any], checks: tuple[Check, ...]) -> str:
+    from spanwise.reports import outlets
+
+    match args.form:
+        case "flat":
+            return outlets.flat_json(document)
+        case "rows":
+            return outlets.rows_csv(document)
+        case "summary":
+            return outlets.step_summary(document, checks=checks)
+        case "junit":
+            return outlets.to_junit(checks, details=document.get("signature") or "")
+        case _:
+            return outlets.model_index(document, name=args.name, dataset=args.dataset)
+
+
+def _write(text: str, path: str | None) -> None:
+    if path is None:
+        sys.stdout.write(text)
+        return
+    from spanwise.formats import write_atomically
+
+    write_atomically(path, text)
