@@ -1,0 +1,232 @@
+"""Analyses over runs: model-wise, attribute-wise and bucket-wise numbers against plain computations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spanwise.study import Dataset, Manifest, Pair, System
+from spanwise.study.analyses import analyses, over_runs
+
+NAMES = ["XS", "S", "L", "XL"]
+
+
+def run(overall, *f1, gold=60, labels=None, value=False, names=NAMES):
+    cells = [
+        {"name": name, "label": name, "gold": gold, "predicted": gold, "correct": 0, "f1": score}
+        | ({"value": name} if value else {})
+        for name, score in zip(names, f1, strict=False)
+    ]
+    return {
+        "exact": {"overall": {"f1": overall}, "labels": labels or {}},
+        "attributes": {"entity_length": {"unit": "mention", "buckets": cells}},
+        "tough": {
+            "SEEN": {
+                "overall": {"mentions": 70, "recall": overall},
+                "labels": {"PER": {"mentions": 9, "recall": None}},
+            }
+        },
+    }
+
+
+def manifest(*systems, pairs=(), factors=None):
+    return Manifest(
+        path="study.toml",
+        root=Path(),
+        name=None,
+        datasets=(Dataset("d1", "t"), Dataset("d2", "t")),
+        systems=tuple(System(name, "p", (factors or {}).get(name, {})) for name in systems),
+        pairs=tuple(pairs),
+        settings={},
+    )
+
+
+def datasets(**systems):
+    """Datasets d1 and d2 of {system: {dataset: {run: scored}}}."""
+    zeta = {"d1": {"entity_length": 2.0}, "d2": {"entity_length": 1.0}}
+    return {
+        name: {
+            "dataset": {"zeta": zeta[name]},
+            "runs": {system: found[name] for system, found in systems.items() if name in found},
+        }
+        for name in ("d1", "d2")
+    }
+
+
+@pytest.fixture
+def found():
+    draw = np.random.default_rng(3)
+
+    def system(shift):
+        return {
+            dataset: {
+                str(number): run(0.8 + shift + number / 100, *(draw.random(4) / 4 + [0.7, 0.5, 0.3, 0.1]))
+                for number in (1, 2, 3)
+            }
+            for dataset in ("d1", "d2")
+        }
+
+    parts = datasets(a=system(0.0), b=system(-0.1))
+    return parts, analyses(
+        parts,
+        manifest("a", "b", pairs=[Pair("a", "b", "size")], factors={"a": {"size": 2}, "b": {"size": 1}}),
+    )
+
+
+def f1(parts, dataset, system):
+    runs = parts[dataset]["runs"][system].values()
+    return np.array([[b["f1"] for b in one["attributes"]["entity_length"]["buckets"]] for one in runs])
+
+
+def test_runs_are_averaged_with_their_sample_standard_deviation():
+    assert over_runs({"1": 0.5, "2": 0.7, "3": float("nan")}) == {
+        "mean": pytest.approx(0.6), "std": pytest.approx(np.std([0.5, 0.7], ddof=1)), "runs": 2,
+    }  # fmt: skip
+    assert over_runs({"1": 0.5}) == {"mean": 0.5, "std": None, "runs": 1}
+    assert over_runs({}) == {"mean": None, "std": None, "runs": 0}
+
+
+def test_holistic_scores_are_means_over_runs(found):
+    cell = found[1]["holistic"]["a"]["d1"]
+    assert cell["mean"] == pytest.approx(0.82) and cell["std"] == pytest.approx(0.01)
+    assert cell["values"] == pytest.approx({"1": 0.81, "2": 0.82, "3": 0.83})
+
+
+def test_model_wise_correlation_and_deviation_are_those_of_the_mean_table(found):
+    parts, result = found
+    cell = result["model_wise"]["a"]["entity_length"]
+    rho, sigma = [], []
+    for dataset in ("d1", "d2"):
+        mean = f1(parts, dataset, "a").mean(axis=0)
+        rho.append(stats.spearmanr(range(4), mean).statistic)
+        sigma.append(mean.std())
+        assert cell["spearman"][dataset] == pytest.approx(rho[-1])
+        assert cell["std"][dataset] == pytest.approx(sigma[-1])
+        assert cell["tests"][dataset]["note"].startswith("cannot reach p < 0.05: on 4 values")
+    assert cell["spearman"]["mean"] == pytest.approx(np.mean(rho))
+    assert cell["std"]["mean"] == pytest.approx(np.mean(sigma))
+    assert cell["used"] == {"spearman": 2, "std": 2}
+
+
+def test_model_wise_friedman_takes_datasets_and_runs_as_blocks(found):
+    parts, result = found
+    blocks = np.concatenate([f1(parts, dataset, "a") for dataset in ("d1", "d2")])
+    expected = stats.friedmanchisquare(*blocks.T)
+    test = result["model_wise"]["a"]["entity_length"]["friedman"]
+    assert (test["blocks"], test["left_out"]) == (6, [])
+    assert test["statistic"] == pytest.approx(expected.statistic)
+    assert test["p"] == pytest.approx(expected.pvalue) and test["grey"] is False
+
+
+def test_attribute_wise_values_are_means_over_models(found):
+    parts, result = found
+    rho = [stats.spearmanr(range(4), f1(parts, "d2", s).mean(axis=0)).statistic for s in "ab"]
+    sigma = [f1(parts, "d2", s).mean(axis=0).std() for s in "ab"]
+    row = result["attribute_wise"]["d2"]["entity_length"]
+    assert row["rho1"] == pytest.approx(np.mean(np.abs(rho)))
+    assert row["rho2"] == pytest.approx(np.mean(rho))
+    assert row["sigma"] == pytest.approx(np.mean(sigma))
+    assert (row["zeta"], row["zeta_relative"]) == (1.0, 0.5)
+    blocks = np.concatenate([f1(parts, "d2", s) for s in "ab"])
+    assert row["friedman"]["statistic"] == pytest.approx(stats.friedmanchisquare(*blocks.T).statistic)
+
+
+def test_wilcoxon_pairs_runs_of_equal_name_over_datasets(found):
+    parts, result = found
+    pair = result["bucket_wise"]["comparative"][0]
+    for at, name in enumerate(NAMES):
+        one, other = (np.concatenate([f1(parts, d, s)[:, at] for d in ("d1", "d2")]) for s in "ab")
+        expected = stats.wilcoxon(one, other, method="exact")
+        test = pair["wilcoxon"]["entity_length"][name]
+        assert (test["statistic"], test["pairs"]) == (pytest.approx(expected.statistic), 6)
+        assert test["p"] == pytest.approx(expected.pvalue)
+        assert test["p_corrected"] >= test["p"]
+        assert (
+            test["note"] == "cannot reach p < 0.05 once corrected: over 4 tests of 6 pairs p is at least 0.12"
+        )
+
+
+def test_the_test_over_datasets_and_runs_is_named(found):
+    test = found[1]["bucket_wise"]["comparative"][0]["overall"]
+    assert test["test"] == "Wilcoxon signed-rank over datasets × runs"
+    assert test["pairs"] == 6 and test["p"] == pytest.approx(2 / 64) and test["significant"] is True
+    assert test["difference"] == pytest.approx(0.1)
+
+
+def test_comparative_diagnosis_is_that_of_the_mean_table(found):
+    parts, result = found
+    row = result["bucket_wise"]["comparative"][0]["datasets"]["d1"]["entity_length"]
+    new, old = (f1(parts, "d1", s).mean(axis=0) for s in "ab")
+    assert row["best"]["bucket"] == NAMES[int(np.argmax(new - old))]
+    assert row["relative"] == pytest.approx((new - old) / old)
+
+
+def test_a_numeric_factor_gives_a_line_of_score_against_it(found):
+    factor = found[1]["factors"]["size"]
+    assert factor["numeric"] and factor["pairs"] == [["a", "b"]]
+    assert [(point["value"], point["system"]) for point in factor["line"]] == [(1, "b"), (2, "a")]
+    assert factor["line"][1]["mean"] == pytest.approx(0.82)
+
+
+def test_a_factor_in_words_gives_no_line():
+    one = {"d1": {"1": run(0.5, 0.1, 0.2, 0.3, 0.4)}}
+    result = analyses(datasets(a=one, b=one), manifest("a", "b", factors={"a": {"kind": "crf"}}))
+    assert result["factors"]["kind"]["line"] is None
+
+
+def test_tough_recall_is_averaged_over_runs_and_an_empty_subset_is_undefined(found):
+    cell = found[1]["tough"]["a"]["d1"]["SEEN"]
+    assert cell["mean"] == pytest.approx(0.82) and cell["mentions"] == 70
+    assert cell["labels"]["PER"] == {"mean": None, "std": None, "runs": 0, "mentions": 9}
+
+
+def test_a_system_missing_on_a_dataset_is_undefined_there_and_skipped_by_means():
+    full = {d: {"1": run(0.5, 0.4, 0.3, 0.2, 0.1)} for d in ("d1", "d2")}
+    part = {"d1": {"1": run(0.6, 0.1, 0.2, 0.3, 0.4)}}
+    result = analyses(datasets(a=full, b=part), manifest("a", "b", pairs=[Pair("a", "b")]))
+    assert result["holistic"]["b"]["d2"] == {"mean": None, "std": None, "runs": 0, "values": {}}
+    cell = result["model_wise"]["b"]["entity_length"]
+    assert cell["spearman"] == {"d1": 1.0, "d2": None, "mean": 1.0} and cell["used"]["spearman"] == 1
+    assert result["attribute_wise"]["d2"]["entity_length"]["models"] == {"rho": 1, "sigma": 1}
+    pair = result["bucket_wise"]["comparative"][0]
+    assert pair["datasets"]["d2"]["entity_length"]["best"] is None
+    assert pair["overall"]["blocks"] == ["d1 1"]
+
+
+def test_friedman_leaves_out_blocks_with_undefined_or_other_buckets_and_names_them():
+    runs = {
+        "1": run(0.5, 0.4, 0.3, 0.2, 0.1),
+        "2": run(0.5, 0.4, None, 0.2, 0.1),
+        "3": run(0.5, 0.4, 0.3, 0.1, 0.2),
+    }
+    other = {"1": run(0.5, 0.4, 0.3, names=["B1", "B2"])}
+    result = analyses(datasets(a={"d1": runs, "d2": other}), manifest("a"))
+    test = result["model_wise"]["a"]["entity_length"]["friedman"]
+    assert (test["blocks"], test["left_out"]) == (2, ["d1 2", "d2 1"])
+    assert test["grey"] is True and "cannot reach p < 0.05: on 2 blocks" in test["note"]
+
+
+def test_categories_have_no_correlation_and_are_tested_by_name():
+    one = run(0.5, 0.4, 0.3, 0.2, value=True, names=["PER", "LOC", "ORG"])
+    two = run(0.5, 0.1, 0.5, 0.3, value=True, names=["ORG", "PER", "LOC"])
+    result = analyses(datasets(a={"d1": {"1": one}, "d2": {"1": two}}), manifest("a"))
+    cell = result["model_wise"]["a"]["entity_length"]
+    assert cell["spearman"]["mean"] is None and cell["tests"]["d1"] is None
+    assert cell["friedman"]["statistic"] == pytest.approx(
+        stats.friedmanchisquare([0.4, 0.5], [0.3, 0.3], [0.2, 0.1]).statistic
+    )
+
+
+def test_rank_flips_are_found_per_dataset_and_ranks_are_given():
+    labels = {"PER": {"gold": 80, "f1": 0.9}, "LOC": {"gold": 10, "f1": 0.1}}
+    turned = {"PER": {"gold": 80, "f1": 0.5}, "LOC": {"gold": 10, "f1": 0.9}}
+    one = {"d1": {"1": run(0.5, 0.4, 0.3, 0.2, 0.1, labels=labels)}}
+    two = {"d1": {"1": run(0.6, 0.5, 0.4, 0.3, 0.2, labels=turned)}}
+    result = analyses(datasets(a=one, b=two), manifest("a", "b"))["bucket_wise"]
+    assert [(row["name"], row["overall"], row["here"]) for row in result["rank_flips"]] == [("PER", "b", "a")]
+    per = next(row for row in result["ranks"] if row["name"] == "PER")
+    assert per["ranks"] == {"a": 1, "b": 2} and per["dataset"] == "d1"
+    assert "LOC" not in [row["name"] for row in result["ranks"]]
