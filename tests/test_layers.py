@@ -21,7 +21,7 @@ ORDER = [
     ["buckets"],
     ["counts", "credits"],
     ["scores"],
-    ["table", "statistics", "description"],
+    ["table", "statistics"],
     ["uncertainty"],
     ["diagnosis"],
     ["engines", "interpreteval", "description"],

@@ -33,6 +33,7 @@ __all__ = [
     "choose",
     "given",
     "mention_views",
+    "own",
     "register",
     "toughness",
     "values",
@@ -143,8 +144,8 @@ def values(attribute: str | Attribute, context: Context, mentions: Mentions) -> 
     return compute(found, context.side(mentions))
 
 
-def register(
-    function: Callable[..., Any] | None = None,
+def own(
+    function: Callable[..., Any],
     *,
     name: str = "",
     unit: AttributeUnit = "mention",
@@ -156,9 +157,8 @@ def register(
     buckets: str = "",
     bounds: tuple[float, float] = (-np.inf, np.inf),
     columns: bool = False,
-    replace: bool = False,
-) -> Any:
-    """Make a plain function an attribute, as a decorator or by a call; gives the function back.
+) -> Attribute:
+    """An attribute of one's own from a plain function.
 
     The function takes one `Mention` (`.tokens`, `.label`, `.sentence`, `.start`, `.end`, `.text`, `.fields`)
     or, with unit "token", one `Token` (`.text`, `.label`, `.sentence`, `.position`), and gives a number
@@ -167,30 +167,39 @@ def register(
     gold units are numbers. The name is that of the function and the summary its first line, unless given.
 
     Examples:
-        >>> @register(name="capitals", kind="numeric", replace=True)
-        ... def capitals(mention):
+        >>> def capitals(mention):
         ...     "Tokens of the mention that begin with a capital"
         ...     return sum(token[0].isupper() for token in mention.tokens)
-        >>> ATTRIBUTES.find("capitals").summary
-        'Tokens of the mention that begin with a capital'
+        >>> from spanwise.corpus import Corpus
+        >>> corpus, gold = Corpus.of([["New", "York"]]), Mentions.of([(0, 0, 2, "LOC")])
+        >>> values(own(capitals), Context(corpus, gold), gold).value.tolist()
+        [2.0]
+    """
+    documented = (function.__doc__ or "").strip().partition("\n")[0]
+    return Attribute(
+        name=name or function.__name__,
+        summary=summary or documented or "an attribute of one's own",
+        function=function if columns else (per_token if unit == "token" else per_mention)(function),
+        alias=alias,
+        unit=unit,
+        kind=kind,
+        needs=frozenset({"text", *needs}),
+        source=source,
+        buckets=buckets,
+        bounds=bounds,
+    )
+
+
+def register(function: Callable[..., Any] | None = None, *, replace: bool = False, **about: Any) -> Any:
+    """Make a plain function an attribute that is found by its name, as a decorator or by a call.
+
+    It gives the function back, so it can be used as before; `about` are the keywords of `own`.
+    A name that is taken is an error unless `replace`.
     """
 
     def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
-        documented = (plain.__doc__ or "").strip().partition("\n")[0]
-        each = plain if columns else (per_token if unit == "token" else per_mention)(plain)
-        own = Attribute(
-            name=name or plain.__name__,
-            summary=summary or documented or "an attribute of one's own",
-            function=each,
-            alias=alias,
-            unit=unit,
-            kind=kind,
-            needs=frozenset({"text", *needs}),
-            source=source,
-            buckets=buckets,
-            bounds=bounds,
-        )
-        ATTRIBUTES.add(own, aliases=(alias,) if alias else (), replace=replace)
+        attribute = own(plain, **about)
+        ATTRIBUTES.add(attribute, aliases=(attribute.alias,) if attribute.alias else (), replace=replace)
         return plain
 
     return decorate if function is None else decorate(function)

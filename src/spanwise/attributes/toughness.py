@@ -10,6 +10,7 @@ from spanwise.attributes._context import Context
 from spanwise.attributes._lexicon import Lexicon
 from spanwise.columns import Bools, Ints, frozen
 from spanwise.corpus import Corpus, Mentions
+from spanwise.errors import unknown
 
 SUBSETS = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")
 
@@ -26,6 +27,8 @@ class Toughness:
 
     def of(self, subset: str) -> Bools:
         """Which mentions are in one subset."""
+        if subset not in self.subsets:
+            raise unknown("tough subset", subset, self.subsets)
         return np.asarray(self.member[:, self.subsets.index(subset)])
 
     def names(self, mention: int) -> list[str]:

@@ -1,0 +1,384 @@
+"""Buckets: each strategy by hand, the defaults, names and labels, saved edges, errors and laws."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanwise.attributes import ATTRIBUTES, Values
+from spanwise.buckets import (
+    BUCKETINGS,
+    Bucketing,
+    Strategy,
+    default_strategy,
+    fit,
+    parse,
+    parse_choice,
+    range_text,
+)
+from spanwise.errors import ChoiceError, InputError
+
+
+def numbers(*values: float, whole: bool = False, bounds=(-np.inf, np.inf)) -> Values:
+    return Values(
+        np.array(values, dtype=float),
+        np.ones(len(values), bool),
+        attribute="size",
+        whole=whole,
+        bounds=bounds,
+    )
+
+
+def names(*values: str) -> Values:
+    known = tuple(dict.fromkeys(values))
+    return Values(
+        np.array([known.index(v) for v in values], dtype=np.int64),
+        np.ones(len(values), bool),
+        attribute="domain",
+        names=known,
+    )
+
+
+def ends(bucketing: Bucketing) -> list[tuple[float | None, float | None]]:
+    return [(bucket.low, bucket.high) for bucket in bucketing.fitted]
+
+
+def buckets_of(bucketing: Bucketing, *values: float) -> list[str]:
+    return [bucketing.buckets[i].name for i in bucketing.assign(numbers(*values))]
+
+
+# --- strategies by hand -------------------------------------------------------------------------
+
+
+def test_balanced_cuts_after_the_value_nearest_to_an_equal_share():
+    # 10 values, m = 2: the cumulative counts are 3, 4, 9, 10, and 4 is nearest to 5.
+    assert ends(fit("balanced:2", numbers(1, 1, 1, 2, 3, 3, 3, 3, 3, 4))) == [(None, 2), (2, None)]
+
+
+def test_balanced_takes_the_lower_of_two_equally_near_cuts():
+    # 4 values, m = 2: the cumulative counts 1 and 3 are equally near to 2.
+    assert ends(fit("balanced:2", numbers(1, 2, 2, 3))) == [(None, 1), (1, None)]
+
+
+def test_balanced_cuts_that_meet_collapse():
+    assert ends(fit("balanced:4", numbers(1, 1, 1, 1, 1, 1, 1, 9))) == [(None, 1), (1, None)]
+
+
+def test_balanced_of_no_gold_units_is_one_open_bucket():
+    assert ends(fit("balanced:4", numbers())) == [(None, None)]
+
+
+def test_special_values_are_tested_first_and_bound_the_rest():
+    bucketing = fit("special:0,1+balanced:2", numbers(0, 0.2, 0.4, 0.6, 1, 1))
+    assert ends(bucketing) == [(0, 0), (0, 0.2), (0.2, 1), (1, 1)]
+    assert [bucket.name for bucket in bucketing.fitted] == ["XS", "S", "L", "XL"]
+    assert [bucket.label for bucket in bucketing.fitted] == ["0", "(0, 0.2]", "(0.2, 1)", "1"]
+    assert buckets_of(bucketing, 0, 0.1, 0.2, 0.3, 0.99, 1) == ["XS", "S", "S", "L", "L", "XL"]
+
+
+def test_special_values_stay_when_no_gold_unit_has_them():
+    assert ends(fit("special:0+balanced:2", numbers(2, 3))) == [(0, 0), (0, 2), (2, None)]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "gold", "expected"),
+    [
+        ("entity_label_consistency", [0, 1, 1], [(0, 0), (0, 1), (1, 1)]),
+        ("entity_length", [1, 2], [(1, 1), (2, 2), (3, 3), (3, None)]),
+        ("oov_density", [0, 0], [(0, 0), (0, None)]),
+    ],
+)
+def test_without_a_gold_unit_of_its_own_the_rest_lies_where_values_can_be(attribute, gold, expected):
+    found = ATTRIBUTES.find(attribute)
+    values = numbers(*gold, bounds=found.bounds)
+    assert ends(fit(default_strategy(attribute), values)) == expected
+
+
+def test_a_special_value_inside_a_bucket_of_the_rest_stands_before_it():
+    bucketing = fit("special:5+balanced:2", numbers(1, 2, 6, 9))
+    assert ends(bucketing) == [(None, 2), (5, 5), (2, None)]
+    assert buckets_of(bucketing, 1, 4, 5, 6) == ["B1", "B3", "B2", "B3"]
+
+
+def test_a_prediction_beyond_a_bounding_special_value_joins_the_nearest_bucket():
+    bucketing = fit("special:5+balanced:2", numbers(6, 7, 8))
+    assert ends(bucketing) == [(5, 5), (5, 6), (6, None)]
+    assert buckets_of(bucketing, 3) == ["B2"]
+
+
+def test_even_range_has_equal_widths():
+    assert ends(fit("even_range:4", numbers(0, 1, 8))) == [(None, 2), (2, 4), (4, 6), (6, None)]
+
+
+def test_even_range_of_one_value_is_one_bucket():
+    assert ends(fit("even_range:4", numbers(3, 3))) == [(None, None)]
+
+
+def test_fixed_edges_stay_when_empty():
+    bucketing = fit("1,2,3", numbers(7))
+    assert ends(bucketing) == [(None, 1), (1, 2), (2, 3), (3, None)]
+    assert buckets_of(bucketing, 1, 1.5, 3, 4) == ["XS", "S", "L", "XL"]
+
+
+def test_discrete_gives_each_gold_value_a_bucket_and_joins_the_highest():
+    assert ends(fit("discrete:10", numbers(1, 2, 5))) == [(None, 1), (1, 2), (2, None)]
+    assert ends(fit("discrete:2", numbers(1, 2, 5))) == [(None, 1), (1, None)]
+
+
+def test_familiarity_parts_zero_to_one_and_zero_joins_the_first():
+    bucketing = fit("familiarity:5", numbers(0.5))
+    assert ends(bucketing) == [(None, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, None)]
+    assert buckets_of(bucketing, 0, 1 / 5, 3 / 5, 6 / 10, 1) == ["B1", "B1", "B3", "B3", "B5"]
+
+
+def test_categories_stand_by_frequency_then_name():
+    bucketing = fit("category", names("web", "news", "web", "books"))
+    assert [bucket.name for bucket in bucketing.fitted] == ["web", "books", "news"]
+
+
+def test_a_category_of_predictions_alone_is_other():
+    bucketing = fit("category", names("web", "news"))
+    assert [bucketing.buckets[i].name for i in bucketing.assign(names("blog", "web"))] == ["other", "web"]
+
+
+def test_a_category_called_other_is_not_mixed_with_the_rest():
+    bucketing = fit("category", names("other", "web"))
+    assert [bucket.name for bucket in bucketing.buckets] == ["other", "web", "other values", "unplaced"]
+    assert bucketing.assign(names("blog", "other")).tolist() == [2, 0]
+
+
+def test_categories_can_be_limited_to_the_most_frequent():
+    bucketing = fit("category:1", names("web", "news", "web"))
+    assert [bucketing.buckets[i].name for i in bucketing.assign(names("web", "news"))] == ["web", "other"]
+
+
+def test_undefined_units_are_unplaced():
+    bucketing = fit("balanced:2", numbers(1, 2))
+    values = Values(np.array([1.0, 0.0, np.nan]), np.array([True, False, True]))
+    assert [bucketing.buckets[i].name for i in bucketing.assign(values)] == ["B1", "unplaced", "other"]
+
+
+def test_automatic_follows_the_values():
+    assert fit("automatic", numbers(1, 2)).strategy == "balanced(4)"
+    assert fit("automatic", names("web")).strategy == "category"
+
+
+# --- defaults -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ("eCon tCon", "special(0, 1), balanced(2)"),
+        ("eFre tFre oDen", "special(0), balanced(3)"),
+        ("sLen eDen", "balanced(4)"),
+        ("eLen", "special(1, 2, 3), balanced(1)"),
+        ("R-eDen", "discrete(10)"),
+        ("F-ent F-tok F-tag MF-et MF-tt", "familiarity(5)"),
+        ("R-mor label", "category"),
+    ],
+)
+def test_defaults_are_those_of_the_papers(attributes, expected):
+    assert {str(default_strategy(name)) for name in attributes.split()} == {expected}
+
+
+def test_whole_numbers_are_written_as_such():
+    assert [bucket.label for bucket in fit("special:1,2,3", numbers(1, 5, whole=True)).fitted] == [
+        "1",
+        "2",
+        "3",
+        "≥ 4",
+    ]
+    assert [bucket.label for bucket in fit("2,3,7", numbers(1, whole=True)).fitted] == [
+        "≤ 2",
+        "3",
+        "4–7",
+        "≥ 8",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "specials", "text"),
+    [
+        (None, None, (), "all"),
+        (None, None, (1,), "any other"),
+        (None, 0.5, (), "≤ 0.5"),
+        (None, 1, (1,), "< 1"),
+        (0.5, None, (), "> 0.5"),
+    ],
+)
+def test_open_ends_are_written_as_bounds(low, high, specials, text):
+    assert range_text(low, high, False, specials) == text
+
+
+# --- texts and errors ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("balanced", "balanced(4)"),
+        ("balanced:6", "balanced(6)"),
+        ("1,2,3", "fixed(1, 2, 3)"),
+        ("-1,0.5", "fixed(-1, 0.5)"),
+        ("special:1,0+balanced:2", "special(0, 1), balanced(2)"),
+        ("special:0", "special(0), balanced(1)"),
+        ("discrete", "discrete(10)"),
+        ("familiarity:3", "familiarity(3)"),
+        ("category", "category"),
+    ],
+)
+def test_strategies_are_read_from_text(text, expected):
+    assert str(parse(text)) == expected
+
+
+def test_a_choice_names_attribute_and_strategy():
+    name, strategy = parse_choice("eLen=1,2,3")
+    assert (name, str(strategy)) == ("entity_length", "fixed(1, 2, 3)")
+    assert parse_choice("domain=category")[0] == "domain"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("balancd:4", "no bucketing is called 'balancd'. Did you mean 'balanced'?"),
+        ("balanced:x", "expected numbers parted by commas, not 'x'"),
+        ("balanced:2.5", "balanced takes one whole number of buckets"),
+        ("balanced:0", "balanced takes one whole number of buckets"),
+        ("balanced:1,2", "balanced takes one whole number of buckets"),
+        ("1,1", "a value stands twice"),
+        ("1,nan", "edges must be finite"),
+        ("special", "special needs values, such as special:0,1"),
+        ("fixed", "fixed needs values"),
+        ("balanced:2+balanced:2", "only special values leave a rest"),
+        ("special:0+category", "the rest cannot go to category"),
+    ],
+)
+def test_a_wrong_strategy_says_what_is_wrong(text, message):
+    with pytest.raises(ChoiceError) as error:
+        parse(text)
+    assert message in str(error.value)
+
+
+def test_a_choice_without_a_strategy_says_how_to_write_one():
+    with pytest.raises(ChoiceError, match="Write ATTRIBUTE=STRATEGY, such as entity_length=1,2,3"):
+        parse_choice("entity_length")
+
+
+def test_numbers_and_categories_are_not_mixed_up():
+    with pytest.raises(ChoiceError, match="the values of 'size' are numbers: category cannot bucket them"):
+        fit("category", numbers(1))
+    with pytest.raises(ChoiceError, match="the values of 'domain' are categories: balanced"):
+        fit("balanced:2", names("web"))
+    with pytest.raises(InputError, match="are categories, but its buckets were made for numbers"):
+        fit("balanced:2", numbers(1)).assign(names("web"))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_no_numbers_are_refused(value):
+    with pytest.raises(InputError, match="'size' has values that are not finite numbers"):
+        fit("balanced:2", numbers(1, value))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "this is no bucketing: KeyError"),
+        ({"attribute": "a", "kind": "odd", "buckets": [{"name": "x"}]}, "have the kind 'odd'"),
+        ({"attribute": "a", "kind": "category", "buckets": [{"name": "x"}]}, "one of them has no value"),
+        ({"attribute": "a", "kind": "numeric", "buckets": []}, "special values alone"),
+        (
+            {
+                "attribute": "a",
+                "kind": "numeric",
+                "buckets": [{"name": "x", "high": 3}, {"name": "y", "high": 2}, {"name": "z"}],
+            },
+            "do not stand in order of value",
+        ),
+        (
+            {"attribute": "a", "kind": "numeric", "buckets": [{"name": "x", "high": "wide"}]},
+            "this is no bucketing: ValueError",
+        ),
+    ],
+)
+def test_saved_edges_that_cannot_be_used_say_why(data, message):
+    with pytest.raises(InputError) as error:
+        Bucketing.from_dict(data)
+    assert message in str(error.value)
+
+
+def test_a_strategy_of_ones_own_is_found_by_name(monkeypatch):
+    halves = Strategy("median", "two halves", lambda values, given: [float(np.median(values))])
+    monkeypatch.setitem(BUCKETINGS._values, "median", halves)
+    assert ends(fit("median", numbers(1, 2, 3))) == [(None, 2), (2, None)]
+    assert ends(fit(halves, numbers(1, 2, 3))) == [(None, 2), (2, None)]
+
+
+# --- laws ---------------------------------------------------------------------------------------
+
+STRATEGIES = [
+    "balanced:4",
+    "balanced:7",
+    "special:0+balanced:3",
+    "special:0,1+balanced:2",
+    "special:1,2,3",
+    "special:2,5+even_range:3",
+    "special:1+discrete:3",
+    "even_range:4",
+    "1,2,3",
+    "discrete:10",
+    "familiarity:5",
+]
+VALUES = st.lists(st.sampled_from([0, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8]), max_size=30)
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(st.sampled_from(STRATEGIES), VALUES, VALUES)
+def test_every_unit_is_in_exactly_one_bucket_and_gold_counts_add_up(text, gold, predicted):
+    bucketing = fit(text, numbers(*gold))
+    for values in (gold, predicted):
+        counts = np.bincount(bucketing.assign(numbers(*values)), minlength=len(bucketing))
+        assert counts.sum() == len(values)
+        assert counts[len(bucketing.fitted) :].sum() == 0
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(st.sampled_from(STRATEGIES), VALUES)
+def test_gold_units_lie_within_the_ends_of_their_bucket(text, gold):
+    bucketing = fit(text, numbers(*gold))
+    specials = {bucket.low for bucket in bucketing.fitted if bucket.special}
+    for value, number in zip(gold, bucketing.assign(numbers(*gold)).tolist(), strict=True):
+        bucket = bucketing.buckets[number]
+        assert bucket.special == (value in specials)
+        assert bucket.low is None or bucket.low < value or bucket.special
+        assert bucket.high is None or value <= bucket.high
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(st.sampled_from(STRATEGIES), VALUES)
+def test_buckets_stand_in_order_and_have_names_of_their_number(text, gold):
+    fitted = fit(text, numbers(*gold)).fitted
+    highs = [np.inf if bucket.high is None else bucket.high for bucket in fitted]
+    assert highs == sorted(highs)
+    expected = ["XS", "S", "L", "XL"] if len(fitted) == 4 else [f"B{i + 1}" for i in range(len(fitted))]
+    assert [bucket.name for bucket in fitted] == expected
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(st.sampled_from(STRATEGIES), VALUES, VALUES)
+def test_saved_edges_bucket_as_the_fitted_ones_do(text, gold, predicted):
+    bucketing = fit(text, numbers(*gold))
+    again = Bucketing.from_dict(json.loads(json.dumps(bucketing.to_dict())))
+    assert again.to_dict() == bucketing.to_dict()
+    assert again.assign(numbers(*predicted)).tolist() == bucketing.assign(numbers(*predicted)).tolist()
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(VALUES, st.integers(1, 8))
+def test_the_order_of_gold_units_changes_no_edge(gold, many):
+    strategy = f"balanced:{many}"
+    assert ends(fit(strategy, numbers(*gold))) == ends(fit(strategy, numbers(*reversed(gold))))
