@@ -10,6 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -79,7 +80,7 @@ class File:
             return b""
         if self.path == "-":
             return self.data[: 1 << 16]
-        return next(iter(File(self.path, encoding=self.encoding).chunks(1 << 16)), b"")
+        return b"".join(islice(File(self.path, encoding=self.encoding).chunks(1 << 16), 2))[: 1 << 16]
 
     def chunks(self, size: int) -> Iterator[bytes]:
         """The unpacked bytes in pieces of about `size`, checked for what no text has."""
@@ -194,15 +195,18 @@ class _Hashing(io.RawIOBase):
         return self._peeked
 
     def read(self, size: int = -1) -> bytes:
-        piece: bytes = self._peeked + (self._raw.readall() if size < 0 else self._raw.read(size))
-        self._peeked = b""
+        if self._peeked and size >= 0:
+            piece, self._peeked = self._peeked[:size], self._peeked[size:]
+        else:
+            piece = self._peeked + (self._raw.readall() if size < 0 else self._raw.read(size))
+            self._peeked = b""
         self._digest.update(piece)
         if size < 0 or not piece:
             self._finished()
         return piece
 
     def readinto(self, buffer: Any) -> int:
-        piece = self.read(max(len(buffer) - len(self._peeked), 1))[: len(buffer)]
+        piece = self.read(len(buffer))
         buffer[: len(piece)] = piece
         return len(piece)
 

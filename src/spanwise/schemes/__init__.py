@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, get_args
@@ -13,58 +13,24 @@ import numpy as np
 from spanwise.columns import Bools, Codes, Ints, Small, codes, ints, offsets
 from spanwise.corpus import Mentions
 from spanwise.errors import InputError, at, unknown
-from spanwise.registry import Registry
+from spanwise.schemes._spelling import (
+    BEGIN,
+    END,
+    INSIDE,
+    KIND_OF_LETTER,
+    LETTERS,
+    SCHEMES,
+    SINGLE,
+    Scheme,
+    malformed,
+)
+
+__all__ = [
+    "SCHEMES", "Decoded", "Recognised", "Repair", "Scheme", "Tags", "checked", "decode", "encode",
+    "impossible", "malformed", "recognise",
+]  # fmt: skip
 
 Repair = Literal["conlleval", "discard", "none"]
-
-# What a letter before the hyphen says, whatever the scheme: where in its mention the token stands.
-OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
-_KINDS = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE, "W": SINGLE}
-_LETTERS = "O" + "".join(_KINDS)
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """A way to write mentions as tags.
-
-    `begin`, `inside`, `end` and `single` are the letters for the tokens of a
-    mention; the same letter may serve for several. Schemes that mark a border only
-    between neighbours of one label (IOB1, IOE1) name its letter in `between`.
-    """
-
-    name: str
-    summary: str
-    begin: str
-    inside: str
-    end: str
-    single: str
-    between: str | None = None
-    letters: frozenset[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        used = {self.begin, self.inside, self.end, self.single, self.between or self.begin}
-        object.__setattr__(self, "letters", frozenset(used))
-
-
-SCHEMES: Registry[Scheme] = Registry("scheme")
-# Name, other names, letters (begin, inside, end, single, between) and summary, in the
-# order in which ties are broken when a scheme is recognised.
-_KNOWN = (
-    ("IOB2", ("BIO",), "BIIB", None, "every mention begins with B-, I- goes on"),
-    ("BIOES", ("IOBES",), "BIES", None, "B- begins, I- goes on, E- ends, S- is a mention of one token"),
-    ("BILOU", ("BILUO",), "BILU", None, "B- begins, I- goes on, L- ends, U- is a mention of one token"),
-    ("BMES", ("BMESO",), "BMES", None, "B- begins, M- goes on, E- ends, S- is a mention of one token"),
-    ("IOB1", ("IOB",), "IIII", "B", "I- throughout; B- begins only right behind a mention of the same label"),
-    ("IO", (), "IIII", None, "I- throughout; neighbours of one label cannot be told apart"),
-    ("IOE1", (), "IIII", "E", "I- throughout; E- ends only right before a mention of the same label"),
-    ("IOE2", ("IOE",), "IIEE", None, "every mention ends with E-, I- goes before"),
-    ("BMEWO", (), "BMEW", None, "B- begins, M- goes on, E- ends, W- is a mention of one token"),
-)
-for _name, _others, _marks, _between, _summary in _KNOWN:
-    _spellings = {name.lower(): None for name in (_name, *_others)}
-    _begin, _inside, _end, _single = tuple(_marks)
-    _scheme = Scheme(_name, _summary, _begin, _inside, _end, _single, between=_between)
-    SCHEMES.add(_scheme, aliases=(*_others, *_spellings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +74,7 @@ class _Marked:
     """
 
     position: Ints
-    letter: Small  # place in _LETTERS
+    letter: Small  # place in LETTERS
     label: Codes
     labels: tuple[str, ...]
     starts: Bools
@@ -117,13 +83,9 @@ class _Marked:
     same_after: Bools
 
     @classmethod
-    def of(cls, tags: Tags, *, without: frozenset[str] = frozenset()) -> _Marked:
-        """The marked tokens; those with a letter of `without` count as O."""
+    def of(cls, tags: Tags) -> _Marked:
         letters, labels, names = _parsed(tags.names)
-        outside = letters == 0
-        for mark in without:
-            outside |= letters == _LETTERS.index(mark)
-        position = np.flatnonzero(~outside[tags.codes])
+        position = np.flatnonzero((letters != 0)[tags.codes])
         tag = tags.codes[position]
         letter, label = letters[tag], labels[tag]
         first = np.zeros(len(tags.codes) + 1, dtype=bool)
@@ -132,13 +94,10 @@ class _Marked:
         touches[1:-1] = (position[1:] - position[:-1] == 1) & ~first[position[1:]]
         same = np.zeros(len(position) + 1, dtype=bool)
         same[1:-1] = touches[1:-1] & (label[1:] == label[:-1])
-        kind = _KIND_OF_LETTER[letter]
+        kind = KIND_OF_LETTER[letter]
         closed = np.ones(len(position) + 1, dtype=bool)  # closed[i]: a border lies between i - 1 and i
         closed[1:-1] = ~same[1:-1] | (kind[:-1] >= END) | (kind[1:] == BEGIN) | (kind[1:] == SINGLE)
         return cls(ints(position), letter, label, names, closed[:-1], closed[1:], same[:-1], same[1:])
-
-
-_KIND_OF_LETTER = np.array([OUTSIDE, *_KINDS.values()], dtype=np.int8)
 
 
 def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
@@ -152,52 +111,13 @@ def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
         if malformed(name):
             continue  # `checked` has seen to it that no token carries it
         letter, label = name.split("-", 1)
-        letters[i] = _LETTERS.index(letter)
+        letters[i] = LETTERS.index(letter)
         label_of[i] = found.setdefault(label, len(found))
     names_sorted = tuple(sorted(found))
     place = np.array([names_sorted.index(label) for label in found], dtype=np.int32)
     known = label_of >= 0
     label_of[known] = place[label_of[known]]
     return letters, label_of, names_sorted
-
-
-def malformed(tag: str) -> str | None:
-    """Why `tag` is no tag of any scheme, and what to do; None where it is one.
-
-    Examples:
-        >>> malformed("B-LOC-geo") is None
-        True
-        >>> print(malformed("o"))
-        'o' is no tag; outside mentions it is 'O', with a capital letter.
-    """
-    if tag == "O":
-        return None
-    letter, hyphen, label = tag.partition("-")
-    if hyphen and letter in _KINDS and label:
-        return None
-    if tag == "o":
-        return "'o' is no tag; outside mentions it is 'O', with a capital letter."
-    if tag == "0":
-        return "'0' (the digit) is no tag; outside mentions it is 'O', the letter."
-    bare = "".join(tag.split())
-    if bare != tag and malformed(bare) is None:
-        return f"{tag!r} holds white space that is part of it; write {bare!r}."
-    if not tag:
-        return "the tag is empty; outside mentions it is 'O'."
-    if not hyphen:
-        near = letter.upper()
-        if near in _KINDS:
-            return f"{tag!r} has no label; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'."
-        return (
-            f"{tag!r} is no tag; one is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
-            "Is this the column of the tags?"
-        )
-    if not label:
-        return f"{tag!r} has no label after the hyphen; write 'O', or name the label, such as 'B-PER'."
-    if letter.upper() in _KINDS:
-        return f"{tag!r} has a small letter in front; write {letter.upper() + '-' + label!r}."
-    known = ", ".join(_KINDS)
-    return f"{tag!r} begins with {letter!r}, which no scheme knows; the letters are {known}, and 'O' alone."
 
 
 def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Tags:
@@ -218,13 +138,16 @@ def _where(sentence: int, token: int, place: Callable[[int, int], str] | None) -
     return place(sentence, token) if place else f"sentence {sentence + 1}, token {token + 1}"
 
 
+def _own_letters(scheme: Scheme) -> Bools:
+    return np.array([name == "O" or name in scheme.letters for name in LETTERS])
+
+
 def _forbidden(
     scheme: Scheme, letter: Small, starts: Bools, ends: Bools, before: Bools, after: Bools
 ) -> dict[str, Bools]:
     """For each reason which tokens carry a tag that `scheme` cannot have written there."""
-    kind = _KIND_OF_LETTER[letter]
-    own = np.array([name in scheme.letters for name in _LETTERS])
-    foreign = ~own[letter]
+    kind = KIND_OF_LETTER[letter]
+    foreign = ~_own_letters(scheme)[letter]
     reasons = {f"{scheme.name} has no such letter": foreign}
     if scheme.between == "B":
         reasons["B- stands only behind a mention of the same label"] = (kind == BEGIN) & ~before
@@ -253,7 +176,7 @@ def _situations(marked: _Marked) -> tuple[Ints, _Marked]:
     packed = marked.letter.astype(np.int16) << 4
     for shift, flag in enumerate((marked.starts, marked.ends, marked.same_before, marked.same_after)):
         packed |= flag.astype(np.int16) << shift
-    size = len(_LETTERS) << 4
+    size = len(LETTERS) << 4
     number = np.bincount(packed, minlength=size)
     every = np.arange(size)
     flags = [((every >> shift) & 1).astype(bool) for shift in range(4)]
@@ -303,7 +226,7 @@ def _evidence(name: str, counts: dict[str, int], number: Ints, kinds: _Marked) -
         return f"{name}, because there is no mention to tell the scheme"
 
     def having(letters: str, border: Bools) -> int:
-        mask = np.array([_LETTERS[letter] in letters for letter in kinds.letter.tolist()])
+        mask = np.array([LETTERS[letter] in letters for letter in kinds.letter.tolist()])
         return int(number[mask & border].sum())
 
     if scheme.end != scheme.inside:
@@ -346,9 +269,10 @@ def decode(
 
     A tag is impossible where the scheme cannot have written it beside its neighbours.
     Under `repair="conlleval"` a mention opens and closes there as conlleval reads
-    it. Under `"discard"` letters that the scheme does not have count as O, and a mention
-    with an impossible tag is dropped whole. Under `"none"` an impossible tag is an
-    error that names its place, by `place(sentence, token)`.
+    it. Under `"discard"` a tag that cannot belong to a well-begun mention becomes O: a
+    letter that the scheme does not have, an I- that nothing began, a B- of IOB1 behind
+    no mention of its label; and a mention that lacks its end is dropped whole. Under
+    `"none"` an impossible tag is an error that names its place, by `place(sentence, token)`.
 
     Examples:
         >>> tags = Tags.of([["I-PER", "O", "B-LOC", "I-LOC"]])
@@ -366,8 +290,7 @@ def decode(
     if repairs and repair == "none":
         raise InputError(_first_impossible(tags, chosen, wrong, place))
     if repairs and repair == "discard":
-        marked = _Marked.of(tags, without=frozenset(_KINDS) - chosen.letters)
-        return Decoded(_mentions(tags, marked, dropped=_impossible(chosen, marked)), repairs)
+        return Decoded(_discarding(tags, chosen), repairs)
     return Decoded(_mentions(tags, marked), repairs)
 
 
@@ -388,6 +311,28 @@ def _mentions(tags: Tags, marked: _Marked, *, dropped: Bools | None = None) -> M
         label=marked.label[first],
         labels=marked.labels,
     )
+
+
+def _discarding(tags: Tags, scheme: Scheme) -> Mentions:
+    """The mentions that remain when impossible tags become O."""
+    marked = tags._marked
+    foreign = ~_own_letters(scheme)[marked.letter]
+    if foreign.any():
+        tags = _with_outside(tags, marked.position[foreign])
+        marked = tags._marked
+    wrong = _impossible(scheme, marked)
+    if scheme.between is None:
+        return _mentions(tags, marked, dropped=wrong)
+    tags = _with_outside(tags, marked.position[wrong])
+    return _mentions(tags, tags._marked)
+
+
+def _with_outside(tags: Tags, position: Ints) -> Tags:
+    """The same tags with O at the given positions."""
+    names = tags.names if "O" in tags.names else (*tags.names, "O")
+    coded = tags.codes.copy()
+    coded[position] = list(names).index("O")
+    return Tags(codes(coded), names, tags.sentences)
 
 
 def _first_impossible(
@@ -448,21 +393,21 @@ def encode(mentions: Mentions, lengths: Ints, scheme: str | Scheme) -> Tags:
     end = sentences[sorted_.sentence] + sorted_.end
     _check_flat(sorted_, begin, end, sentences, chosen)
     size = end - begin
-    letter = np.full(int(size.sum()), _LETTERS.index(chosen.inside), dtype=np.int64)
+    letter = np.full(int(size.sum()), LETTERS.index(chosen.inside), dtype=np.int64)
     stop = np.cumsum(size)
     first = stop - size
-    letter[first] = _LETTERS.index(chosen.begin)
-    letter[stop - 1] = _LETTERS.index(chosen.end)
-    letter[first[size == 1]] = _LETTERS.index(chosen.single)
+    letter[first] = LETTERS.index(chosen.begin)
+    letter[stop - 1] = LETTERS.index(chosen.end)
+    letter[first[size == 1]] = LETTERS.index(chosen.single)
     if chosen.between is not None:
         touching = np.flatnonzero((end[:-1] == begin[1:]) & (sorted_.label[1:] == sorted_.label[:-1]))
         touching = touching[sorted_.sentence[touching] == sorted_.sentence[touching + 1]]
         at_border = first[touching + 1] if chosen.between == "B" else stop[touching] - 1
-        letter[at_border] = _LETTERS.index(chosen.between)
-    names = ["O", *(f"{mark}-{label}" for label in mentions.labels for mark in _LETTERS[1:])]
+        letter[at_border] = LETTERS.index(chosen.between)
+    names = ["O", *(f"{mark}-{label}" for label in mentions.labels for mark in LETTERS[1:])]
     coded = np.zeros(int(sentences[-1]), dtype=np.int32)
     where = np.repeat(begin - first, size) + np.arange(len(letter))
-    coded[where] = np.repeat(sorted_.label, size) * (len(_LETTERS) - 1) + letter
+    coded[where] = np.repeat(sorted_.label, size) * (len(LETTERS) - 1) + letter
     return _trimmed(Tags(codes(coded), names, sentences))
 
 
@@ -477,30 +422,26 @@ def _trimmed(tags: Tags) -> Tags:
 
 def _check_flat(mentions: Mentions, begin: Ints, end: Ints, sentences: Ints, scheme: Scheme) -> None:
     """Raise where sorted mentions cannot be written as tags."""
-
-    def refuse(row: int, what: str, advice: str) -> None:
-        sentence, start, stop, label = mentions.take([row]).rows()[0]
-        raise InputError(f"sentence {sentence + 1}: the mention {label} [{start}, {stop}) {what}.\n{advice}")
-
-    formats = "Write a format that keeps spans, such as jsonl."
-    bad = np.flatnonzero((mentions.start < 0) | (end > sentences[mentions.sentence + 1]))
-    if len(bad):
-        refuse(int(bad[0]), "has no place in the text of its sentence", "Tags need one; align it first.")
-    if mentions.parts is not None and len(mentions.parts.start) > len(mentions):
-        row = int(np.flatnonzero(np.diff(mentions.parts.at) > 1)[0])
-        refuse(row, "lies in pieces, which tags cannot say", formats)
-    bad = np.flatnonzero(end <= begin)
-    if len(bad):
-        refuse(int(bad[0]), "is empty", "A mention has at least one token.")
-    bad = np.flatnonzero(end[:-1] > begin[1:])
-    if len(bad):
-        refuse(int(bad[0]) + 1, "overlaps the one before it, which tags cannot say", formats)
-    if scheme.name == "IO":
-        same = (mentions.label[1:] == mentions.label[:-1]) & (mentions.sentence[1:] == mentions.sentence[:-1])
-        bad = np.flatnonzero((end[:-1] == begin[1:]) & same)
-        if len(bad):
-            refuse(
-                int(bad[0]) + 1,
-                "touches one of the same label, which IO cannot tell apart",
-                "Choose another scheme, such as IOB2.",
+    keeps_spans = "Write a format that keeps spans, such as jsonl."
+    behind = end > sentences[mentions.sentence + 1]
+    pieces = np.ones(len(mentions)) if mentions.parts is None else np.diff(mentions.parts.at)
+    touching, overlapping, alike = (np.zeros(len(mentions), dtype=bool) for _ in range(3))
+    overlapping[1:] = end[:-1] > begin[1:]
+    touching[1:] = (end[:-1] == begin[1:]) & (mentions.sentence[1:] == mentions.sentence[:-1])
+    alike[1:] = mentions.label[1:] == mentions.label[:-1]
+    for refused, what, advice in (
+        ((mentions.start < 0) | behind, "has no place in the text of its sentence", "Align it first."),
+        (pieces > 1, "lies in pieces, which tags cannot say", keeps_spans),
+        (end <= begin, "is empty", "A mention has at least one token."),
+        (overlapping, "overlaps the one before it, which tags cannot say", keeps_spans),
+        (
+            touching & alike & (scheme.name == "IO"),
+            "touches one of the same label, which IO cannot tell apart",
+            "Choose another scheme, such as IOB2.",
+        ),
+    ):
+        if refused.any():
+            sentence, start, stop, label = mentions.take([int(refused.argmax())]).rows()[0]
+            raise InputError(
+                f"sentence {sentence + 1}: the mention {label} [{start}, {stop}) {what}.\n{advice}"
             )
