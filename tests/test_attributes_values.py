@@ -54,7 +54,7 @@ def of(attribute: str, test: Annotation = TEST, **options) -> list:
 
 
 def test_entity_frequency_counts_occurrences_that_are_no_mention_too():
-    # Of 15 tokens: "New York" twice (once in a longer mention), "York" four times, "A B A" twice, overlapping.
+    # Of 15 tokens: "New York" twice, once in a longer mention; "York" four times; "A B A" twice, overlapping.
     assert of("entity_frequency") == [2 / 15, 4 / 15, 2 / 15]
 
 
