@@ -1,0 +1,156 @@
+"""List every error with its sentence, from files or from a saved result.
+
+The list has as many entries as the tables count: choose a kind of error, a gold and
+a predicted label, a bucket or a tough subset to see what is behind a number.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spanwise.reports.errors import Listed
+
+SUMMARY = "list the errors with their sentences"
+EPILOG = """examples:
+  spanwise errors gold.conll pred.conll --outcome LE --gold ORG --predicted LOC
+  spanwise errors run.json --system crf --outcome BE --as csv -o boundaries.csv
+  spanwise errors gold.conll pred.conll --train train.conll --tough UNSEEN-TOKENS
+  spanwise errors gold.conll pred.conll --bucket entity_length=XL --as jsonl"""
+
+_NO_LIMIT = 10**9
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise errors`."""
+    from spanwise.cli.arguments import add_reading
+
+    parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
+    parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
+    group = parser.add_argument_group("which errors")
+    group.add_argument(
+        "--outcome", metavar="KIND", action="append",
+        help="LE, BE (BEs, BEl, BEo), LBE, FN or FP; several with commas",
+    )  # fmt: skip
+    group.add_argument("--gold", dest="gold_label", metavar="LABEL", help="the label of the gold mention")
+    group.add_argument(
+        "--predicted", dest="predicted_label", metavar="LABEL", help="the label of the predicted mention"
+    )
+    group.add_argument(
+        "--system", dest="chosen_system", metavar="NAME", help="the system, where there are several"
+    )
+    group.add_argument(
+        "--bucket", metavar="ATTRIBUTE=NAME", help="mentions in a bucket, as the tables name it"
+    )
+    group.add_argument(
+        "--tough", metavar="SUBSET", help="gold mentions of a tough subset, such as UNSEEN-ANY"
+    )
+    group.add_argument(
+        "--over", choices=["error", "gold", "predicted"], default="error",
+        help="one entry an error, or a gold or a predicted mention that is not right (default: error)",
+    )  # fmt: skip
+    group = parser.add_argument_group("what to show and write")
+    group.add_argument(
+        "--as", dest="form", choices=["text", "jsonl", "csv"], default="text",
+        help="text with the spans drawn under the tokens (default), JSON lines, or CSV",
+    )  # fmt: skip
+    group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    group.add_argument("--width", type=int, help="columns of the text")
+    group.add_argument(
+        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the text"
+    )
+    group = parser.add_argument_group("what to compute (not with RESULT.json)")
+    group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
+    group.add_argument("--attributes", metavar="NAMES", help="the attributes that --bucket may name")
+    group.add_argument(
+        "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[], help="how to cut an attribute"
+    )
+    group.add_argument("--edges", metavar="FILE", help="use the buckets that --save-edges wrote")
+    group.add_argument(
+        "--align", default="strict", choices=["strict", "position", "characters", "diff"],
+        help="what to do where the tokens of predictions differ (default: strict, an error)",
+    )  # fmt: skip
+    add_reading(parser)
+    # What else `evaluate` can be told changes no error.
+    parser.set_defaults(
+        name=None, focus="gold", weights=[], attribute=[], cross=[], vocabulary=None, lowercase=False,
+        resamples=0, seed=0, confidence=0.95, unit=None, correction="holm", examples="errors",
+        examples_cap=_NO_LIMIT, redact=False,
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the errors that were asked for."""
+    import sys
+
+    from spanwise.reports.errors import incomplete, listing
+
+    bucket = _bucket(args.bucket)
+    document = _document(args)
+    errors = listing(
+        document,
+        outcome=args.outcome,
+        gold=args.gold_label,
+        predicted=args.predicted_label,
+        system=args.chosen_system,
+        bucket=bucket,
+        tough=args.tough,
+        over=args.over,
+    )
+    text = _written(args, errors)
+    if args.output:
+        from spanwise.formats import write_atomically
+
+        write_atomically(args.output, text)
+    else:
+        sys.stdout.write(text)
+    missing = incomplete(document)
+    if missing:
+        sys.stderr.write(f"spanwise: {missing}\n")
+    number = len(errors)
+    sys.stderr.write(f"{number:,} {'error' if number == 1 else 'errors'}\n")
+    return 0
+
+
+def _bucket(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    from spanwise.errors import ChoiceError
+
+    attribute, equals, name = text.partition("=")
+    if not equals or not attribute or not name:
+        raise ChoiceError(
+            f"{text!r} does not read as ATTRIBUTE=NAME.\nWrite it like --bucket entity_length=XL."
+        )
+    return attribute.strip(), name.strip()
+
+
+def _document(args: argparse.Namespace) -> dict[str, Any]:
+    from spanwise.cli.evaluating import evaluate_files, is_result
+
+    if is_result(args.gold) and not args.systems:
+        from spanwise.evaluation import load
+
+        return load(args.gold)
+    if args.bucket is None and args.attributes is None:
+        args.attributes = "none"  # buckets take time and no one asked for them
+    return evaluate_files(args).to_dict()
+
+
+def _written(args: argparse.Namespace, errors: Sequence[Listed]) -> str:
+    from spanwise.reports.errors import to_csv, to_jsonl, to_text
+
+    if args.form == "csv":
+        return to_csv(errors)
+    if args.form == "jsonl":
+        return to_jsonl(errors)
+    import shutil
+    import sys
+
+    from spanwise.cli.showing import wants_color
+
+    shown = not args.output and sys.stdout.isatty()
+    width = args.width or (shutil.get_terminal_size((100, 24)).columns if shown else 100)
+    return to_text(errors, width=width, color=not args.output and wants_color(args.color))
