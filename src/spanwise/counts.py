@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Codes, Ints, codes, frozen
+from spanwise.columns import Codes, Ints, codes, frozen, ints, offsets
 
 Matrix = npt.NDArray[np.int32]
 
@@ -83,11 +83,17 @@ class Counts:
 
     def __add__(self, other: Counts) -> Counts:
         """The counts over the units of both, those of `other` last; cells that only one of them has join."""
-        cells = self.cells + tuple(cell for cell in other.cells if cell not in set(self.cells))
-        first, second = self.with_cells(cells), other.with_cells(cells)
-        rows, row = distinct_rows(np.concatenate([first.rows, second.rows]))
-        moved = np.concatenate([first.row, second.row + np.int32(len(first.rows))])
-        return Counts(cells, self.columns, frozen(rows), codes(row[moved]))
+        return Counts.joined([self, other])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Counts]) -> Counts:
+        """The counts over the units of all parts, one part after the other."""
+        cells = tuple(dict.fromkeys(cell for part in parts for cell in part.cells))
+        same = [part.with_cells(cells) for part in parts]
+        rows, number = distinct_rows(np.concatenate([part.rows for part in same]))
+        first = offsets([len(part.rows) for part in same])
+        row = np.concatenate([number[part.row + at] for part, at in zip(same, first[:-1], strict=True)])
+        return cls(cells, parts[0].columns, frozen(rows), codes(row))
 
     def with_cells(self, cells: Sequence[str]) -> Counts:
         """The counts in the cells of these names, in their order; a cell that is not there is 0."""
@@ -102,6 +108,44 @@ class Counts:
                 rows[:, place * wide : (place + 1) * wide] = self.rows[:, source : source + wide]
         merged, row = distinct_rows(rows)
         return Counts(tuple(cells), self.columns, frozen(merged), codes(row[self.row]))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTable:
+    """How many mentions fell into each pair of a named row and a named column; tables of parts add up."""
+
+    rows: tuple[str | None, ...]
+    columns: tuple[str | None, ...]
+    counts: Ints
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[str | None], columns: Sequence[str | None], *, row: Ints, column: Ints
+    ) -> CrossTable:
+        """Count pairs of numbers of a row and a column.
+
+        Examples:
+            >>> CrossTable.of("ab", "x", row=np.array([0, 1, 1]), column=np.array([0, 0, 0])).counts.tolist()
+            [[1], [2]]
+        """
+        flat = np.asarray(row, dtype=np.int64) * len(columns) + column
+        counts = np.bincount(flat, minlength=len(rows) * len(columns))
+        return cls(tuple(rows), tuple(columns), ints(counts.reshape(len(rows), len(columns))))
+
+    def __add__(self, other: CrossTable) -> CrossTable:
+        rows = tuple(dict.fromkeys((*self.rows, *other.rows)))
+        columns = tuple(dict.fromkeys((*self.columns, *other.columns)))
+        return CrossTable(rows, columns, ints(self.chosen(rows, columns) + other.chosen(rows, columns)))
+
+    def chosen(self, rows: Sequence[str | None], columns: Sequence[str | None]) -> Ints:
+        """The counts in rows and columns of these names, 0 where there is none."""
+        row_at = {name: place for place, name in enumerate(self.rows)}
+        column_at = {name: place for place, name in enumerate(self.columns)}
+        padded = np.zeros((len(self.rows) + 1, len(self.columns) + 1), dtype=np.int64)
+        padded[:-1, :-1] = self.counts
+        take_rows = [row_at.get(name, len(self.rows)) for name in rows]
+        take_columns = [column_at.get(name, len(self.columns)) for name in columns]
+        return np.asarray(padded[np.ix_(take_rows, take_columns)])
 
 
 def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:

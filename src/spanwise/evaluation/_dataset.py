@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,27 +19,36 @@ from spanwise.attributes import (
     values,
     why_absent,
 )
-from spanwise.buckets import Bucketing, Strategy, default_strategy, fit
-from spanwise.columns import Ints, ints
+from spanwise.buckets import Bucketing, default_strategy, fit
+from spanwise.columns import ints
 from spanwise.corpus import Mentions
 from spanwise.errors import ChoiceError
+from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Inputs, Units
 from spanwise.evaluation._measures import Side
 
 
 @dataclass(frozen=True, eq=False)
+class Facts:
+    """What is fixed before any system is counted: the attributes, their buckets and ζ."""
+
+    attributes: Mapping[str, Attribute]
+    bucketings: Mapping[str, Bucketing]
+    strategies: Mapping[str, str]
+    zeta: Mapping[str, float]
+    absent: Mapping[str, str]  # attributes that cannot be computed, and why
+
+
+@dataclass(frozen=True, eq=False)
 class Dataset:
-    """What is known of the test set alone; adding a system changes nothing in it."""
+    """The test set, or a part of it; adding a system changes nothing in it."""
 
     inputs: Inputs
     units: Units
     context: Context
     toughness: Toughness | None
-    bucketings: Mapping[str, Bucketing]
-    attributes: Mapping[str, Attribute]
+    facts: Facts
     gold_values: Mapping[str, Values]
-    strategies: Mapping[str, str]
-    absent: Mapping[str, str]  # attributes that cannot be computed, and why
 
     @property
     def gold(self) -> Mentions:
@@ -52,8 +60,8 @@ class Dataset:
         if mentions is self.gold:
             found = self.gold_values[name]
         else:
-            found = values(self.attributes[name], self.context, mentions)
-        bucket = self.bucketings[name].assign(found)
+            found = values(self.facts.attributes[name], self.context, mentions)
+        bucket = self.facts.bucketings[name].assign(found)
         of = found.unit_mention
         mention = ints(np.arange(len(mentions))) if of is None else of
         return Side(mention, ints(bucket), found.position)
@@ -62,12 +70,7 @@ class Dataset:
 def dataset(
     inputs: Inputs,
     units: Units,
-    *,
-    attributes: str | Sequence[str | Attribute] | None,
-    buckets: Mapping[str, str | Strategy] | None,
-    edges: Mapping[str, Any] | None,
-    vocabulary: frozenset[str] | None,
-    lowercase: bool,
+    choices: Choices,
 ) -> Dataset:
     """Compute the attributes of the gold mentions and fix the buckets."""
     lexicon = Lexicon.of(inputs.train) if inputs.train else None
@@ -75,52 +78,63 @@ def dataset(
         corpus=inputs.corpus,
         gold=inputs.gold.mentions,
         lexicon=lexicon,
-        known=vocabulary,
-        lowercase=lowercase,
+        known=choices.vocabulary,
+        lowercase=choices.lowercase,
         predicted=tuple(inputs.systems.values()),
     )
-    chosen = _chosen(attributes, buckets, edges, context)
-    absent = {name: why for name, one in chosen.items() if (why := why_absent(one, context)) is not None}
-    there = {name: one for name, one in chosen.items() if name not in absent}
+    there, absent = possible_attributes(choices, context)
     gold_values = {name: values(one, context, context.gold) for name, one in there.items()}
-    strategies: dict[str, str] = {}
-    bucketings: dict[str, Bucketing] = {}
-    for name, one in there.items():
-        bucketings[name], strategies[name] = _bucketing(one, gold_values[name], buckets or {}, edges or {})
+    facts = fixed_facts(there, gold_values, absent, choices)
     tough = None
     if lexicon is not None and not inputs.corpus.without_text:
-        tough = toughness(inputs.corpus, context.gold, lexicon)
-    return Dataset(
-        inputs, units, context, tough, bucketings, there, gold_values, strategies, absent
-    )  # fmt: skip
+        tough = toughness(inputs.corpus, context.gold, lexicon, context=context)
+    return Dataset(inputs, units, context, tough, facts, gold_values)
 
 
-def _chosen(
-    attributes: str | Sequence[str | Attribute] | None,
-    buckets: Mapping[str, Any] | None,
-    edges: Mapping[str, Any] | None,
-    context: Context,
-) -> dict[str, Attribute]:
+def fixed_facts(
+    attributes: Mapping[str, Attribute],
+    gold: Mapping[str, Values],
+    absent: Mapping[str, str],
+    choices: Choices,
+) -> Facts:
+    """Fit the buckets of every attribute to the gold values."""
+    found = {name: _bucketing(one, gold[name], choices) for name, one in attributes.items()}
+    return Facts(
+        attributes=dict(attributes),
+        bucketings={name: bucketing for name, (bucketing, _) in found.items()},
+        strategies={name: strategy for name, (_, strategy) in found.items()},
+        zeta={name: gold[name].zeta for name in attributes},
+        absent=dict(absent),
+    )
+
+
+def possible_attributes(choices: Choices, context: Context) -> tuple[dict[str, Attribute], dict[str, str]]:
+    """The attributes asked for that can be computed, and why the others cannot."""
+    chosen = _chosen(choices, context)
+    absent = {name: why for name, one in chosen.items() if (why := why_absent(one, context)) is not None}
+    choices.check_crosses(absent)
+    return {name: one for name, one in chosen.items() if name not in absent}, absent
+
+
+def _chosen(choices: Choices, context: Context) -> dict[str, Attribute]:
     """The attributes asked for by name, preset or object, and those that buckets were told for."""
-    told = [*(buckets or {}), *(edges or {})]
-    if attributes is None:
+    asked, told = choices.attributes, [*choices.buckets, *choices.edges]
+    if asked is None:
         default = choose(PRESETS["fu20"])
         # Without training data those that need it were not asked for, so nothing is said to be absent.
         if context.lexicon is None:
             default = [one for one in default if why_absent(one, context) is None]
         listed: list[str | Attribute] = [*default, *told]
-    elif isinstance(attributes, str | Attribute):
-        listed = [*choose([] if attributes == "none" else attributes), *told]
+    elif isinstance(asked, str | Attribute):
+        listed = [*choose([] if asked == "none" else asked), *told]
     else:
-        listed = [*(one for one in attributes if one != "none"), *told]
+        listed = [*(one for one in asked if one != "none"), *told]
     return {one.name: one for one in choose(listed)}
 
 
-def _bucketing(
-    attribute: Attribute, gold: Values, buckets: Mapping[str, Any], edges: Mapping[str, Any]
-) -> tuple[Bucketing, str]:
-    told = {_name(key): value for key, value in buckets.items()}
-    kept = {_name(key): value for key, value in edges.items()}
+def _bucketing(attribute: Attribute, gold: Values, choices: Choices) -> tuple[Bucketing, str]:
+    told = {_name(key): value for key, value in choices.buckets.items()}
+    kept = {_name(key): value for key, value in choices.edges.items()}
     if attribute.name in told and attribute.name in kept:
         raise ChoiceError(
             f"the buckets of {attribute.name!r} are given twice, as a strategy and as saved edges.\n"
@@ -135,10 +149,3 @@ def _bucketing(
 def _name(key: str) -> str:
     """The long name of an attribute that may be given by its alias."""
     return choose([key])[0].name
-
-
-def label_sizes(mentions: Mentions) -> dict[str, int]:
-    """How many mentions each label has, the most frequent first, ties by name."""
-    sizes: Ints = np.bincount(mentions.label, minlength=len(mentions.labels))
-    order = sorted(range(len(mentions.labels)), key=lambda code: (-sizes[code], mentions.labels[code]))
-    return {mentions.labels[code]: int(sizes[code]) for code in order if sizes[code]}

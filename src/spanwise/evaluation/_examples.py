@@ -10,20 +10,10 @@ import numpy as np
 from spanwise.attributes import SUBSETS
 from spanwise.columns import Bools, Column, Ints
 from spanwise.corpus import Corpus, Mentions
-from spanwise.errors import unknown
 from spanwise.evaluation._dataset import Dataset
 from spanwise.evaluation._measures import OUTCOME, Side
 from spanwise.evaluation._system import Evaluated
 from spanwise.matching import OUTCOMES
-
-POLICIES = ("errors", "all", "none")
-CAP = 10_000
-
-
-def check_policy(policy: str) -> None:
-    """Refuse a policy that there is not."""
-    if policy not in POLICIES:
-        raise unknown("policy for examples", policy, POLICIES)
 
 
 def examples(
@@ -55,7 +45,7 @@ class _Writer:
         self._data = data
         self._systems = systems
         self._redact = redact
-        self._attributes = [name for name, one in data.attributes.items() if one.unit == "mention"]
+        self._attributes = [name for name, one in data.facts.attributes.items() if one.unit == "mention"]
 
     def sentences(self, chosen: Sequence[int]) -> list[dict[str, Any]]:
         """The sentences of these numbers."""
@@ -126,7 +116,7 @@ class _Writer:
         """The names of the buckets that each chosen mention lies in, by attribute of mentions."""
         result: list[dict[str, str]] = [{} for _ in range(len(chosen))]
         for name in self._attributes:
-            names = [bucket.name for bucket in self._data.bucketings[name].buckets]
+            names = [bucket.name for bucket in self._data.facts.bucketings[name].buckets]
             for row, number in zip(result, sides[name].bucket[chosen].tolist(), strict=True):
                 row[name] = names[number]
         return result

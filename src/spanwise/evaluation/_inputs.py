@@ -65,7 +65,7 @@ def gather(
     systems: Any,
     train: Any,
     *,
-    align: str,
+    align: Any,
     reading: Mapping[str, Any],
     name: str | None,
 ) -> Inputs:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spanwise.attributes import SUBSETS, Toughness
 from spanwise.columns import Bools, Column, Ints, ints
 from spanwise.corpus import Corpus, Mentions
-from spanwise.counts import Counts
+from spanwise.counts import Counts, CrossTable
 from spanwise.evaluation._inputs import Units
 from spanwise.matching import OUTCOMES, Events, Matching, match
 from spanwise.matching.overlap import SCHEMES
@@ -18,7 +18,7 @@ from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure
 
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
 BOUNDARY = tuple(OUTCOME[name] for name in ("BEs", "BEl", "BEo"))
-FOCI = ("gold", "predicted", "both")
+NOBODY = None  # stands for the mention that an event lacks
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +67,12 @@ def exact_measures(case: Case) -> list[Measure]:
             (case.unit(case.gold)[case.right], case.gold.label[case.right], 2),
         ],
     )
-    per_label = tuple(("exact", "labels", label) for label in case.labels)
     found = [
         Measure(
             "exact",
             counts,
             "exact with overall",
-            (("exact", "overall"), *per_label),
+            _labeled_paths(("exact",), case.labels),
             "exact",
             ("precision", "recall", "f1"),
         ),
@@ -91,13 +90,12 @@ def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[s
     measures = []
     for credit in ("fair", *credits):
         prefix = ("fair",) if credit == "fair" else ("credits", credit)
-        paths = ((*prefix, "overall"), *((*prefix, "labels", label) for label in case.labels))
         measures.append(
             Measure(
                 "/".join(prefix),
                 counts,
                 "credited with overall",
-                paths,
+                _labeled_paths(prefix, case.labels),
                 family="fair" if credit == "fair" else None,
                 tested=("f1",) if credit == "fair" else (),
                 credit=credit,
@@ -132,16 +130,35 @@ def tough_measures(case: Case, toughness: Toughness) -> list[Measure]:
     rows = []
     for cell in (subset * width, subset * width + 1 + label):
         rows += [(unit, cell, 0), (unit[found], cell[found], 1)]
-    names = [f"{name}/{label}" for name in SUBSETS for label in ("overall", *case.labels)]
-    paths = tuple(
-        path
-        for name in SUBSETS
-        for path in (
-            ("tough", name, "overall"),
-            *(("tough", name, "labels", label) for label in case.labels),
-        )
-    )
-    return [Measure("tough", _tally(case, names, RECALL, rows), "recall", paths, "tough", ("recall",))]
+    counts = _tally(case, _tough_cells(case.labels), RECALL, rows)
+    return [Measure("tough", counts, "recall", _tough_paths(case.labels), "tough", ("recall",))]
+
+
+def _tough_cells(labels: Sequence[str]) -> tuple[str, ...]:
+    return tuple(cell for name in SUBSETS for cell in (name, *(f"{name}/{label}" for label in labels)))
+
+
+def _tough_paths(labels: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(path for name in SUBSETS for path in _labeled_paths(("tough", name), labels))
+
+
+def _labeled_paths(prefix: tuple[str, ...], labels: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    return ((*prefix, "overall"), *((*prefix, "labels", label) for label in labels))
+
+
+def joined_measures(parts: Sequence[Measure], labels: Sequence[str]) -> Measure:
+    """One measure over the units of all parts, whose labels may differ; `labels` are those of all."""
+    first = parts[0]
+    counts = Counts.joined([part.counts for part in parts])
+    if first.name == "tough":
+        counts = counts.with_cells(_tough_cells(labels))
+        return replace(first, counts=counts, paths=_tough_paths(labels))
+    if first.name == "averages":
+        return replace(first, counts=counts.with_cells(labels))
+    if first.scorer in ("exact with overall", "credited with overall"):
+        prefix = first.paths[0][:-1]
+        return replace(first, counts=counts.with_cells(labels), paths=_labeled_paths(prefix, labels))
+    return replace(first, counts=counts)
 
 
 def bucket_measure(
@@ -161,12 +178,25 @@ def bucket_measure(
     return Measure(name, _tally(case, buckets, EXACT, rows), "exact", paths, "buckets", ("f1",))
 
 
-def outcome_counts(case: Case, gold: Side, predicted: Side, buckets: int) -> tuple[Ints, Ints]:
-    """Outcomes × buckets of the gold mentions and of the predicted ones."""
-    return (
-        _crossed(case.matching.gold_outcome[gold.mention], gold.bucket, buckets),
-        _crossed(case.matching.predicted_outcome[predicted.mention], predicted.bucket, buckets),
-    )
+def outcome_tables(
+    case: Case, name: str, gold: Side, predicted: Side, buckets: Sequence[str]
+) -> dict[str, CrossTable]:
+    """Outcomes × buckets of an attribute of mentions, over the gold mentions and over the predicted ones."""
+    sides = {
+        "gold": (case.matching.gold_outcome, gold.bucket),
+        "predicted": (case.matching.predicted_outcome, predicted.bucket),
+    }
+    return {
+        f"{side} {name}": CrossTable.of(OUTCOMES, buckets, row=outcome.astype(np.int64), column=bucket)
+        for side, (outcome, bucket) in sides.items()
+    }
+
+
+def tough_outcomes(case: Case, toughness: Toughness) -> CrossTable:
+    """Outcomes × tough subsets of the gold mentions."""
+    mention, subset = np.nonzero(toughness.member)
+    outcome = case.matching.gold_outcome[mention].astype(np.int64)
+    return CrossTable.of(OUTCOMES, toughness.subsets, row=outcome, column=ints(subset))
 
 
 def crossed(sides: tuple[Side, Side], widths: tuple[int, int]) -> Side:
@@ -175,33 +205,14 @@ def crossed(sides: tuple[Side, Side], widths: tuple[int, int]) -> Side:
     return Side(first.mention, ints(first.bucket * widths[1] + second.bucket), None)
 
 
-def confusion(case: Case, events: Events) -> dict[str, object]:
-    """Gold labels as rows, predicted ones as columns, errors only, with what was missed and spurious."""
-    number = len(case.labels)
+def confusion_table(case: Case, events: Events) -> CrossTable:
+    """Gold labels as rows, predicted ones as columns, errors only; NOBODY is the row of what is spurious
+    and the column of what is missed."""
+    gold, predicted = _event_labels(case, events)
     wrong = events.outcome != OUTCOME["TP"]
-    paired = wrong & (events.gold >= 0) & (events.predicted >= 0)
-    rows = case.gold.label[events.gold[paired]].astype(np.int64)
-    columns = case.predicted.label[events.predicted[paired]]
-    counts = np.bincount(rows * number + columns, minlength=number * number).reshape(number, number)
-    missed = case.gold.label[events.gold[events.outcome == OUTCOME["FN"]]]
-    spurious = case.predicted.label[events.predicted[events.outcome == OUTCOME["FP"]]]
-    return {
-        "labels": list(case.labels),
-        "counts": counts.tolist(),
-        "missed": np.bincount(missed, minlength=number).tolist(),
-        "spurious": np.bincount(spurious, minlength=number).tolist(),
-        "pairs": {kind: _label_pairs(case, events, kind) for kind in ("LE", "LBE")},
-    }
-
-
-def _label_pairs(case: Case, events: Events, kind: str) -> list[list[str | int]]:
-    """How often each gold label met each predicted one in errors of one kind, the most frequent first."""
-    number = len(case.labels)
-    chosen = events.outcome == OUTCOME[kind]
-    rows = case.gold.label[events.gold[chosen]].astype(np.int64)
-    counts = np.bincount(rows * number + case.predicted.label[events.predicted[chosen]])
-    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    return [[case.labels[at // number], case.labels[at % number], int(counts[at])] for at in order.tolist()]
+    names = (*case.labels, NOBODY)
+    # The code of an absent label is -1, which is the last name.
+    return CrossTable.of(names, names, row=gold[wrong] % len(names), column=predicted[wrong] % len(names))
 
 
 def _tally(
@@ -302,11 +313,6 @@ def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
         return empty, empty
     same = theirs[order][place] == mine
     return ints(np.flatnonzero(same)), ints(order[place[same]])
-
-
-def _crossed(outcome: Column, bucket: Ints, buckets: int) -> Ints:
-    flat = outcome.astype(np.int64) * buckets + bucket
-    return np.bincount(flat, minlength=len(OUTCOMES) * buckets).reshape(len(OUTCOMES), buckets)
 
 
 def _accuracy(case: Case) -> Counts | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -13,80 +15,108 @@ from spanwise.attributes import SUBSETS
 from spanwise.buckets import Bucketing
 from spanwise.columns import Ints, ratio
 from spanwise.corpus import Mentions, with_one_labelling
-from spanwise.counts import Counts
+from spanwise.counts import Counts, CrossTable
 from spanwise.diagnosis import self_diagnosis
-from spanwise.evaluation._dataset import Dataset
+from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._dataset import Dataset, Facts
 from spanwise.evaluation._measures import (
+    NOBODY,
     Case,
     Side,
     bucket_measure,
-    confusion,
+    confusion_table,
     crossed,
     exact_measures,
     fair_measures,
-    outcome_counts,
+    joined_measures,
+    outcome_tables,
     relaxed_measure,
     tough_measures,
+    tough_outcomes,
 )
 from spanwise.evaluation._uncertain import Scored, plain
 from spanwise.matching import OUTCOMES, Matching, match
 from spanwise.matching.overlap import CATEGORIES, relaxed_counts, relaxed_scores
-from spanwise.scores import EXACT, Measure, with_overall
+from spanwise.scores import EXACT, RECALL, Measure, with_overall
 
 SMALL = 30  # gold units under which a bucket carries a mark
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluated:
-    """One system, matched and counted, before anything is divided."""
+class Counted:
+    """One system's counts, before anything is divided; those of two parts of a corpus add up."""
 
+    labels: tuple[str, ...]
+    measures: Sequence[Measure]
+    tables: Mapping[str, CrossTable]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Counted]) -> Counted:
+        """The counts over all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        labels = tuple(sorted({label for part in parts for label in part.labels}))
+        by_name = [{measure.name: measure for measure in part.measures} for part in parts]
+        # A measure that a part does not have, such as accuracy where mentions overlap, the whole has not.
+        shared = [name for name in by_name[0] if all(name in one for one in by_name)]
+        measures = [joined_measures([one[name] for one in by_name], labels) for name in shared]
+        tables = {name: reduce(add, [part.tables[name] for part in parts]) for name in parts[0].tables}
+        return cls(labels, measures, tables)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """One system with its counts and with what they were counted from, mention by mention."""
+
+    counted: Counted
     case: Case
     matching: Matching
-    measures: Sequence[Measure]
     gold_sides: Mapping[str, Side]
     predicted_sides: Mapping[str, Side]
-    crosses: Mapping[str, tuple[str, str]]
 
 
-def count_system(
+def evaluate_system(
     data: Dataset,
     predicted: Mentions,
-    *,
-    focus: str,
-    credits: Sequence[str],
-    crosses: Sequence[tuple[str, str]],
+    choices: Choices,
 ) -> Evaluated:
     """Match one system's mentions and count them into every table."""
     gold, other = with_one_labelling([data.gold, predicted])
     matching = match(gold, other)
     case = Case(data.inputs.corpus, data.units, gold, other, matching)
     events = matching.events()
-    measures = [*exact_measures(case), *fair_measures(case, events, focus=focus, credits=credits)]
+    measures = [
+        *exact_measures(case),
+        *fair_measures(case, events, focus=choices.focus, credits=list(choices.credits)),
+    ]
     measures.append(relaxed_measure(case))
+    tables = {"confusion": confusion_table(case, events)}
     if data.toughness is not None:
         measures += tough_measures(case, data.toughness)
-    gold_sides = {name: data.side(name, data.gold) for name in data.bucketings}
-    predicted_sides = {name: data.side(name, predicted) for name in data.bucketings}
-    for name, bucketing in data.bucketings.items():
+        tables["tough"] = tough_outcomes(case, data.toughness)
+    gold_sides = {name: data.side(name, data.gold) for name in data.facts.bucketings}
+    predicted_sides = {name: data.side(name, predicted) for name in data.facts.bucketings}
+    for name, bucketing in data.facts.bucketings.items():
         names = [bucket.name for bucket in bucketing.buckets]
         sides = gold_sides[name], predicted_sides[name]
         measures.append(bucket_measure(case, f"attribute {name}", *sides, names, ("attributes", name)))
-    named = {}
-    for one, two in crosses:
-        measures.append(_cross(case, data, one, two, gold_sides, predicted_sides))
-        named[f"{one},{two}"] = (one, two)
-    return Evaluated(case, matching, measures, gold_sides, predicted_sides, named)
+        if data.facts.attributes[name].unit == "mention":
+            tables |= outcome_tables(case, name, *sides, names)
+    for one, two in choices.crosses:
+        measures.append(_cross(case, data.facts, one, two, gold_sides, predicted_sides))
+    counted = Counted(tuple(case.labels), measures, tables)
+    return Evaluated(counted, case, matching, gold_sides, predicted_sides)
 
 
 def _cross(
     case: Case,
-    data: Dataset,
+    facts: Facts,
     one: str,
     two: str,
     gold_sides: Mapping[str, Side],
     predicted_sides: Mapping[str, Side],
 ) -> Measure:
-    first, second = (data.bucketings[name].buckets for name in (one, two))
+    first, second = (facts.bucketings[name].buckets for name in (one, two))
     widths = len(first), len(second)
     gold = crossed((gold_sides[one], gold_sides[two]), widths)
     predicted = crossed((predicted_sides[one], predicted_sides[two]), widths)
@@ -97,75 +127,79 @@ def _cross(
     return Measure(measure.name, measure.counts, "exact", measure.paths)
 
 
-def system_document(data: Dataset, one: Evaluated, found: Scored) -> dict[str, Any]:
+def system_document(
+    facts: Facts, one: Counted, found: Scored, crosses: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
     """Everything the result document says of one system but its slices."""
-    case, events = one.case, one.matching.events()
-    tables = {measure.name: measure.counts for measure in one.measures}
-    credits = [
-        measure.name.split("/", 1)[1] for measure in one.measures if measure.name.startswith("credits/")
-    ]
+    measures = {measure.name: measure for measure in one.measures}
+    counts = {name: measure.counts for name, measure in measures.items()}
+    share = measures["fair"].share
+    credits = [str(measure.credit) for name, measure in measures.items() if name.startswith("credits/")]
     document: dict[str, Any] = {
-        "exact": _exact(case, tables["exact"], found),
+        "exact": _exact(one.labels, counts["exact"], found),
         "fair": {
-            **_fair(case, tables["fair"], found, _share(one)),
-            "shares": _shares(tables["fair"], tables["exact"], _share(one)),
+            **_fair(one.labels, counts["fair"], found, share),
+            "shares": _shares(counts["fair"], counts["exact"], share),
         },
-        "credits": {name: _labeled(case, found, ("credits", name)) for name in credits},
+        "credits": {name: _labeled(one.labels, found, ("credits", name)) for name in credits},
         "gains": {path[1]: dict(found.cells[path]) for path in found.cells if path[0] == "gains"},
-        "relaxed": _relaxed(tables["relaxed"], found),
-        "confusion": confusion(case, events),
+        "relaxed": _relaxed(counts["relaxed"], found),
+        "confusion": _confusion(one.labels, one.tables["confusion"]),
     }
-    if data.toughness is not None:
-        document["tough"] = _tough(data, one, tables["tough"], found)
-    document["attributes"] = {name: _attribute(data, one, name, tables, found) for name in data.bucketings}
-    if one.crosses:
+    if "tough" in counts:
+        document["tough"] = _tough(one, counts["tough"], found)
+    document["attributes"] = {
+        name: _attribute(facts, one, name, counts[f"attribute {name}"], found) for name in facts.bucketings
+    }
+    if crosses:
         document["cross"] = {
-            key: _crossed(data, key, pair, tables, found) for key, pair in one.crosses.items()
+            ",".join(pair): _crossed(facts, pair, counts["cross " + ",".join(pair)], found)
+            for pair in crosses
         }
     return document
 
 
-def _share(one: Evaluated) -> float:
-    return next(measure.share for measure in one.measures if measure.name == "fair")
-
-
-def _exact(case: Case, counts: Counts, found: Scored) -> dict[str, Any]:
-    totals = with_overall(counts.total.astype(np.float64)).astype(np.int64)
-    cells = {
-        name: {**dict(zip(EXACT, row, strict=True)), **found.cells[path]}
-        for name, row, path in zip(
-            ("overall", *case.labels),
-            totals.tolist(),
-            [("exact", "overall"), *(("exact", "labels", label) for label in case.labels)],
-            strict=True,
-        )
+def _confusion(labels: Sequence[str], table: CrossTable) -> dict[str, Any]:
+    return {
+        "labels": list(labels),
+        "counts": table.chosen(labels, labels).tolist(),
+        "missed": table.chosen(labels, [NOBODY])[:, 0].tolist(),
+        "spurious": table.chosen([NOBODY], labels)[0].tolist(),
     }
-    overall = cells.pop("overall")
+
+
+def _exact(labels: Sequence[str], counts: Counts, found: Scored) -> dict[str, Any]:
+    totals = with_overall(counts.total.astype(np.float64)).astype(np.int64)
+    paths = [("exact", "overall"), *(("exact", "labels", label) for label in labels)]
+    overall, *cells = (
+        {**dict(zip(EXACT, row, strict=True)), **found.cells[path]}
+        for row, path in zip(totals.tolist(), paths, strict=True)
+    )
     overall.setdefault("accuracy", None)
     return {
         "overall": overall,
-        "macro": _average(case, counts, found, "macro"),
-        "weighted": _average(case, counts, found, "weighted"),
-        "labels": cells,
+        "macro": _average(counts, found, "macro"),
+        "weighted": _average(counts, found, "weighted"),
+        "labels": dict(zip(labels, cells, strict=True)),
     }
 
 
-def _average(case: Case, counts: Counts, found: Scored, name: str) -> dict[str, Any]:
+def _average(counts: Counts, found: Scored, name: str) -> dict[str, Any]:
     used = int((counts.total[:, :2].sum(axis=1) > 0).sum())
     return {**found.cells[("exact", name)], "labels": used}
 
 
-def _fair(case: Case, counts: Counts, found: Scored, share: float) -> dict[str, Any]:
+def _fair(labels: Sequence[str], counts: Counts, found: Scored, share: float) -> dict[str, Any]:
     totals = with_overall(counts.total.astype(np.float64)) * share
     cells = [
         {**_outcomes(row), **found.cells[path]}
         for row, path in zip(
             totals,
-            [("fair", "overall"), *(("fair", "labels", label) for label in case.labels)],
+            [("fair", "overall"), *(("fair", "labels", label) for label in labels)],
             strict=True,
         )
     ]
-    return {"overall": cells[0], "labels": dict(zip(case.labels, cells[1:], strict=True))}
+    return {"overall": cells[0], "labels": dict(zip(labels, cells[1:], strict=True))}
 
 
 def _outcomes(row: Any) -> dict[str, int | float]:
@@ -179,10 +213,10 @@ def _whole(value: Any) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _labeled(case: Case, found: Scored, prefix: tuple[str, ...]) -> dict[str, Any]:
+def _labeled(labels: Sequence[str], found: Scored, prefix: tuple[str, ...]) -> dict[str, Any]:
     return {
         "overall": dict(found.cells[(*prefix, "overall")]),
-        "labels": {label: dict(found.cells[(*prefix, "labels", label)]) for label in case.labels},
+        "labels": {label: dict(found.cells[(*prefix, "labels", label)]) for label in labels},
     }
 
 
@@ -210,80 +244,68 @@ def _relaxed(counts: Counts, found: Scored) -> dict[str, Any]:
     return result
 
 
-def _tough(data: Dataset, one: Evaluated, counts: Counts, found: Scored) -> dict[str, Any]:
-    assert data.toughness is not None
-    labels = ("overall", *one.case.labels)
-    total = counts.total.reshape(len(SUBSETS), len(labels), 2).tolist()
+def _tough(one: Counted, counts: Counts, found: Scored) -> dict[str, Any]:
+    total = counts.total.reshape(len(SUBSETS), len(one.labels) + 1, 2).tolist()
     result: dict[str, Any] = {}
     for place, subset in enumerate(SUBSETS):
-        cells = {
-            label: {"mentions": row[0], "correct": row[1], **found.cells[_tough_path(subset, label)]}
-            for label, row in zip(labels, total[place], strict=True)
-        }
-        member = data.toughness.member[:, place]
-        outcomes = np.bincount(one.matching.gold_outcome[member], minlength=len(OUTCOMES))
+        overall, *labels = (dict(zip(RECALL, row, strict=True)) for row in total[place])
         result[subset] = {
-            "overall": cells.pop("overall"),
-            "labels": cells,
-            "outcomes": _named_outcomes(outcomes, "FP"),
+            "overall": {**overall, **found.cells[("tough", subset, "overall")]},
+            "labels": {
+                label: {**cell, **found.cells[("tough", subset, "labels", label)]}
+                for label, cell in zip(one.labels, labels, strict=True)
+            },
+            "outcomes": _named_outcomes(_column(one.tables["tough"], subset), "FP"),
         }
     return result
 
 
-def _tough_path(subset: str, label: str) -> tuple[str, ...]:
-    return ("tough", subset, "overall") if label == "overall" else ("tough", subset, "labels", label)
+def _column(table: CrossTable, name: str) -> Ints:
+    return table.chosen(OUTCOMES, [name])[:, 0]
 
 
 def _named_outcomes(counts: Ints, without: str) -> dict[str, int]:
     return {name: int(number) for name, number in zip(OUTCOMES, counts, strict=True) if name != without}
 
 
-def _attribute(
-    data: Dataset, one: Evaluated, name: str, tables: Mapping[str, Counts], found: Scored
-) -> dict[str, Any]:
-    attribute, bucketing = data.attributes[name], data.bucketings[name]
-    counts = tables[f"attribute {name}"].total
-    outcomes = None
-    if attribute.unit == "mention":
-        sides = one.gold_sides[name], one.predicted_sides[name]
-        outcomes = outcome_counts(one.case, *sides, len(bucketing.buckets))
+def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: Scored) -> dict[str, Any]:
+    attribute, bucketing = facts.attributes[name], facts.bucketings[name]
     buckets = []
-    for place, bucket in enumerate(bucketing.buckets):
-        if bucket.rest and not counts[place].any():
+    for bucket, numbers in zip(bucketing.buckets, counts.total.tolist(), strict=True):
+        if bucket.rest and not any(numbers):
             continue
         row = {
             **bucket.to_dict(),
-            **dict(zip(EXACT, counts[place].tolist(), strict=True)),
+            **dict(zip(EXACT, numbers, strict=True)),
             **found.cells[("attributes", name, bucket.name)],
-            "small": bool(counts[place, 0] < SMALL),
+            "small": numbers[0] < SMALL,
         }
-        if outcomes is not None:
+        if attribute.unit == "mention":
             row["outcomes"] = {
-                "gold": _named_outcomes(outcomes[0][:, place], "FP"),
-                "predicted": _named_outcomes(outcomes[1][:, place], "FN"),
+                side: _named_outcomes(
+                    one.tables[f"{side} {name}"].chosen(OUTCOMES, [bucket.name])[:, 0], absent
+                )
+                for side, absent in (("gold", "FP"), ("predicted", "FN"))
             }
         buckets.append(row)
     return {
         "unit": attribute.unit,
         "kind": bucketing.kind,
-        "strategy": data.strategies[name],
-        "zeta": plain(data.gold_values[name].zeta),
+        "strategy": facts.strategies[name],
+        "zeta": plain(facts.zeta[name]),
         "buckets": buckets,
         **self_diagnosis(buckets),
     }
 
 
-def _crossed(
-    data: Dataset, key: str, pair: tuple[str, str], tables: Mapping[str, Counts], found: Scored
-) -> dict[str, Any]:
-    counts = tables[f"cross {key}"]
-    first, second = (data.bucketings[name] for name in pair)
+def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, found: Scored) -> dict[str, Any]:
+    first, second = (facts.bucketings[name] for name in pair)
     cells = []
     for place, (one, two) in enumerate(_bucket_pairs(first, second)):
         row = counts.total[place].tolist()
         if not any(row):
             continue
-        scores = found.cells[("cross", key, counts.cells[place])]
+        scores = found.cells[("cross", ",".join(pair), counts.cells[place])]
         cells.append({"buckets": [one, two], **dict(zip(EXACT, row, strict=True)), **scores})
     return {"attributes": list(pair), "cells": cells}
 

@@ -167,7 +167,7 @@ class Result:
         units = {
             "kind": settings["unit"],
             "number": settings["units"],
-            "systems": {name: packed(one.measures) for name, one in self._systems.items()},
+            "systems": {name: packed(one.counted.measures) for name, one in self._systems.items()},
         }
         return {**self._summary, "examples": about, "units": units, "sentences": sentences}
 
@@ -181,7 +181,7 @@ class Result:
 
     def edges(self) -> dict[str, Any]:
         """The buckets of every attribute, to be used for another system or dataset as `edges=`."""
-        return {name: one.to_dict() for name, one in self._data.bucketings.items()}
+        return {name: one.to_dict() for name, one in self._data.facts.bucketings.items()}
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """The terminal screen."""

@@ -1,0 +1,157 @@
+"""What a caller may choose: checked before any file is opened, kept in the result document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spanwise.attributes import Attribute, choose
+from spanwise.buckets import Strategy
+from spanwise.credits import Credit, credit_of
+from spanwise.errors import ChoiceError, unknown
+
+FOCI = ("gold", "predicted", "both")
+CORRECTIONS = ("holm", "bh")
+POLICIES = ("errors", "all", "none")  # which sentences a result document holds
+CAP = 10_000  # and how many of them at most
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """The keywords of `evaluate` that shape its numbers or what is shown of them."""
+
+    focus: str
+    credits: Mapping[str, Credit]
+    attributes: Any
+    buckets: Mapping[str, str | Strategy]
+    edges: Mapping[str, Any]
+    crosses: Sequence[tuple[str, str]]
+    vocabulary: frozenset[str] | None
+    lowercase: bool
+    resamples: int
+    seed: int
+    confidence: float
+    unit: str | None
+    pairs: Sequence[tuple[str, str]] | None
+    correction: str
+    align: str
+    examples: str
+    examples_cap: int
+    redact: bool
+    command: str | None
+    reading: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        weights: str | Credit | Sequence[str | Credit],
+        attributes: str | Sequence[str | Attribute] | None,
+        buckets: Mapping[str, str | Strategy] | None,
+        edges: Mapping[str, Any] | None,
+        cross: Sequence[tuple[str, str]],
+        vocabulary: Sequence[str] | None,
+        **others: Any,
+    ) -> Choices:
+        """The choices in the form that the stages use."""
+        crosses = _crosses(cross)
+        return cls(
+            credits=_credits(weights),
+            attributes=_with_crossed(attributes, crosses),
+            buckets=buckets or {},
+            edges=edges or {},
+            crosses=crosses,
+            vocabulary=None if vocabulary is None else frozenset(vocabulary),
+            **others,
+        )
+
+    def __post_init__(self) -> None:
+        if self.focus not in FOCI:
+            raise unknown("focus", self.focus, FOCI)
+        if self.correction not in CORRECTIONS:
+            raise unknown("correction", self.correction, CORRECTIONS)
+        if self.examples not in POLICIES:
+            raise unknown("policy for examples", self.examples, POLICIES)
+        if not 0 <= self.resamples <= 1_000_000:
+            raise ChoiceError(f"resamples is {self.resamples!r}, but must be between 0 and 1,000,000.")
+        if self.seed < 0:
+            raise ChoiceError(f"seed is {self.seed!r}, but must be 0 or more.")
+        if not 0.5 <= self.confidence < 1:
+            raise ChoiceError(f"confidence is {self.confidence!r}, but must be at least 0.5 and below 1.")
+        if self.examples_cap < 0:
+            raise ChoiceError(f"examples_cap is {self.examples_cap!r}, but must be 0 or more.")
+
+    def check_systems(self, names: Sequence[str]) -> None:
+        """Refuse pairs of systems that there are not."""
+        for pair in self.pairs or ():
+            for system in pair:
+                if system not in names:
+                    raise unknown("system", system, names)
+
+    def pairs_of(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """The pairs of systems to test: those asked for, or all."""
+        if self.pairs is not None:
+            return [(one, other) for one, other in self.pairs]
+        return [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
+
+    def check_crosses(self, absent: Mapping[str, str]) -> None:
+        """Refuse to cross attributes that cannot be computed."""
+        for pair in self.crosses:
+            for name in pair:
+                if name in absent:
+                    raise ChoiceError(f"{name!r} cannot be crossed: {absent[name]}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The choices as the settings of a result document."""
+        return {
+            "focus": self.focus,
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "confidence": self.confidence,
+            "correction": self.correction,
+            "align": self.align,
+            "repair": self.reading.get("repair", "conlleval"),
+            "lowercase": self.lowercase,
+            "credits": {name: credit.formula() for name, credit in self.credits.items()},
+            "vocabulary": None if self.vocabulary is None else len(self.vocabulary),
+            "examples": self.examples,
+            "examples_cap": self.examples_cap,
+            "redacted": self.redact,
+            "preset": None,
+            "command": self.command,
+        }
+
+
+def _credits(weights: str | Credit | Sequence[str | Credit]) -> dict[str, Credit]:
+    listed = [weights] if isinstance(weights, str | Credit) else list(weights)
+    found = {}
+    for one in listed:
+        credit = credit_of(one)
+        found[credit.name] = credit
+    found.pop("fair", None)  # it is always there
+    return found
+
+
+def _crosses(cross: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    found = []
+    for one, two in cross:
+        first, second = choose([one])[0], choose([two])[0]
+        if "token" in (first.unit, second.unit):
+            named = first if first.unit == "token" else second
+            raise ChoiceError(
+                f"{named.name!r} is an attribute of tokens and cannot be crossed.\n"
+                "Cross two attributes of mentions; spanwise list attributes shows their units."
+            )
+        found.append((first.name, second.name))
+    return found
+
+
+def _with_crossed(attributes: Any, crosses: Sequence[tuple[str, str]]) -> Any:
+    """The attributes asked for and those that are crossed."""
+    crossed = [name for pair in crosses for name in pair]
+    if not crossed:
+        return attributes
+    if attributes is None:
+        return ["fu20", *crossed]
+    return [*(attributes.split(",") if isinstance(attributes, str) else attributes), *crossed]
