@@ -1,0 +1,180 @@
+"""Write the reference of commands and names from the program itself, so that it cannot drift."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+# The rooms that people call from Python, in the order in which data flow through them.
+ROOMS = (
+    "evaluation", "description", "study", "gates", "formats", "corpus", "schemes", "alignment", "matching",
+    "attributes", "buckets", "credits", "scores", "table", "uncertainty", "statistics", "diagnosis",
+    "engines", "interpreteval", "demo", "reproduction", "reports", "citations", "registry", "errors",
+)  # fmt: skip
+SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
+
+
+def write(folder: Path) -> None:
+    """Write all generated pages to `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {"commands": commands(), "names": names(), **{f"api-{room}": api(room) for room in ROOMS}}
+    pages["api"] = api_index()
+    for name, lines in pages.items():
+        text = "\n".join(lines) + "\n"
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:  # Sphinx rebuilds what changed
+            path.write_text(text, encoding="utf-8")
+
+
+def commands() -> Iterator[str]:
+    """The help of every command, as the terminal shows it."""
+    from spanwise.cli.main import COMMANDS, parser_of
+
+    os.environ["COLUMNS"] = "100"  # argparse breaks its lines there
+    yield "# Commands\n"
+    yield "Results go to standard output, everything else to standard error. Exit status: 0 fine; 1 a"
+    yield "threshold was missed; 2 the call is wrong; 3 an input cannot be used.\n"
+    for name, summary in COMMANDS.items():
+        yield f"## `spanwise {name}`\n\n{summary[0].upper()}{summary[1:]}.\n"
+        yield f"```text\n{parser_of(name).format_help().strip()}\n```\n"
+
+
+def registries() -> dict[str, Any]:
+    """Every registry, by the title of its table."""
+    from spanwise.attributes import ATTRIBUTES
+    from spanwise.buckets import BUCKETINGS
+    from spanwise.credits import CREDITS
+    from spanwise.formats import FORMATS
+    from spanwise.matching import MATCHERS
+    from spanwise.reports import REPORTS
+    from spanwise.schemes import SCHEMES
+
+    return {
+        "Formats": FORMATS,
+        "Tag schemes": SCHEMES,
+        "Matchers": MATCHERS,
+        "Attributes": ATTRIBUTES,
+        "Bucketings": BUCKETINGS,
+        "Credits": CREDITS,
+        "Reports": REPORTS,
+    }
+
+
+def names() -> Iterator[str]:
+    """Everything that is found by name, as `spanwise list` has it."""
+    yield "# Names\n"
+    yield "What can be chosen by name, in commands and in Python. `spanwise list KIND` prints the same.\n"
+    for title, registry in registries().items():
+        yield f"## {title}\n\n| name | other names | what it is |\n|---|---|---|"
+        for entry in registry:
+            others = ", ".join(f"`{alias}`" for alias in registry.aliases(entry.name))
+            yield f"| `{entry.name}` | {others} | {escaped(entry.summary)} |"
+        yield ""
+
+
+def api_index() -> Iterator[str]:
+    """The public names of the package itself, and a list of the rooms."""
+    import spanwise
+
+    yield "# Python\n"
+    yield "The names of the package itself; the rooms below hold the rest.\n"
+    for name in sorted(spanwise.__all__):
+        if name.startswith("_"):
+            continue
+        thing = getattr(spanwise, name)
+        room = thing.__module__.split(".")[1]
+        summary = (inspect.getdoc(thing) or "").split("\n")[0]
+        link = f"[`spanwise.{name}`](api-{room}.md)" if room in ROOMS else f"`spanwise.{name}`"
+        yield f"- {link}: {escaped(summary)}"
+    yield "\n```{toctree}\n:maxdepth: 1\n"
+    yield from (f"api-{room}" for room in ROOMS)
+    yield "```"
+
+
+def api(room: str) -> Iterator[str]:
+    """The functions, classes and registries of one room, with their signatures and docstrings."""
+    module = import_module(f"spanwise.{room}")
+    yield f"# `spanwise.{room}`\n\n{escaped(inspect.getdoc(module) or '')}\n"
+    for name in public(module):
+        thing = getattr(module, name)
+        if inspect.isclass(thing):
+            yield from described_class(name, thing)
+        elif inspect.isfunction(thing):
+            yield from described(f"## `{name}`", thing)
+
+
+def public(module: ModuleType) -> list[str]:
+    """The names a room offers: its `__all__`, else what it defines itself without an underscore."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return sorted(listed)
+    return [
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__
+    ]
+
+
+def described_class(name: str, kind: type) -> Iterator[str]:
+    yield from described(f"## `{name}`", kind)
+    for member, thing in vars(kind).items():
+        if member.startswith("_"):
+            continue
+        function = getattr(thing, "__func__", thing)
+        if isinstance(thing, property):
+            yield f"### `{name}.{member}`\n\n{escaped(inspect.getdoc(thing) or '')}\n"
+        elif inspect.isfunction(function):
+            yield from described(f"### `{name}.{member}`", function)
+
+
+def described(title: str, thing: Any) -> Iterator[str]:
+    yield f"{title}\n"
+    try:
+        signature = re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(thing)))
+    except (TypeError, ValueError):
+        signature = ""
+    if (signature and not issubclass(type(thing), type)) or is_dataclass_like(thing):
+        yield f"```text\n{thing.__name__}{signature}\n```\n"
+    yield from sections(inspect.getdoc(thing) or "")
+
+
+def is_dataclass_like(thing: Any) -> bool:
+    return hasattr(thing, "__dataclass_fields__")
+
+
+def sections(text: str) -> Iterator[str]:
+    """A docstring as Markdown: prose as it is, arguments as a list, examples as code."""
+    title, lines = "", []
+    for line in [*text.split("\n"), "End:"]:
+        found = SECTION.match(line)
+        if found or line == "End:":
+            yield from section(title, lines)
+            title, lines = (found.group(1), [found.group(2)]) if found else ("", [])
+        else:
+            lines.append(line)
+
+
+def section(title: str, lines: list[str]) -> Iterator[str]:
+    body = inspect.cleandoc("\n".join(lines)).strip() if title else "\n".join(lines).strip()
+    if not body:
+        return
+    if title == "Examples" or ">>>" in body:
+        yield f"```pycon\n{body}\n```\n"
+    elif title:
+        yield f"**{title}**\n\n```text\n{body}\n```\n"
+    else:
+        yield escaped(body) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Markdown's own signs as plain text, outside code."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([*_<\[\]$|{}#])", r"\\\1", part) for part in parts
+    )

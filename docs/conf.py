@@ -1,0 +1,30 @@
+"""How the documentation is built: Markdown pages, and a reference made from the program at every build."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import _generate
+
+import spanwise
+
+project = "spanwise"
+author = "The spanwise authors"
+release = version = spanwise.__version__
+
+extensions = ["myst_parser"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+source_suffix = {".md": "markdown"}
+
+html_theme = "furo"
+html_title = f"spanwise {release}"
+html_show_sourcelink = False
+# Nothing is fetched when the pages are read: formulas are written in plain text and code, without MathJax.
+html_math_renderer = None
+
+_generate.write(Path(__file__).parent / "reference" / "generated")
