@@ -1,4 +1,4 @@
-"""A plain transcription of Ortmann's Algorithm 2, one sentence at a time, that the fast matching must equal."""
+"""A plain transcription of Ortmann's Algorithm 2, which the fast matching must equal event by event."""
 
 from __future__ import annotations
 
