@@ -84,7 +84,7 @@ def _mention(line: str, text: str, path: str, number: int, differing: list[str])
     if max(end for _, end in pieces) > len(text) or any(start >= end for start, end in pieces):
         raise InputError(
             at(path, number, f"the mention {label} {offsets} does not lie in the text, which has "
-               f"{len(text):,} characters.\nPositions count from 0; the end is the first one behind the mention.")
+               f"{len(text):,} characters.\nPositions count from 0; the end is the first one behind.")
         )  # fmt: skip
     covered = " ".join(text[start:end] for start, end in pieces)
     if quoted is not None and quoted.split() != covered.split():

@@ -82,7 +82,7 @@ def lenient(sequences: Sequence[Sequence[Any]], *, suffix: bool) -> Spans:
     letters = [_letter(tag[-1] if suffix else tag[0]) for tag in (*tags.distinct, "O", "O")]
     # The type before the first tag equals no other, not even that of O: a bare "X" begins an entity there.
     named = [*(_type_of(tag, suffix=suffix) for tag in (*tags.distinct, "O")), ""]
-    flags, kinds, types = _flags(tags, letters, named, _LENIENT)
+    flags, kinds, types = flags_of(tags, letters, named, _LENIENT)
     starts = np.flatnonzero(flags & _STARTS)
     ends = np.flatnonzero(flags & _ENDS)
     # An entity begins at the last start before its end, however far back that is.
@@ -101,7 +101,7 @@ def strict(
     begins at the first start in the run and counts if the scheme ends it where the run ends.
     """
     letters = [PREFIXES.index(letter) for letter in prefixes]
-    flags, kinds, types = _flags(tags, letters, named, rules)
+    flags, kinds, types = flags_of(tags, letters, named, rules)
     size = len(flags)
     outside = (flags & _INSIDE) == 0
     outside[np.cumsum(tags.sizes + 1) - (tags.sizes + 1)] = True
@@ -122,7 +122,7 @@ def strict(
     return Spans(ints(starts[good]), ints(ends[good]), ints(kind), types, size + 1), consumed
 
 
-def _flags(
+def flags_of(
     tags: Tags, letters: Sequence[int], named: Sequence[str], rules: Column
 ) -> tuple[Column, Codes, list[str]]:
     """What happens between each token and the one before it, the type code of each tag, and the types.
@@ -144,7 +144,7 @@ def _flags(
 
 
 def tabulate(rule: Callable[[int, int, bool], int]) -> Column:
-    """A rule over (letter before, letter, same type) as a column that `_flags` looks up."""
+    """A rule over (letter before, letter, same type) as a column that `flags_of` looks up."""
     cells = [rule(before, now, same) for before in range(7) for now in range(7) for same in (False, True)]
     return np.array(cells, np.int8)
 

@@ -1,0 +1,250 @@
+"""Hugging Face's calls: the metric of `evaluate.load("seqeval")`, and `compute_metrics` for a Trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from spanwise.columns import Bools, Ints, offsets
+from spanwise.compat.seqeval import scheme as schemes
+from spanwise.compat.seqeval.metrics import accuracy_score, classification_report
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.formats import from_tags
+
+IGNORED = -100  # the label of positions that do not count, as in PyTorch's loss
+_SCHEMES = ("IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU")
+
+
+class Seqeval:
+    """The metric seqeval of evaluate: gather with `add` and `add_batch`, then `compute` over all of it.
+
+    Examples:
+        >>> metric = load("seqeval")
+        >>> scores = metric.compute(predictions=[["B-PER", "O"]], references=[["B-PER", "B-PER"]])
+        >>> sorted(scores)
+        ['PER', 'overall_accuracy', 'overall_f1', 'overall_precision', 'overall_recall']
+        >>> float(scores["overall_recall"])
+        0.5
+    """
+
+    name = "seqeval"
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        self._predictions: list[list[str]] = []
+        self._references: list[list[str]] = []
+
+    def add(self, *, prediction: Sequence[str], reference: Sequence[str]) -> None:
+        """Gather one sentence."""
+        self.add_batch(predictions=[prediction], references=[reference])
+
+    def add_batch(self, *, predictions: Iterable[Sequence[str]], references: Iterable[Sequence[str]]) -> None:
+        """Gather sentences."""
+        self._predictions.extend(list(row) for row in predictions)
+        self._references.extend(list(row) for row in references)
+
+    def compute(
+        self,
+        *,
+        predictions: Iterable[Sequence[str]] | None = None,
+        references: Iterable[Sequence[str]] | None = None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """The scores over what was gathered and what is given, and begin anew.
+
+        For every label `precision`, `recall`, `f1` and `number`; `overall_precision`, `overall_recall`,
+        `overall_f1` and `overall_accuracy`. Options are `suffix`, `scheme` (a name), `mode`,
+        `sample_weight` and `zero_division`, as in seqeval.
+        """
+        if predictions is not None or references is not None:
+            self.add_batch(predictions=predictions or (), references=references or ())
+        predicted, gold = self._predictions, self._references
+        self._predictions, self._references = [], []
+        if not gold and not predicted:
+            raise InputError(
+                "there is nothing to compute.\nPass predictions and references, or add them before."
+            )
+        return scores(gold, predicted, **{**self._options, **options})
+
+
+def load(path: str = "seqeval", **options: Any) -> Seqeval:
+    """The metric by its name, as `evaluate.load` finds it; there is one."""
+    if path != "seqeval":
+        raise unknown("metric", path, ["seqeval"])
+    return Seqeval(**options)
+
+
+def scores(
+    references: list[list[str]], predictions: list[list[str]], *, scheme: str | None = None, **options: Any
+) -> dict[str, Any]:
+    """The scores of evaluate's metric seqeval, in its structure."""
+    if scheme is not None and scheme not in _SCHEMES:
+        raise ValueError(f"Scheme should be one of [{', '.join(_SCHEMES)}], got {scheme}")
+    chosen = getattr(schemes, scheme) if scheme is not None else None
+    report = classification_report(references, predictions, output_dict=True, scheme=chosen, **options)
+    overall = report.pop("micro avg")
+    del report["macro avg"], report["weighted avg"]
+    result: dict[str, Any] = {
+        label: {
+            "precision": row["precision"],
+            "recall": row["recall"],
+            "f1": row["f1-score"],
+            "number": row["support"],
+        }
+        for label, row in report.items()
+    }
+    result |= {
+        "overall_precision": overall["precision"],
+        "overall_recall": overall["recall"],
+        "overall_f1": overall["f1-score"],
+        "overall_accuracy": accuracy_score(references, predictions),
+    }
+    return result
+
+
+def make_compute_metrics(
+    label_list: Sequence[str],
+    *,
+    entity_level: bool = False,
+    word_ids: Sequence[Sequence[int | None]] | None = None,
+    fair: bool = False,
+    tokens: Sequence[Sequence[str]] | None = None,
+    train: Any = None,
+    attributes: str | Sequence[str] = "none",
+    **options: Any,
+) -> Callable[[Any], dict[str, float]]:
+    """A `compute_metrics` for `transformers.Trainer`.
+
+    It takes logits or ids of labels and gives `precision`, `recall`, `f1` and `accuracy`, as the token
+    classification example of transformers does.
+
+    Args:
+        label_list: the tags in the order of their ids.
+        entity_level: also `PER_precision`, `PER_f1`, `PER_number` … for every label.
+        word_ids: the word of every sub-word, for data that label all sub-words: the first of a word counts.
+            Without it every position counts whose label is not -100.
+        fair: also `fair_precision`, `fair_recall`, `fair_f1`, and the number of errors of each kind.
+        tokens: the words of the evaluation set, one for each label; needed for what follows.
+        train: the training data, a file or anything that can be read, for `tough_SEEN_recall` and its like.
+        attributes: attributes whose buckets are scored, as `entity_length_XS_f1`.
+        options: `suffix`, `scheme`, `mode` and `zero_division` of seqeval.
+    """
+    names = np.array(list(label_list), dtype=object)
+    settings = {"zero_division": 0, **options}
+    if tokens is None and (train is not None or attributes != "none"):
+        raise ChoiceError(
+            "tough mentions and buckets need the words.\nPass tokens=, a list of words a sentence."
+        )
+
+    def compute_metrics(prediction: Any) -> dict[str, float]:
+        given = getattr(prediction, "predictions", None)
+        predicted, labels = (given, prediction.label_ids) if given is not None else tuple(prediction)[:2]
+        said, gold = tagged(predicted, labels, names, word_ids=word_ids)
+        found = scores(gold, said, **settings)
+        result = {
+            key.removeprefix("overall_"): float(value) for key, value in found.items() if _is_overall(key)
+        }
+        if entity_level:
+            result |= {
+                f"{label}_{key}": float(value)
+                for label, row in found.items()
+                if not _is_overall(label)
+                for key, value in row.items()
+            }
+        if fair or tokens is not None:
+            result |= _reasons(gold, said, tokens, train, attributes, fair=fair)
+        return result
+
+    return compute_metrics
+
+
+def _is_overall(key: str) -> bool:
+    return key.startswith("overall_")
+
+
+def tagged(
+    predictions: Any,
+    labels: Any,
+    names: Any,
+    *,
+    word_ids: Sequence[Sequence[int | None]] | None = None,
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Predicted and gold tags of every sentence, the ignored positions left out.
+
+    Examples:
+        >>> tagged([[0, 1, 0]], [[-100, 1, 0]], np.array(["O", "B-PER"], dtype=object))
+        ([['B-PER', 'O']], [['B-PER', 'O']])
+    """
+    said = np.asarray(predictions[0] if isinstance(predictions, tuple) else predictions)
+    gold = np.asarray(labels)
+    if said.ndim == gold.ndim + 1:
+        said = said.argmax(axis=-1)
+    if said.shape != gold.shape:
+        raise InputError(
+            f"predictions have the shape {said.shape}, but labels {gold.shape}.\n"
+            "Both need a row a sentence and a column a sub-word; logits one more axis."
+        )
+    counts = gold != IGNORED
+    if word_ids is not None:
+        counts &= _first_of_word(word_ids, gold.shape)
+    beyond = int(max(gold[counts].max(initial=0), said[counts].max(initial=0)))
+    if beyond >= len(names):
+        raise InputError(
+            f"there is a label id {beyond}, but label_list has {len(names)} labels.\n"
+            "Pass all labels in their order."
+        )
+    borders = offsets(counts.sum(axis=1))
+    return _split(names[said[counts]], borders), _split(names[gold[counts]], borders)
+
+
+def _split(flat: Any, borders: Ints) -> list[list[str]]:
+    listed = flat.tolist()
+    return [listed[begin:end] for begin, end in pairwise(borders.tolist())]
+
+
+def _first_of_word(word_ids: Sequence[Sequence[int | None]], shape: tuple[int, ...]) -> Bools:
+    if len(word_ids) != shape[0]:
+        raise InputError(
+            f"word_ids are given for {len(word_ids)} sentences, but there are {shape[0]}.\n"
+            "Pass one list for each."
+        )
+    first = np.zeros(shape, dtype=bool)
+    for row, words in enumerate(word_ids):
+        before: int | None = None
+        for column, word in enumerate(words[: shape[1]]):
+            first[row, column] = word is not None and word != before
+            before = word
+    return first
+
+
+def _reasons(
+    gold: list[list[str]],
+    said: list[list[str]],
+    tokens: Sequence[Sequence[str]] | None,
+    train: Any,
+    attributes: str | Sequence[str],
+    *,
+    fair: bool,
+) -> dict[str, float]:
+    """Fair scores, recall of tough mentions and F1 of buckets as scalars; what is undefined is left out."""
+    from spanwise.evaluation import evaluate
+
+    true = from_tags(gold, tokens=tokens)
+    predicted = from_tags(said, tokens=tokens, prefer=true.reading.scheme)
+    found = evaluate(
+        true, {"system": predicted}, train=train, attributes=attributes, resamples=0, examples="none"
+    )["system"]
+    result: dict[str, float] = {}
+    if fair:
+        overall = found.fair.overall
+        result |= {f"fair_{key}": overall[key] for key in ("precision", "recall", "f1")}
+        result |= {f"fair_{key}": overall[key] for key in ("LE", "BE", "LBE", "FN", "FP")}
+    for subset, scored in (found.get("tough") or {}).items():
+        result[f"tough_{subset}_recall"] = scored["overall"]["recall"]
+    for name, attribute in (found.get("attributes") or {}).items():
+        for bucket in attribute["buckets"]:
+            result[f"{name}_{bucket['name']}_f1"] = bucket["f1"]
+    return {key: float(value) for key, value in result.items() if value is not None}
