@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -543,3 +544,25 @@ def test_a_sequence_that_is_not_in_the_tree_is_not_found():
     forms, _ = Forms.of(tokens, Runs.spanning(np.array([0]), np.array([2])), width=3)
     found = forms.find(tokens, Runs.spanning(np.array([0, 1, 0, 0]), np.array([2, 2, 3, 0])))
     assert found.tolist() == [1, -1, -1, -1]
+
+
+def test_thousands_of_sequences_are_told_apart_and_counted_across_blocks(monkeypatch):
+    monkeypatch.setattr("spanwise.attributes._forms.BLOCK", 1000)
+    rng = np.random.default_rng(7)
+    tokens = rng.integers(0, 60, 20_000).astype(np.int32)
+    last = rng.random(20_000) < 0.05
+    last[-1] = True
+    size = rng.integers(1, 5, 6000)
+    first = rng.integers(0, 20_000 - 5, 6000)
+    forms, number = Forms.of(tokens, Runs.spanning(first, size), width=60)
+    assert forms._slots[1].any()  # some hashes are shared, or this would show nothing
+    expected: Counter = Counter()
+    for length in range(1, 5):
+        for i in range(20_000 - length + 1):
+            if not last[i : i + length - 1].any():
+                expected[tuple(tokens[i : i + length].tolist())] += 1
+    found = forms.occurrences(tokens, last, ints(np.bincount(tokens, minlength=60)))[number]
+    asked = [tuple(tokens[a : a + b].tolist()) for a, b in zip(first, size, strict=True)]
+    assert found.tolist() == [expected[form] for form in asked]
+    assert len(set(number.tolist())) == len(set(asked))
+    assert forms.find(tokens, Runs.spanning(first, size)).tolist() == number.tolist()

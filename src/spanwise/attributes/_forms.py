@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from spanwise.columns import Bools, Codes, Column, Ints, ints, offsets
+
+BLOCK = 1 << 19  # positions of a text looked at together, so that they stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ class Forms:
         live = live[size[live] > depth]
         while len(live):
             key = number[live] * width + flat[begin[live] + depth]
-            order = np.argsort(key, kind="stable")
+            order = np.argsort(key)
             ordered = key[order]
             fresh = np.ones(len(ordered), dtype=bool)
             np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
@@ -111,6 +114,9 @@ class Forms:
         number[live] = self.single[flat[begin[live]]]
         depth = 1
         live = live[(size[live] > depth) & (number[live] >= 0)]
+        if not len(self.keys):
+            number[live] = -1
+            return ints(number)
         while len(live):
             number[live] = self._child(number[live], flat[begin[live] + depth])
             depth += 1
@@ -134,29 +140,56 @@ class Forms:
         opens[heads] = grows[: self.singles]
         inner = np.zeros(self.width, dtype=bool)
         inner[self.keys % self.width] = True
-        at = np.flatnonzero(opens[tokens[:-1]] & inner[tokens[1:]] & ~last[:-1])
-        number = self.single[tokens[at]]
-        found = []
-        while len(at):
-            at += 1
-            number = self._child(number, tokens[at])
-            hit = number >= 0
-            at, number = at[hit], number[hit]
-            found.append(number)
-            further = grows[number] & ~last[at]
-            at, number = at[further], number[further]
-        if found:
-            counts += np.bincount(np.concatenate(found), minlength=len(self))
+        for begin in range(0, len(tokens) - 1, BLOCK):
+            end = min(begin + BLOCK, len(tokens) - 1)
+            going = opens[tokens[begin:end]]
+            going &= inner[tokens[begin + 1 : end + 1]]
+            going &= ~last[begin:end]
+            at = np.flatnonzero(going) + begin
+            number = self.single[tokens[at]]
+            while len(at):
+                at += 1
+                number = self._child(number, tokens[at])
+                hit = np.flatnonzero(number >= 0)
+                at, number = at[hit], number[hit]
+                counts += np.bincount(number, minlength=len(self))
+                further = np.flatnonzero(grows[number] & ~last[at])
+                at, number = at[further], number[further]
         return ints(counts)
 
     def _child(self, number: Ints, code: Codes) -> Ints:
         """The numbers of the sequences made longer by one code each, -1 where there is none."""
-        if not len(self.keys):
-            return np.full(len(number), -1, dtype=np.int64)
         key = number * self.width + code
-        place = np.searchsorted(self.keys, key)
-        np.minimum(place, len(self.keys) - 1, out=place)
-        return np.where(self.keys[place] == key, place + self.singles, -1)
+        slots, crowded = self._slots
+        slot = _hashed(key, len(slots))
+        place = slots[slot].astype(np.int64)
+        right = self.keys[place] == key
+        # A slot that several keys share shows one of them; the others are searched for.
+        unsure = np.flatnonzero(crowded[slot] & ~right)
+        result = np.where(right, place + self.singles, -1)
+        if len(unsure):
+            place = np.minimum(np.searchsorted(self.keys, key[unsure]), len(self.keys) - 1)
+            right = self.keys[place] == key[unsure]
+            result[unsure] = np.where(right, place + self.singles, -1)
+        return result
+
+    @cached_property
+    def _slots(self) -> tuple[Codes, Bools]:
+        """For each hash the place of a key that has it, 0 where none has, and whether several have it."""
+        size = 1 << max(len(self.keys) * 4, 2).bit_length()
+        places = np.arange(len(self.keys), dtype=np.int32)
+        slot = _hashed(self.keys, size)
+        slots = np.zeros(size, dtype=np.int32)
+        slots[slot] = places
+        crowded = np.zeros(size, dtype=bool)
+        crowded[slot[slots[slot] != places]] = True
+        return slots, crowded
+
+
+def _hashed(key: Ints, size: int) -> Ints:
+    """A number below `size`, a power of two, for each key: the high bits of a product with 2⁶⁴/φ."""
+    product = key.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (product >> np.uint64(64 - (size.bit_length() - 1))).view(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
