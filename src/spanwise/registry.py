@@ -49,7 +49,9 @@ class Registry(Generic[T]):
         """The value called `name`, or `name` itself where it is a value already."""
         if not isinstance(name, str):
             return name
-        self._load()
+        # Entry points of other packages take milliseconds to look up: only for names that are not known here.
+        if name not in self._values and name not in self._aliases:
+            self._load()
         key = self._aliases.get(name, name)
         if key not in self._values:
             raise unknown(self.kind, name, self._values)
