@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +135,8 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         examples=args.examples,
         examples_cap=args.examples_cap,
         redact=args.redact,
+        preset=getattr(args, "preset", None),
+        switched_off=getattr(args, "switch_off", ()),
         command=shlex.join(["spanwise", *args.command_line]),
         **reading,
     )
@@ -162,17 +164,23 @@ def finish(args: argparse.Namespace, result: Result) -> int:
     return check(args, result)
 
 
+def check_thresholds(args: argparse.Namespace) -> None:
+    """Refuse options of thresholds that mean nothing alone, before anything is computed."""
+    if args.fail_drop is not None and not args.against:
+        raise ChoiceError("--fail-drop needs an earlier result to compare with.\nAdd --against RESULT.json.")
+    if args.junit and not _has_thresholds(args):
+        raise ChoiceError(
+            "--junit writes the outcome of thresholds.\nAdd --fail-under, --floor or --against."
+        )
+
+
+def _has_thresholds(args: argparse.Namespace) -> bool:
+    return any(getattr(args, name, None) not in (None, []) for name in ("fail_under", "against", "floor"))
+
+
 def check(args: argparse.Namespace, result: Result) -> int:
     """Exit status 1 where a threshold was missed, with one line each on standard error."""
-    if not any(getattr(args, name, None) for name in ("fail_under", "against", "floor")):
-        if getattr(args, "fail_drop", None) is not None:
-            raise ChoiceError(
-                "--fail-drop needs an earlier result to compare with.\nAdd --against RESULT.json."
-            )
-        if getattr(args, "junit", None):
-            raise ChoiceError(
-                "--junit writes the outcome of thresholds.\nAdd --fail-under, --floor or --against."
-            )
+    if not _has_thresholds(args):
         return 0
     from spanwise.gates import gate
 
@@ -231,19 +239,20 @@ def compare_results(args: argparse.Namespace) -> int:
 
 def _sources(args: argparse.Namespace) -> tuple[Any, Any]:
     """Gold and systems; without systems the gold file holds both."""
-    if not args.systems:
-        return (
-            {args.name_of_system: args.gold} if getattr(args, "name_of_system", None) else args.gold
-        ), None
+    return args.gold, named_systems(args.systems) if args.systems else None
+
+
+def named_systems(texts: Sequence[str]) -> dict[str, str]:
+    """The files of predictions by the names of their systems."""
     systems: dict[str, str] = {}
-    for text in args.systems:
+    for text in texts:
         name, path = _named(text)
         if name in systems:
             raise ChoiceError(
                 f"two systems are called {name!r}.\nName them, as in first={systems[name]} second={path}."
             )
         systems[name] = path
-    return args.gold, systems
+    return systems
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -308,8 +317,3 @@ def _read_vocabulary(path: str | None) -> list[str] | None:
     if path is None:
         return None
     return Path(path).read_text(encoding="utf-8").split("\n")
-
-
-def elapsed(since: float) -> str:
-    """Seconds since a moment, for the screen."""
-    return f"{time.perf_counter() - since:.1f} s"

@@ -13,6 +13,7 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._dataset import dataset
 from spanwise.evaluation._inputs import Units, gather
+from spanwise.evaluation._preset import apply_preset, check_preset
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import evaluate_system
 from spanwise.evaluation.result import Result, SystemResult, View, load, write_json
@@ -44,6 +45,8 @@ def evaluate(
     examples: str = "errors",
     examples_cap: int = CAP,
     redact: bool = False,
+    preset: str | None = None,
+    switched_off: Sequence[str] = (),
     command: str | None = None,
     **reading: Any,
 ) -> Result:
@@ -67,6 +70,8 @@ def evaluate(
         align: "strict", "position", "characters" or "diff", where tokens of predictions differ.
         examples: which sentences the document holds: "errors", "all" or "none".
         redact: leave out all text.
+        preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
+        switched_off: departures of the preset from the definitions that shall not hold.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
 
     Returns:
@@ -77,6 +82,9 @@ def evaluate(
         >>> result["mine"].exact.overall.f1, result["mine"].fair.overall.BEs
         (0.0, 1)
     """
+    departures = check_preset(preset, switched_off, train)
+    if departures is not None and attributes is None:
+        attributes = "none"
     choices = Choices.of(
         focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges, cross=cross,
         vocabulary=vocabulary, lowercase=lowercase, resamples=resamples, seed=seed, confidence=confidence,
@@ -105,6 +113,8 @@ def evaluate(
         unit=data.units.kind,
         units=data.units.number,
     )
+    if departures is not None:
+        apply_preset(summary, inputs, choices, departures)
     return Result(summary, data, evaluated)
 
 

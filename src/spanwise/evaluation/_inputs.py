@@ -25,6 +25,8 @@ class Inputs:
     name: str
     gold: Annotation
     systems: Mapping[str, Mentions]
+    predicted: Mapping[str, Annotation]  # as they were read, before they were aligned
+    merged: bool  # whether gold and predictions stand in the same files
     train: tuple[Annotation, ...]
     entries: tuple[dict[str, Any], ...]  # `inputs` of the result document
 
@@ -88,6 +90,8 @@ def gather(
         name=name or _stem(gold_annotation.reading.path),
         gold=gold_annotation,
         systems={key: one.mentions for key, one in aligned.items()},
+        predicted=predicted,
+        merged=systems is None,
         train=training,
         entries=tuple(entries),
     )

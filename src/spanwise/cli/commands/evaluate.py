@@ -8,12 +8,14 @@ file's stem is the name.
 from __future__ import annotations
 
 import argparse
+import sys
 
 EPILOG = """examples:
   spanwise evaluate gold.conll pred.conll --train train.conll
   spanwise evaluate gold.conll bert=a.conll crf=b.conll --json run.json --html run.html
   spanwise evaluate merged.txt --fail-under 90
-  spanwise evaluate gold.conll pred.conll --buckets entity_length=1,2,3 --cross entity_length,label"""
+  spanwise evaluate gold.conll pred.conll --buckets entity_length=1,2,3 --cross entity_length,label
+  spanwise evaluate gold.conll pred.conll --format conlleval"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,23 +30,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_evaluating(parser)
     add_outputs(parser)
     add_gates(parser)
-    parser.add_argument(
+    group = parser.add_argument_group("figures of other programs")
+    group.add_argument(
         "--preset", choices=["interpreteval"],
-        help="the figures of another program; interpreteval: the one released by Fu et al. (2020)",
+        help="the bucket figures of the program released with Fu, Liu and Neubig (2020)",
+    )  # fmt: skip
+    group.add_argument(
+        "--switch-off", metavar="SWITCH", action="append", default=[],
+        help="a departure of the preset that shall not hold; may be repeated",
     )  # fmt: skip
     add_reading(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, show, write, and check the thresholds."""
-    from spanwise.cli.evaluating import evaluate_files, finish
+    from spanwise.cli.evaluating import check_thresholds, evaluate_files, finish
 
-    if args.preset == "interpreteval":
-        from spanwise.cli.presets import interpreteval
-
-        return interpreteval(args)
+    check_thresholds(args)
     if args.format == "conlleval":
-        from spanwise.cli.presets import conlleval
-
-        return conlleval(args)
+        return _conlleval(args)
     return finish(args, evaluate_files(args))
+
+
+def _conlleval(args: argparse.Namespace) -> int:
+    """The classic screen; here --format names what is printed, as the files are CoNLL anyway."""
+    from spanwise.cli.arguments import reading_of
+    from spanwise.cli.evaluating import named_systems
+    from spanwise.compat.conlleval import conlleval
+    from spanwise.errors import ChoiceError
+
+    if len(args.systems) > 1:
+        raise ChoiceError("the screen of conlleval shows one system.\nGive one file of predictions.")
+    reading = reading_of(args)
+    del reading["format"]
+    predicted = next(iter(named_systems(args.systems).values())) if args.systems else None
+    sys.stdout.write(conlleval(args.gold, predicted, **reading))
+    return 0

@@ -1,0 +1,103 @@
+"""The preset `interpreteval`: bucket figures of a released program in place of the definitions' own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from spanwise.buckets import range_text
+from spanwise.corpus import Annotation
+from spanwise.diagnosis import slices
+from spanwise.errors import ChoiceError, unknown
+from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._inputs import Inputs
+from spanwise.formats import read
+from spanwise.interpreteval import Departures, Figures, Tagged, Training
+from spanwise.interpreteval import compare as compare_figures
+from spanwise.interpreteval import evaluate as figures_of
+
+PRESETS = ("interpreteval",)
+
+
+def check_preset(preset: str | None, switched_off: Sequence[str], train: Any) -> Departures | None:
+    """The departures of the preset that hold, or None without a preset."""
+    if preset is None:
+        if switched_off:
+            raise ChoiceError("only a preset has switches.\nAdd preset='interpreteval'.")
+        return None
+    if preset not in PRESETS:
+        raise unknown("preset", preset, PRESETS)
+    if train is None:
+        raise ChoiceError("the preset 'interpreteval' needs training data.\nGive them as train.")
+    known = [switch.name for switch in fields(Departures)]
+    for name in switched_off:
+        if name not in known:
+            raise unknown("switch of the preset", name, known)
+    return replace(Departures(), **dict.fromkeys(switched_off, False))
+
+
+def apply_preset(summary: dict[str, Any], inputs: Inputs, choices: Choices, departures: Departures) -> None:
+    """Put the program's buckets in the place of the attributes, with its diagnoses."""
+    training = Training(_training(inputs, choices), departures)
+    gold, *predicted = _sides(inputs, choices)
+    found: dict[str, Figures] = {}
+    for name, tagged in zip(inputs.systems, predicted, strict=True):
+        found[name] = figures_of(gold[name], tagged, training, vocabulary=choices.vocabulary)
+        document = summary["systems"][name]
+        document["attributes"] = {key: _attribute(one) for key, one in found[name].attributes.items()}
+        document["slices"] = slices(document, summary["dataset"])
+    for comparison in summary["comparisons"]:
+        first, second = comparison["systems"]
+        comparison["interpreteval"] = compare_figures(found[first], found[second])
+    off = [switch.name for switch in fields(Departures) if not getattr(departures, switch.name)]
+    summary["settings"]["preset"] = "interpreteval"
+    summary["settings"]["switched_off"] = off
+    summary["signature"] += "|preset:interpreteval" + "".join(f"-{name}" for name in off)
+
+
+def _attribute(table: Mapping[str, Any]) -> dict[str, Any]:
+    buckets = [_bucket(row) for row in table["buckets"]]
+    kind = "category" if any("value" in row for row in buckets) else "numeric"
+    return {**table, "kind": kind, "strategy": "interpreteval", "zeta": None, "buckets": buckets}
+
+
+def _bucket(row: Mapping[str, Any]) -> dict[str, Any]:
+    if "value" in row:
+        return {**row, "label": row["value"], "special": False, "small": row["gold"] < 30}
+    point = row["special"] or row["low"] == row["high"]
+    text = range_text(row["low"], row["high"], point, ())
+    return {**row, "label": text, "small": row["gold"] < 30}
+
+
+def _training(inputs: Inputs, choices: Choices) -> Tagged:
+    sides = [_tagged(one, choices, -1) for one in inputs.train]
+    return Tagged(
+        [row for side in sides for row in side.tokens], [row for side in sides for row in side.tags]
+    )
+
+
+def _sides(inputs: Inputs, choices: Choices) -> list[Any]:
+    """Gold tags for every system, then the systems' own."""
+    if inputs.merged:
+        gold = {name: _tagged(one, choices, -2) for name, one in inputs.predicted.items()}
+        return [gold, *(_tagged(one, choices, -1) for one in inputs.predicted.values())]
+    tagged = _tagged(inputs.gold, choices, -1)
+    predicted = [_tagged(one, choices, -1) for one in inputs.predicted.values()]
+    # The program compares positions in the file; the gold tokens are those of all sides.
+    return [
+        dict.fromkeys(inputs.predicted, tagged),
+        *(Tagged(tagged.tokens, one.tags) for one in predicted),
+    ]
+
+
+def _tagged(annotation: Annotation, choices: Choices, column: int) -> Tagged:
+    """The tags as they stand in a CoNLL file, since the program reads mentions across sentences."""
+    path = annotation.reading.path
+    if annotation.reading.format != "conll" or not Path(path).is_file():
+        return Tagged.of(annotation)
+    options = {key: value for key, value in choices.reading.items() if key != "columns"}
+    if column == -1 and options.get("tag_column") is not None:
+        column = options["tag_column"]
+    return Tagged.of(read(path, **options, columns={"tag": column}), column="tag")

@@ -1,0 +1,185 @@
+"""The command line of evaluate, compare and list: what it prints, writes, refuses and answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spanwise.cli.main import COMMANDS, main
+
+GOLD = "Ann B-PER\nLee I-PER\nin O\nOslo B-LOC\n\nOslo B-ORG\nwon O\n\n"
+GOOD = "Ann B-PER\nLee I-PER\nin O\nOslo B-LOC\n\nOslo B-ORG\nwon O\n\n"
+POOR = "Ann B-PER\nLee O\nin O\nOslo B-LOC\n\nOslo B-LOC\nwon O\n\n"
+TRAIN = "Oslo B-LOC\nwon O\n\nAnn B-PER\nran O\n\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in {"gold": GOLD, "good": GOOD, "poor": POOR, "train": TRAIN}.items():
+        (tmp_path / f"{name}.conll").write_text(text, encoding="utf-8")
+    merged = [
+        f"{a} {b.split()[-1]}" if a else "" for a, b in zip(GOLD.split("\n"), POOR.split("\n"), strict=True)
+    ]
+    (tmp_path / "merged.txt").write_text("\n".join(merged), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_evaluate_shows_the_score_and_writes_the_document(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["evaluate", "gold.conll", "poor.conll", "--train", "train.conll", "--json", "run.json"])
+    shown = capsys.readouterr()
+    assert status == 0
+    assert shown.err == ""
+    assert "F1 33.3" in shown.out
+    assert "saved run.json" in shown.out
+    document = json.loads((files / "run.json").read_text())
+    assert document["systems"]["poor"]["exact"]["overall"]["f1"] == pytest.approx(1 / 3)
+    assert document["systems"]["poor"]["tough"]["SEEN"]["overall"]["mentions"] == 1
+    assert document["settings"]["command"].startswith("spanwise evaluate gold.conll poor.conll")
+
+
+def test_a_dash_writes_the_document_to_standard_output(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "gold.conll", "first=poor.conll", "--json", "-"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["systems"]) == ["first"]
+
+
+def test_a_merged_file_holds_both_sides(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "merged.txt", "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["systems"]["merged"]["exact"]["overall"]["f1"] == pytest.approx(1 / 3)
+
+
+def test_a_missed_threshold_gives_status_one(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "gold.conll", "poor.conll", "--quiet", "--fail-under", "33"]) == 0
+    assert main(["evaluate", "gold.conll", "poor.conll", "--quiet", "--fail-under", "90"]) == 1
+    assert "33.3" in capsys.readouterr().err
+
+
+def test_a_gate_against_an_earlier_result(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "gold.conll", "good.conll", "--quiet", "--json", "base.json"]) == 0
+    call = ["evaluate", "gold.conll", "good=poor.conll", "--quiet", "--against", "base.json"]
+    # Two sentences cannot show that a drop is real, however large it is.
+    assert main([*call, "--fail-drop", "0.5"]) == 0
+    assert main([*call, "--floor", "ORG=50", "--junit", "gate.xml"]) == 1
+    assert "ORG" in capsys.readouterr().err
+    assert "<testsuite" in (files / "gate.xml").read_text()
+
+
+def test_compare_names_the_better_system(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "gold.conll", "good.conll", "poor.conll"]) == 0
+    assert "good" in capsys.readouterr().out
+
+
+def test_results_can_be_compared_without_their_files(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("good", "poor"):
+        assert main(["evaluate", "gold.conll", f"{name}.conll", "--quiet", "--json", f"{name}.json"]) == 0
+    (files / "gold.conll").unlink()
+    assert main(["compare", "good.json", "poor.json", "--json", "-"]) == 0
+    (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
+    row = next(row for row in comparison["scores"] if row["path"] == ["exact", "overall", "f1"])
+    assert row["difference"] == pytest.approx(1 - 1 / 3)
+
+
+def test_saved_edges_are_used_again(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["evaluate", "gold.conll", "poor.conll", "--attributes", "entity_length", "--quiet"]
+    assert main([*call, "--buckets", "entity_length=1", "--save-edges", "edges.json"]) == 0
+    assert main([*call, "--edges", "edges.json", "--json", "run.json"]) == 0
+    buckets = json.loads((files / "run.json").read_text())["systems"]["poor"]["attributes"]["entity_length"]
+    assert [bucket["gold"] for bucket in buckets["buckets"]] == [2, 1]
+
+
+def test_a_column_of_the_data_is_an_attribute(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "domain.conll").write_text("Ann news B-PER\n\nOslo web B-LOC\n\n")
+    call = ["evaluate", "domain.conll", "domain.conll", "--attribute", "domain=column:1", "--json", "-"]
+    assert main(call) == 0
+    document = json.loads(capsys.readouterr().out)
+    buckets = document["systems"]["domain"]["attributes"]["domain"]["buckets"]
+    assert {bucket["name"] for bucket in buckets} == {"news", "web"}
+
+
+def test_crossed_attributes_count_every_mention_once(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["evaluate", "gold.conll", "poor.conll", "--cross", "entity_length,label", "--json", "-"]) == 0
+    )
+    cross = json.loads(capsys.readouterr().out)["systems"]["poor"]["cross"]["entity_length,label"]
+    assert sum(cell["gold"] for cell in cross["cells"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["evaluate", "nowhere.conll", "good.conll"], 3, "nowhere.conll"),
+        (["evaluate", "gold.conll", "."], 3, "spanwise: "),
+        (["evaluate", "gold.conll", "good.conll", "--weights", "BE = 2 XY"], 2, "XY"),
+        (["evaluate", "gold.conll", "good.conll", "--attributes", "entity_lenght"], 2, "entity_length"),
+        (
+            ["evaluate", "gold.conll", "good.conll", "--buckets", "entity_length"],
+            2,
+            "does not read as NAME=VALUE",
+        ),
+        (["evaluate", "gold.conll", "good.conll", "--cross", "label"], 2, "--cross takes two attributes"),
+        (["evaluate", "gold.conll", "good.conll", "--edges", "gold.conll"], 3, "no saved edges"),
+        (["evaluate", "gold.conll", "a=good.conll", "a=poor.conll"], 2, "two systems are called 'a'"),
+        (["evaluate", "gold.conll", "good.conll", "--fail-drop", "1"], 2, "--against"),
+        (["evaluate", "gold.conll", "good.conll", "--junit", "x.xml"], 2, "--fail-under"),
+        (
+            ["evaluate", "gold.conll", "good.conll", "--switch-off", "clamped"],
+            2,
+            "only a preset has switches",
+        ),
+        (["evaluate", "gold.conll", "good.conll", "--preset", "interpreteval"], 2, "needs training data"),
+        (["evaluate", "gold.conll", "good.conll", "poor.conll", "--format", "conlleval"], 2, "one system"),
+        (["compare", "gold.conll", "good.conll"], 2, "needs two systems"),
+        (["compare", "gold.json"], 2, "two result documents"),
+        (["compare", "gold.json", "good.json"], 3, "gold.json"),
+        (["list", "colours"], 2, "no kind is called 'colours'"),
+        (["evalute"], 2, "Did you mean 'evaluate'?"),
+    ],
+)
+def test_wrong_calls_are_answered_by_one_message(
+    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
+) -> None:
+    assert main(arguments) == status
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert "Traceback" not in shown.err
+    assert shown.out == ""
+
+
+def test_an_unwritable_output_leaves_nothing_behind(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "gold.conll", "good.conll", "--json", "nowhere/run.json"]) == 3
+    assert "nowhere" in capsys.readouterr().err
+    assert not (files / "nowhere").exists()
+
+
+@pytest.mark.parametrize("kind", ["formats", "schemes", "attributes", "bucketings", "matchers", "weights"])
+def test_names_can_be_listed(capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    assert main(["list", kind]) == 0
+    text = capsys.readouterr().out
+    assert main(["list", kind, "--json"]) == 0
+    for row in json.loads(capsys.readouterr().out):
+        assert row["name"] in text
+        assert row["summary"]
+
+
+def test_every_command_has_a_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as left:
+            main([name, "--help"])
+        assert left.value.code == 0
+        assert "usage: spanwise" in capsys.readouterr().out, name
+
+
+def test_a_reader_that_leaves_early_is_no_error(files: Path) -> None:
+    call = f"{sys.executable} -m spanwise evaluate gold.conll good.conll | head -1"
+    done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=False, cwd=files)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
