@@ -258,9 +258,7 @@ COLUMNS = (
 
 def to_csv(errors: Iterable[Listed]) -> str:
     """One row an error under a line of names; no cell can be taken for a formula by a spreadsheet."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    lines = [_line(COLUMNS)]
     for error in errors:
         cells: list[object] = [error.system, error.outcome, error.turn]
         for mention in (error.gold, error.predicted):
@@ -273,8 +271,16 @@ def to_csv(errors: Iterable[Listed]) -> str:
         sentence = error.sentence
         text = " ".join(sentence["tokens"]) if "tokens" in sentence else sentence.get("text")
         cells += [sentence.get("id"), sentence.get("source"), sentence.get("document"), text]
-        writer.writerow([inert(cell) for cell in cells])
-    return buffer.getvalue()
+        lines.append(_line([inert(cell) for cell in cells]))
+    return "".join(lines)
+
+
+def _line(cells: Iterable[object]) -> str:
+    # The writer quotes only the line ends it uses itself; a bare carriage return inside a
+    # cell must be quoted too, or it would begin a row of its own.
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerow(cells)
+    return buffer.getvalue().removesuffix("\r\n") + "\n"
 
 
 def inert(cell: object) -> object:

@@ -1,0 +1,372 @@
+"""The list of errors: as many as the tables count, drawn, and safe to show and to open."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+
+import pytest
+from rich.cells import cell_len
+
+from spanwise.cli.main import main
+from spanwise.errors import ChoiceError, InputError
+from spanwise.evaluation import evaluate
+from spanwise.reports.errors import incomplete, inert, listing, to_csv, to_jsonl, to_text
+
+WORDS = ["Anna", "Berlin", "sees", "the", "Bank", "of", "Oslo", "in", "May", "."]
+
+
+def random_tags(chance: random.Random, size: int) -> list[str]:
+    tags = []
+    for _ in range(size):
+        previous = tags[-1][2:] if tags and tags[-1] != "O" else None
+        choices = ["O", "O", "B-PER", "B-LOC", "B-ORG"] + ([f"I-{previous}"] * 3 if previous else [])
+        tags.append(chance.choice(choices))
+    return tags
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Gold, two systems and training data as files of tokens and tags."""
+    chance = random.Random(7)
+    folder = tmp_path_factory.mktemp("errors")
+    sentences = [[chance.choice(WORDS) for _ in range(chance.randint(3, 14))] for _ in range(150)]
+    gold = [random_tags(chance, len(words)) for words in sentences]
+    for name in ("gold", "one", "two", "train"):
+        lines = []
+        for words, tags in zip(sentences, gold, strict=True):
+            own = tags
+            if name != "gold":
+                other = random_tags(chance, len(words))
+                own = [b if chance.random() < 0.3 else a for a, b in zip(tags, other, strict=True)]
+            lines += [f"{word} {tag}\n" for word, tag in zip(words, own, strict=True)] + ["\n"]
+        (folder / f"{name}.conll").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def document(files):
+    systems = {name: files / f"{name}.conll" for name in ("one", "two")}
+    result = evaluate(files / "gold.conll", systems, train=files / "train.conll", resamples=0)
+    return result.to_dict()
+
+
+KINDS = ("LE", "BE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
+
+
+def test_every_kind_has_as_many_entries_as_the_table_counts(document):
+    for name, system in document["systems"].items():
+        for kind in KINDS:
+            assert len(listing(document, system=name, outcome=kind)) == system["fair"]["overall"][kind] > 0
+
+
+def test_every_label_has_as_many_entries_as_its_row_counts(document):
+    for name, system in document["systems"].items():
+        for label, row in system["fair"]["labels"].items():
+            for kind in KINDS:
+                side = {"predicted": label} if kind == "FP" else {"gold": label}
+                assert len(listing(document, system=name, outcome=kind, **side)) == row[kind]
+
+
+def test_every_cell_of_the_confusion_leads_to_its_errors(document):
+    for name, system in document["systems"].items():
+        table = system["confusion"]
+        for i, gold in enumerate(table["labels"]):
+            for j, predicted in enumerate(table["labels"]):
+                found = listing(document, system=name, gold=gold, predicted=predicted)
+                assert len(found) == table["counts"][i][j]
+            assert len(listing(document, system=name, gold=gold, outcome="FN")) == table["missed"][i]
+            assert len(listing(document, system=name, predicted=gold, outcome="FP")) == table["spurious"][i]
+
+
+def test_every_bucket_has_as_many_entries_as_its_outcomes_count(document):
+    for name, system in document["systems"].items():
+        for attribute, entry in system["attributes"].items():
+            if entry["unit"] != "mention":
+                continue
+            for row in entry["buckets"]:
+                for over in ("gold", "predicted"):
+                    for kind, number in row["outcomes"][over].items():
+                        if kind != "TP":
+                            chosen = (attribute, row["name"])
+                            found = listing(document, system=name, bucket=chosen, outcome=kind, over=over)
+                            assert len(found) == number, (attribute, row["name"], over, kind)
+
+
+def test_buckets_part_the_errors(document):
+    for attribute, entry in document["systems"]["one"]["attributes"].items():
+        if entry["unit"] == "mention":
+            names = [row["name"] for row in entry["buckets"]]
+            parts = [listing(document, system="one", bucket=(attribute, name)) for name in names]
+            assert sum(map(len, parts)) == len(listing(document, system="one"))
+
+
+def test_every_tough_subset_has_as_many_entries_as_its_outcomes_count(document):
+    for name, system in document["systems"].items():
+        for subset, entry in system["tough"].items():
+            missed = entry["overall"]["mentions"] - entry["overall"]["correct"]
+            assert len(listing(document, system=name, tough=subset)) == missed
+            for kind, number in entry["outcomes"].items():
+                if kind != "TP":
+                    assert (
+                        len(listing(document, system=name, tough=subset, outcome=kind, over="gold")) == number
+                    )
+
+
+def test_kinds_may_be_given_together(document):
+    whole = listing(document, system="one", outcome=["LE,FN", "FP"])
+    parts = [listing(document, system="one", outcome=kind) for kind in ("LE", "FN", "FP")]
+    assert len(whole) == sum(map(len, parts))
+
+
+def test_all_three_forms_have_one_entry_an_error(document):
+    errors = listing(document)
+    rows = [json.loads(line) for line in to_jsonl(errors).splitlines()]
+    assert len(rows) == len(errors)
+    table = list(csv.DictReader(io.StringIO(to_csv(errors))))
+    assert len(table) == len(errors)
+    assert [row["outcome"] for row in rows] == [row["outcome"] for row in table]
+    text = to_text(errors)
+    assert sum(line.startswith("  ") and not line.startswith("    ") for line in text.splitlines()) == len(
+        errors
+    )
+    heads = [line for line in text.splitlines() if line and not line.startswith(" ")]
+    assert sum(int(line.rsplit("(", 1)[1].split()[0]) for line in heads) == len(errors)
+
+
+def of_tags(tokens, gold, predicted, **choices):
+    from spanwise.formats import from_tags
+
+    one = from_tags([gold], tokens=[tokens], name="gold.conll")
+    other = from_tags([predicted], tokens=[tokens], name="pred.conll")
+    return evaluate(one, {"mine": other}, resamples=0, attributes="none", **choices).to_dict()
+
+
+def test_spans_are_drawn_under_the_tokens():
+    document = of_tags(["the", "Bank", "of", "Oslo", "said"], ["O", "B-ORG", "I-ORG", "I-ORG", "O"],
+                       ["O", "O", "O", "B-LOC", "O"])  # fmt: skip
+    drawn = to_text(listing(document)).splitlines()
+    assert drawn[0] == "LBE  gold ORG, predicted LOC (1 error)"
+    assert drawn[3:6] == [
+        "    the Bank of Oslo said",
+        "        ^^^^^^^^^^^^ gold ORG",
+        "                ~~~~ predicted LOC",
+    ]
+
+
+def test_wide_characters_keep_the_marks_in_place():
+    document = of_tags(["東京", "で", "山田"], ["O", "O", "B-PER"], ["O", "O", "O"])
+    drawn = to_text(listing(document)).splitlines()
+    assert drawn[4].index("^") == cell_len("    東京 で ")
+    assert drawn[4].count("^") == cell_len("山田")
+
+
+def test_a_long_sentence_is_shown_around_the_spans():
+    tokens = [f"word{number}" for number in range(200)]
+    tags = ["O"] * 200
+    tags[100] = "B-PER"
+    drawn = to_text(listing(of_tags(tokens, tags, ["O"] * 200)), width=60).splitlines()
+    assert drawn[3].startswith("    … ")
+    assert drawn[3].endswith(" …")
+    assert "word100" in drawn[3]
+    assert all(cell_len(line) <= 60 for line in drawn)
+    assert drawn[3][drawn[4].index("^") :].startswith("word100")
+
+
+def test_a_mention_longer_than_a_line_is_drawn_over_several():
+    tokens = [f"word{number}" for number in range(40)]
+    tags = ["B-PER", *["I-PER"] * 39]
+    drawn = to_text(listing(of_tags(tokens, tags, ["O"] * 40)), width=60)
+    assert drawn.count("gold PER") > 3
+    assert all(cell_len(line) <= 60 for line in drawn.splitlines())
+    assert all(f"word{number}" in drawn for number in range(40))
+
+
+HOSTILE = "\x1b[31mred\u202egnorw\u2066\x07"
+
+
+def test_control_characters_and_overrides_are_shown_escaped():
+    label = "P\x1b]0;x\x07ER"
+    document = of_tags(["a", HOSTILE, "b"], ["O", f"B-{label}", "O"], ["O", "O", "O"])
+    drawn = to_text(listing(document))
+    assert not any(ord(letter) < 32 and letter != "\n" for letter in drawn)
+    assert not set(drawn) & set("\u202e\u2066\x7f\x9b")
+    assert "␛[31mred⟨U+202E⟩gnorw⟨U+2066⟩␇" in drawn
+    assert "\x1b[1m" in to_text(listing(document), color=True)
+
+
+def test_json_lines_hold_the_text_but_no_character_that_turns_a_line():
+    document = of_tags(["a", HOSTILE, "x\u2028y"], ["O", "B-PER", "B-PER"], ["O", "O", "O"])
+    written = to_jsonl(listing(document))
+    assert len(written.splitlines()) == 2
+    assert "\u202e" not in written
+    assert json.loads(written.splitlines()[0])["gold"]["text"] == HOSTILE
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " ="])
+def test_no_cell_of_the_csv_can_be_taken_for_a_formula(start):
+    cell = f"{start}HYPERLINK(1)"
+    document = of_tags([cell, "b"], ["B-PER", "O"], ["O", "O"])
+    row = next(csv.DictReader(io.StringIO(to_csv(listing(document)), newline="")))
+    assert row["gold_text"] == f"'{cell}"
+    assert row["text"].startswith("'")
+    assert inert(-1) == -1
+
+
+def test_a_predicted_mention_without_a_place_says_so(tmp_path):
+    (tmp_path / "gold").write_text("New B-LOC\nYork I-LOC\n. O\n", encoding="utf-8")
+    (tmp_path / "pred").write_text("NewY B-LOC\nork B-LOC\n. O\n", encoding="utf-8")
+    document = evaluate(
+        tmp_path / "gold", {"mine": tmp_path / "pred"}, align="diff", resamples=0, attributes="none",
+        format="conll",
+    ).to_dict()  # fmt: skip
+    lost = [error for error in listing(document) if error.predicted and error.predicted["start"] < 0]
+    assert lost
+    assert "predicted LOC, which has no place in the gold text" in to_text(lost)
+    assert next(csv.DictReader(io.StringIO(to_csv(lost))))["predicted_start"] == ""
+
+
+def sentence_of(**changes):
+    gold = {"start": 0, "end": 6, "label": "A", "outcome": {"mine": "BEs"}, "partner": {"mine": 0}}
+    predicted = {"start": 0, "end": 2, "label": "A", "outcome": "BEs", "partner": 0}
+    sentence = {
+        "id": "0",
+        "source": "x:1",
+        "document": None,
+        "gold": [gold],
+        "systems": {"mine": [predicted]},
+    }
+    return {**sentence, **changes}
+
+
+def document_of(sentence):
+    return {"systems": {"mine": {"confusion": {"labels": ["A"]}}}, "sentences": [sentence]}
+
+
+def test_discontinuous_mentions_are_drawn_in_pieces():
+    sentence = sentence_of(tokens=list("abcdef"))
+    sentence["gold"][0]["parts"] = [[0, 2], [4, 6]]
+    errors = listing(document_of(sentence))
+    assert "    ^^^     ^^^ gold A" in to_text(errors)
+    assert json.loads(to_jsonl(errors))["gold"]["text"] == "a b … e f"
+
+
+def test_texts_without_tokens_are_drawn_by_characters():
+    errors = listing(document_of(sentence_of(text="Bonn am Rhein")))
+    assert "    Bonn am Rhein\n    ^^^^^^ gold A\n    ~~ predicted A\n" in to_text(errors)
+    assert json.loads(to_jsonl(errors))["predicted"]["text"] == "Bo"
+
+
+def test_without_text_the_positions_are_shown():
+    errors = listing(document_of(sentence_of(length=9)))
+    assert "    gold A [0, 6)\n    predicted A [0, 2)\n" in to_text(errors)
+    assert json.loads(to_jsonl(errors))["gold"]["text"] is None
+
+
+def test_a_mention_of_two_errors_says_so():
+    gold = [
+        {"start": 0, "end": 4, "label": "A", "outcome": {"mine": "BEs"}, "partner": {"mine": 0}},
+    ]
+    predicted = [
+        {"start": 0, "end": 2, "label": "A", "outcome": "BEs", "partner": 0},
+        {"start": 2, "end": 4, "label": "A", "outcome": "BEs", "partner": 0},
+    ]
+    errors = listing(document_of(sentence_of(gold=gold, systems={"mine": predicted}, tokens=list("abcd"))))
+    assert [error.turn for error in errors] == [1, 3]
+    assert "(the gold mention belongs to another error, too)" in to_text(errors)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"outcome": "BX"}, "no kind of error is called 'BX'"),
+        ({"gold": "LOK"}, "no label is called 'LOK'. Did you mean 'LOC'?"),
+        ({"predicted": "X"}, "no label is called 'X'"),
+        ({"system": "three"}, "no system is called 'three'"),
+        ({"bucket": ("entity_lenght", "XS")}, "Did you mean 'entity_length'?"),
+        ({"bucket": ("entity_length", "XXL")}, "no bucket of entity_length is called 'XXL'"),
+        ({"tough": "SEEM"}, "no tough subset is called 'SEEM'. Did you mean 'SEEN'?"),
+        ({"over": "silver"}, "no way to count errors is called 'silver'"),
+    ],
+)
+def test_a_choice_that_is_not_there_is_refused(document, choices, message):
+    with pytest.raises(ChoiceError) as caught:
+        listing(document, **choices)
+    assert message in str(caught.value)
+
+
+def test_tough_subsets_without_training_data_are_refused():
+    document = of_tags(["a"], ["B-PER"], ["O"])
+    with pytest.raises(ChoiceError, match=r"tough subsets need training data\.\nEvaluate with --train FILE"):
+        listing(document, tough="SEEN")
+
+
+def test_a_document_without_sentences_is_refused():
+    with pytest.raises(InputError, match=r"holds no sentences\.\nMake it anew with --examples errors"):
+        listing({"systems": {}})
+
+
+def test_a_document_that_holds_only_some_sentences_says_so():
+    tokens, gold = ["a", "b"], ["B-PER", "O"]
+    assert incomplete(of_tags(tokens, gold, ["O", "O"])) is None
+    assert "0 of 1 sentences" in incomplete(of_tags(tokens, gold, ["O", "O"], examples_cap=0))
+    assert "not complete" in incomplete(of_tags(tokens, gold, ["O", "O"], examples="none"))
+
+
+# The command
+
+
+def test_the_command_lists_the_same_from_files_and_from_a_result(files, document, tmp_path, capsys):
+    saved = tmp_path / "run.json"
+    saved.write_text(json.dumps(document), encoding="utf-8")
+    choice = ["--system", "one", "--outcome", "LE", "--as", "csv"]
+    assert main(["errors", str(saved), *choice]) == 0
+    first = capsys.readouterr()
+    sources = [str(files / "gold.conll"), *(f"{name}={files / name}.conll" for name in ("one", "two"))]
+    assert main(["errors", *sources, *choice]) == 0
+    assert capsys.readouterr().out == first.out
+    number = document["systems"]["one"]["fair"]["overall"]["LE"]
+    assert first.err.endswith(f"{number} errors\n")
+    assert len(first.out.splitlines()) == number + 1
+
+
+def test_the_command_takes_buckets_and_tough_subsets(files, document, capsys):
+    sources = [str(files / "gold.conll"), f"one={files / 'one.conll'}", "--train", str(files / "train.conll")]
+    assert main(["errors", *sources, "--tough", "SEEN", "--bucket", "entity_length=XS", "--as", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows
+    assert all(
+        "SEEN" in row["gold"]["tough"] and row["gold"]["end"] - row["gold"]["start"] == 1 for row in rows
+    )
+
+
+def test_the_command_writes_a_file(files, tmp_path, capsys):
+    target = tmp_path / "errors.txt"
+    assert main(["errors", str(files / "gold.conll"), str(files / "one.conll"), "-o", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    assert "predicted" in target.read_text(encoding="utf-8")
+
+
+def test_the_command_tells_of_a_capped_document(tmp_path, capsys):
+    document = of_tags(["a", "b"], ["B-PER", "O"], ["O", "O"], examples_cap=0)
+    saved = tmp_path / "run.json"
+    saved.write_text(json.dumps(document), encoding="utf-8")
+    assert main(["errors", str(saved)]) == 0
+    assert "so the list is not complete" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("bucket", ["entity_length", "=XS", "entity_length="])
+def test_the_command_refuses_a_bucket_that_does_not_read(files, bucket, capsys):
+    assert main(["errors", str(files / "gold.conll"), str(files / "one.conll"), "--bucket", bucket]) == 2
+    assert "Write it like --bucket entity_length=XL." in capsys.readouterr().err
+
+
+def test_the_errors_of_germeval_are_as_many_as_ortmann_counts(data, capsys):
+    folder = data / "ortmann-ner"
+    sources = [str(folder / "gold.spans"), str(folder / "predicted.spans")]
+    assert main(["errors", *sources, "--gold", "LOC", "--predicted", "ORG", "--as", "jsonl"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 54
+    assert main(["errors", *sources, "--as", "jsonl"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1302
