@@ -179,7 +179,7 @@ def test_an_irregular_chunk_alone_takes_the_plain_way(
     monkeypatch.setattr(conll, "_FIRST", 1000)
     monkeypatch.setattr(conll, "_MOST", 1000)
     lines = ["word O"] * 1000
-    lines[500] = "word   O"
+    lines[500] = "word O "
     path = tmp_path / "one.conll"
     path.write_text("\n".join(lines) + "\n")
     taken = []
@@ -225,7 +225,7 @@ def test_words_of_every_length_are_told_apart() -> None:
 
 
 def test_words_that_share_a_hash_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_interning, "_hashed", lambda *columns: np.zeros(len(columns[1]), dtype=np.uint64))
+    monkeypatch.setattr(_interning, "_hashed", lambda long: np.zeros(len(long.rows), dtype=np.uint64))
     words = [b"first-long-word", b"other-long-word", b"first-long-word", b"a-third-one-of-them", b"short"]
     interner = Interner()
     for _ in range(2):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Bools, Codes, Ints
+from spanwise.columns import Bools, Codes, Column, Ints
 
 Words64 = npt.NDArray[np.uint64]
 
@@ -39,7 +37,8 @@ class _Table:
         """The code of each key, -1 where it is new."""
         slot = self._slots(keys)
         found = self.codes[slot]
-        astray = np.flatnonzero((self.keys[slot] != keys) & (found >= 0))
+        astray = np.flatnonzero(self.keys[slot] != keys)
+        astray = astray[found[astray] >= 0]
         while len(astray):
             slot[astray] = (slot[astray] + 1) & self._mask
             at = slot[astray]
@@ -54,7 +53,7 @@ class _Table:
             filled = self.codes >= 0
             keys = np.concatenate([self.keys[filled], keys])
             codes = np.concatenate([self.codes[filled], codes])
-            self._grow(1 << (4 * self._used).bit_length())
+            self._grow(1 << (3 * self._used).bit_length())
         slot = self._slots(keys)
         waiting = np.arange(len(keys))
         while len(waiting):
@@ -67,7 +66,9 @@ class _Table:
             slot[waiting] = (slot[waiting] + 1) & self._mask
 
     def _slots(self, keys: Words64) -> Ints:
-        return ((keys * _ODD) >> self._shift).view(np.int64)
+        slot = keys * _ODD
+        slot >>= self._shift
+        return slot.view(np.int64)
 
 
 class Interner:
@@ -83,6 +84,8 @@ class Interner:
         self.strings: list[str] = []
         self._short, self._long = _Table(), _Table()
         self._length = np.zeros(1 << 10, dtype=np.int64)
+        self._first = np.zeros(1 << 10, dtype=np.uint64)  # its first eight bytes, and the next
+        self._second = np.zeros(1 << 10, dtype=np.uint64)
         self._at = np.zeros(1 << 10, dtype=np.int64)  # where in _store a long word begins
         self._store = np.zeros(1 << 16, dtype=np.uint8)  # the bytes of all long words, padded
         self._stored = 0
@@ -92,34 +95,28 @@ class Interner:
         """The codes of the words `buffer[begin:end]`; the buffer is padded and UTF-8."""
         eights = windows(buffer)
         size = end - begin
-        first = eights[begin]
-        long = np.flatnonzero(size > 8)
-        if not len(long):
-            first &= _MASKS[size]
-            return self._coded(self._short, first, buffer, begin, end)
-        first &= _MASKS[np.minimum(size, 8)]
-        keys = first
+        keys = eights[begin]
+        keys &= _MASKS[np.minimum(size, 8)]
         result = self._short.find(keys)
-        long_keys = _hashed(eights, begin[long], size[long], first[long])
-        result[long] = self._long.find(long_keys)
+        rows = np.flatnonzero(size > 8)
+        long = None
+        if len(rows):
+            long = _Long(rows, eights, begin[rows], size[rows], keys[rows])
+            keys[rows] = long.key
+            result[rows] = self._long.find(long.key)
         new = np.flatnonzero(result < 0)
         if len(new):
-            keys[long] = long_keys
             self._learn(new, keys, size, buffer, begin, end, result)
-        return self._verified(result, long, buffer, eights, begin, end)
+        if long is not None:
+            for row in self._unlike(result, long).tolist():
+                result[row] = self._clash(buffer[begin[row] : end[row]])
+        return result
 
     def codes_of(self, words: list[bytes]) -> Codes:
         """The codes of a list of words."""
         sizes = np.fromiter(map(len, words), np.int64, len(words))
         end = np.cumsum(sizes)
         return self.codes(b"".join(words) + PADDING, end - sizes, end)
-
-    def _coded(self, table: _Table, keys: Words64, buffer: bytes, begin: Ints, end: Ints) -> Codes:
-        result = table.find(keys)
-        new = np.flatnonzero(result < 0)
-        if len(new):
-            self._learn(new, keys, end - begin, buffer, begin, end, result)
-        return result
 
     def _learn(
         self, new: Ints, keys: Words64, size: Ints, buffer: bytes, begin: Ints, end: Ints, result: Codes
@@ -150,12 +147,16 @@ class Interner:
         total = known + len(rows)
         if total > len(self._length):
             grown = 1 << total.bit_length()
-            self._length, self._at = _extended(self._length, grown), _extended(self._at, grown)
+            for name in ("_length", "_first", "_second", "_at"):
+                setattr(self, name, _extended(getattr(self, name), grown))
         size = end[rows] - begin[rows]
         self._length[known:total] = size
         long = np.flatnonzero(size > 8)
         if not len(long):
             return
+        eights, start = windows(buffer), begin[rows[long]]
+        self._first[known + long] = eights[start]
+        self._second[known + long] = eights[start + 8] & _MASKS[np.minimum(size[long] - 8, 8)]
         joined = b"".join([buffer[begin[row] : end[row]] for row in rows[long].tolist()])
         self._at[known + long] = self._stored + np.cumsum(size[long]) - size[long]
         until = self._stored + len(joined)
@@ -166,50 +167,59 @@ class Interner:
         self._store[self._stored : until] = np.frombuffer(joined, dtype=np.uint8)
         self._stored = until
 
-    def _verified(
-        self, result: Codes, long: Ints, buffer: bytes, eights: Words64, begin: Ints, end: Ints
-    ) -> Codes:
-        """The codes, once the long words have been compared with the words stored under them."""
+    def _unlike(self, result: Codes, long: _Long) -> Ints:
+        """The rows of long words that are not the words stored under their codes."""
+        code = result[long.rows]
+        differs: Bools = self._length[code] != long.size
+        differs |= self._first[code] != long.first
+        differs |= self._second[code] != long.second
         stored = windows(self._store)
-        code = result[long]
-        at, here, left = self._at[code], begin[long], end[long] - begin[long]
-        differs: Bools = self._length[code] != left
-        at, rest = np.where(differs, 0, at), np.flatnonzero(~differs)
-        step = 0
+        rest = np.flatnonzero((long.size > 16) & ~differs)
+        step = 16
         while len(rest):
-            mask = _MASKS[np.minimum(left[rest] - step, 8)]
-            unequal = ((stored[at[rest] + step] ^ eights[here[rest] + step]) & mask) != 0
+            mask = _MASKS[np.minimum(long.size[rest] - step, 8)]
+            there, here = self._at[code[rest]] + step, long.begin[rest] + step
+            unequal = ((stored[there] ^ long.eights[here]) & mask) != 0
             differs[rest[unequal]] = True
             step += 8
             rest = rest[~unequal]
-            rest = rest[left[rest] > step]
-        for i in long[differs].tolist():
-            result[i] = self._clash(buffer[begin[i] : end[i]])
-        return result
+            rest = rest[long.size[rest] > step]
+        return long.rows[differs]
 
     def _clash(self, word: bytes) -> int:
         if word not in self._clashing:
             self._clashing[word] = len(self.strings)
             self.strings.append(word.decode("utf-8"))
-            self._length = _extended(self._length, max(len(self._length), 2 * len(self.strings)))
-            self._at = _extended(self._at, len(self._length))
+            grown = max(len(self._length), 2 * len(self.strings))
+            for name in ("_length", "_first", "_second", "_at"):
+                setattr(self, name, _extended(getattr(self, name), grown))
         return self._clashing[word]
 
 
-def _extended(column: Ints, size: int) -> Ints:
-    result = np.zeros(size, dtype=np.int64)
+def _extended(column: Column, size: int) -> Column:
+    result = np.zeros(size, dtype=column.dtype)
     result[: len(column)] = column
     return result
 
 
-def _hashed(eights: Words64, begin: Ints, size: Ints, first: Words64) -> Words64:
-    """A number from all bytes of each word, which are more than eight."""
-    key: Any = (first ^ size.view(np.uint64)) * _STIR
-    rest = np.arange(len(size))
-    step = 8
+class _Long:
+    """Words of more than eight bytes: where they are, their first two blocks of eight, and a hash of all."""
+
+    def __init__(self, rows: Ints, eights: Words64, begin: Ints, size: Ints, first: Words64) -> None:
+        self.rows, self.eights, self.begin, self.size, self.first = rows, eights, begin, size, first
+        self.second = eights[begin + 8] & _MASKS[np.minimum(size - 8, 8)]
+        self.key = _hashed(self)
+
+
+def _hashed(long: _Long) -> Words64:
+    """A number from all bytes of each long word."""
+    key: Words64 = (long.first ^ long.size.view(np.uint64)) * _STIR
+    key = (key ^ (key >> np.uint64(29)) ^ long.second) * _STIR
+    rest = np.flatnonzero(long.size > 16)
+    step = 16
     while len(rest):
-        block = eights[begin[rest] + step] & _MASKS[np.minimum(size[rest] - step, 8)]
+        block = long.eights[long.begin[rest] + step] & _MASKS[np.minimum(long.size[rest] - step, 8)]
         key[rest] = (key[rest] ^ (key[rest] >> np.uint64(29)) ^ block) * _STIR
         step += 8
-        rest = rest[size[rest] > step]
-    return key ^ (key >> np.uint64(32))  # type: ignore[no-any-return]
+        rest = rest[long.size[rest] > step]
+    return key ^ (key >> np.uint64(32))

@@ -125,8 +125,8 @@ def parse_fast(
 ) -> Rows | None:
     """The same rows as `parse_plain`, without a loop over lines; None where the lines are not regular.
 
-    Lines are regular when every one that is not empty has the same number of columns
-    with one separator between them and none around them.
+    Lines are regular when every one that is not empty has the same number of columns,
+    with no blank around them and, where tabs separate them, no empty one.
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -136,58 +136,56 @@ def parse_fast(
         data += b"\n"
     if _has_comments(data, layout) or (layout.separator == "tab" and _has_loose_blanks(data)):
         return None
-    bytes_ = np.frombuffer(data, dtype=np.uint8)
-    separating = (bytes_ == 9) | (bytes_ == 10)
+    found = _found(data, layout)
+    return None if found is None else _rows(found, layout, interners, open=open, line=line)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Where the fields of regular lines begin and end, `width` of them in each of `number` rows."""
+
+    buffer: bytes
+    begin: Ints
+    stop: Ints
+    blank_before: Ints  # the row that each blank line precedes
+    number: int
+
+
+def _found(data: bytes, layout: Layout) -> _Found | None:
+    """The fields, each between two changes from separators to others; None where lines are not regular."""
+    # The byte before the first counts as a line end: chunks begin where a line does.
+    bytes_ = np.frombuffer(b"\n" + data, dtype=np.uint8)
+    at_newline = bytes_ == 10
+    separating = at_newline | (bytes_ == 9)
     if layout.separator == "blank":
         separating |= bytes_ == 32
-    stop = np.flatnonzero(separating)
-    at_end = bytes_[stop] == 10
-    empty = np.flatnonzero(stop[1:] == stop[:-1] + 1) + 1  # nothing stands before these separators
-    if stop[0] == 0:
-        empty = np.concatenate([[0], empty])
-    if not (at_end[empty].all() and at_end[empty[empty > 0] - 1].all()):
+    changes = separating[1:] != separating[:-1]
+    edge = np.flatnonzero(changes)  # beginnings and ends of fields, in turn
+    begin, stop = edge[::2], edge[1::2]
+    blank = np.flatnonzero(at_newline[1:] & at_newline[:-1])
+    number, rest = divmod(len(stop), layout.width)
+    if rest or np.count_nonzero(at_newline) - 1 != number + len(blank):
         return None
-    number, rest = divmod(len(stop) - len(empty), layout.width)
-    if rest or np.count_nonzero(at_end) != number + len(empty):
+    if layout.separator == "tab" and np.count_nonzero(separating) - 1 != len(stop) + len(blank):
+        return None  # an empty field
+    last = stop[layout.width - 1 :: layout.width]
+    if not at_newline[1:][last].all():
         return None
-    filled = _without(len(stop), empty)
-    if not at_end[filled[layout.width - 1 :: layout.width]].all():
-        return None
-    blank_before = (empty - np.arange(len(empty))) // layout.width  # the row that each blank line precedes
-    found = _Found(data + PADDING, stop, filled, blank_before, number)
-    return _rows(found, layout, interners, open=open, line=line)
+    return _Found(data + PADDING, begin, stop, np.searchsorted(last, blank), number)
 
 
 def _without(size: int, left_out: Ints) -> Ints:
-    """The numbers below `size`, except those left out, which are in order."""
+    """The numbers below `size`, except those left out."""
     kept = np.ones(size, dtype=bool)
     kept[left_out] = False
     return np.flatnonzero(kept)
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Separators that have been found to be regular: `filled` are those that end a field."""
-
-    buffer: bytes
-    stop: Ints
-    filled: Ints
-    blank_before: Ints
-    number: int
-
-    def column(self, which: int, width: int) -> tuple[Ints, Ints]:
-        """Where the fields of a column begin and end."""
-        at = self.filled[which::width]
-        begin = self.stop[at - 1] + 1
-        if which == 0 and len(at) and at[0] == 0:
-            begin[0] = 0
-        return begin, self.stop[at]
-
-
 def _rows(found: _Found, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int) -> Rows:
     """The rows between separators that have been found to be regular."""
     number, blank_before = found.number, found.blank_before
-    marks = _document_marks(found.buffer, *found.column(0, layout.width))
+    width = layout.width
+    marks = _document_marks(found.buffer, found.begin[::width], found.stop[::width])
     breaks = np.zeros(number + 1, dtype=bool)  # breaks[i]: a sentence ends before row i
     breaks[0] = not open
     breaks[blank_before] = True
@@ -202,7 +200,7 @@ def _rows(found: _Found, layout: Layout, interners: tuple[Interner, ...], *, ope
         token_lines = ints(np.delete(line + rows + np.searchsorted(blank_before, rows, side="right"), marks))
     columns = []
     for which, interner in zip(layout.wanted, interners, strict=True):
-        begin, stop = found.column(which, layout.width)
+        begin, stop = found.begin[which::width], found.stop[which::width]
         if len(marks):
             kept = _without(number, marks)
             begin, stop = begin[kept], stop[kept]
