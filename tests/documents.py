@@ -9,6 +9,8 @@ from __future__ import annotations
 from statistics import mean, pstdev
 from typing import Any
 
+from document_parts import SIGNATURE, settings, source
+
 LABELS = ("PER", "LOC", "ORG", "MISC")
 NEXT = dict(zip(LABELS, LABELS[1:] + LABELS[:1], strict=True))
 SUBSETS = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")
@@ -346,7 +348,8 @@ def _slices(
             {
                 "kind": kind, "attribute": attribute, "name": key, "title": title, "score": score,
                 "value": cell[score], "overall": overall[score], "gold": gold,
-                "cost": gold / total * (overall[score] - cell[score]), "interval": cell["interval"].get(score),
+                "cost": gold / total * (overall[score] - cell[score]),
+                "interval": cell["interval"].get(score),
             }
         )  # fmt: skip
     return sorted(slices, key=lambda row: -row["cost"])
@@ -373,28 +376,6 @@ def dataset(rows: list[dict[str, Any]], *, name: str = "gold") -> dict[str, Any]
         "zeta": {"entity_length": 1.875, "token_frequency": 0.0042},
         "duplicates_with_train": 3, "absent": {"oov_density": "needs training data or a word list"},
     }  # fmt: skip
-
-
-def source(role: str, path: str, **more: Any) -> dict[str, Any]:
-    return {
-        "role": role, "path": path, "sha256": "0123456789abcdef" * 4, "format": "conll", "scheme": "IOB2",
-        "evidence": "no tag is impossible under IOB2", "repairs": 0, "repair": "conlleval", "notes": [],
-        "mentions": 240, "sentences": 120, "tokens": 2040, "alignment": None, **more,
-    }  # fmt: skip
-
-
-def settings(**more: Any) -> dict[str, Any]:
-    return {
-        "focus": "gold", "seed": 0, "resamples": 1000, "confidence": 0.95, "unit": "document", "units": 12,
-        "few_units": True, "repair": "conlleval", "align": "strict", "lowercase": False,
-        "attributes": ["entity_length", "token_frequency"],
-        "buckets": {"entity_length": "special:1,2,3+balanced:1", "token_frequency": "special:0+balanced:3"},
-        "correction": "holm", "credits": [], "examples": "errors", "examples_cap": 2000, "redacted": False,
-        "preset": None, "command": "spanwise evaluate gold.conll crf.conll --train train.conll", **more,
-    }  # fmt: skip
-
-
-SIGNATURE = "spanwise|match:exact|scheme:IOB2|repair:conlleval|ci:bootstrap.document.1000|seed:0|v:0.1.0"
 
 
 def result(*names: str, count: int = 120) -> dict[str, Any]:
@@ -445,7 +426,7 @@ def _comparison(scored: dict[str, Any], one: str, other: str) -> dict[str, Any]:
         scores.append(
             {
                 "path": path, "family": family, "a": a[0], "b": b[0], "difference": difference,
-                "interval": None if difference is None else [difference - 0.015, difference + 0.015],
+                "interval": _around(difference),
                 "p": p, "p_corrected": min(1.0, 2 * p), "significant": 2 * p < 0.05, "mentions": a[1],
             }
         )  # fmt: skip
@@ -455,6 +436,10 @@ def _comparison(scored: dict[str, Any], one: str, other: str) -> dict[str, Any]:
         "detectable": {"f1": 0.021},
         "better": {"a": [], "b": []},
     }
+
+
+def _around(difference: float | None) -> list[float] | None:
+    return None if difference is None else [max(-1.0, difference - 0.015), min(1.0, difference + 0.015)]
 
 
 def follow(tree: dict[str, Any], path: list[str]) -> tuple[float | None, int]:

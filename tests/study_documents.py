@@ -5,7 +5,8 @@ from __future__ import annotations
 from statistics import mean, stdev
 from typing import Any
 
-from documents import LENGTH_BUCKETS, SIGNATURE, SUBSETS, dataset, follow, sentences, settings, source, system
+from document_parts import SIGNATURE, settings, source
+from documents import LENGTH_BUCKETS, SUBSETS, dataset, follow, sentences, system
 
 
 def study(

@@ -15,9 +15,8 @@ def show(document: Mapping[str, Any], *, saved: Sequence[str] = (), args: argpar
     from spanwise.reports.terminal import render
 
     width = args.width or (shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
-    sys.stdout.write(render(document, width=max(width, 80), color=wants_color(args.color)))
-    for path in saved:
-        sys.stdout.write(f" saved {path}\n")
+    color = wants_color(args.color)
+    sys.stdout.write(render(document, width=max(width, 80), color=color, saved=saved))
 
 
 def wants_color(choice: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from xml.etree import ElementTree
 
 from spanwise.reports import _wording as say
-from spanwise.reports.tables import markdown, tables
+from spanwise.reports._tables import markdown, tables
 
 
 class Checked(Protocol):

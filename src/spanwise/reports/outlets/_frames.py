@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spanwise.errors import MissingExtra
+from spanwise.reports._tables import Cell, Number, Table
 from spanwise.reports._wording import ERRORS
-from spanwise.reports.tables import Cell, Number, Table
 
 COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold")
 

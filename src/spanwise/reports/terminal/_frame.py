@@ -85,7 +85,7 @@ def aligned(report: Mapping[str, Any] | None) -> list[str]:
         )
         words.append(f"{say.plural(report['changed_tokens'], 'token')} differ{places}")
     if report.get("unplaced"):
-        words.append(f"{say.plural(report['unplaced'], 'mention')} could not be placed and count as spurious")
+        words.append(f"{say.plural(report['unplaced'], 'mention')} could not be placed, counted as spurious")
     return words
 
 

@@ -1,4 +1,4 @@
-"""The tables of a result or study document, for papers, pages and spreadsheets."""
+"""How tables are made of a document and written; `reports.tables` is the door."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from spanwise.errors import unknown
-from spanwise.reports.tables import _result, _study
-from spanwise.reports.tables._table import Cell, Interval, Number, Table, latex, markdown
+from spanwise.reports._tables import _result, _study
+from spanwise.reports._tables._table import Cell, Interval, Number, Table, latex, markdown
 
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables"]
 

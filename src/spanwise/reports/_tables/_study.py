@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from spanwise.reports import _wording as say
-from spanwise.reports.tables._result import count, marked, p_value, points, signed
-from spanwise.reports.tables._table import Cell, Number, Table
+from spanwise.reports._tables._result import count, marked, p_value, points, signed
+from spanwise.reports._tables._table import Cell, Number, Table
 
 Document = Mapping[str, Any]
 LEVEL = 0.05

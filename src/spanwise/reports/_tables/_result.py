@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from spanwise.reports import _wording as say
-from spanwise.reports.tables._table import Cell, Interval, Number, Table
+from spanwise.reports._tables._table import Cell, Interval, Number, Table
 
 Document = Mapping[str, Any]
 

@@ -1,0 +1,44 @@
+"""A result as small tables in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from spanwise.reports._tables import Cell, Number, Table, tables
+from spanwise.reports._wording import finding, visible
+
+
+def table(document: Mapping[str, Any]) -> str:
+    """The scores of every system, the findings and the scores by type, as plain HTML.
+
+    There is no style of its own and no script, so a notebook shows it like its own tables;
+    every text is escaped.
+    """
+    made = tables(document)
+    parts = [_table(made[name]) for name in ("holistic", "labels") if name in made]
+    found = "".join(f"<li>{_text(finding(row))}</li>" for row in document.get("findings") or ())
+    if found:
+        parts.insert(1, f"<ul>{found}</ul>")
+    if document.get("signature"):
+        parts.append(f"<small>{_text(document['signature'])}</small>")
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _table(made: Table) -> str:
+    head = "".join(f"<th>{_text(title)}</th>" for title in made.header)
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in made.rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(cell: Cell) -> str:
+    if not isinstance(cell, Number):
+        return f"<td>{_text(cell if isinstance(cell, str) else cell.text)}</td>"
+    shown = f"<b>{_text(cell.text)}</b>" if cell.best else _text(cell.text)
+    raised = f"<sup>{_text(cell.letters)}</sup>" if cell.letters else ""
+    return f"<td>{shown}{raised}</td>"
+
+
+def _text(value: object) -> str:
+    return escape(visible(value))

@@ -1,0 +1,248 @@
+"""Tables for papers, pages and spreadsheets: the document's numbers, and nothing that labels smuggle in."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import documents
+import study_documents
+from spanwise.cli.main import main
+from spanwise.errors import ChoiceError
+from spanwise.reports import tables as rooms
+from spanwise.reports.tables import Interval, Number, Table, latex, markdown, table, tables
+
+TWO = documents.result("crf", "bert")
+STUDY = study_documents.study()
+HOSTILE = [
+    '=HYPERLINK("http://x","y")', "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", " =1",
+    "</script><img src=x onerror=alert(1)>", "{{7*7}}", "a|b", "$x^2$ \\input{/etc/passwd} %", "a\nb\x1b[31m",
+    "\u202eevil", "[link](javascript:alert(1))", "`code`", "![x](http://x/y.png)", "@octocat",
+    "www.example.org",
+]  # fmt: skip
+
+
+def parsed(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_every_table_of_a_result_is_made() -> None:
+    assert list(tables(TWO)) == [
+        "holistic", "labels", "errors", "fair", "tough", "attributes", "buckets", "slices", "comparisons",
+        "confusion", "composition",
+    ]  # fmt: skip
+
+
+def test_every_table_of_a_study_is_made() -> None:
+    assert list(tables(STUDY)) == [
+        "holistic", "datasets", "model_wise", "attribute_wise", "self_diagnosis", "comparative_diagnosis",
+        "wilcoxon", "friedman", "rank_flips", "tough",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("document", [documents.result(), TWO, documents.description(), STUDY])
+def test_rows_are_as_long_as_the_header_in_every_form(document: dict[str, Any]) -> None:
+    for made in tables(document).values():
+        assert all(len(row) == len(made.header) for row in made.rows)
+        lines = parsed(made.to_csv())
+        assert len({len(line) for line in lines}) == 1
+        assert len(lines) == len(made.rows) + 1
+        piped = [line for line in made.to_markdown().splitlines() if line.startswith("|")]
+        assert len(piped) == len(made.rows) + 2
+        assert made.to_latex().count(r"\\" + "\n") == len(made.rows) + 1
+
+
+def test_the_holistic_table_has_bold_letters_intervals_and_names_the_test() -> None:
+    text = table(TWO, "holistic").to_latex()
+    assert r"a & crf & \textbf{72.0}$^{\mathrm{b}}$ & 70.0--74.0 & \textbf{72.3}" in text
+    assert r"b & bert & 70.1 & 68.1--72.1" in text
+    assert r"\toprule" in text
+    assert r"\midrule" in text
+    assert r"\bottomrule" in text
+    assert "paired approximate randomisation, Holm-corrected, p \\textless{} .05" in text
+    assert "1,000 resamples of documents" in text
+
+
+def test_the_rows_of_the_holistic_table_stand_in_order_of_f1() -> None:
+    made = documents.result("bert", "crf", "flair")
+    values = [row[2].value for row in table(made, "holistic").rows if isinstance(row[2], Number)]
+    assert values == sorted(values, reverse=True)
+
+
+def test_markdown_marks_the_best_and_the_letters() -> None:
+    assert "| a | crf | **72.0**<sup>b</sup> | 70.0–74.0 |" in table(TWO, "holistic").to_markdown()
+
+
+def test_csv_has_the_numbers_in_full_and_intervals_and_letters_in_columns() -> None:
+    header, first, _ = parsed(table(TWO, "holistic").to_csv())
+    row = dict(zip(header, first, strict=True))
+    overall = TWO["systems"]["crf"]["exact"]["overall"]
+    assert float(row["F1"]) == overall["f1"]
+    assert [float(row["interval low"]), float(row["interval high"])] == overall["interval"]["f1"]
+    assert row["F1 letters"] == "b"
+
+
+def test_undefined_numbers_are_na_in_every_form() -> None:
+    made = Table("t", "", ("x", "y"), ((Number(None, "n/a"), Interval((None, None), "")),))
+    assert parsed(made.to_csv())[1] == ["n/a", "n/a", "n/a"]
+    assert "| n/a |" in made.to_markdown()
+    assert "n/a" in made.to_latex()
+
+
+def test_negative_numbers_are_no_formulas() -> None:
+    made = Table("t", "", ("x",), ((Number(-0.5, "−50.0"),),))
+    assert parsed(made.to_csv())[1] == ["-0.5"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_cell_of_csv_is_a_formula(text: str) -> None:
+    for row in parsed(Table(text, text, (text,), ((text,),)).to_csv()):
+        assert not row[0].lstrip().startswith(("=", "+", "-", "@", "\t", "\r", "＝"))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markdown_holds_no_html_link_image_code_or_mention(text: str) -> None:
+    shown = markdown(text)
+    assert not re.search(r"<[a-z/!]", shown)
+    assert not re.search(r"(?<!\\)[\[\]`|*]", shown)
+    assert "://" not in shown
+    assert "@" not in shown
+    assert "\n" not in shown
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(st.text(max_size=40))
+def test_latex_leaves_no_special_character_alone(text: str) -> None:
+    shown = latex(text)
+    # What we write ourselves is taken away; nothing that TeX would act on may be left.
+    words = "textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar|textquotedbl|ldots"
+    ours = rf"\\({words})\{{\}}"
+    left = re.sub(ours, "", shown)
+    left = re.sub(r"\$(-|\\[a-z]+|\^\{[12]\})\$", "", left)
+    left = re.sub(r"\{[\[\]]\}", "", left)
+    left = re.sub(r"\\[{}$&#%_]", "", left)
+    assert not set(left) & set("\\{}$&#%_^~\n\r")
+
+
+def test_hostile_labels_stay_inert_in_all_tables() -> None:
+    made = copy.deepcopy(TWO)
+    evil = '=cmd|"/c calc"!A1</script>\x1b[31m\u202e\\end{tabular}\n'
+    for system in made["systems"].values():
+        system["exact"]["labels"][evil] = system["exact"]["labels"].pop("PER")
+        system["confusion"]["labels"][0] = evil
+    made["dataset"]["label_order"] = [evil, "LOC", "ORG", "MISC"]
+    for found in tables(made).values():
+        for text in (found.to_csv(), found.to_markdown(), found.to_latex()):
+            assert not set(text) & set("\x1b\u202e\r")
+        assert not any(cell.startswith("=") for row in parsed(found.to_csv()) for cell in row)
+        assert "</script>" not in found.to_markdown()
+        assert found.to_latex().count(r"\end{tabular}") == 1
+
+
+def test_greyed_cells_are_told_apart_in_latex_and_markdown() -> None:
+    made = table(STUDY, "model_wise")
+    assert r"\textcolor{gray}{+0.60}" in made.to_latex()
+    assert "(+0.60)" in made.to_markdown()
+    assert r"$-$0.80 & 14.9" in made.to_latex()
+
+
+def test_a_study_has_mean_spread_and_letters() -> None:
+    header, first, second = parsed(table(STUDY, "holistic").to_csv())
+    row = dict(zip(header, first, strict=True))
+    cell = STUDY["analyses"]["holistic"]["crf"]["news"]
+    assert float(row["news"]) == cell["mean"]
+    assert float(row["news std"]) == cell["std"]
+    rows = [row, dict(zip(header, second, strict=True))]
+    assert sorted(row["news letters"] for row in rows) == [
+        "",
+        next(iter({"a", "b"} - {_best(rows)["letter"]})),
+    ]
+
+
+def _best(rows: list[dict[str, str]]) -> dict[str, str]:
+    return max(rows, key=lambda row: float(row["news"]))
+
+
+def test_the_same_document_gives_the_same_bytes() -> None:
+    again = copy.deepcopy(TWO)
+    for name, made in tables(TWO).items():
+        assert made.to_latex() == tables(again)[name].to_latex()
+    assert again == TWO
+
+
+def test_an_unknown_table_is_answered_with_those_there_are() -> None:
+    with pytest.raises(
+        ChoiceError, match=r"no table of this document is called 'holistc'. Did you mean 'holistic'"
+    ):
+        table(TWO, "holistc")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex to typeset with")
+def test_latex_typesets_hostile_tables(tmp_path: Path) -> None:
+    made = Table(
+        "t", "caption", ("x", "n"), tuple((text, Number(1, "1")) for text in HOSTILE if text.isascii())
+    )
+    (tmp_path / "t.tex").write_text(
+        "\\documentclass{article}\\usepackage{booktabs,xcolor,textcomp}\\begin{document}\n"
+        + made.to_latex()
+        + "\\end{document}\n"
+    )
+    subprocess.run(
+        ["pdflatex", "-interaction=batchmode", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True
+    )
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(TWO))
+    return path
+
+
+def test_the_command_prints_one_table(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved), "holistic", "--latex"]) == 0
+    assert capsys.readouterr().out == table(TWO, "holistic").to_latex()
+    assert main(["table", str(saved), "labels"]) == 0
+    assert capsys.readouterr().out == table(TWO, "labels").to_markdown()
+
+
+def test_the_command_lists_the_tables(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == rooms.names(TWO)
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_the_command_writes_to_a_file(saved: Path, tmp_path: Path) -> None:
+    target = tmp_path / "labels.csv"
+    assert main(["table", str(saved), "labels", "--csv", "-o", str(target)]) == 0
+    assert target.read_text() == table(TWO, "labels").to_csv()
+
+
+def test_the_command_prints_all_tables(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved), "all", "--latex"]) == 0
+    assert capsys.readouterr().out.count(r"\begin{table}") == len(rooms.names(TWO))
+
+
+def test_the_command_answers_an_unknown_table(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved), "nothing"]) == 2
+    assert "no table of this document is called 'nothing'" in capsys.readouterr().err
+
+
+def test_the_command_answers_a_file_that_is_no_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.json").write_text("[]")
+    assert main(["table", str(tmp_path / "x.json"), "holistic"]) == 3
+    assert "not a result document" in capsys.readouterr().err
