@@ -1,0 +1,133 @@
+"""Scorers for spaCy pipelines: its own scores, and the fair ones that tell why a score is what it is.
+
+spaCy finds them by name through entry points: `@scorers = "spanwise.ner_scorer.v1"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from spanwise.corpus import Mentions, with_one_labelling
+from spanwise.credits import credit_of
+from spanwise.matching import OUTCOMES, match
+from spanwise.scores import credited, exact
+
+Scorer = Callable[..., dict[str, Any]]
+Spans = list[tuple[int, int, str]]
+
+
+def make_ner_scorer() -> Scorer:
+    """The scorer of entities, registered as `spanwise.ner_scorer.v1`."""
+    return ner_score
+
+
+def make_spancat_scorer() -> Scorer:
+    """The scorer of a group of spans, registered as `spanwise.spancat_scorer.v1`."""
+    return spancat_score
+
+
+def ner_score(examples: Iterable[Any], **_: Any) -> dict[str, Any]:
+    """`ents_p`, `ents_r`, `ents_f` and `ents_per_type` as spaCy gives them, and `ents_fair_*`.
+
+    A predicted entity is put on the gold tokens by its characters; one that begins or ends inside a gold
+    token is wrong. Documents without entity annotation are left out, and so are predictions on tokens
+    whose gold annotation is missing.
+    """
+    pairs: list[tuple[Spans, Spans]] = []
+    for example in examples:
+        gold = example.reference
+        if not gold.has_annotation("ENT_IOB"):
+            continue
+        unknown = np.cumsum([0, *(token.ent_iob == 0 for token in gold)])
+        placed = _placed(example, example.predicted.ents)
+        kept = [
+            (start, end, label) for start, end, label in placed if start < 0 or unknown[end] == unknown[start]
+        ]
+        pairs.append(([(ent.start, ent.end, ent.label_) for ent in gold.ents], kept))
+    return _scores(pairs, "ents")
+
+
+def spancat_score(examples: Iterable[Any], *, spans_key: str = "sc", **_: Any) -> dict[str, Any]:
+    """`spans_sc_p`, `spans_sc_r`, `spans_sc_f`, `spans_sc_per_type`, `spans_sc_fair_*` of the group "sc"."""
+    pairs: list[tuple[Spans, Spans]] = []
+    for example in examples:
+        if spans_key not in example.reference.spans:
+            continue
+        gold = {(span.start, span.end, span.label_) for span in example.reference.spans[spans_key]}
+        pairs.append((sorted(gold), _placed(example, example.predicted.spans.get(spans_key, ()))))
+    return _scores(pairs, f"spans_{spans_key}")
+
+
+def _placed(example: Any, spans: Iterable[Any]) -> Spans:
+    """Predicted spans in gold tokens; -1 where a border lies inside one."""
+    gold, predicted = example.reference, example.predicted
+    if len(gold) == len(predicted) and all(a.text == b.text for a, b in zip(gold, predicted, strict=True)):
+        found = [(span.start, span.end, span.label_) for span in spans]
+    else:
+        starts, ends = _borders(gold)
+        begins, stops = _offsets(predicted)
+        found = []
+        for span in spans:
+            start, end = starts.get(begins[span.start], -1), ends.get(stops[span.end - 1], -1)
+            found.append((start, end, span.label_) if 0 <= start < end else (-1, -1, span.label_))
+    placed = dict.fromkeys(span for span in found if span[0] >= 0)
+    return [*placed, *(span for span in found if span[0] < 0)]
+
+
+def _offsets(doc: Any) -> tuple[Sequence[int], Sequence[int]]:
+    """Where each token begins and ends among the characters that are no white space."""
+    sizes = [len("".join(token.text.split())) for token in doc]
+    ends = np.cumsum(sizes, dtype=np.int64)
+    return (ends - np.array(sizes, dtype=np.int64)).tolist(), ends.tolist()
+
+
+def _borders(doc: Any) -> tuple[dict[int, int], dict[int, int]]:
+    """The token that begins at an offset, and the one behind that which ends there; blank tokens aside."""
+    begins, stops = _offsets(doc)
+    tokens = [(begin, stop, place) for place, (begin, stop) in enumerate(zip(begins, stops, strict=True))]
+    solid = [token for token in tokens if token[0] < token[1]]
+    return {begin: place for begin, _, place in solid}, {stop: place + 1 for _, stop, place in solid}
+
+
+def _scores(pairs: Sequence[tuple[Spans, Spans]], prefix: str) -> dict[str, Any]:
+    rows = [[(number, *span) for number, pair in enumerate(pairs) for span in pair[side]] for side in (0, 1)]
+    gold, predicted = with_one_labelling([Mentions.of(side) for side in rows])
+    fair_keys = ("fair_p", "fair_r", "fair_f")
+    if not len(gold) and not len(predicted):
+        keys = ("p", "r", "f", "per_type", *fair_keys, "errors")
+        return {f"{prefix}_{key}": None for key in keys}
+    matching = match(gold, predicted)
+    right = matching.predicted_outcome == OUTCOMES.index("TP")
+    number = len(gold.labels)
+    counts = np.stack(
+        [
+            np.bincount(gold.label, minlength=number),
+            np.bincount(predicted.label, minlength=number),
+            np.bincount(predicted.label[right], minlength=number),
+        ],
+        axis=-1,
+    )
+    outcomes = np.bincount(matching.events().outcome, minlength=len(OUTCOMES))
+    fair = credited(outcomes.astype(np.float64), credit_of("fair"))
+    result: dict[str, Any] = {f"{prefix}_{key}": value for key, value in _prf(counts.sum(axis=0)).items()}
+    result[f"{prefix}_per_type"] = {label: _prf(row) for label, row in zip(gold.labels, counts, strict=True)}
+    for key, name in zip(fair_keys, ("precision", "recall", "f1"), strict=True):
+        result[f"{prefix}_{key}"] = _filled(fair[name])
+    errors = dict(zip(OUTCOMES, outcomes.tolist(), strict=True))
+    result[f"{prefix}_errors"] = {kind: count for kind, count in errors.items() if kind != "TP"}
+    return result
+
+
+def _prf(counts: Any) -> dict[str, float]:
+    scores = exact(np.asarray(counts, dtype=np.float64))
+    return {
+        short: _filled(scores[name]) for short, name in (("p", "precision"), ("r", "recall"), ("f", "f1"))
+    }
+
+
+def _filled(value: Any) -> float:
+    """spaCy writes 0 where a score is undefined."""
+    return float(np.nan_to_num(value))

@@ -1,0 +1,177 @@
+"""spaCy's documents: `.spacy` files, DocBin, lists of Doc or Example; entities or a group of spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from spanwise.corpus import Annotation
+from spanwise.errors import ChoiceError, InputError, MissingExtra, at
+from spanwise.formats._format import Format, Options
+from spanwise.formats._opening import File
+from spanwise.formats._standoff import (
+    Origin,
+    Pieces,
+    Standoff,
+    annotation,
+    by_sentence,
+    only_piece,
+    tokens_needed,
+)
+
+
+def accepts(source: Any) -> bool:
+    """Whether the object is a Doc, a DocBin, an Example or a list of them, told without importing spaCy."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(_kind(one) in ("Doc", "Example") for one in source)
+    return _kind(source) in ("Doc", "DocBin", "Example")
+
+
+def _kind(source: Any) -> str | None:
+    kind = type(source)
+    return kind.__name__ if kind.__module__.partition(".")[0] == "spacy" else None
+
+
+def read(source: Any, options: Options) -> Annotation:
+    """The entities of every document, or the spans of the group that `tag_column` names, such as "sc".
+
+    An Example gives its reference. Sentences are the document's own; where it marks none, or an
+    entity crosses one, the document is one sentence.
+    """
+    return _annotation(source, options, "reference")
+
+
+def read_layers(source: Any, options: Options) -> dict[str, Annotation]:
+    """Gold from the references of Examples, predicted from their predictions."""
+    if isinstance(source, File):
+        raise ChoiceError("a .spacy file holds one annotation.\nGive gold and predictions as two files.")
+    return {
+        "gold": _annotation(source, options, "reference"),
+        "predicted": _annotation(source, options, "predicted"),
+    }
+
+
+def _annotation(source: Any, options: Options, side: str) -> Annotation:
+    group = str(options.tag_column) if options.tag_column is not None else "ents"
+    path = source.path if isinstance(source, File) else f"<{_kind(source) or 'spaCy'} documents>"
+    units: list[Standoff] = []
+    for number, doc in enumerate(_docs(source, side), start=1):
+        units.extend(_sentences(doc, group, f"document {number}", path))
+    digest = _sha256(source) if isinstance(source, File) else None
+    evidence = "entities" if group == "ents" else f"spans of the group {group!r}"
+    return annotation(units, Origin(path, "spacy", evidence, digest), options)
+
+
+def _sha256(file: File) -> str:
+    import hashlib
+
+    return hashlib.sha256(Path(file.path).read_bytes()).hexdigest()
+
+
+def _docs(source: Any, side: str) -> Iterable[Any]:
+    if isinstance(source, File):
+        spacy = _spacy()
+        try:
+            packed = spacy.tokens.DocBin().from_bytes(Path(source.path).read_bytes())
+        except Exception as error:
+            raise InputError(
+                at(
+                    source.path,
+                    None,
+                    f"this is no file of spaCy documents ({error}).\nWrite it with DocBin.to_disk.",
+                )
+            ) from None
+        return list(packed.get_docs(spacy.vocab.Vocab()))
+    if _kind(source) == "DocBin":
+        return list(source.get_docs(_spacy().vocab.Vocab()))
+    listed = source if isinstance(source, (list, tuple)) else [source]
+    return [getattr(one, side) if _kind(one) == "Example" else one for one in listed]
+
+
+def _spacy() -> Any:
+    try:
+        import spacy
+        import spacy.tokens
+        import spacy.vocab
+    except ImportError:
+        raise MissingExtra.of("spacy", "spacy", "reading or writing spaCy documents") from None
+    return spacy
+
+
+def _sentences(doc: Any, group: str, name: str, path: str) -> list[Standoff]:
+    if group != "ents" and group not in doc.spans:
+        known = ", ".join(["ents", *doc.spans])
+        raise InputError(at(path, None, f"{name} has no group of spans {group!r}.\nThere are: {known}."))
+    spans = [
+        (span.start, span.end, span.label_) for span in (doc.ents if group == "ents" else doc.spans[group])
+    ]
+    borders = [0, len(doc)]
+    if doc.has_annotation("SENT_START"):
+        borders = [*(sentence.start for sentence in doc.sents), len(doc)]
+        starts = set(borders)
+        if any(starts & set(range(start + 1, end)) for start, end, _ in spans):
+            borders = [0, len(doc)]
+    words = [token.text for token in doc]
+    units = []
+    for first, last in pairwise(borders):
+        inside: list[tuple[Pieces, str]] = [
+            (((start - first, end - first),), label) for start, end, label in spans if first <= start < last
+        ]
+        units.append(Standoff(words[first:last], inside, document=name))
+    return units
+
+
+def write(annotation: Annotation, scheme: str | None) -> bytes:
+    """A DocBin with a Doc a document (or a sentence); entities, or the group "sc" where mentions overlap."""
+    tokens_needed(annotation, "spacy")
+    spacy = _spacy()
+    vocab = spacy.vocab.Vocab()
+    corpus = annotation.corpus
+    borders = range(len(corpus) + 1) if corpus.documents is None else corpus.documents.tolist()
+    rows = by_sentence(annotation)
+    packed = spacy.tokens.DocBin(attrs=["ORTH", "SPACY", "SENT_START", "ENT_IOB", "ENT_TYPE"])
+    for first, last in pairwise(borders):
+        packed.add(_doc(spacy, vocab, corpus, rows, range(first, last)))
+    data: bytes = packed.to_bytes()
+    return data
+
+
+def _doc(spacy: Any, vocab: Any, corpus: Any, rows: Sequence[Any], sentences: Sequence[int]) -> Any:
+    words: list[str] = []
+    starts: list[bool] = []
+    spans: list[tuple[int, int, str]] = []
+    for sentence in sentences:
+        for pieces, label in rows[sentence]:
+            start, end = only_piece(pieces, label, Standoff("", id=f"sentence {sentence + 1}"), "spacy")
+            spans.append((len(words) + start, len(words) + end, label))
+        here = corpus.words(sentence)
+        starts += [place == 0 for place in range(len(here))]
+        words += here
+    doc = spacy.tokens.Doc(vocab, words=words, sent_starts=starts)
+    found = [spacy.tokens.Span(doc, start, end, label=label) for start, end, label in spans]
+    ordered = sorted(spans)
+    if all(one[1] <= other[0] for one, other in pairwise(ordered)):
+        doc.set_ents(found)
+    else:
+        doc.spans["sc"] = found
+    return doc
+
+
+def recognise(file: Any) -> str | None:
+    """The suffix .spacy: the content is no text."""
+    return "the suffix .spacy" if file.suffix == ".spacy" and not file.is_folder else None
+
+
+FORMAT = Format(
+    name="spacy",
+    summary="spaCy's .spacy files, DocBin, Doc and Example",
+    read=read,
+    read_layers=read_layers,
+    write=write,
+    recognise=recognise,
+    suffixes=(".spacy",),
+    accepts=accepts,
+    source="https://spacy.io/api/docbin",
+)
