@@ -1,0 +1,241 @@
+"""JSON lines of every convention are read, checked and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise import formats
+from spanwise.corpus import Annotation
+from spanwise.errors import InputError
+from spanwise.formats._words import words
+
+
+@pytest.fixture
+def read(tmp_path: Path):  # type: ignore[no-untyped-def]
+    def reader(*records: Any, name: str = "f.jsonl", **options: Any) -> Annotation:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+        return formats.read(path, **options)
+
+    return reader
+
+
+NESTED = [(0, 0, 8, "LOC"), (0, 4, 8, "X")]
+
+
+def test_tokens_with_tags(read) -> None:  # type: ignore[no-untyped-def]
+    found = read({"tokens": ["New", "York"], "tags": ["B-LOC", "I-LOC"]}, {"tokens": [], "tags": []})
+    assert found.mentions.rows() == [(0, 0, 2, "LOC")]
+    assert found.corpus.lengths.tolist() == [2, 0]
+    assert found.reading.evidence.startswith("tokens with tags; IOB2")
+
+
+def test_numbers_of_tags_need_their_labels(read) -> None:  # type: ignore[no-untyped-def]
+    record = {"id": "7", "tokens": ["New", "York"], "ner_tags": [1, 2]}
+    found = read(record, labels=["O", "B-LOC", "I-LOC"])
+    assert found.mentions.rows() == [(0, 0, 2, "LOC")]
+    assert found.corpus.ids == ("7",)
+    with pytest.raises(InputError, match=r"f.jsonl:1: the tag 1 is a number.\nSay what the numbers mean"):
+        read(record)
+    with pytest.raises(InputError, match="the tag 2 is outside the 2 labels that were given"):
+        read(record, labels=["O", "B-LOC"])
+
+
+def test_tokens_with_spans_may_nest(read) -> None:  # type: ignore[no-untyped-def]
+    found = read(
+        {"tokens": ["New", "York", "City"], "spans": [[0, 3, "LOC"], {"start": 0, "end": 2, "label": "X"}]},
+        {"tokens": ["a"], "spans": []},
+    )
+    assert found.mentions.rows() == [(0, 0, 3, "LOC"), (0, 0, 2, "X")]
+    assert found.corpus.unit == "token"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {
+            "text": "New York.",
+            "spans": [{"start": 0, "end": 8, "label": "LOC"}, {"start": 4, "end": 8, "label": "X"}],
+        },
+        {"text": "New York.", "label": [[0, 8, "LOC"], [4, 8, "X"]]},
+        {"text": "New York.", "labels": [[0, 8, "LOC"], [4, 8, "X"]]},
+        {
+            "text": "New York.",
+            "entities": [
+                {"id": 1, "label": "LOC", "start_offset": 0, "end_offset": 8},
+                {"id": 2, "label": "X", "start_offset": 4, "end_offset": 8},
+            ],
+        },
+        {"text": "New York.", "entities": [[0, 8, "LOC"], [4, 8, "X"]]},
+        ["New York.", {"entities": [[0, 8, "LOC"], [4, 8, "X"]]}],
+        {
+            "text": "New York.",
+            "ents": [{"start": 0, "end": 8, "label": "LOC"}, {"start": 4, "end": 8, "label": "X"}],
+        },
+    ],
+)
+def test_text_with_spans_of_characters(read, record: Any) -> None:  # type: ignore[no-untyped-def]
+    found = read(record)
+    assert found.mentions.rows() == NESTED
+    assert found.corpus.unit == "character"
+    assert found.corpus.texts == ("New York.",)
+    assert found.corpus.words(0) == ["New", "York", "."]
+    assert found.corpus.token_start.tolist() == [0, 4, 8]  # type: ignore[union-attr]
+    assert found.corpus.token_end.tolist() == [3, 8, 9]  # type: ignore[union-attr]
+
+
+def test_tokens_that_come_with_a_text_are_its_tokens(read) -> None:  # type: ignore[no-untyped-def]
+    tokens = [
+        {"text": "New York", "start": 0, "end": 8, "id": 0},
+        {"text": " ", "start": 8, "end": 9, "id": 1},
+    ]
+    found = read({"text": "New York ", "tokens": tokens, "spans": [{"start": 0, "end": 8, "label": "LOC"}]})
+    assert found.corpus.words(0) == ["New York"]
+    with pytest.raises(InputError, match="a token ends behind the text, which has 3 characters"):
+        read({"text": "New", "tokens": tokens, "spans": []})
+
+
+def test_spans_alone_are_a_corpus_without_text(read) -> None:  # type: ignore[no-untyped-def]
+    found = read({"spans": [[0, 2, "X"]]}, {"spans": []})
+    assert found.corpus.without_text
+    assert len(found.corpus) == 2
+    assert found.mentions.rows() == [(0, 0, 2, "X")]
+
+
+def test_documents_are_neighbours_with_one_value(read) -> None:  # type: ignore[no-untyped-def]
+    records = [
+        {"tokens": ["a"], "tags": ["O"], "doc_id": n, "meta": {"source": s}}
+        for n, s in [(1, "p"), (1, "q"), (2, "q")]
+    ]
+    assert read(*records).corpus.documents.tolist() == [0, 2, 3]
+    assert read(*records, documents="source").corpus.documents.tolist() == [0, 1, 3]
+    assert read(*records, documents="none").corpus.documents is None
+    assert read(*records, fields={"where": "source"}).corpus.fields["where"].tolist() == ["p", "q", "q"]
+    with pytest.raises(
+        InputError, match=r"f.jsonl:1: no record has a field 'domain'.\nThere are: doc_id, meta"
+    ):
+        read(*records, fields={"where": "domain"})
+
+
+def test_a_list_of_objects_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "list.json"
+    path.write_text(
+        json.dumps([{"tokens": ["a"], "tags": ["B-X"]}, {"tokens": ["b"], "tags": ["O"]}], indent=1)
+    )
+    assert formats.read(path).mentions.rows() == [(0, 0, 1, "X")]
+    path.write_text('[{"tokens": ["a"],\n "tags": ["B-X"]\n')
+    with pytest.raises(InputError, match=r"list.json:3: this is no JSON"):
+        formats.read(path)
+
+
+def test_every_sentence_and_token_has_the_line_of_its_record(read) -> None:  # type: ignore[no-untyped-def]
+    found = read({"tokens": ["a", "b"], "tags": ["O", "O"]}, {"tokens": ["c", "d"], "tags": ["O", "O"]})
+    assert found.corpus.place(1, 1).endswith("f.jsonl:2")
+    with pytest.raises(InputError, match=r"f.jsonl:2: 'o' is no tag"):
+        read({"tokens": ["a"], "tags": ["O"]}, {"tokens": ["c", "d"], "tags": ["O", "o"]})
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"tokens": ["a"], "tags": ["O", "O"]}, "there are 2 tags, but 1 tokens"),
+        ({"tokens": ["a", 3], "tags": ["O", "O"]}, "the token 3 is no string"),
+        ({"tokens": ["a"]}, "the record needs 'tokens' with 'tags' or 'spans', or 'text' with 'spans'"),
+        ({}, "its keys are: none"),
+        ({"text": "a"}, "its keys are: 'text'"),
+        ({"tokens": ["a"], "spans": [[0, 2, "X"]]}, "ends behind the sentence, which has 1 tokens"),
+        ({"text": "ab", "spans": [[0, 3, "X"]]}, "ends behind the sentence, which has 2 characters"),
+        ({"tokens": ["a"], "spans": [[0, 0, "X"]]}, r"the span \[0, 0\) of X is empty"),
+        ({"tokens": ["a"], "spans": [[-1, 1, "X"]]}, "begins before the sentence"),
+        ({"tokens": ["a"], "spans": [[0, 1]]}, r"\[0, 1\] is no span"),
+        ({"tokens": ["a"], "spans": [[0, 1, 5]]}, "is no span"),
+        ({"tokens": ["a"], "spans": [{"start": 0, "end": 1}]}, "'start', 'end' and 'label'"),
+        ({"tokens": ["a"], "spans": [[0, 1.5, "X"]]}, "is no span"),
+        ({"tokens": ["a"], "spans": [[0, True, "X"]]}, "is no span"),
+        ({"tokens": ["a"], "spans": ["x" * 99]}, "xxx… is no span"),
+        ({"tokens": ["a"], "spans": [[0, 1, "X"], [0, 1, "X"]]}, "stands twice in one sentence"),
+        (3, "a JSON object is expected, not int"),
+        (["a", "b", "c"], "a JSON object is expected, not list"),
+    ],
+)
+def test_a_wrong_record_is_said_with_its_line(read, record: Any, said: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=rf"(?s)f.jsonl:1: .*{said}.*\n."):
+        read(record)
+
+
+def test_duplicates_are_dropped_on_request(read) -> None:  # type: ignore[no-untyped-def]
+    found = read({"text": "abc", "spans": [[0, 1, "X"], [0, 1, "X"], [0, 1, "Y"]]}, duplicates="drop")
+    assert found.mentions.rows() == [(0, 0, 1, "X"), (0, 0, 1, "Y")]
+
+
+def test_records_of_two_kinds_do_not_mix(read) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(
+        InputError, match=r"f.jsonl:2: the record needs tokens with tags, as in the records before"
+    ):
+        read({"tokens": ["a"], "tags": ["O"]}, {"text": "a", "spans": []})
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [
+            {"tokens": ["New", "York"], "spans": [[0, 2, "LOC"], [0, 1, "X"]], "doc_id": "d"},
+            {"tokens": ["a"], "spans": []},
+        ],
+        [{"text": "New York", "spans": [[0, 8, "LOC"]], "id": "s1"}, {"text": "", "spans": [], "id": "s2"}],
+        [{"spans": [[0, 8, "LOC"]]}, {"spans": []}],
+        [
+            {
+                "tokens": ["a", "b", "c"],
+                "spans": [{"start": 0, "end": 3, "label": "X", "parts": [[0, 1], [2, 3]]}],
+            }
+        ],
+    ],
+)
+def test_what_is_written_is_read_back(read, records: Any, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    found = read(*records)
+    formats.write(found, tmp_path / "out.jsonl")
+    back = formats.read(tmp_path / "out.jsonl")
+    assert back.mentions.rows() == found.mentions.rows()
+    assert back.corpus.texts == found.corpus.texts
+    assert back.corpus.ids == found.corpus.ids
+    assert [back.corpus.words(i) for i in range(len(back.corpus))] == [
+        found.corpus.words(i) for i in range(len(found.corpus))
+    ]
+    if found.mentions.parts is not None:
+        assert back.mentions.parts is not None
+        assert back.mentions.parts.start.tolist() == found.mentions.parts.start.tolist()
+
+
+def test_with_a_scheme_tags_are_written(read, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    found = read({"tokens": ["New", "York"], "spans": [[0, 2, "LOC"]]})
+    formats.write(found, tmp_path / "out.jsonl", scheme="BIOES")
+    assert json.loads((tmp_path / "out.jsonl").read_text()) == {
+        "tokens": ["New", "York"],
+        "tags": ["B-LOC", "E-LOC"],
+    }
+    with pytest.raises(InputError, match="the annotation has no tokens to tag"):
+        formats.write(read({"spans": [[0, 2, "X"]]}), tmp_path / "out.jsonl", scheme="BIOES")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", []),
+        ("U.S. dollars", ["U", ".", "S", ".", "dollars"]),
+        ("naïve naïve", ["naïve", "naïve"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("a_1 b", ["a_1", "b"]),
+        ("x\u2028y—z", ["x", "y", "—", "z"]),
+        ("\u0301a", ["\u0301a"]),
+        ("日本。", ["日本", "。"]),
+    ],
+)
+def test_the_tokens_of_a_text_are_runs_of_word_characters_and_single_others(
+    text: str, tokens: list[str]
+) -> None:
+    assert [text[a:b] for a, b in words(text)] == tokens

@@ -1,0 +1,151 @@
+"""Span files, lists, and the writing of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spanwise import formats
+from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import _opening
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_rows_count_tokens_from_one_and_include_both_ends(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "any.csv",
+        "PER\t2\t3\t2, 3\nLOC\t3\t3\t3\n\nNONE\t999\t999\t999\n\nEMPTY\t0\t0\t0\n\nX\t1\t1\t1",
+    )
+    read = formats.read(path)
+    assert read.reading.format == "spans"
+    assert len(read.corpus) == 4
+    assert read.mentions.rows() == [(0, 1, 3, "PER"), (0, 2, 3, "LOC"), (3, 0, 1, "X")]
+    assert read.corpus.without_text
+    assert read.corpus.place(3) == f"{path}:8"
+
+
+def test_tokens_with_gaps_are_mentions_in_pieces(tmp_path: Path) -> None:
+    read = formats.read(write(tmp_path / "f.spans", "X\t1\t5\t1, 2, 5\nY\t1\t1\t1\n"))
+    assert read.mentions.parts is not None
+    assert read.mentions.parts.at.tolist() == [0, 2, 3]
+    assert read.mentions.parts.start.tolist() == [0, 4, 0]
+    assert read.mentions.parts.end.tolist() == [2, 5, 1]
+
+
+def test_real_span_files_are_read_and_written_byte_for_byte(data: Path, tmp_path: Path) -> None:
+    for name, mentions in (("gold", 6178), ("predicted", 5953)):
+        read = formats.read(data / "ortmann-ner" / f"{name}.spans")
+        assert (len(read.corpus), len(read.mentions)) == (5100, mentions)
+        formats.write(read, tmp_path / "out.spans")
+        assert (tmp_path / "out.spans").read_bytes() == (data / "ortmann-ner" / f"{name}.spans").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("X\t1", "the row has 2 columns, but label, begin and end are needed"),
+        ("X\ta\t2", "'a' and '2' should be the numbers of the first and the last token"),
+        ("X\t3\t2", "the span 3 to 2 is empty or begins before 1"),
+        ("X\t0\t2", "the span 0 to 2 is empty or begins before 1"),
+        ("X\t1\t2\tx, y", "'x, y' should be the numbers of the tokens"),
+        ("X\t1\t3\t1, 2", "the tokens '1, 2' do not run from 1 to 3"),
+        ("\t1\t3", "the row has no label"),
+        ("X\t1\t1\nX\t1\t1", "the mention X .0, 1. stands twice in one sentence"),
+    ],
+)
+def test_a_wrong_row_is_said_with_its_line(tmp_path: Path, row: str, said: str) -> None:
+    path = write(tmp_path / "f.spans", f"NONE\t9\t9\n\nPER\t1\t1\t1\n\n{row}\n")
+    with pytest.raises(InputError, match=rf"(?s)f.spans:[56]: .*{said}.*\n."):
+        formats.read(path, format="spans")
+
+
+def test_duplicate_rows_are_dropped_on_request(tmp_path: Path) -> None:
+    path = write(tmp_path / "f.spans", "X\t1\t1\t1\nX\t1\t1\t1\n")
+    assert formats.read(path, duplicates="drop").mentions.rows() == [(0, 0, 1, "X")]
+
+
+def test_an_empty_span_file_holds_no_span(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"the file holds no span.\nA sentence without spans"):
+        formats.read(write(tmp_path / "f.spans", "\n\n"), format="spans")
+
+
+def test_characters_and_unplaced_mentions_cannot_be_span_rows(tmp_path: Path) -> None:
+    text = formats.read(write(tmp_path / "t.jsonl", '{"text": "ab", "spans": [[0, 1, "X"]]}\n'))
+    with pytest.raises(InputError, match="the mentions count characters, but a span file counts tokens"):
+        formats.write(text, tmp_path / "out.spans")
+    from spanwise.corpus import Annotation, Mentions
+
+    lost = Annotation(formats.from_tags([["O"]]).corpus, Mentions.of([(0, -1, -1, "X")]))
+    with pytest.raises(InputError, match="a mention X of sentence 1 has no place in the text"):
+        formats.write(lost, tmp_path / "out.spans")
+    with pytest.raises(InputError, match=r"the annotation has no tokens to write in lines.\nWrite jsonl"):
+        formats.write(formats.from_spans([[(0, 1, "X")]]), tmp_path / "out.conll")
+
+
+def test_lists_of_tags_and_of_spans_are_annotations() -> None:
+    tags = formats.read([["B-X", "I-X", "O"], []])
+    assert tags.mentions.rows() == [(0, 0, 2, "X")]
+    assert tags.corpus.lengths.tolist() == [3, 0]
+    assert tags.corpus.without_text
+    tokens = [["New", "York", "is"], []]
+    assert formats.read([["B-X", "I-X", "O"], []], tokens=tokens).corpus.words(0) == tokens[0]
+    spans = formats.read([[(0, 2, "X"), {"start": 1, "end": 2, "label": "Y"}], []], tokens=tokens)
+    assert spans.mentions.rows() == [(0, 0, 2, "X"), (0, 1, 2, "Y")]
+    assert formats.read([[], []], tokens=tokens).mentions.rows() == []
+    assert formats.read(tags) is tags
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: formats.from_tags([["O"]], tokens=[["a", "b"]]), "sentence 1 has 1 tags, but 2 tokens"),
+        (
+            lambda: formats.from_tags([["O"]], tokens=[]),
+            "there are 1 sentences of annotation, but 0 of tokens",
+        ),
+        (
+            lambda: formats.from_spans([[(0, 3, "X")]], tokens=[["a"]]),
+            "ends behind the sentence, which has 1 tokens",
+        ),
+        (lambda: formats.from_spans([[(2, 1, "X")]]), r"the span \[2, 1\) of X is empty"),
+        (lambda: formats.from_spans([[(2, 3, "")]]), "has no label"),
+        (lambda: formats.from_spans([["PER"]]), "'PER' is no span"),
+        (lambda: formats.from_spans([[(0, 1, "X"), (0, 1, "X")]]), "stands twice"),
+        (lambda: formats.from_tags([["O", "PER"]]), "<tags>: 'PER' is no tag"),
+    ],
+)
+def test_wrong_lists_are_said(call, said: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=said):
+        call()
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "out.json"
+    formats.write_atomically(target, "one")
+    with pytest.raises(InputError, match="the file cannot be written"):
+        formats.write_atomically(tmp_path / "missing" / "out.json", "two")
+
+    def fail(self: Path, other: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_opening.Path, "replace", fail)
+    with pytest.raises(InputError, match=r"out.json: the file cannot be written \(No space left on device\)"):
+        formats.write_atomically(target, "two")
+    assert target.read_text() == "one"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
+    read = formats.from_tags([["B-X"]], tokens=[["a"]])
+    formats.write(read, tmp_path / "a.jsonl.gz")
+    assert formats.read(tmp_path / "a.jsonl.gz").reading.format == "jsonl"
+    with pytest.raises(ChoiceError, match="the suffix of .* names no format to write"):
+        formats.write(read, tmp_path / "a.unknown")
+    formats.write(read, tmp_path / "a.unknown", format="conll")
+    with pytest.raises(ChoiceError, match="no format is called 'conl'. Did you mean 'conll'"):
+        formats.read(tmp_path / "a.unknown", format="conl")
