@@ -19,6 +19,7 @@ def read(file: File, options: Options) -> Annotation:
     """The annotation of a span file; a blank line ends a sentence."""
     rows: list[_Row] = []
     lines: list[int] = []
+    known: dict[str, tuple[int, int, list[tuple[int, int]]]] = {}
     open_ = False
     for number, text in enumerate(file.text.split("\n"), start=1):
         line = text.rstrip(" \t\r")
@@ -28,11 +29,14 @@ def read(file: File, options: Options) -> Annotation:
         if not open_:
             lines.append(number)
             open_ = True
-        fields = line.split("\t")
-        if fields[0] in _EMPTY:
+        label, _, rest = line.partition("\t")
+        if label in _EMPTY:
             continue
-        start, end, pieces = _span(file.path, number, fields)
-        rows.append((len(lines) - 1, start, end, fields[0], pieces, number))
+        # The same positions come again and again, and one look at them is enough.
+        span = known.get(rest) if label else None
+        if span is None:
+            span = known[rest] = _span(file.path, number, line.split("\t"))
+        rows.append((len(lines) - 1, span[0], span[1], label, span[2], number))
     if not lines:
         raise InputError(
             at(
