@@ -116,7 +116,7 @@ def test_an_alignment_that_changed_something_is_told() -> None:
         "how": "diff", "changed_sentences": 3, "changed_tokens": 5, "unplaced": 1,
     }  # fmt: skip
     screen = render_screen(made, width=120, color=False)
-    assert "! aligned by diff" in screen
+    assert "· aligned by diff · ! 5" in screen
     assert "! 5 tokens differ in 3 sentences" in screen
     assert "! 1 mention could not be placed, counted as spurious" in screen
 

@@ -29,7 +29,7 @@ def files(document: Document, width: int) -> list[Line]:
     """One row a file: role, path, and what is worth knowing of it."""
     inputs = list(document.get("inputs") or ())
     shown = inputs if len(inputs) <= _MOST_FILES + 2 else inputs[:_MOST_FILES]
-    paths = [tail(row["path"], max(12, width // 4)) for row in shown]
+    paths = [tail(row["path"], max(16, width // 5)) for row in shown]
     room = max((cell_len(path) for path in paths), default=0)
     lines: list[Line] = []
     for path, row in zip(paths, shown, strict=True):
@@ -67,26 +67,28 @@ def _facts(row: Mapping[str, Any], document: Document) -> list[Line]:
     if row.get("repairs"):
         rule = f" ({row['repair']} rule)" if row.get("repair") else ""
         facts.append(_warned(f"{say.plural(row['repairs'], 'impossible tag')} repaired{rule}"))
-    facts += [_warned(words) for words in aligned(row.get("alignment"))]
+    facts += aligned(row.get("alignment"))
     facts += [_warned(str(note)) for note in row.get("notes") or ()]
     return facts
 
 
-def aligned(report: Mapping[str, Any] | None) -> list[str]:
-    """What the alignment of predictions changed, where it changed anything."""
+def aligned(report: Mapping[str, Any] | None) -> list[Line]:
+    """How predictions were aligned, and what that changed, where it changed anything."""
     if not report or report.get("how") in (None, "strict"):
         return []
-    words = [f"aligned by {report['how']}"]
+    facts = [text(f"aligned by {report['how']}")]
     if report.get("changed_tokens"):
         places = (
             f" in {say.plural(report['changed_sentences'], 'sentence')}"
             if "changed_sentences" in report
             else ""
         )
-        words.append(f"{say.plural(report['changed_tokens'], 'token')} differ{places}")
+        facts.append(_warned(f"{say.plural(report['changed_tokens'], 'token')} differ{places}"))
     if report.get("unplaced"):
-        words.append(f"{say.plural(report['unplaced'], 'mention')} could not be placed, counted as spurious")
-    return words
+        facts.append(
+            _warned(f"{say.plural(report['unplaced'], 'mention')} could not be placed, counted as spurious")
+        )
+    return facts
 
 
 def _unseen(dataset: Mapping[str, Any]) -> list[Line]:

@@ -12,6 +12,8 @@ from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, sl
 
 MOST_PAIRS = 10
 MOST_PLACES = 8
+MOST_OF_A_PAIR = 2
+MOST_SLICES = 9
 
 
 def lines(document: Document, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
@@ -27,7 +29,7 @@ def lines(document: Document, width: int, seconds: float | None, saved: Sequence
         *_errors(systems, width),
         *_types(document, systems, width),
         *_tough(document, systems, width),
-        *slices(systems, width, most=3),
+        *slices(systems, width, most=max(1, MOST_SLICES // len(systems))),
         *_attributes(systems, width),
         *few_units(document, width),
         *next_steps(document, width, saved),
@@ -102,7 +104,7 @@ def facing(document: Document) -> list[Mapping[str, Any]]:
             turned = [_turned(row) for row in comparison["scores"]]
             comparison = {**comparison, "systems": [other, one], "scores": turned}
         found.append(comparison)
-    return found
+    return sorted(found, key=lambda one: [place.get(name, 0) for name in one["systems"]])
 
 
 def _turned(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -163,12 +165,16 @@ def _places(document: Document, width: int) -> list[Line]:
     """Where a pair differs beyond the whole: the largest significant differences of parts."""
     pairs = facing(document)
     letter = {name: chr(97 + at) if at < 26 else name for at, name in enumerate(ordered(document))}
-    parts = [
-        (comparison["systems"], row)
-        for comparison in pairs
-        for row in comparison["scores"]
-        if row.get("significant") and row["path"][1] != "overall" and say.defined(row["difference"])
-    ]
+    parts = []
+    for comparison in pairs:
+        found = [
+            (comparison["systems"], row)
+            for row in comparison["scores"]
+            if row.get("significant") and row["path"][1] != "overall" and say.defined(row["difference"])
+        ]
+        found.sort(key=lambda part: -abs(part[1]["difference"]))
+        # One weak system must not fill the list with its pairs.
+        parts += found if len(pairs) == 1 else found[:MOST_OF_A_PAIR]
     parts.sort(key=lambda part: -abs(part[1]["difference"]))
     rows: list[list[Cell]] = []
     for (one, other), row in parts[:MOST_PLACES]:
@@ -273,7 +279,7 @@ def _side_by_side(
         table.append(
             [text(title), say.count(number), *_valued(values[: len(shown)]), *(tested[at] if tested else ())]
         )
-    columns = [Column(first, least=14), Column("gold", right=True), *_titles(shown, 12)]
+    columns = [Column(first, least=22), Column("gold", right=True), *_titles(shown, 12)]
     return [
         *grid([*columns, *(_difference_columns(document) if tested else ())], table, width),
         *_left_out(systems, shown, width),
@@ -343,5 +349,7 @@ def _ends(found: Mapping[str, Any]) -> Line:
     ends = [buckets.get(found.get(end)) for end in ("worst", "best")]
     if ends[0] is None or ends[1] is None:
         return [(say.UNDEFINED, "faint")]
+    if ends[0] is ends[1]:
+        return [(f"{say.visible(ends[0]['name'])} ", "faint"), (say.points(ends[0]["f1"]), "strong")]
     worst, best = [(say.visible(end["name"]), say.points(end["f1"])) for end in ends if end]
     return [(f"{worst[0]} ", "faint"), (worst[1], "strong"), (f" → {best[0]} ", "faint"), (best[1], "")]
