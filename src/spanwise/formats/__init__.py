@@ -34,8 +34,8 @@ __all__ = [
 
 # One module a format, in the order in which a file is shown to them; the last one takes what is left.
 _MODULES = (
-    "arrow", "brat", "webanno", "hipe", "conllu", "pubtator", "label_studio", "w2ner", "xmi", "flair",
-    "frames", "jsonl", "spans", "conll",
+    "arrow", "spacy_docs", "brat", "webanno", "hipe", "conllu", "pubtator", "label_studio", "w2ner", "xmi",
+    "flair", "frames", "jsonl", "spans", "conll",
 )  # fmt: skip
 
 
