@@ -153,7 +153,7 @@ def test_every_sentence_and_token_has_the_line_of_its_record(read) -> None:  # t
         ({"tokens": ["a"], "spans": [[-1, 1, "X"]]}, "begins before the sentence"),
         ({"tokens": ["a"], "spans": [[0, 1]]}, r"\[0, 1\] is no span"),
         ({"tokens": ["a"], "spans": [[0, 1, 5]]}, "is no span"),
-        ({"tokens": ["a"], "spans": [{"start": 0, "end": 1}]}, "'start', 'end' and 'label'"),
+        ({"tokens": ["a"], "spans": [{"start": 0, "end": 1}]}, "'end': 1} is no span"),
         ({"tokens": ["a"], "spans": [[0, 1.5, "X"]]}, "is no span"),
         ({"tokens": ["a"], "spans": [[0, True, "X"]]}, "is no span"),
         ({"tokens": ["a"], "spans": ["x" * 99]}, "xxx… is no span"),

@@ -144,8 +144,8 @@ def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
     read = formats.from_tags([["B-X"]], tokens=[["a"]])
     formats.write(read, tmp_path / "a.jsonl.gz")
     assert formats.read(tmp_path / "a.jsonl.gz").reading.format == "jsonl"
-    with pytest.raises(ChoiceError, match="the suffix of .* names no format to write"):
+    with pytest.raises(ChoiceError, match=r"the suffix of .* names no format to write"):
         formats.write(read, tmp_path / "a.unknown")
     formats.write(read, tmp_path / "a.unknown", format="conll")
-    with pytest.raises(ChoiceError, match="no format is called 'conl'. Did you mean 'conll'"):
+    with pytest.raises(ChoiceError, match=r"no format is called 'conl'. Did you mean 'conll'"):
         formats.read(tmp_path / "a.unknown", format="conl")
