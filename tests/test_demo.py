@@ -68,6 +68,17 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert everything("c", 4) != first
 
 
+def test_no_file_has_an_impossible_tag(demo: Demo) -> None:
+    for path in (demo.gold, demo.train, *demo.systems.values()):
+        assert spanwise.read(path, scheme="IOB2").reading.repairs == 0
+
+
+def test_every_kind_of_error_occurs(result: spanwise.Result) -> None:
+    fair = [system["fair"]["overall"] for system in result.to_dict()["systems"].values()]
+    for kind in ("LE", "BEs", "BEl", "LBE", "FN", "FP"):
+        assert all(counts[kind] > 0 for counts in fair), kind
+
+
 def test_the_number_of_sentences_is_what_was_asked_for(tmp_path: Path) -> None:
     for size in (1, 7, 500):
         made = generate(tmp_path, sentences=size)

@@ -9,7 +9,15 @@ import numpy as np
 
 from spanwise.columns import Ints, Small
 from spanwise.demo._inventory import LABELS, Inventory, Piece
-from spanwise.demo._systems import FIRST_LEFT_OUT, LABELED, LAST_LEFT_OUT, MISSED, TRAPPED, VARIANTS
+from spanwise.demo._systems import (
+    BOTH,
+    FIRST_LEFT_OUT,
+    LABELED,
+    LAST_LEFT_OUT,
+    MISSED,
+    TRAPPED,
+    VARIANTS,
+)
 from spanwise.demo._text import Text
 
 Span = tuple[int, int, str]
@@ -47,9 +55,16 @@ def _lay(text: Text, keys: Ints, *, end_of_sentence: int, start_of_document: int
 
 def _conll_piece(piece: Piece, variant: int) -> bytes:
     tags = ["O"] * len(piece.tokens)
+    if runs_on(piece, variant):
+        tags[0] = f"I-{LABELS[variant - LABELED]}"
     for start, end, label in spans_of(piece, variant):
         tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
     return "".join(f"{token} {tag}\n" for token, tag in zip(piece.tokens, tags, strict=True)).encode()
+
+
+def runs_on(piece: Piece, variant: int) -> bool:
+    """Whether the mention before these words takes in the first of them."""
+    return piece.label is None and variant >= LABELED
 
 
 def spans_of(piece: Piece, variant: int, *, nested: bool = False) -> list[Span]:
@@ -58,9 +73,9 @@ def spans_of(piece: Piece, variant: int, *, nested: bool = False) -> list[Span]:
         if variant != TRAPPED or piece.trap is None or piece.trap_label is None:
             return []
         return [(piece.trap, piece.trap + 1, piece.trap_label)]
-    start = 1 if variant == FIRST_LEFT_OUT else 0
+    start = 1 if variant == FIRST_LEFT_OUT or variant >= BOTH else 0
     end = len(piece.tokens) - (1 if variant == LAST_LEFT_OUT else 0)
-    label = LABELS[variant - LABELED] if variant >= LABELED else piece.label
+    label = LABELS[(variant - LABELED) % len(LABELS)] if variant >= LABELED else piece.label
     outer = [] if variant == MISSED else [(start, end, label)]
     inner = [span for span in piece.inner if start <= span[0] and span[1] <= end] if nested else []
     return outer + inner
@@ -78,9 +93,13 @@ def _rows(inventory: Inventory, text: Text, variants: Small) -> Iterator[dict[st
     for sentence, number in enumerate(document):
         tokens: list[str] = []
         spans: list[Span] = []
+        outer = 0
         for at in range(starts[sentence], starts[sentence + 1]):
             piece = inventory.pieces[pieces[at]]
             shift = len(tokens)
+            if runs_on(piece, made[at]):
+                spans[outer] = (spans[outer][0], shift + 1, spans[outer][2])
+            outer = len(spans)  # of a mention with others inside, it comes first
             spans += [
                 (shift + start, shift + end, label)
                 for start, end, label in spans_of(piece, made[at], nested=True)

@@ -10,10 +10,13 @@ from spanwise.columns import Bools, Column, Floats, Ints, Small
 from spanwise.demo._inventory import LABELS, Inventory
 from spanwise.demo._text import Text
 
-# What a system makes of a piece. Words: RIGHT leaves them alone, TRAPPED takes the marked word for a mention.
-RIGHT, MISSED, FIRST_LEFT_OUT, LAST_LEFT_OUT, LABELED = range(5)  # LABELED + k: label k instead of its own
+# What a system makes of a mention: right, missed, without its first or its last token, with label k instead
+# of its own (LABELED + k), or with label k and without its first token (BOTH + k). Of words: RIGHT leaves them
+# alone, TRAPPED takes the marked word for a mention, LABELED + k lets a mention of label k run on into the first.
+RIGHT, MISSED, FIRST_LEFT_OUT, LAST_LEFT_OUT, LABELED = range(5)
 TRAPPED = MISSED
-VARIANTS = LABELED + len(LABELS)
+BOTH = LABELED + len(LABELS)
+VARIANTS = BOTH + len(LABELS)
 
 LONG = 4  # tokens; the definitions' last bucket of entity_length
 _CARELESS = 0.06  # share of mentions that every system gets wrong for no reason
@@ -65,16 +68,28 @@ def predict(system: System, text: Text, facts: Facts, *, seed: int) -> Small:
         here, there = LABELS.index("LOC"), LABELS.index("ORG")
         made = np.where(struck & (label == here), LABELED + there, made)
         made = np.where(struck & (label == there), LABELED + here, made)
-    short = (made == FIRST_LEFT_OUT) | (made == LAST_LEFT_OUT)
-    made = np.where(short & (length == 1), MISSED, made)  # nothing is left of a mention of one token
-    return made.astype(np.int8)
+    cut = (made == FIRST_LEFT_OUT) | (made == LAST_LEFT_OUT) | (made >= BOTH)
+    made = np.where(mention & cut & (length == 1), MISSED, made)  # nothing is left of one token
+    return _run_on(made, chance[0] < _CARELESS / 2, text, label).astype(np.int8)
 
 
 def _careless(chance: Floats, label: Ints) -> Column:
-    """A mistake of any kind, equally often: missed, too short on either side, another label."""
-    kind = (chance * 4).astype(int)
-    another = LABELED + (label + 1 + (chance * 1e6).astype(int) % (len(LABELS) - 1)) % len(LABELS)
-    return np.where(kind == 3, another, kind + MISSED)
+    """A mistake of any kind, equally often: missed, too short on either side, another label, or both."""
+    kind = (chance * 5).astype(int)
+    another = (label + 1 + (chance * 1e6).astype(int) % (len(LABELS) - 1)) % len(LABELS)
+    shortened = np.where(kind == 3, LABELED + another, kind + MISSED)
+    return np.where(kind == 4, BOTH + another, shortened)
+
+
+def _run_on(made: Column, careless: Bools, text: Text, label: Ints) -> Column:
+    """Let some mentions run on into the words behind them, where nothing else is wrong with either."""
+    after = np.arange(1, len(made))
+    inside = np.ones(len(after), dtype=bool)
+    inside[text.sentences[1:-1] - 1] = False  # the next piece begins another sentence
+    chosen = after[inside & careless[1:] & (label[:-1] >= 0) & (label[1:] < 0) & (made[:-1] == RIGHT)]
+    made = made.copy()
+    made[chosen] = np.where(made[chosen] == RIGHT, LABELED + label[chosen - 1], made[chosen])
+    return made
 
 
 def facts_of(inventory: Inventory, seen: Bools) -> Facts:
