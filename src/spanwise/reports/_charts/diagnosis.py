@@ -9,7 +9,7 @@ from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.evaluation import Document, places, shown
 from spanwise.reports._charts.marks import Drawing
-from spanwise.reports._charts.style import Style, reach, share
+from spanwise.reports._charts.style import Style, reach, share, titled
 
 
 def diagnosis(document: Document, focus: str, style: Style) -> Drawing | None:
@@ -25,9 +25,9 @@ def diagnosis(document: Document, focus: str, style: Style) -> Drawing | None:
         return None
     rows.sort(key=lambda row: -(row[1].get("gap") or 0))
     rivals = names[1:2]
-    palette, step, top = style.palette, 34.0, 22.0
-    plot, height = (270.0 if rivals else 230.0), top + step * len(rows)
-    left_end = 150.0 if rivals else 230.0
+    palette, step, top = style.palette, 36.0, 22.0
+    plot, height = (246.0 if rivals else 230.0), top + step * len(rows)
+    left_end = 132.0 if rivals else 230.0
     found = [(name, _bucket(table, "worst"), _bucket(table, "best")) for name, table in rows]
     scores = [share(cell["f1"]) for _, worst, best in found for cell in (worst, best)]
     overall = share(system["exact"]["overall"]["f1"])
@@ -42,18 +42,15 @@ def diagnosis(document: Document, focus: str, style: Style) -> Drawing | None:
         layers.insert(0, marks.lines(line, height, x, colour=palette["axis"], strokeDash=[2, 2]))
     heads = [{"y": 8.0, "t": "worst and best bucket"}]
     layers.append(marks.texts(heads, height, at=0, colour=palette["muted"], fontSize=10.5))
-    titles = [
-        {"y": y, "t": words.attribute(name).capitalize()}
-        for y, (name, _, _) in zip(middle, found, strict=True)
-    ]
-    layers.append(marks.texts(titles, height, at=-166, colour=palette["ink"], limit=160))
+    titles = [{"y": y, "t": titled(name)} for y, (name, _, _) in zip(middle, found, strict=True)]
+    layers.append(marks.texts(titles, height, at=-152, colour=palette["ink"], limit=148))
     chart = marks.plot(*layers)
     if rivals:
         other = _against(
             document, focus, rivals[0], [name for name, _, _ in found], middle, height, plot, style
         )
         chart = marks.apart(chart, other)
-    return Drawing("diagnosis", "Diagnosis by attribute", chart, plot, height, 166, 14, 4, 24)
+    return Drawing("diagnosis", "Diagnosis by attribute", chart, plot, height, 152, 14, 4, 24)
 
 
 def _bucket(table: Mapping[str, Any], which: str) -> Mapping[str, Any]:
@@ -127,7 +124,7 @@ def _against(
         if worst[1]["name"] != best[1]["name"]:
             rows.append((worst, y + 6, name))
     low, high = reach([0.0, *(pair[0] for pair, _, _ in rows)], pad=0.22)
-    x = marks.quantity("v", low, high, span=(plot - 96, plot), tickCount=2, format="+.2~f", grid=False)
+    x = marks.quantity("v", low, high, span=(plot - 92, plot), tickCount=2, format="+.2~f", grid=False)
     layers = [
         marks.lines([{"v": 0, "y": 18.0, "y2": height}], height, x, colour=palette["axis"]),
         marks.texts(

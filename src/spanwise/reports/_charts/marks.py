@@ -10,7 +10,8 @@ import altair as alt
 from altair.utils import schemapi
 
 from spanwise.reports._charts.palette import Palette
-from spanwise.reports._charts.style import fitted
+from spanwise.reports._charts.style import fitted, width_of
+from spanwise.reports._wording import visible
 
 Row = dict[str, Any]
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
@@ -50,27 +51,51 @@ class Drawing:
     right: float = 10
     top: float = 8
     bottom: float = 24
+    legend: tuple[tuple[int, str], ...] = ()
 
     @property
     def size(self) -> tuple[float, float]:
         return self.left + self.width + self.right, self.top + self.height + self.bottom
 
-    def altair(self, palette: Palette) -> Any:
-        """The chart as it stands alone: sized, padded and configured; an Altair chart."""
+    def altair(self, palette: Palette, *, background: str = "white") -> Any:
+        """The chart as it stands alone: sized, padded, configured and with its legend; an Altair chart."""
+        key, height = _legend(self, palette)
+        padding = {"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom + height}
         return (
-            self.plot.altair()
+            Plot((*self.plot.groups, *key))
+            .altair()
             .properties(
                 width=self.width,
                 height=self.height,
-                padding={"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom},
+                padding=padding,
                 autosize=alt.AutoSizeParams(type="none", contains="content"),
             )
-            .configure(**config(palette))
+            .configure(**{**config(palette), "background": background})
         )
 
     def specification(self, context: dict[str, Any]) -> dict[str, Any]:
         """The chart as one of many in a batch."""
         return {**self.plot.specification(context), "width": self.width, "height": self.height}
+
+
+def _legend(drawing: Drawing, palette: Palette) -> tuple[list[tuple[Any, ...]], float]:
+    """The marks of the systems or datasets under a chart that has no page around it, and their height."""
+    if len(drawing.legend) < 2:
+        return [], 0.0
+    layers: list[Any] = []
+    x, y, line = 6.0 - drawing.left, drawing.height + drawing.bottom + 8, 16.0
+    for place, name in drawing.legend:
+        text = fitted(visible(name), 11, 160)
+        if x > 6.0 - drawing.left and x + width_of(text, 11) + 14 > drawing.width + drawing.right:
+            x, y = 6.0 - drawing.left, y + line
+        fill = {"fill": palette["panel"]} if place == 1 else {}
+        colour = palette.series(place)
+        layers.append(dots([{"y": y}], drawing.height, alt.value(x), colour=colour, place=place, **fill))
+        layers.append(
+            texts([{"y": y, "t": text}], drawing.height, at=x + 8, colour=palette["ink"], fontSize=11)
+        )
+        x += width_of(text, 11) + 30
+    return [tuple(layers)], y + line - drawing.height - drawing.bottom
 
 
 def _unmeasured(layer: Any, context: dict[str, Any]) -> dict[str, Any]:
@@ -154,6 +179,10 @@ def _lettering(size: float, align: str, style: dict[str, Any]) -> dict[str, Any]
 
 def bands(rows: Iterable[Row], height: float, x: Any, *, colour: str, thick: float = 4, **style: Any) -> Any:
     """A bar from the field of `x` to `hi`: an interval, or a length from zero."""
+    if thick <= 4:
+        # A line takes a third of the bytes of a rounded bar.
+        options = {"strokeWidth": thick, "opacity": 0.35, **style}
+        return _layer(rows, height, "rule", colour, options, x=x, x2=alt.X2("hi:Q"))
     options = {"height": thick, "cornerRadius": 2, "opacity": 0.35, **style}
     return _layer(rows, height, "bar", colour, options, x=x, x2=alt.X2("hi:Q"))
 

@@ -19,6 +19,7 @@ class Point:
     interval: tuple[float, float] | None = None
     says: str = ""
     href: str | None = None
+    runs: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Layout:
     reference: float | None = None
     reference_says: str = ""
     intervals: bool = True
+    domain: tuple[float, float] | None = None
     places: Sequence[int] = field(default=(0, 1, 2, 3, 4, 5))
 
 
@@ -55,7 +57,7 @@ def draw(name: str, title: str, rows: Sequence[Line], layout: Layout, style: Sty
     top = 20.0 if layout.heads or layout.reference is not None else 4.0
     height = top + step * len(rows)
     middle = [top + step * (at + 0.5) for at in range(len(rows))]
-    low, high = reach(_extents(rows, layout))
+    low, high = layout.domain or reach(_extents(rows, layout))
     x = marks.quantity("v", low, high, span=(0, layout.plot), tickCount=4)
     layers: list[Any] = []
     if layout.reference is not None:
@@ -82,7 +84,7 @@ def _extents(rows: Sequence[Line], layout: Layout) -> list[float]:
     found = [] if layout.reference is None else [layout.reference]
     for row in rows:
         for point in row.points:
-            found += [] if point.value is None else [point.value]
+            found += [] if point.value is None else [point.value, *point.runs]
             found += [] if point.interval is None or not layout.intervals else list(point.interval)
     return found
 
@@ -124,7 +126,14 @@ def _points(
     if not found:
         return []
     options = {"fill": style.palette["panel"]} if kind == 1 else {}
-    return [marks.dots(found, height, x, colour=colour, place=kind, size=60, **options)]
+    layers = [marks.dots(found, height, x, colour=colour, place=kind, size=60, **options)]
+    small = [
+        {"v": run, "y": y + 9}
+        for y, row in zip(middle, rows, strict=True)
+        if place < len(row.points)
+        for run in row.points[place].runs
+    ]
+    return [*layers, marks.dots(small, height, x, colour=colour, size=12, opacity=0.7)] if small else layers
 
 
 def _shift(place: int, several: bool) -> float:

@@ -58,6 +58,12 @@ def width_of(text: str, size: float) -> float:
     return size * (0.56 * len(text) - 0.26 * narrow + 0.12 * wide)
 
 
+def titled(attribute: str) -> str:
+    """An attribute in words with a capital, as a heading."""
+    text = words.attribute(attribute)
+    return "OOV" + text[3:] if text.startswith("oov") else text[:1].upper() + text[1:]
+
+
 def fitted(text: str, size: float, room: float) -> str:
     """The text cut until it takes about `room` pixels."""
     if width_of(text, size) <= room:

@@ -29,6 +29,11 @@ _KEPT = (
     "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity", "text-anchor",
     "font-size", "font-weight", "font-style",
 )  # fmt: skip
+_INHERITED = ("fill", "stroke", "stroke-width", "text-anchor", "font-size", "font-weight", "stroke-dasharray")
+# Values that are so without being written: of a group, a line's stroke, and text as vega anchors it.
+_USUAL = {
+    ("opacity", "1"), ("transform", "translate(0,0)"), ("text-anchor", "start"), ("x2", "0"), ("y2", "0"),
+}  # fmt: skip
 _NUMBER = re.compile(r"-?\d+\.\d+")
 
 
@@ -79,14 +84,33 @@ def _written(element: ET.Element, *, linked: bool = False) -> str:
         return ""
     if tag == "a":
         return _link(element)
-    inner = "".join(_written(child, linked=linked) for child in element)
     if tag == "g":
-        kept = _attributes(element)
+        shared = _shared(element)
+        inner = "".join(_written(child, linked=linked) for child in element)
+        kept = _attributes(element) + shared
         return f"<g{kept}>{inner}</g>" if inner and kept else inner
+    inner = "".join(_written(child, linked=linked) for child in element)
     named = "" if linked else _label(element)
     if tag in {"text", "tspan"}:
         return f"<{tag}{_attributes(element)}{named}>{escape(element.text or '')}{inner}</{tag}>"
     return f"<{tag}{_attributes(element)}{named}/>"
+
+
+def _shared(group: ET.Element) -> str:
+    """The inherited attributes that all marks of a group have alike, moved to the group."""
+    marked = [child[0] if child.tag == f"{_SVG}a" and len(child) else child for child in group]
+    if len(marked) < 2 or any(mark.tag == f"{_SVG}g" for mark in marked):
+        return ""
+    moved = []
+    for name in _INHERITED:
+        values = {mark.get(name) for mark in marked}
+        value = values.pop()
+        if values or value is None or group.get(name) is not None:
+            continue
+        for mark in marked:
+            del mark.attrib[name]
+        moved.append(_attribute(name, value))
+    return "".join(moved)
 
 
 def _link(element: ET.Element) -> str:
@@ -108,14 +132,17 @@ def _attributes(element: ET.Element) -> str:
     found = []
     for name in _KEPT:
         value = element.get(name)
-        if value is None or (name, value) in {("opacity", "1"), ("transform", "translate(0,0)")}:
-            continue
-        if name == "font-size":
-            value = value.removeprefix("-")
-        elif name in {"d", "transform", "x", "y", "x2", "y2", "width", "height"}:
-            value = _NUMBER.sub(lambda match: _short(float(match[0])), value)
-        found.append(f' {name}="{escape(value)}"')
+        if value is not None and (name, value) not in _USUAL:
+            found.append(_attribute(name, value))
     return "".join(found)
+
+
+def _attribute(name: str, value: str) -> str:
+    if name == "font-size":
+        value = value.removeprefix("-").removesuffix("px")
+    elif name in {"d", "transform", "x", "y", "x2", "y2", "width", "height"}:
+        value = _NUMBER.sub(lambda match: _short(float(match[0])), value)
+    return f' {name}="{escape(value)}"'
 
 
 def _short(number: Any) -> str:

@@ -23,7 +23,7 @@ def tough(document: Document, focus: str, style: Style) -> Drawing | None:
         if subset in subsets:
             rows.append(_recall_line(document, names, name.capitalize(), subset, style))
     layout = Layout(
-        left=172, plot=140, columns=(44,), step=36, intervals=False, places=places(document, names)
+        left=172, plot=140, columns=(44,), step=32, intervals=False, places=places(document, names)
     )
     return draw("tough", "Recall on tough mentions", rows, layout, style)
 
@@ -168,7 +168,7 @@ def attribute(document: Document, name: str, style: Style, *, drawing: str | Non
         )
     overall = share(document["systems"][names[0]]["exact"]["overall"]["f1"]) if unit == "mention" else None
     layout = Layout(
-        left=150, plot=170, columns=(44,), step=34, places=places(document, names), reference=overall,
+        left=172, plot=150, columns=(44,), step=34, places=places(document, names), reference=overall,
         reference_says=f"overall {overall:.1f}" if overall is not None else "", intervals=len(names) <= 3,
     )  # fmt: skip
     return draw(drawing or f"attribute-{name}", f"F1 by {words.attribute(name)}", lines, layout, style)

@@ -12,7 +12,7 @@ from spanwise.reports._charts import diagnosis, errors, evaluation, marks, where
 from spanwise.reports._charts.palette import PAGE
 from spanwise.reports._charts.style import Style
 from spanwise.reports._charts.svg import svg
-from spanwise.reports.html.packing import packed
+from spanwise.reports.html.packing import contents
 from spanwise.reports.html.page import named
 from spanwise.reports.html.verdict import findings, verdict
 
@@ -35,7 +35,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "charts": {name: Markup(drawn) for name, drawn in svg(_drawings(document)).items()},
         "compared": evaluation.compared,
         "comparisons": _tests(document),
-        "data": packed(document),
+        "data": contents(document),
     }
 
 
@@ -61,6 +61,7 @@ def _drawings(document: Mapping[str, Any]) -> list[marks.Drawing]:
         for place, focus in enumerate(evaluation.shown(document)):
             per_system = (
                 errors.gains(document, focus, style),
+                errors.shares(document, focus, style),
                 where.tough(document, focus, style),
                 where.slices(document, focus, style),
                 diagnosis.diagnosis(document, focus, style),

@@ -3,26 +3,20 @@
 // with one track for gold and one for every system.
 (async () => {
   const { $, make, number, address, go, follow } = window.spanwisePage;
-  const store = $("data");
   const list = $("list");
-  if (!store || !list) {
-    follow();
-    return;
-  }
   const OUTCOMES = ["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"];
   const PAGE = 40, CONTEXT = 9, LONG = 70;
 
   // ---- unpack ------------------------------------------------------------------------------------
-  const bytes = Uint8Array.from(atob(store.textContent.trim()), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const data = JSON.parse(await new Response(stream).text());
-  const sentences = data.sentences.map(([id, source, text, gold, systems, offsets], place) => ({
-    place, id, source, offsets,
+  const data = await window.spanwisePage.data;
+  const [ids, sources, texts, golds, predictions, offsets] = data.sentences;
+  const sentences = texts.map((text, place) => ({
+    place, id: ids[place], source: sources[place], offsets: offsets[place],
     tokens: typeof text === "string" ? text.split(" ") : typeof text === "number" ? null : text,
     size: typeof text === "number" ? text : 0,
-    gold: gold.map(([start, end, label, outcomes, partners, tough, buckets, parts]) =>
+    gold: golds[place].map(([start, end, label, outcomes, partners, tough, buckets, parts]) =>
       ({ side: "gold", start, end, label, outcomes, partners, tough, buckets, parts })),
-    systems: systems.map((rows, system) => rows.map(([start, end, label, outcome, partner, buckets, parts]) =>
+    systems: predictions[place].map((rows, system) => rows.map(([start, end, label, outcome, partner, buckets, parts]) =>
       ({ side: "predicted", system, start, end, label, outcome, partner, buckets, parts }))),
   }));
   for (const sentence of sentences) sentence.size ||= sentence.tokens.length;

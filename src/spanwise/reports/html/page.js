@@ -1,6 +1,6 @@
 "use strict";
 // The page's own script: unpacks the sentences, shows the mentions behind a number, keeps the
-// choice in the address. It asks for nothing from outside and builds elements, never markup.
+// choice in the address. It asks for nothing from outside; what people wrote becomes text, never markup.
 (() => {
   const $ = (id) => document.getElementById(id);
   const make = (tag, cls, text) => {
@@ -82,6 +82,15 @@
     }
   });
 
+  // ---- unpack what the page carries, and put in place what was not seen at first --------------------
+  const unpack = async () => {
+    const bytes = Uint8Array.from(atob($("data").textContent.trim()), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const data = JSON.parse(await new Response(stream).text());
+    for (const element of document.querySelectorAll("[data-part]")) element.innerHTML = data.parts[element.dataset.part];
+    return data;
+  };
+
   // ---- which system the page is about ----------------------------------------------------------
   const views = [...document.querySelectorAll("[data-system]")].filter((pill) => pill.tagName === "BUTTON");
   const setView = (name) => {
@@ -92,19 +101,23 @@
   };
   for (const pill of views) {
     pill.addEventListener("click", () => {
-      location.hash = `#overview?${new URLSearchParams({ view: pill.dataset.system })}`;
+      location.hash = `#overview?view=${encodeURIComponent(pill.dataset.system)}`;
     });
   }
 
   // ---- the address -------------------------------------------------------------------------------
   const address = () => {
     const [place, query] = location.hash.slice(1).split(/\?(.*)/s);
-    return { place: decodeURIComponent(place || ""), choices: Object.fromEntries(new URLSearchParams(query || "")) };
+    const choices = {};
+    for (const part of (query || "").split(/[,&]/)) {
+      const [key, value] = part.split(/=(.*)/s);
+      try { if (key) choices[key] = decodeURIComponent(value || ""); } catch { /* not an address of this page */ }
+    }
+    return { place: place || "", choices };
   };
   const go = (choices) => {
     const given = Object.entries(choices).filter(([, value]) => value !== undefined && value !== "");
-    // URLSearchParams writes a blank as "+", which is not how the links of the page write it.
-    const query = given.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+    const query = given.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join(",");
     location.hash = `#examples${query ? `?${query}` : ""}`;
   };
   const follow = () => {
@@ -114,5 +127,7 @@
     else if (place) $(place)?.scrollIntoView();
   };
   window.addEventListener("hashchange", follow);
-  window.spanwisePage = { $, make, number, address, go, copy, follow };
+  const data = unpack();
+  window.spanwisePage = { $, make, number, address, go, copy, follow, data };
+  if (!$("list")) data.then(() => { document.documentElement.dataset.ready = "yes"; follow(); });
 })();

@@ -14,7 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from spanwise.reports import _wording as words
+from spanwise.reports._charts.style import titled
 from spanwise.reports._links import examples
+from spanwise.reports.html.packing import packed
 
 SCRIPTS = ("page.js", "controls.js", "examples.js")
 
@@ -33,10 +35,27 @@ def render(document: Mapping[str, Any]) -> str:
     style = _resource("page.css")
     scripts = [_resource(name) for name in (SCRIPTS if context["data"] is not None else SCRIPTS[:1])]
     template = _environment().get_template(context["template"])
+    later = Later()
     return template.render(
         document=document, style=Markup(style), scripts=[Markup(script) for script in scripts],
-        policy=_policy(style, scripts), dataset=document.get("dataset") or {}, **context,
+        policy=_policy(style, scripts), dataset=document.get("dataset") or {}, later=later.keep,
+        pack=lambda: packed({**(context["data"] or {}), "parts": later.parts}), **context,
     )  # fmt: skip
+
+
+class Later:
+    """What nobody sees at first, tables behind a fold and views of other systems, packed with the data.
+
+    It deflates to an eighth, so that a page stays small whatever it can show.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+
+    def keep(self, html: Markup) -> Markup:
+        """Keep `html` and give back the attribute of the element that the script puts it in."""
+        self.parts.append(str(html))
+        return Markup(' data-part="{}"').format(len(self.parts) - 1)
 
 
 def _start_drawing() -> None:
@@ -67,7 +86,7 @@ def _environment() -> Environment:
         loader=PackageLoader("spanwise.reports.html"), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
-    environment.globals.update(words=words, link=examples, mentions=mentions, heat=heat)
+    environment.globals.update(words=words, titled=titled, link=examples, mentions=mentions, heat=heat)
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,

@@ -1,0 +1,38 @@
+"""Make the HTML page of a saved result or study: one file, no network, no server."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+SUMMARY = "make the HTML page of a saved result"
+
+EPILOG = """examples:
+  spanwise report run.json -o run.html
+  spanwise report study.json -o study.html"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise report`."""
+    parser.add_argument(
+        "result", metavar="RESULT.json", help="a result or study document, as --json wrote it"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write the page (default: standard output)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page."""
+    from spanwise.evaluation import load
+    from spanwise.reports.html import render
+
+    page = render(load(args.result))
+    if args.output:
+        from spanwise.formats import write_atomically
+
+        write_atomically(args.output, page)
+        print(f"saved: {args.output}", file=sys.stderr)  # noqa: T201
+    else:
+        sys.stdout.write(page)
+    return 0

@@ -1,0 +1,323 @@
+"""The charts of a study: scores over datasets, radars of ζ and ρ, heat maps, scores against a factor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from spanwise.reports import _wording as words
+from spanwise.reports._charts import marks
+from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.rows import Layout, Line, Point, draw
+from spanwise.reports._charts.style import Style, points_pair, reach, share, shortened, titled
+
+Document = Mapping[str, Any]
+MOST_SERIES = 6
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
+ALIASES = {
+    "entity_length": "eLen", "sentence_length": "sLen", "entity_density": "eDen", "oov_density": "oDen",
+    "entity_frequency": "eFre", "token_frequency": "tFre", "entity_label_consistency": "eCon",
+    "token_label_consistency": "tCon", "label": "tag",
+}  # fmt: skip
+
+
+def alias(name: str) -> str:
+    """The short name of an attribute, as the papers' figures write it."""
+    return ALIASES.get(name, shortened(name, 12))
+
+
+def systems(document: Document) -> list[str]:
+    """The systems of a study, in the order of its manifest."""
+    return list(document["analyses"].get("holistic") or {})
+
+
+def holistic(document: Document, style: Style) -> Drawing:
+    """Mean F1 over runs of every system on every dataset, with the runs as small dots."""
+    names = systems(document)[:MOST_SERIES]
+    table = document["analyses"]["holistic"]
+    rows = []
+    for dataset in document["datasets"]:
+        points = []
+        for name in names:
+            cell = table[name].get(dataset) or {}
+            runs = [share(value) for value in (cell.get("values") or {}).values()]
+            spread = words.spread(cell.get("mean"), cell.get("std"))
+            told = f"{words.visible(name)} on {words.visible(dataset)}: F1 {spread}"
+            pair = points_pair((cell.get("interval") or {}).get("mean"))
+            points.append(Point(share(cell.get("mean")), pair, told, runs=[r for r in runs if r is not None]))
+        about = document["datasets"][dataset].get("dataset") or {}
+        rows.append(Line(shortened(dataset, 20), words.plural(about.get("mentions") or 0, "mention"), points))
+    layout = Layout(left=130, plot=300, columns=(4,), step=46, intervals=False)
+    return draw("holistic", "Mean F1 over runs", rows, layout, style)
+
+
+# ---- attribute-wise -------------------------------------------------------------------------
+
+
+def spokes(document: Document) -> list[str]:
+    """The attributes that have a ζ or a ρ in some dataset, in the order of the document."""
+    found: dict[str, None] = {}
+    for row in (document["analyses"].get("attribute_wise") or {}).values():
+        for name, cell in row.items():
+            if words.defined(cell.get("zeta")) or words.defined(cell.get("rho1")):
+                found[name] = None
+    return list(found)
+
+
+def relative(document: Document, attribute: str, dataset: str) -> float | None:
+    """ζ of a dataset divided by the highest over datasets, as Fu20's Figure 4 draws it."""
+    table = document["analyses"]["attribute_wise"]
+    given = table[dataset].get(attribute, {}).get("zeta_relative")
+    return float(given) if words.defined(given) else None
+
+
+def radar(document: Document, measure: str, style: Style, *, size: float = 118) -> Drawing | None:
+    """ζ (`zeta`, each attribute relative to its highest dataset) or ρ (`rho1`) as one polygon a dataset."""
+    names = spokes(document)
+    if len(names) < 3:
+        return None
+    table = document["analyses"]["attribute_wise"]
+    width, middle = 2 * size + 60, size + 30
+    outlines: list[Any] = []
+    for place, dataset in enumerate(list(document["datasets"])[:MOST_SERIES]):
+        values = [
+            relative(document, name, dataset)
+            if measure == "zeta"
+            else table[dataset].get(name, {}).get("rho1")
+            for name in names
+        ]
+        outlines += _outline(dataset, names, values, measure, place, middle, size, style)
+    rings = [_ring(len(names), level, middle, size) for level in (0.25, 0.5, 0.75, 1.0)]
+    layers: list[Any] = [_path(ring, style.palette["grid"], width, strokeWidth=1) for ring in rings]
+    layers += [
+        _path(
+            [(middle, middle), _at(place, len(names), 1.0, middle, size)],
+            style.palette["grid"],
+            width,
+            strokeWidth=1,
+        )
+        for place in range(len(names))
+    ]
+    layers += outlines
+    for place, name in enumerate(names):
+        x, y = _at(place, len(names), 1.13, middle, size)
+        align = "center" if abs(x - middle) < 12 else "left" if x > middle else "right"
+        text = [{"x": x, "y": y, "t": alias(name)}]
+        layers.append(
+            marks.written(text, width, marks.pixels("x", width), colour=style.palette["ink"], align=align)
+        )
+    title = "ζ by attribute, relative to the highest" if measure == "zeta" else "ρ by attribute"
+    return Drawing(f"radar-{measure}", title, marks.plot(*layers), width, width, 10, 10, 2, 2)
+
+
+def _at(place: int, count: int, level: float, middle: float, size: float) -> tuple[float, float]:
+    angle = 2 * math.pi * place / count
+    return middle + level * size * math.sin(angle), middle - level * size * math.cos(angle)
+
+
+def _ring(count: int, level: float, middle: float, size: float) -> list[tuple[float, float]]:
+    return [_at(place % count, count, level, middle, size) for place in range(count + 1)]
+
+
+def _path(points: Sequence[tuple[float, float]], colour: str, extent: float, **options: Any) -> Any:
+    rows = tuple({"x": round(x, 2), "y": round(y, 2), "n": n} for n, (x, y) in enumerate(points))
+    scale = alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False)
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(color=colour, aria=False, **options)
+        .encode(
+            x=alt.X("x:Q", scale=scale, axis=None),
+            y=alt.Y("y:Q", scale=scale, axis=None),
+            order=alt.Order("n:Q"),
+        )
+    )
+
+
+def _outline(
+    dataset: str, names: Sequence[str], values: Sequence[float | None], measure: str, place: int,
+    middle: float, size: float, style: Style,
+) -> list[Any]:  # fmt: skip
+    """The polygon of a dataset; an attribute without a value stands at the middle and has no dot."""
+    colour, extent = style.palette.series(place), 2 * size + 60
+    corners = [_at(at, len(names), value or 0.0, middle, size) for at, value in enumerate(values)]
+    dots = [
+        {
+            "x": round(x, 2), "y": round(y, 2),
+            "d": f"{words.visible(dataset)}, {words.attribute(name)}: "
+            f"{'ζ, relative' if measure == 'zeta' else 'ρ'} {words.plain(value)}",
+        }
+        for (x, y), name, value in zip(corners, names, values, strict=True)
+        if value is not None
+    ]  # fmt: skip
+    line = _path(
+        [*corners, corners[0]], colour, extent, strokeWidth=1.8, strokeDash=DASHES[place % len(DASHES)]
+    )
+    points = marks.dots(dots, extent, marks.pixels("x", extent), colour=colour, place=place, size=26)
+    return [line, points]
+
+
+def drivers(document: Document, style: Style) -> Drawing | None:
+    """ρ of every attribute on every dataset, on one line each: the radar's numbers where they can be read."""
+    names = spokes(document)
+    table = document["analyses"].get("attribute_wise") or {}
+    if not names:
+        return None
+    rows = []
+    for name in names:
+        points = []
+        for dataset in list(document["datasets"])[:MOST_SERIES]:
+            cell = table.get(dataset, {}).get(name, {})
+            value = cell.get("rho1")
+            told = (
+                f"{words.visible(dataset)}, {words.attribute(name)}: ρ {words.plain(value)}, "
+                f"with sign {words.correlation(cell.get('rho2'))}, ζ {words.plain(cell.get('zeta'))}"
+            )
+            points.append(
+                Point(float(value) if words.defined(value) and value is not None else None, None, told)
+            )
+        rows.append(Line(titled(name), "", points))
+    layout = Layout(left=160, plot=210, columns=(4,), step=28, intervals=False, domain=(-0.03, 1.03))
+    return draw("drivers", "ρ by attribute and dataset", rows, layout, style)
+
+
+def factor(document: Document, name: str, style: Style) -> Drawing | None:
+    """F1 against a numeric factor of the systems, one line a dataset (Fu20, Figure 5)."""
+    points = (document["analyses"].get("factors") or {}).get(name, {}).get("line") or []
+    if len(points) < 2:
+        return None
+    plot, height = 280.0, 170.0
+    series: list[tuple[str, list[dict[str, Any]]]] = []
+    for dataset in list(document["datasets"])[:MOST_SERIES]:
+        rows = []
+        for n, point in enumerate(points):
+            value = share((point["datasets"].get(dataset) or {}).get("mean"))
+            if value is not None:
+                told = (
+                    f"{words.visible(point['system'])} on {words.visible(dataset)}: "
+                    f"{words.visible(name)} {words.plain(point['value'])}, F1 {value:.1f}"
+                )
+                rows.append({"v": float(point["value"]), "f": value, "n": n, "d": told})
+        series.append((dataset, rows))
+    low, high = reach([row["f"] for _, rows in series for row in rows])
+    left, right = reach([row["v"] for _, rows in series for row in rows])
+    x = alt.X(
+        "v:Q", scale=alt.Scale(domain=[left, right], nice=False, zero=False),
+        axis=alt.Axis(title=shortened(name, 30), grid=False, tickCount=5, titlePadding=6),
+    )  # fmt: skip
+    y = alt.Y(
+        "f:Q", scale=alt.Scale(domain=[low, high], nice=False, zero=False),
+        axis=alt.Axis(title=None, tickCount=5, labelBaseline="middle", labelPadding=6),
+    )  # fmt: skip
+    layers: list[Any] = []
+    for place, (_, rows) in enumerate(series):
+        base = alt.Chart(alt.InlineData(values=tuple(rows)))
+        colour = style.palette.series(place)
+        dash = DASHES[place % len(DASHES)]
+        layers.append(
+            base.mark_line(color=colour, strokeWidth=1.6, strokeDash=dash, aria=False).encode(
+                x=x, y=y, order=alt.Order("n:Q")
+            )
+        )
+        layers.append(
+            base.mark_point(
+                color=colour,
+                filled=place != 1,
+                size=50,
+                opacity=1,
+                shape=marks.SHAPES[place % len(marks.SHAPES)],
+            ).encode(x=x, y=y, description=alt.Description("d:N"))
+        )
+    title = f"F1 against {shortened(name, 30)}"
+    return Drawing(f"factor-{name}", title, marks.plot(*layers), plot, height, 46, 16, 8, 44)
+
+
+# ---- bucket-wise ----------------------------------------------------------------------------
+
+
+def increase(document: Document, pair: Mapping[str, Any], style: Style) -> Drawing | None:
+    """The relative increase of F1 by dataset, attribute and bucket (Fu20, Figure 6)."""
+    names = heat_columns(pair)
+    if not names:
+        return None
+    step, line = 26.0, 26.0
+    datasets = list(pair["datasets"])
+    cells, heads, groups = [], [], []
+    x = 0.0
+    most = max((abs(v) for d in datasets for _, _, v in heat_row(pair, d) if v is not None), default=0) or 1
+    place: dict[tuple[str, str], float] = {}
+    for attribute, buckets in names:
+        groups.append({"x": x + step * len(buckets) / 2, "y": -24.0, "t": alias(attribute)})
+        for bucket in buckets:
+            place[attribute, bucket] = x
+            heads.append({"x": x + step / 2, "y": -9.0, "t": shortened(bucket, 4)})
+            x += step
+        x += 8
+    for row, dataset in enumerate(datasets):
+        for attribute, bucket, value in heat_row(pair, dataset):
+            if value is None:
+                continue
+            at = place[attribute, bucket]
+            colour = style.palette["s0" if value >= 0 else "s1"]
+            told = (
+                f"{words.visible(dataset)}, {words.attribute(attribute)} {words.visible(bucket)}: "
+                f"{words.signed(value)}%"
+            )
+            cells.append(
+                {
+                    "x": at + 1, "x2": at + step - 1, "y": row * line + 1, "y2": row * line + line - 1,
+                    "c": colour, "o": 0.06 + 0.94 * (abs(value) / most) ** 0.5, "d": told,
+                }
+            )  # fmt: skip
+    extent_x, height = x, line * len(datasets)
+    flat_x: dict[str, Any] = {
+        "scale": alt.Scale(domain=[0, extent_x], range=[0, extent_x], nice=False, zero=False), "axis": None,
+    }  # fmt: skip
+    flat_y: dict[str, Any] = {
+        "scale": alt.Scale(domain=[0, height], range=[0, height], nice=False, zero=False), "axis": None,
+    }  # fmt: skip
+    boxes = (
+        alt.Chart(alt.InlineData(values=tuple(cells)))
+        .mark_rect(cornerRadius=2)
+        .encode(
+            x=alt.X("x:Q", **flat_x), x2=alt.X2("x2:Q"), y=alt.Y("y:Q", **flat_y), y2=alt.Y2("y2:Q"),
+            color=alt.Color("c:N", scale=None), opacity=alt.Opacity("o:Q", scale=None),
+            description=alt.Description("d:N"),
+        )
+    )  # fmt: skip
+    across = alt.X("x:Q", **flat_x)
+    sides = [{"y": line * (row + 0.5), "t": shortened(name, 14)} for row, name in enumerate(datasets)]
+    chart = marks.plot(
+        boxes,
+        marks.written(heads, height, across, colour=style.palette["muted"], fontSize=9),
+        marks.written(groups, height, across, colour=style.palette["ink"], fontSize=10.5),
+        marks.texts(sides, height, at=-8, colour=style.palette["ink"], align="right"),
+    )
+    first, second = (words.visible(name) for name in pair["systems"])
+    title = f"Relative increase of F1, {first} over {second}"
+    return Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 36, 6)
+
+
+def heat_columns(pair: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """The attributes and buckets that any dataset of a comparison has, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for dataset in pair["datasets"]:
+        for attribute, bucket, _ in heat_row(pair, dataset):
+            found.setdefault(attribute, {})[bucket] = None
+    return [(attribute, list(buckets)) for attribute, buckets in found.items()]
+
+
+def heat_row(pair: Mapping[str, Any], dataset: str) -> list[tuple[str, str, float | None]]:
+    """Attribute, bucket and relative increase of one dataset."""
+    found = []
+    for attribute, cell in pair["datasets"][dataset].items():
+        values = cell.get("relative") or []
+        names = cell.get("buckets") or _names(len(values))
+        found += [(attribute, str(name), value) for name, value in zip(names, values, strict=True)]
+    return found
+
+
+def _names(count: int) -> list[str]:
+    return ["XS", "S", "L", "XL"] if count == 4 else [f"B{at + 1}" for at in range(count)]

@@ -1,0 +1,108 @@
+"""Every chart of the page, and the papers' own figures, as Altair charts and as SVG, PDF and PNG files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import altair as alt
+
+FORMATS = ("svg", "pdf", "png")
+BACKGROUNDS = ("white", "transparent")
+
+
+def figures(document: Mapping[str, Any], *, background: str = "white") -> dict[str, alt.LayerChart]:
+    """The charts of a result document by name; each shows in a notebook and can be changed further.
+
+    An evaluation has `score`, `labels`, `attribute-NAME`, and for every system
+    `gains-SYSTEM`, `shares-`, `confusion-`, `tough-`, `slices-` and `diagnosis-SYSTEM`;
+    a study has `holistic`, `radar-zeta`, `radar-rho`, `drivers`, `factor-NAME` and
+    `increase-A-B`. What the document has no numbers for is left out.
+    """
+    drawings = _module("_drawings").drawings(document)
+    return _charts(drawings, background)
+
+
+def paper(document: Mapping[str, Any], name: str, *, background: str = "white") -> dict[str, alt.LayerChart]:
+    """The charts of one figure of a paper, in its own form, by names that begin with `name`.
+
+    `papers()` lists them. A document without the numbers for it is refused with what is missing.
+    """
+    return _charts(_module("_papers").drawings(document, name), background)
+
+
+def papers() -> dict[str, str]:
+    """The figures that can be asked for by name, and what each shows."""
+    found: dict[str, str] = _module("_papers").summaries()
+    return found
+
+
+def save(
+    document: Mapping[str, Any],
+    folder: str | Path,
+    *,
+    formats: Sequence[str] = ("svg",),
+    names: Sequence[str] = (),
+    papers: Sequence[str] = (),
+    background: str = "white",
+) -> list[Path]:
+    """Write charts to `folder`, which is made where it is missing, and give back the files in order.
+
+    Args:
+        formats: any of `svg`, `pdf` and `png`; text in PDF files carries its fonts.
+        names: the charts to write; by default all, or none where `papers` asks for some.
+        papers: figures of papers, by name.
+    """
+    from spanwise.errors import unknown
+    from spanwise.formats import write_atomically
+
+    for form in formats:
+        if form not in FORMATS:
+            raise unknown("figure format", form, FORMATS)
+    if background not in BACKGROUNDS:
+        raise unknown("background", background, BACKGROUNDS)
+    charts: dict[str, Any] = {}
+    for one in papers:
+        charts |= paper(document, one, background=background)
+    if names or not papers:
+        found = figures(document, background=background)
+        for name in names:
+            if name not in found:
+                raise unknown("figure of this result", name, found)
+        charts |= {name: found[name] for name in names} if names else found
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    convert = _module("_files").convert
+    written = []
+    for name, chart in charts.items():
+        for form in formats:
+            path = target / f"{_safe(name)}.{form}"
+            write_atomically(path, convert(chart, form))
+            written.append(path)
+    return written
+
+
+def _charts(drawings: Sequence[Any], background: str) -> dict[str, Any]:
+    from spanwise.reports._charts.palette import PRINT
+
+    return {drawing.name: drawing.altair(PRINT, background=background) for drawing in drawings}
+
+
+def _safe(name: str) -> str:
+    """A name that every file system takes; letters of all scripts stay."""
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "figure"
+
+
+def _module(name: str) -> Any:
+    from importlib import import_module
+
+    from spanwise.errors import MissingExtra
+
+    try:
+        return import_module(f"spanwise.reports.figures.{name}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] == "spanwise":
+            raise
+        raise MissingExtra.of(error.name or "altair", "report", "Drawing figures") from error

@@ -1,0 +1,88 @@
+"""What the page of a study shows: its charts and the rows of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from markupsafe import Markup
+
+from spanwise.reports import _wording as words
+from spanwise.reports._charts import marks, study
+from spanwise.reports._charts.palette import PAGE
+from spanwise.reports._charts.style import Style
+from spanwise.reports._charts.svg import svg
+
+
+def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that the template of a study asks for."""
+    analyses = document["analyses"]
+    names = study.systems(document)
+    datasets = list(document["datasets"])
+    pairs = (analyses.get("bucket_wise") or {}).get("comparative") or []
+    return {
+        "template": "study.html.jinja",
+        "title": words.visible(document.get("name") or "study"),
+        "data": None,
+        "names": names,
+        "datasets": datasets,
+        "best": {dataset: _best(analyses["holistic"], dataset) for dataset in datasets},
+        "wins": _wins(analyses["holistic"], datasets),
+        "runs": max(
+            (cell.get("runs") or 0 for row in analyses["holistic"].values() for cell in row.values()),
+            default=0,
+        ),
+        "attributes": list(
+            dict.fromkeys(a for row in (analyses.get("model_wise") or {}).values() for a in row)
+        ),
+        "alias": study.alias,
+        "pairs": [_pair(pair) for pair in pairs],
+        "factors": [name for name, row in (analyses.get("factors") or {}).items() if row.get("line")],
+        "charts": {name: Markup(drawn) for name, drawn in svg(_drawings(document)).items()},
+        "subsets": [
+            s
+            for s in words.TOUGH
+            if any(s in (analyses.get("tough") or {}).get(n, {}).get(d, {}) for n in names for d in datasets)
+        ],
+    }
+
+
+def _best(holistic: Mapping[str, Any], dataset: str) -> float | None:
+    means = [
+        row[dataset]["mean"]
+        for row in holistic.values()
+        if words.defined((row.get(dataset) or {}).get("mean"))
+    ]
+    return max(means, default=None)
+
+
+def _wins(holistic: Mapping[str, Any], datasets: list[str]) -> list[tuple[str, int]]:
+    """How many datasets each system has the highest mean F1 on, most first."""
+    found = dict.fromkeys(holistic, 0)
+    for dataset in datasets:
+        best = _best(holistic, dataset)
+        for name, row in holistic.items():
+            found[name] += best is not None and (row.get(dataset) or {}).get("mean") == best
+    return sorted(found.items(), key=lambda row: (-row[1], row[0]))
+
+
+def _pair(pair: Mapping[str, Any]) -> dict[str, Any]:
+    """A comparison with its heat map as rows of shades: sign, one of ten, and what it says."""
+    datasets = list(pair["datasets"])
+    values = {dataset: {(a, b): v for a, b, v in study.heat_row(pair, dataset)} for dataset in datasets}
+    most = max((abs(v) for row in values.values() for v in row.values() if v is not None), default=0.0)
+    return {**pair, "columns": study.heat_columns(pair), "values": values, "most": most}
+
+
+def _drawings(document: Mapping[str, Any]) -> list[marks.Drawing]:
+    style = Style(PAGE)
+    with marks.unchecked():
+        found: list[marks.Drawing | None] = [
+            study.holistic(document, style), study.radar(document, "zeta", style),
+            study.radar(document, "rho1", style), study.drivers(document, style),
+        ]  # fmt: skip
+        for place, name in enumerate(document["analyses"].get("factors") or {}):
+            drawing = study.factor(document, name, style)
+            found.append(replace(drawing, name=f"factor-{place}") if drawing else None)
+    return [drawing for drawing in found if drawing is not None]
