@@ -93,6 +93,15 @@ def test_csv_has_the_numbers_in_full_and_intervals_and_letters_in_columns() -> N
     assert row["F1 letters"] == "b"
 
 
+def test_systems_that_were_cut_differently_share_a_table() -> None:
+    made = copy.deepcopy(TWO)
+    made["systems"]["crf"].pop("tough")
+    made["systems"]["crf"]["attributes"] = {}
+    for found in tables(made).values():
+        assert all(len(row) == len(found.header) for row in found.rows)
+    assert parsed(table(made, "tough").to_csv())[1][3] == "n/a"
+
+
 def test_undefined_numbers_are_na_in_every_form() -> None:
     made = Table("t", "", ("x", "y"), ((Number(None, "n/a"), Interval((None, None), "")),))
     assert parsed(made.to_csv())[1] == ["n/a", "n/a", "n/a"]

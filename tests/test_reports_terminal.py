@@ -185,6 +185,18 @@ def test_differences_show_interval_p_and_what_could_be_detected() -> None:
     assert row.endswith("*") == found["significant"]
 
 
+def test_systems_that_were_cut_differently_stand_side_by_side() -> None:
+    made = documents.result("crf", "bert")
+    made["systems"]["crf"].pop("tough")
+    made["systems"]["crf"]["attributes"] = {}
+    made["notes"] = ["the results saw different training data; what depends on it is not compared."]
+    screen = render_screen(made, width=80, color=False)
+    row = next(line for line in screen.splitlines() if line.startswith("  seen in training"))
+    assert row.split()[3:6] == ["144", "n/a", "72.2"]
+    assert " ! the results saw different training data" in screen
+    assert "entity length" in screen
+
+
 def test_untested_systems_are_not_said_to_be_alike() -> None:
     made = documents.result("crf", "bert")
     for row in made["comparisons"][0]["scores"]:

@@ -190,17 +190,28 @@ def relaxed(document: Document) -> Table | None:
     return Table("relaxed", "Relaxed matchings of MUC and SemEval-2013 task 9.1.", header, tuple(rows))
 
 
+def _union(systems: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """What any of the systems has of one part; saved results that are compared may differ in it."""
+    found: dict[str, Any] = {}
+    for system in systems.values():
+        for name, value in (system.get(part) or {}).items():
+            found.setdefault(name, value)
+    return found
+
+
 def tough(document: Document) -> Table | None:
     """Recall on mentions by what training showed of them."""
     systems = _systems(document)
-    first: Mapping[str, Any] = next(iter(systems.values())).get("tough") or {} if systems else {}
+    first = _union(systems, "tough")
     rows: list[tuple[Cell, ...]] = []
     for subset in first:
         cells = [
             (system.get("tough") or {}).get(subset, {}).get("overall") or {} for system in systems.values()
         ]
         recalls = marked([points(cell.get("recall")) for cell in cells])
-        rows.append((subset, say.TOUGH.get(subset, subset), count(cells[0].get("mentions")), *recalls))
+        rows.append(
+            (subset, say.TOUGH.get(subset, subset), count(first[subset]["overall"]["mentions"]), *recalls)
+        )
     caption = "Recall on tough mentions (Tu and Lignos 2021)."
     names = ["recall"] if len(systems) == 1 else list(systems)
     return Table("tough", caption, ("subset", "mentions", "gold", *names), tuple(rows))
@@ -246,7 +257,7 @@ def buckets(document: Document) -> Table | None:
     """One row a bucket: its gold units and the F1 of every system."""
     systems = _systems(document)
     rows: list[tuple[Cell, ...]] = []
-    first: Mapping[str, Any] = next(iter(systems.values())).get("attributes") or {} if systems else {}
+    first = _union(systems, "attributes")
     for attribute, found in first.items():
         for bucket in found["buckets"]:
             cells = [_same_bucket(system, attribute, bucket["name"]) for system in systems.values()]

@@ -260,7 +260,7 @@ def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = 
         return []
     columns = [
         Column("system" if len(systems) > 1 else "", least=8),
-        Column("slice", least=16),
+        Column("slice", least=28),
         Column("gold", right=True),
         Column("", right=True),
         Column(""),

@@ -12,7 +12,6 @@ from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, sl
 
 MOST_PAIRS = 10
 MOST_PLACES = 8
-MOST_OF_A_PAIR = 2
 MOST_SLICES = 9
 
 
@@ -141,9 +140,15 @@ def _pairs(document: Document, width: int) -> list[Line]:
     ]
     if len(comparisons) > MOST_PAIRS:
         result += flow(
-            [[(f"… and {len(comparisons) - MOST_PAIRS} more pairs, all in the JSON", "faint")]], width
+            [[(f"… and {len(comparisons) - MOST_PAIRS} more pairs, all in the JSON", "faint")]],
+            width,
+            indent=2,
         )
     return result
+
+
+def _known(number: int | None) -> str:
+    return "" if number is None else say.count(number)
 
 
 def _at_least(value: float | None) -> str:
@@ -172,15 +177,18 @@ def _places(document: Document, width: int) -> list[Line]:
             for row in comparison["scores"]
             if row.get("significant") and row["path"][1] != "overall" and say.defined(row["difference"])
         ]
-        found.sort(key=lambda part: -abs(part[1]["difference"]))
-        # One weak system must not fill the list with its pairs.
-        parts += found if len(pairs) == 1 else found[:MOST_OF_A_PAIR]
-    parts.sort(key=lambda part: -abs(part[1]["difference"]))
+        parts += found
+    parts.sort(key=lambda part: abs(part[1]["difference"]))
+    # Each place once, by the pair that differs most there: one weak system must not fill the list.
+    parts = sorted(
+        {tuple(part[1]["path"]): part for part in parts}.values(),
+        key=lambda part: -abs(part[1]["difference"]),
+    )
     rows: list[list[Cell]] = []
     for (one, other), row in parts[:MOST_PLACES]:
         names = [*text(letter[one], "strong"), (" − ", "faint"), *text(letter[other], "strong")]
         where = text(say.path_title(row["path"]))
-        rows.append([names, where, say.count(row.get("mentions")), *_difference(row)])
+        rows.append([names, where, _known(row.get("mentions")), *_difference(row)])
     if not any(row.get("p") is not None for pair in pairs for row in pair["scores"]):
         return []  # nothing was tested
     title = heading("Where they differ", "significant after correction, largest first", width)
@@ -307,12 +315,12 @@ def _types(document: Document, systems: Mapping[str, Mapping[str, Any]], width: 
 
 
 def _tough(document: Document, systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
-    first = next(iter(systems.values())).get("tough") or {}
+    first = union(systems, "tough")
     rows = []
     for subset, cell in first.items():
         if not isinstance(cell, Mapping) or not (cell.get("overall") or {}).get("mentions"):
             continue
-        values = [system["tough"][subset]["overall"]["recall"] for system in systems.values()]
+        values = [_recall(system, subset) for system in systems.values()]
         title = say.TOUGH.get(subset, subset)
         rows.append((title, cell["overall"]["mentions"], values, ["tough", subset, "overall", "recall"]))
     if not rows:
@@ -325,10 +333,24 @@ def _tough(document: Document, systems: Mapping[str, Mapping[str, Any]], width: 
     ]
 
 
+def union(systems: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, Any]:
+    """What any of the systems has of one part; saved results that are compared may differ in it."""
+    found: dict[str, Any] = {}
+    for system in systems.values():
+        for name, value in (system.get(part) or {}).items():
+            found.setdefault(name, value)
+    return found
+
+
+def _recall(system: Mapping[str, Any], subset: str) -> float | None:
+    value: float | None = (((system.get("tough") or {}).get(subset) or {}).get("overall") or {}).get("recall")
+    return value
+
+
 def _attributes(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     shown = _names(systems, width, 24, 22)
     rows: list[list[Cell]] = []
-    for name in next(iter(systems.values())).get("attributes") or {}:
+    for name in union(systems, "attributes"):
         row: list[Cell] = [text(say.attribute(name))]
         for system in shown:
             row.append(_ends((systems[system].get("attributes") or {}).get(name) or {}))
