@@ -18,7 +18,7 @@ from spanwise.errors import InputError, MissingExtra, at
 
 BOM = b"\xef\xbb\xbf"
 _PACKED = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
-_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _FOREIGN_MAGIC = {b"PK\x03\x04": "a zip archive", b"BZh": "a bzip2 file", b"%PDF": "a PDF document"}
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -117,7 +117,7 @@ class File:
             raise InputError(at(self.path, None, "this is a folder, not a file.\nName the file in it."))
         raw = _Hashing(open(self.path, "rb", buffering=0), self._hash, self._done)  # noqa: SIM115, PTH123
         magic = raw.peek(6)
-        for mark, kind in _MAGIC.items():
+        for mark, kind in MAGIC.items():
             if magic.startswith(mark):
                 return _unpacked(raw, kind)
         return raw  # type: ignore[return-value]
@@ -195,11 +195,13 @@ class _Hashing(io.RawIOBase):
         return self._peeked
 
     def read(self, size: int = -1) -> bytes:
-        if self._peeked and size >= 0:
-            piece, self._peeked = self._peeked[:size], self._peeked[size:]
+        piece: bytes
+        if size < 0:
+            piece, self._peeked = self._peeked + self._raw.readall(), b""
         else:
-            piece = self._peeked + (self._raw.readall() if size < 0 else self._raw.read(size))
-            self._peeked = b""
+            piece, self._peeked = self._peeked[:size], self._peeked[size:]
+            if len(piece) < size:
+                piece += self._raw.read(size - len(piece))
         self._digest.update(piece)
         if size < 0 or not piece:
             self._finished()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,7 @@ def _tags(record: Mapping[str, Any]) -> list[Any] | None:
 def _gather(found: _Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
     kind = _kind(record)
     found.kind = found.kind or kind
-    if not kind or (kind != found.kind and not _fits(record, found.kind)):
+    if not found.kind or (kind != found.kind and not _fits(record, found.kind)):
         raise InputError(at(found.path, line, _wanted(record, found.kind)))
     found.lines.append(line)
     found.records.append(record)
@@ -244,30 +245,47 @@ def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: 
 
 def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[int, int]]]:
     """Start, end, label and pieces of a span: a list of three, or an object."""
-    parts: list[tuple[int, int]] = []
+    start: Any
+    end: Any
+    label: Any
+    parts: list[tuple[int, int]] | None = []
     if isinstance(span, Mapping):
         start = next((span[key] for key in _STARTS if key in span), None)
         end = next((span[key] for key in _ENDS if key in span), None)
         label = next((span[key] for key in _LABELS if key in span), None)
-        parts = [(a, b) for a, b in span.get("parts", [])]
+        parts = _parts(span.get("parts", []), start, end)
     elif isinstance(span, list) and len(span) >= 3:
         start, end, label = span[:3]
     else:
         start = end = label = None
     if isinstance(label, list) and len(label) == 1:
         label = label[0]
-    whole = all(isinstance(place, int) and not isinstance(place, bool) for place in (start, end))
-    if not whole or not isinstance(label, str) or not label:
+    if not (_is_place(start) and _is_place(end) and isinstance(label, str) and label and parts is not None):
         raise InputError(
             at(path, line, f"{_short(span)} is no span.\nWrite [start, end, \"label\"], or an object with "
                "'start', 'end' and 'label'.")
         )  # fmt: skip
-    if not 0 <= start < end:  # type: ignore[operator]
+    if not 0 <= start < end:
         raise InputError(
             at(path, line, f"the span [{start}, {end}) of {label} is empty or begins before the sentence.\n"
                "Positions are half-open: 0 <= start < end.")
         )  # fmt: skip
-    return start, end, label, parts or [(start, end)]  # type: ignore[list-item,return-value]
+    return start, end, label, parts or [(start, end)]
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _parts(listed: Any, start: Any, end: Any) -> list[tuple[int, int]] | None:
+    """The pieces of a mention, in order and within its borders; None where they are not."""
+    if not isinstance(listed, list) or not all(isinstance(one, list) and len(one) == 2 for one in listed):
+        return None
+    places = [place for one in listed for place in one]
+    if places and (not all(map(_is_place, places)) or (places[0], places[-1]) != (start, end)):
+        return None
+    ordered = all(a < b for a, b in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
+    return [(a, b) for a, b in listed] if ordered else None
 
 
 def _short(value: Any) -> str:
