@@ -171,17 +171,11 @@ def _impossible(scheme: Scheme, marked: _Marked) -> Bools:
     return result
 
 
-def _situations(marked: _Marked) -> tuple[Ints, _Marked]:
-    """How often each combination of letter and neighbourhood occurs, and the combinations themselves."""
-    packed = marked.letter.astype(np.int16) << 4
-    for shift, flag in enumerate((marked.starts, marked.ends, marked.same_before, marked.same_after)):
-        packed |= flag.astype(np.int16) << shift
-    size = len(LETTERS) << 4
-    number = np.bincount(packed, minlength=size)
-    every = np.arange(size)
+def _situation_kinds() -> _Marked:
+    """Every combination of letter and neighbourhood, in the order of `situations`."""
+    every = np.arange(len(LETTERS) << 4)
     flags = [((every >> shift) & 1).astype(bool) for shift in range(4)]
-    kinds = _Marked(ints(every), (every >> 4).astype(np.int8), codes(every), (), *flags)
-    return ints(number), kinds
+    return _Marked(ints(every), (every >> 4).astype(np.int8), codes(every), (), *flags)
 
 
 @dataclass(frozen=True)
@@ -208,7 +202,21 @@ def recognise(tags: Tags, *, prefer: str | None = None) -> Recognised:
         >>> recognise(Tags.of([["I-PER", "I-PER", "O", "I-LOC"]])).evidence
         'IOB1, because 2 mentions start with I-'
     """
-    number, kinds = _situations(checked(tags)._marked)
+    return recognise_situations(situations(checked(tags)), prefer=prefer)
+
+
+def situations(tags: Tags) -> Ints:
+    """How often each combination of a tag's letter and its neighbourhood occurs; counts of parts add up."""
+    marked = tags._marked
+    packed = marked.letter.astype(np.int16) << 4
+    for shift, flag in enumerate((marked.starts, marked.ends, marked.same_before, marked.same_after)):
+        packed |= flag.astype(np.int16) << shift
+    return ints(np.bincount(packed, minlength=len(LETTERS) << 4))
+
+
+def recognise_situations(number: Ints, *, prefer: str | None = None) -> Recognised:
+    """The scheme of tags of which only the `situations` are known, as `recognise` finds it."""
+    kinds = _situation_kinds()
     counts = {scheme.name: int(number[_impossible(scheme, kinds)].sum()) for scheme in SCHEMES}
     best = min(counts, key=counts.__getitem__)  # the first of equals
     if prefer is not None:
