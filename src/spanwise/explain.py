@@ -1,0 +1,314 @@
+"""Which F1 is this? The same predictions under every convention in use, and why each number differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spanwise.alignment import align as align_to
+from spanwise.columns import Floats, Ints, ratio
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
+from spanwise.credits import credit_of
+from spanwise.errors import InputError
+from spanwise.formats import read, read_layers
+from spanwise.matching import OUTCOMES, match
+from spanwise.matching.overlap import relaxed
+from spanwise.schemes import encode
+from spanwise.scores import averages, credited, exact
+
+_NAMES = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The scores of one convention, what reports them, and why they differ from the first row.
+
+    Scores that are undefined, or that cannot be had of these data, are None; `why` then says so.
+    """
+
+    name: str
+    tools: str
+    why: str
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The rows; the first one is the exact micro F1 that spanwise, conlleval and seqeval report."""
+
+    rows: tuple[Row, ...]
+    gold: str
+    predicted: str
+    scheme: str | None
+
+    def __getitem__(self, name: str) -> Row:
+        return next(row for row in self.rows if row.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and dicts; `difference` is F1 less that of the first row."""
+        first = self.rows[0].f1
+        return {
+            "gold": self.gold,
+            "predicted": self.predicted,
+            "scheme": self.scheme,
+            "rows": [
+                {**vars(row), "difference": None if row.f1 is None or first is None else row.f1 - first}
+                for row in self.rows
+            ],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Gold and predicted mentions on the gold text."""
+
+    corpus: Corpus
+    gold: Mentions
+    predicted: Mentions
+
+    def counts(self, gold: Ints, predicted: Ints, cells: int) -> Floats:
+        """Gold, predicted and correct mentions in cells, given the cell of each mention."""
+        true = OUTCOMES.index("TP")
+        right = match(self.gold, self.predicted, matcher="exact").gold_outcome == true
+        return np.stack(
+            [
+                np.bincount(gold, minlength=cells),
+                np.bincount(predicted, minlength=cells),
+                np.bincount(gold[right], minlength=cells),
+            ],
+            axis=-1,
+        ).astype(np.float64)
+
+
+def explain(gold: Any, predicted: Any = None, *, align: str = "strict", **reading: Any) -> Explanation:
+    """The same predictions under every convention in use.
+
+    Args:
+        gold, predicted: files, annotations, or lists of tags or spans; one file alone holds both.
+        align: how predictions are put on the gold text.
+        reading: keywords of `spanwise.read`; `repair` is tried in every way, whatever it says.
+
+    Examples:
+        >>> rows = explain([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "I-LOC"]])
+        >>> rows["exact, micro"].f1, rows["impossible tags dropped"].f1, rows["type, any overlap"].f1
+        (0.5, 0.0, 1.0)
+    """
+    options = {key: value for key, value in reading.items() if key != "repair"}
+    sides = _read(gold, predicted, options, "conlleval")
+    pair = _pair(sides, align)
+    rows = [
+        *_exact_rows(pair, sides),
+        *_repair_rows(gold, predicted, options, align, sides),
+        *_token_rows(pair),
+        *_overlap_rows(pair),
+        *_other_units(pair),
+    ]
+    return Explanation(tuple(rows), sides[0].reading.path, sides[1].reading.path, sides[0].reading.scheme)
+
+
+def _read(
+    gold: Any, predicted: Any, options: Mapping[str, Any], repair: str
+) -> tuple[Annotation, Annotation]:
+    choices: dict[str, Any] = {**options, "repair": repair}
+    if predicted is None:
+        layers = read_layers(gold, **choices)
+        return layers["gold"], layers["predicted"]
+    first = read(gold, **choices)
+    if "scheme" not in choices:
+        choices["prefer"] = first.reading.scheme
+    return first, read(predicted, **choices)
+
+
+def _pair(sides: tuple[Annotation, Annotation], align: str) -> _Pair:
+    placed = align_to(*sides, how=align).mentions  # type: ignore[arg-type]
+    return _Pair(sides[0].corpus, *with_one_labelling([sides[0].mentions, placed]))
+
+
+def _row(name: str, scores: Mapping[str, Any], tools: str, why: str) -> Row:
+    values = {key: float(scores[key]) for key in _NAMES}
+    defined = {key: None if np.isnan(value) else value for key, value in values.items()}
+    return Row(name, tools, why, **defined)
+
+
+def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Row]:
+    """Over all mentions, and averaged over labels."""
+    cells = len(pair.gold.labels)
+    totals = pair.counts(pair.gold.label.astype(np.int64), pair.predicted.label.astype(np.int64), cells)
+    repairs = sides[0].reading.repairs + sides[1].reading.repairs
+    mended = f"{repairs:,} impossible tags were read as conlleval reads them"
+    labels, support = exact(totals), totals[:, 0]
+    macro = {name: values[0] for name, values in averages(totals).items()}
+    undefined = sum(int(np.isnan(labels[name]).sum()) for name in ("precision", "recall"))
+    filled = {name: np.nan_to_num(values) for name, values in labels.items()}
+    zeros = {name: ratio(values.sum(), cells) for name, values in filled.items()}
+    weighted = {name: ratio((values * support).sum(), support.sum()) for name, values in filled.items()}
+    return [
+        _row("exact, micro", exact(totals.sum(axis=0)), "spanwise, conlleval, seqeval, evaluate, spaCy, flair",
+             "span and label must be equal; every mention counts the same; "
+             f"{mended if repairs else 'no tag was impossible'}"),
+        _row("exact, macro", macro, "spanwise",
+             f"the mean over {cells} labels: a rare label counts as much as a frequent one"),
+        _row("exact, macro, undefined as 0", zeros, "seqeval, scikit-learn",
+             f"as above, but {undefined} undefined precisions and recalls count as 0"
+             if undefined else "as above; no score is undefined here"),
+        _row("exact, weighted", weighted, "seqeval, scikit-learn",
+             "labels weigh as many gold mentions as they have; what is undefined counts as 0"),
+    ]  # fmt: skip
+
+
+def _repair_rows(
+    gold: Any, predicted: Any, options: Mapping[str, Any], align: str, sides: tuple[Annotation, Annotation]
+) -> list[Row]:
+    """What other readings of impossible tags make of it."""
+    if sides[0].reading.scheme is None and sides[1].reading.scheme is None:
+        return []
+    tools = "seqeval mode='strict' with a scheme, seqscore --repair discard"
+    dropped = _pair(_read(gold, predicted, options, "discard"), align)
+    repairs = sides[0].reading.repairs + sides[1].reading.repairs
+    why = (
+        f"the tokens of {repairs:,} impossible tags are no mentions, where conlleval begins one"
+        if repairs
+        else "no tag is impossible, so every reading of them is the same"
+    )
+    zero = np.zeros(len(dropped.gold), np.int64), np.zeros(len(dropped.predicted), np.int64)
+    rows = [_row("impossible tags dropped", exact(dropped.counts(*zero, 1)[0]), tools, why)]
+    try:
+        _read(gold, predicted, options, "none")
+    except InputError as error:
+        rows.append(Row("impossible tags refused", "seqscore --repair none", f"no score: {_first(error)}"))
+    return rows
+
+
+def _first(error: InputError) -> str:
+    return str(error).split("\n", 1)[0].rstrip(".")
+
+
+def _units(mentions: Mentions, *, first: bool) -> set[tuple[int, int, str, bool]]:
+    """The tokens of mentions as (sentence, position, label, begins); `begins` is told apart where `first`."""
+    parts = mentions.parts
+    units: set[tuple[int, int, str, bool]] = set()
+    for number, (sentence, start, end, label) in enumerate(mentions.rows()):
+        pieces = [(start, end)]
+        if parts is not None:
+            piece = slice(int(parts.at[number]), int(parts.at[number + 1]))
+            pieces = list(zip(parts.start[piece].tolist(), parts.end[piece].tolist(), strict=True))
+        for begin, stop in pieces:
+            places = range(begin, stop) if begin >= 0 else range(-1 - number, -number)
+            units.update((sentence, place, label, first and place == start) for place in places)
+    return units
+
+
+def _of_sets(gold: set[Any], predicted: set[Any]) -> dict[str, Floats]:
+    return exact(np.array([len(gold), len(predicted), len(gold & predicted)], dtype=np.float64))
+
+
+def _token_rows(pair: _Pair) -> list[Row]:
+    """Over tokens in place of mentions."""
+    unit = "characters" if pair.corpus.unit == "character" else "tokens"
+    plain = _of_sets(*(_units(side, first=False) for side in (pair.gold, pair.predicted)))
+    begun = _of_sets(*(_units(side, first=True) for side in (pair.gold, pair.predicted)))
+    rows = [
+        _row(f"{unit} with a label", plain, "scikit-learn over IO tags without O",
+             f"{unit} count, not mentions: a long mention counts more, and half of one is half right"),
+        _row(f"{unit} with a tag", begun, "scikit-learn over B- and I- tags without O",
+             "as above, and B- and I- must be equal too"),
+    ]  # fmt: skip
+    return [*rows, _accuracy(pair)] if unit == "tokens" and not _positions_only(pair.corpus) else rows
+
+
+def _positions_only(corpus: Corpus) -> bool:
+    return corpus.without_text and not int(corpus.sentences[-1])
+
+
+def _accuracy(pair: _Pair) -> Row:
+    tools = "evaluate (overall_accuracy), scikit-learn over all tags"
+    try:
+        gold, predicted = (
+            [tag for tags in encode(side, pair.corpus.lengths, "IOB2").lists() for tag in tags]
+            for side in (pair.gold, pair.predicted)
+        )
+    except InputError as error:
+        return Row("token accuracy", tools, f"no score: {_first(error)}")
+    equal = sum(a == b for a, b in zip(gold, predicted, strict=True))
+    value = ratio(equal, len(gold))
+    outside = sum(tag == "O" for tag in gold)
+    return _row("token accuracy", dict.fromkeys(_NAMES, value), tools,
+                f"tokens outside mentions count too: {outside:,} of {len(gold):,} are O; as IOB2")  # fmt: skip
+
+
+def _overlap_rows(pair: _Pair) -> list[Row]:
+    """Where an overlap is worth something."""
+    schemes = relaxed(pair.gold, pair.predicted)
+    events = match(pair.gold, pair.predicted).events()
+    outcomes = np.bincount(events.outcome, minlength=len(OUTCOMES)).astype(np.float64)
+    named = dict(zip(OUTCOMES, outcomes.astype(int).tolist(), strict=True))
+    borders = named["BEs"] + named["BEl"] + named["BEo"]
+    return [
+        _row("boundaries, any label", schemes["exact"], "nervaluate exact, SemEval-2013 exact",
+             f"labels do not matter: {named['LE']:,} mentions have the right span and another label"),
+        _row("boundaries, half for an overlap", schemes["partial"],
+             "nervaluate partial, SemEval-2013 partial, MUC",
+             "labels do not matter, and an overlapping span is worth one half"),
+        _row("type, any overlap", schemes["type"], "nervaluate ent_type, SemEval-2013 type",
+             "the label must be right, the span need only overlap"),
+        _row("fair", credited(outcomes, credit_of("fair")), "spanwise, FairEval",
+             f"{named['LE']:,} label, {borders:,} boundary and {named['LBE']:,} label-and-boundary errors "
+             "count once, not as a miss and a false alarm"),
+    ]  # fmt: skip
+
+
+def _other_units(pair: _Pair) -> list[Row]:
+    """Averages over sentences and documents, and sets of strings."""
+    gold, predicted = pair.gold.sentence, pair.predicted.sentence
+    sentences = pair.counts(gold, predicted, len(pair.corpus))
+    rows = [
+        _mean("mean over sentences", sentences, "scikit-learn samples, many LLM evaluations",
+              "the mean over {used:,} sentences with a score: short ones count as much as long ones")
+    ]  # fmt: skip
+    owner = pair.corpus.document_of_sentence
+    if owner is None:
+        rows.append(Row("mean over documents", "HIPE (doc-macro)", "no score: the data mark no documents"))
+    else:
+        number = int(owner[-1]) + 1 if len(owner) else 0
+        documents = pair.counts(owner[gold], owner[predicted], number)
+        rows.append(
+            _mean("mean over documents", documents, "HIPE (doc-macro)",
+                  "the mean over {used:,} documents with a score: a short one counts as much as a long one")
+        )  # fmt: skip
+    return [*rows, _surface(pair)]
+
+
+def _mean(name: str, totals: Floats, tools: str, why: str) -> Row:
+    scores = exact(totals)
+    means = {
+        key: ratio(np.nansum(values), np.count_nonzero(~np.isnan(values))) for key, values in scores.items()
+    }
+    used = int(np.count_nonzero(~np.isnan(scores["f1"])))
+    return _row(name, means, tools, why.format(used=used))
+
+
+def _surface(pair: _Pair) -> Row:
+    tools = "WNUT-2017 (surface forms), LLM evaluations by string"
+    if pair.corpus.without_text:
+        return Row("distinct strings", tools, "no score: the data have no text")
+    sets = [_strings(pair.corpus, side) for side in (pair.gold, pair.predicted)]
+    why = (
+        f"every pair of string and label counts once, wherever it stands: "
+        f"{len(sets[0]):,} of {len(pair.gold):,} gold mentions"
+    )
+    return _row("distinct strings", _of_sets(*sets), tools, why)
+
+
+def _strings(corpus: Corpus, mentions: Mentions) -> set[Any]:
+    result: set[Any] = set()
+    for number, (sentence, start, end, label) in enumerate(mentions.rows()):
+        body: Any = corpus.words(sentence) if corpus.texts is None else corpus.texts[sentence]
+        form = " ".join(body[start:end]) if corpus.texts is None else body[start:end]
+        # A mention that lies nowhere on the gold text is a string that the gold file does not have.
+        result.add((form, label) if start >= 0 else (number, label))
+    return result
