@@ -49,7 +49,7 @@ def study(
     tasks = tasks_of(read, plan, cache=kept)
     number = max(1, workers if workers is not None else os.cpu_count() or 1)
     cells = run_cells(tasks, workers=number, progress=said)
-    tested = run_pairs(read, tasks, cells, workers=number, progress=said, cache=kept)
+    tested = run_pairs(read, tasks, cells, progress=said, cache=kept)
     datasets = {
         dataset.name: {
             "dataset": next((cells[t.key]["dataset"] for t in tasks if t.dataset == dataset.name), {}),

@@ -267,7 +267,6 @@ def run_pairs(
     tasks: Sequence[Task],
     cells: Mapping[str, Mapping[str, Any]],
     *,
-    workers: int,
     progress: Progress,
     cache: Path | None,
 ) -> dict[str, dict[str, Any]]:
@@ -289,8 +288,8 @@ def run_pairs(
             continue
         units = {task.system: cells[task.key]["units"] for task in here}
         fresh.append(PairTask(key, dataset.name, units, pairs, options, cache))
-    with _pool(min(workers, len(fresh))) as pool:
-        for number, (task, found) in enumerate(pool(compute_pairs, fresh), start=1):
-            results[task.name] = found
-            progress(f"{number}/{len(fresh)} {task.name}: systems compared")
+    # One after the other: a pair's shuffles are held in memory, and two datasets' at once would double that.
+    for number, task in enumerate(fresh, start=1):
+        results[task.name] = compute_pairs(task)
+        progress(f"{number}/{len(fresh)} {task.name}: systems compared")
     return {dataset.name: results[dataset.name] for dataset in manifest.datasets if dataset.name in results}
