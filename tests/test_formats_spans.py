@@ -76,7 +76,9 @@ def test_an_empty_span_file_holds_no_span(tmp_path: Path) -> None:
 
 def test_characters_and_unplaced_mentions_cannot_be_span_rows(tmp_path: Path) -> None:
     text = formats.read(write(tmp_path / "t.jsonl", '{"text": "ab", "spans": [[0, 1, "X"]]}\n'))
-    with pytest.raises(InputError, match="the mentions count characters, but a span file counts tokens"):
+    with pytest.raises(
+        InputError, match=r"t.jsonl:1: the mention X \[0, 1\), 'a', begins or ends inside a token"
+    ):
         formats.write(text, tmp_path / "out.spans")
     from spanwise.corpus import Annotation, Mentions
 
@@ -149,3 +151,20 @@ def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
     formats.write(read, tmp_path / "a.unknown", format="conll")
     with pytest.raises(ChoiceError, match=r"no format is called 'conl'. Did you mean 'conll'"):
         formats.read(tmp_path / "a.unknown", format="conl")
+
+
+def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> None:
+    lines = ['{"text": "", "spans": []}', '{"text": "in New York.", "spans": [[3, 11, "LOC"], [0, 2, "X"]]}']
+    read = formats.read(write(tmp_path / "t.jsonl", "\n".join(lines)))
+    formats.write(read, tmp_path / "out.conll")
+    assert (tmp_path / "out.conll").read_text() == "\nin B-X\nNew B-LOC\nYork I-LOC\n. O\n\n"
+    formats.write(read, tmp_path / "out.spans")
+    assert formats.read(tmp_path / "out.spans").mentions.rows() == [(1, 1, 3, "LOC"), (1, 0, 1, "X")]
+    formats.write(read, tmp_path / "out.jsonl", scheme="IOB2")
+    assert formats.read(tmp_path / "out.jsonl").mentions.rows() == [(1, 0, 1, "X"), (1, 1, 3, "LOC")]
+    odd = write(
+        tmp_path / "odd.jsonl",
+        '{"text": "ab", "spans": [{"start": 0, "end": 2, "label": "X", "parts": [[0, 1], [1, 2]]}]}',
+    )
+    with pytest.raises(InputError, match="the mentions lie in pieces"):
+        formats.write(formats.read(odd), tmp_path / "out.conll")

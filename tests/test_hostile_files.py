@@ -90,7 +90,7 @@ HOSTILE: list[tuple[str, bytes, str, str]] = [
     ("twice.jsonl", b'{"text": "a", "spans": [[0, 1, "X"], [0, 1, "X"]]}\n', ":1", "stands twice"),
     ("no-label.jsonl", b'{"text": "ab", "spans": [{"start": 0, "end": 1}]}\n', ":1", "is no span"),
     ("parts.jsonl", b'{"spans": [{"start": 0, "end": 2, "label": "X", "parts": 3}]}\n', ":1", "is no span"),
-    ("pieces.jsonl", b'{"spans": [{"start": 0, "end": 2, "label": "X", "parts": [[1, 2]]}]}\n', ":1", "no span"),
+    ("pieces.jsonl", b'{"spans": [{"start": 0, "end": 2, "label": "X", "parts": [[1]]}]}\n', ":1", "no span"),
     # span files
     ("words.spans", b"PER\t1\t1\t1\n\nPER\tone\ttwo\n", ":3", "should be the numbers"),
     ("zero.spans", b"PER\t0\t1\t1\n", ":1", "is empty or begins before 1"),

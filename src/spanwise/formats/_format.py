@@ -143,3 +143,39 @@ def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int
             )
         )
     return problems
+
+
+def in_tokens(annotation: Annotation) -> Annotation:
+    """The same annotation with mentions that count tokens instead of characters.
+
+    A mention whose ends are not the ends of tokens is an error: tokens cannot say it.
+    """
+    corpus, mentions = annotation.corpus, annotation.mentions
+    if corpus.unit == "token":
+        return annotation
+    if corpus.token_start is None or corpus.token_end is None or mentions.parts is not None:
+        raise InputError(
+            f"{annotation.reading.path}: the mentions lie in pieces, which cannot be written by tokens.\n"
+            "Write jsonl instead."
+        )
+    # Sentences are told apart by a stride longer than every text, so that one search serves all.
+    stride = 1 + int(max(mentions.end.max(initial=0), corpus.token_end.max(initial=0)))
+    owner = np.repeat(np.arange(len(corpus)), corpus.lengths) * stride
+    starts, ends = owner + corpus.token_start, owner + corpus.token_end
+    first = np.searchsorted(starts, mentions.sentence * stride + mentions.start)
+    last = np.searchsorted(ends, mentions.sentence * stride + mentions.end)
+    fits = np.zeros(len(mentions), dtype=bool)
+    inside = (first < len(starts)) & (last < len(ends))
+    fits[inside] = (starts[first[inside]] == (mentions.sentence * stride + mentions.start)[inside]) & (
+        ends[last[inside]] == (mentions.sentence * stride + mentions.end)[inside]
+    )
+    if not fits.all():
+        sentence, start, end, label = mentions.rows()[int((~fits).argmax())]
+        text = (corpus.texts or ())[sentence][max(start, 0) : end]
+        raise InputError(
+            f"{corpus.place(sentence)}: the mention {label} [{start}, {end}), {text!r}, begins or ends "
+            "inside a token.\nWrite jsonl, which keeps characters."
+        )
+    base = corpus.sentences[mentions.sentence]
+    moved = replace(mentions, start=ints(first - base), end=ints(last + 1 - base))
+    return replace(annotation, corpus=replace(corpus, unit="token", texts=None), mentions=moved)

@@ -12,6 +12,7 @@ Words64 = npt.NDArray[np.uint64]
 PADDING = b"\x00" * 8  # a buffer ends with these, so that eight bytes can be loaded from any word
 _MASKS = np.array([(1 << (8 * length)) - 1 for length in range(9)], dtype=np.uint64)
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
+_HUGE = 128  # bytes; longer words would take a step for every eight of them
 _STIR = np.uint64(0xD6E8FEB86659FD93)
 
 
@@ -77,7 +78,7 @@ class Interner:
     Words of up to eight bytes are their own key, zeros behind (no word holds a NUL),
     and so cannot be confused. Longer ones are found by a hash of all their bytes and
     then compared with the word that was stored, byte by byte; should two ever share a
-    hash, the second is kept in a plain dictionary.
+    hash, the second is kept in a plain dictionary, as are words of absurd length.
     """
 
     def __init__(self) -> None:
@@ -89,7 +90,7 @@ class Interner:
         self._at = np.zeros(1 << 10, dtype=np.int64)  # where in _store a long word begins
         self._store = np.zeros(1 << 16, dtype=np.uint8)  # the bytes of all long words, padded
         self._stored = 0
-        self._clashing: dict[bytes, int] = {}
+        self._others: dict[bytes, int] = {}
 
     def codes(self, buffer: bytes, begin: Ints, end: Ints) -> Codes:
         """The codes of the words `buffer[begin:end]`; the buffer is padded and UTF-8."""
@@ -99,6 +100,10 @@ class Interner:
         keys &= _MASKS[np.minimum(size, 8)]
         result = self._short.find(keys)
         rows = np.flatnonzero(size > 8)
+        huge = rows[:0]
+        if len(rows) and size[rows].max() > _HUGE:
+            huge, rows = rows[size[rows] > _HUGE], rows[size[rows] <= _HUGE]
+            result[huge] = 0  # known for now; they have a dictionary of their own
         long = None
         if len(rows):
             long = _Long(rows, eights, begin[rows], size[rows], keys[rows])
@@ -108,8 +113,9 @@ class Interner:
         if len(new):
             self._learn(new, keys, size, buffer, begin, end, result)
         if long is not None:
-            for row in self._unlike(result, long).tolist():
-                result[row] = self._clash(buffer[begin[row] : end[row]])
+            huge = np.concatenate([huge, self._unlike(result, long)])
+        for row in huge.tolist():
+            result[row] = self._apart(buffer[begin[row] : end[row]])
         return result
 
     def codes_of(self, words: list[bytes]) -> Codes:
@@ -186,14 +192,14 @@ class Interner:
             rest = rest[long.size[rest] > step]
         return long.rows[differs]
 
-    def _clash(self, word: bytes) -> int:
-        if word not in self._clashing:
-            self._clashing[word] = len(self.strings)
+    def _apart(self, word: bytes) -> int:
+        if word not in self._others:
+            self._others[word] = len(self.strings)
             self.strings.append(word.decode("utf-8"))
             grown = max(len(self._length), 2 * len(self.strings))
             for name in ("_length", "_first", "_second", "_at"):
                 setattr(self, name, _extended(getattr(self, name), grown))
-        return self._clashing[word]
+        return self._others[word]
 
 
 def _extended(column: Column, size: int) -> Column:

@@ -10,7 +10,7 @@ import numpy as np
 from spanwise.columns import Column, Ints, codes, frozen, ints
 from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats._format import Format, Options, Problem, annotated, impossible_tags
+from spanwise.formats._format import Format, Options, Problem, annotated, impossible_tags, in_tokens
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import DOCSTART, Layout, Rows, parse, split, wrong_width
@@ -345,8 +345,9 @@ def recognise(file: File) -> str | None:
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
     """The bytes of a file with two columns, token and tag, separated by a blank, or a tab where need be."""
+    annotation = in_tokens(annotation)
     corpus = annotation.corpus
-    if corpus.unit == "character" or corpus.without_text:
+    if corpus.without_text:
         raise InputError(
             at(
                 annotation.reading.path,

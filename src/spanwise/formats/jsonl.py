@@ -13,7 +13,7 @@ import numpy as np
 from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options, annotated, label_notes, sole
+from spanwise.formats._format import Format, Options, annotated, in_tokens, label_notes, sole
 from spanwise.formats._opening import File
 from spanwise.formats._words import words
 from spanwise.schemes import Tags, encode
@@ -403,8 +403,9 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], dict[str, Any]]:
+    annotation = in_tokens(annotation)
     corpus = annotation.corpus
-    if corpus.unit == "character" or corpus.without_text:
+    if corpus.without_text:
         raise InputError(
             at(annotation.reading.path, None, "the annotation has no tokens to tag.\nWrite spans instead.")
         )

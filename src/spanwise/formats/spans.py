@@ -7,7 +7,7 @@ import numpy as np
 from spanwise.columns import Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options, label_notes, sole
+from spanwise.formats._format import Format, Options, in_tokens, label_notes, sole
 from spanwise.formats._opening import File
 
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
@@ -147,12 +147,8 @@ def recognise(file: File) -> str | None:
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
     """The bytes of a span file: mentions as tokens from 1, both ends included."""
+    annotation = in_tokens(annotation)
     mentions, corpus = annotation.mentions, annotation.corpus
-    if corpus.unit == "character":
-        raise InputError(
-            at(annotation.reading.path, None, "the mentions count characters, but a span file "
-               "counts tokens.\nWrite jsonl instead.")
-        )  # fmt: skip
     listed: list[list[str]] = [[] for _ in range(len(corpus))]
     for number, (sentence, start, end, label) in enumerate(mentions.rows()):
         if start < 0:

@@ -1,0 +1,82 @@
+"""`spanwise validate` lists what is wrong with files, line by line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spanwise.cli.main import main
+
+BAD = "a B-X\nb\nc I-Y\nd o\n\ne I-X extra\n\nf E-X\n"
+
+
+def test_every_malformed_line_and_impossible_tag_is_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.conll"
+    path.write_text(BAD)
+    assert main(["validate", str(path)]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [f"{path}:{n}" for n in (2, 3, 4, 6, 8)] + [str(path)]
+    assert "the line has 1 column, but there are 2" in lines[0]
+    assert lines[1].endswith("no mention of its label is open before it. Write 'B-Y'.")
+    assert "outside mentions it is 'O'" in lines[2]
+    assert lines[4].endswith("IOB2 has no such letter. Write 'B-X'.")
+    assert lines[5].endswith(
+        "3 malformed, so the file cannot be used as it is; 2 impossible tags, which reading repairs"
+    )
+
+
+def test_impossible_tags_alone_are_status_one_and_nothing_wrong_is_zero(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stray, fine = tmp_path / "stray.conll", tmp_path / "fine.conll"
+    stray.write_text("a B-X\nb O\nc B-X\nd O\ne I-X\n")
+    fine.write_text("a B-X\nb I-X\n")
+    assert main(["validate", str(fine)]) == 0
+    assert capsys.readouterr().out.endswith("1 sentences, 1 mentions; nothing is wrong\n")
+    assert main(["validate", str(stray), str(fine)]) == 1
+    assert "1 impossible tags, which reading repairs" in capsys.readouterr().out
+    assert main(["validate", "--scheme", "IOB1", str(fine)]) == 1
+    assert "B- stands only behind a mention of the same label. Write 'I-X'." in capsys.readouterr().out
+
+
+def test_the_list_can_be_cut_and_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.conll"
+    path.write_text(BAD)
+    main(["validate", str(path), "--most", "2"])
+    assert f"{path}: 3 more are not shown" in capsys.readouterr().out
+    main(["validate", str(path), "--json"])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["line"] for row in rows] == [2, 3, 4, 6, 8]
+    assert [row["repairable"] for row in rows] == [False, True, False, False, True]
+
+
+def test_files_of_other_formats_and_broken_ones_are_told_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = tmp_path / "f.jsonl"
+    lines.write_text('{"tokens": ["a"], "tags": ["O"]}\n{"tokens": ["a"]}\n')
+    assert main(["validate", str(lines)]) == 3
+    assert "f.jsonl:2: the record needs tokens with tags" in capsys.readouterr().out
+    bytes_ = tmp_path / "g.conll"
+    bytes_.write_bytes(b"a O\n\xff O\nb o\n")
+    assert main(["validate", str(bytes_)]) == 3
+    shown = capsys.readouterr().out
+    assert "g.conll:2: the byte 0xff is not UTF-8" in shown
+    assert "g.conll:3: 'o' is no tag" in shown
+    empty = tmp_path / "empty.conll"
+    empty.write_text("")
+    assert main(["validate", str(empty)]) == 3
+    assert "empty.conll: the file holds no token" in capsys.readouterr().out
+    assert main(["validate", str(tmp_path / "missing.conll")]) == 3
+
+
+def test_the_mended_file_is_clean(tmp_path: Path) -> None:
+    path = tmp_path / "stray.conll"
+    path.write_text("a B-X\nb I-Y\nc I-X\n")
+    assert main(["validate", str(path)]) == 1
+    assert main(["convert", str(path), str(tmp_path / "mended.conll")]) == 0
+    assert main(["validate", str(tmp_path / "mended.conll")]) == 0
