@@ -9,7 +9,7 @@ import numpy as np
 from spanwise.columns import Bools, Codes, Ints
 from spanwise.matching._events import Pairing
 from spanwise.matching._overlaps import Overlaps, Reach, Side, components, relation
-from spanwise.matching._remaining import Remaining
+from spanwise.matching._remaining import Borders
 
 _DEGREE = 64  # overlaps a mention, above which rows of arrays are cheaper than lists of pairs
 _SMALL = 200_000  # pairs that are listed without a second thought
@@ -42,7 +42,7 @@ class _Crowd:
         self.sides = gold, predicted
         self.order = tuple(np.argsort(side.size, kind="stable") for side in self.sides)
         self.free = tuple(np.ones(len(side), dtype=bool) for side in self.sides)
-        self.remaining = Remaining(gold), Remaining(predicted)
+        self.remaining = Borders(gold), Borders(predicted)
         self.made: dict[tuple[int, bool], list[tuple[int, int]]] = {}
 
     def first(self, same: bool) -> None:
@@ -109,7 +109,7 @@ class _Crowd:
 class _Pieces:
     """What remains of matched mentions, as arrays with room to grow."""
 
-    def __init__(self, remaining: Remaining, mentions: Ints, labels: Codes) -> None:
+    def __init__(self, remaining: Borders, mentions: Ints, labels: Codes) -> None:
         self._labels = labels
         self._number = len(mentions)
         self._start = self._end = self._owner = np.zeros(0, dtype=np.int64)

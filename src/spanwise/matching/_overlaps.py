@@ -44,15 +44,17 @@ class Side:
         return len(self.row)
 
     def take(self, which: Bools) -> Side:
-        """Some of the mentions, where all are contiguous."""
+        """Some of the mentions."""
+        number = np.cumsum(which) - 1
+        inner = which[self.owner]
         return Side(
             self.row[which],
             self.size[which],
             self.label[which],
-            self.start[which],
-            self.end[which],
-            np.arange(np.count_nonzero(which)),
-            contiguous=True,
+            self.start[inner],
+            self.end[inner],
+            number[self.owner[inner]],
+            self.contiguous,
         )
 
 

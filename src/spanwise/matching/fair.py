@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from spanwise.columns import Bools, Ints
+from spanwise.columns import Ints
 from spanwise.corpus import Mentions
 from spanwise.matching._dense import crowded, play_crowd
 from spanwise.matching._events import FN, FP, LE, TP, Matching, Pairing
 from spanwise.matching._join import equal_mentions, equal_spans, lines, packed_order
 from spanwise.matching._overlaps import Overlaps, Reach, Side, greedy, overlaps, relation
-from spanwise.matching._remaining import Remaining
+from spanwise.matching._remaining import remaining
 
 
 def match_fair(gold: Mentions, predicted: Mentions) -> Matching:
@@ -61,44 +61,45 @@ def _play(gold: Side, predicted: Side, pairing: Pairing) -> None:
         gold, predicted = gold.take(~busy[0]), predicted.take(~busy[1])
         reach = Reach.of(gold, predicted)
     pairs = overlaps(gold, predicted, reach)
-    if len(pairs):
-        _Game(gold, predicted, pairing).play(pairs)
+    # Most pairs have no rival on either side: every rule makes them.
+    lone = (np.bincount(pairs.gold) == 1)[pairs.gold] & (np.bincount(pairs.predicted) == 1)[pairs.predicted]
+    alone = pairs.take(lone)
+    same = gold.label[alone.gold] == predicted.label[alone.predicted]
+    outcome = relation(alone, gold, predicted, same)
+    pairing.both(gold.row[alone.gold], predicted.row[alone.predicted], outcome)
+    if not lone.all():
+        _Game.among(gold, predicted, pairs.take(~lone), pairing).play()
 
 
 class _Game:
     """Who is still free, and what is left of the others."""
 
-    def __init__(self, gold: Side, predicted: Side, pairing: Pairing) -> None:
+    def __init__(self, gold: Side, predicted: Side, pairs: Overlaps, pairing: Pairing) -> None:
         self.sides = gold, predicted
+        self.pairs = pairs
         self.pairing = pairing
         self.free = np.ones(len(gold), dtype=bool), np.ones(len(predicted), dtype=bool)
         self.rank = _ranks(gold.size), _ranks(predicted.size)
+        self.remaining = remaining(gold, predicted)
 
-    def play(self, pairs: Overlaps) -> None:
+    @classmethod
+    def among(cls, gold: Side, predicted: Side, pairs: Overlaps, pairing: Pairing) -> _Game:
+        """The game of those mentions that are in the pairs."""
+        here, there = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
+        here[pairs.gold], there[pairs.predicted] = True, True
+        first, second = (np.cumsum(mask) - 1 for mask in (here, there))
+        inner = Overlaps(first[pairs.gold], second[pairs.predicted], pairs.shared)
+        return cls(gold.take(here), predicted.take(there), inner, pairing)
+
+    def play(self) -> None:
         """Three passes over pairs with the same label, then three over the others."""
         gold, predicted = self.sides
-        same = gold.label[pairs.gold] == predicted.label[pairs.predicted]
-        # Most pairs have no rival on either side: every rule makes them.
-        lone = (np.bincount(pairs.gold) == 1)[pairs.gold]
-        lone &= (np.bincount(pairs.predicted) == 1)[pairs.predicted]
-        self._pair(pairs.take(lone), same[lone])
-        if lone.all():
-            return
-        rivals, same = pairs.take(~lone), same[~lone]
-        self.remaining = Remaining(gold), Remaining(predicted)
+        same = gold.label[self.pairs.gold] == predicted.label[self.pairs.predicted]
         for alike in (True, False):
-            chosen = rivals.take(same == alike)
+            chosen = self.pairs.take(same == alike)
             self._first(chosen, alike)
             self._late(chosen, alike, turn=2)
             self._late(chosen, alike, turn=3)
-
-    def _pair(self, pairs: Overlaps, same: Bools | bool) -> None:
-        gold, predicted = self.sides
-        self.free[0][pairs.gold] = False
-        self.free[1][pairs.predicted] = False
-        self.pairing.both(
-            gold.row[pairs.gold], predicted.row[pairs.predicted], relation(pairs, gold, predicted, same)
-        )
 
     def _first(self, pairs: Overlaps, same: bool) -> None:
         """Both mentions are free: shortest gold mention first, each takes the best one that is left."""
@@ -111,9 +112,12 @@ class _Game:
         )
         pairs = pairs.take(order)
         made = pairs.take(greedy(pairs.gold, pairs.predicted))
-        self._pair(made, same)
-        for gold, predicted in zip(made.gold.tolist(), made.predicted.tolist(), strict=True):
-            self.remaining[0].match(gold, self.remaining[1], predicted)
+        for first, second in zip(made.gold.tolist(), made.predicted.tolist(), strict=True):
+            self.remaining[0].match(first, self.remaining[1], second)
+        gold, predicted = self.sides
+        self.free[0][made.gold], self.free[1][made.predicted] = False, False
+        outcome = relation(made, gold, predicted, same)
+        self.pairing.both(gold.row[made.gold], predicted.row[made.predicted], outcome)
 
     def _late(self, pairs: Overlaps, same: bool, *, turn: int) -> None:
         """Each free mention of one side, shortest first, joins the best matched one of the other side."""
