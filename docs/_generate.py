@@ -20,11 +20,26 @@ ROOMS = (
 SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
 
 
+# What the gallery shows of the demo's result, with a line on what to see in it.
+FIGURES = {
+    "score": "F1 of the three systems with their intervals: they cannot be told apart.",
+    "labels": "F1 by label.",
+    "gains-shortsighted": "What mending each kind of error would add: `shortsighted` gets boundaries wrong.",
+    "shares-memoriser": "Which errors `memoriser` makes, under traditional and fair counting.",
+    "tough-memoriser": "Recall by what training has shown: `memoriser` misses what it has not seen.",
+    "confusion-swapper": "Gold against predicted labels: `swapper` exchanges LOC and ORG.",
+    "attribute-entity_length": "F1 by length of the mention: `shortsighted` falls at four tokens.",
+    "slices-shortsighted": "The slices that cost most.",
+    "diagnosis-memoriser": "Best and worst bucket of every attribute.",
+}
+
+
 def write(folder: Path) -> None:
     """Write all generated pages to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = {"commands": commands(), "names": names(), **{f"api-{room}": api(room) for room in ROOMS}}
     pages["api"] = api_index()
+    pages["gallery"] = gallery(folder / "figures")
     for name, lines in pages.items():
         text = "\n".join(lines) + "\n"
         path = folder / f"{name}.md"
@@ -78,6 +93,24 @@ def names() -> Iterator[str]:
         yield ""
 
 
+def gallery(folder: Path) -> Iterator[str]:
+    """The figures of the demo's result, drawn anew, and a line on each."""
+    import tempfile
+
+    import spanwise
+    from spanwise.demo import generate
+    from spanwise.reports.figures import figures, save
+
+    with tempfile.TemporaryDirectory() as corpus:
+        demo = generate(corpus)
+        result = spanwise.evaluate(demo.gold, dict(demo.systems), train=demo.train, name="demo")
+    document = result.to_dict()
+    names = [name for name in FIGURES if name in figures(document)]
+    save(document, folder, names=names)
+    for name in names:
+        yield f"## {name}\n\n{FIGURES[name]}\n\n![{name}](reference/generated/figures/{name}.svg)\n"
+
+
 def api_index() -> Iterator[str]:
     """The public names of the package itself, and a list of the rooms."""
     import spanwise
@@ -88,6 +121,8 @@ def api_index() -> Iterator[str]:
         if name.startswith("_"):
             continue
         thing = getattr(spanwise, name)
+        if inspect.ismodule(thing):  # the room of the same name, which holds the function
+            thing = getattr(thing, name)
         room = thing.__module__.split(".")[1]
         summary = (inspect.getdoc(thing) or "").split("\n")[0]
         link = f"[`spanwise.{name}`](api-{room}.md)" if room in ROOMS else f"`spanwise.{name}`"

@@ -18,7 +18,7 @@ release = version = spanwise.__version__
 extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "reference/generated/gallery.md"]  # which another page includes
 source_suffix = {".md": "markdown"}
 
 html_theme = "furo"

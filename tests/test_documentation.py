@@ -64,6 +64,22 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(page, line, found["kind"], found["body"])
 
 
+def registries() -> dict[str, Any]:
+    """Every registry by its title, filled."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        found: dict[str, Any] = importlib.import_module("_generate").registries()
+    finally:
+        sys.path.pop(0)
+    for registry in found.values():
+        registry.names()
+    return found
+
+
+def registered() -> list[tuple[str, str]]:
+    return [(title, entry.name) for title, registry in registries().items() for entry in registry]
+
+
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
@@ -78,7 +94,8 @@ def work(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(corpus, folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.syspath_prepend(str(folder))
+    for registry in registries().values():  # what a page adds goes with it
+        monkeypatch.setattr(registry, "_values", dict(registry._values))
     return folder
 
 
@@ -176,15 +193,6 @@ def test_every_example_in_a_docstring_runs(name: str) -> None:
 
 def documented() -> str:
     return "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-
-
-def registered() -> list[tuple[str, str]]:
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        registries = importlib.import_module("_generate").registries()
-    finally:
-        sys.path.pop(0)
-    return [(title, entry.name) for title, registry in registries.items() for entry in registry]
 
 
 @pytest.mark.parametrize(("kind", "name"), registered())

@@ -10,9 +10,10 @@ from spanwise.columns import Bools, Column, Floats, Ints, Small
 from spanwise.demo._inventory import LABELS, Inventory
 from spanwise.demo._text import Text
 
-# What a system makes of a mention: right, missed, without its first or its last token, with label k instead
-# of its own (LABELED + k), or with label k and without its first token (BOTH + k). Of words: RIGHT leaves them
-# alone, TRAPPED takes the marked word for a mention, LABELED + k lets a mention of label k run on into the first.
+# What a system makes of a mention: right, missed, without its first or its last token, with label k in
+# place of its own (LABELED + k), or with label k and without its first token (BOTH + k). Of words: RIGHT
+# leaves them alone, TRAPPED takes the marked word for a mention, LABELED + k lets a mention of label k
+# run on into the first word.
 RIGHT, MISSED, FIRST_LEFT_OUT, LAST_LEFT_OUT, LABELED = range(5)
 TRAPPED = MISSED
 BOTH = LABELED + len(LABELS)
