@@ -26,7 +26,7 @@ ORDER = [
     ["diagnosis"],
     ["engines", "interpreteval", "description"],
     ["evaluation"],
-    ["study", "gates"],
+    ["study", "gates", "explain"],
     ["demo", "reproduction"],
     ["reports"],
     ["compat"],

@@ -148,7 +148,7 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Row]:
     zeros = {name: ratio(values.sum(), cells) for name, values in filled.items()}
     weighted = {name: ratio((values * support).sum(), support.sum()) for name, values in filled.items()}
     return [
-        _row("exact, micro", exact(totals.sum(axis=0)), "spanwise, conlleval, seqeval, evaluate, spaCy, flair",
+        _row("exact, micro", exact(totals.sum(axis=0)), "spanwise, conlleval, seqeval, evaluate, spaCy",
              "span and label must be equal; every mention counts the same; "
              f"{mended if repairs else 'no tag was impossible'}"),
         _row("exact, macro", macro, "spanwise",
@@ -238,7 +238,7 @@ def _accuracy(pair: _Pair) -> Row:
     value = ratio(equal, len(gold))
     outside = sum(tag == "O" for tag in gold)
     return _row("token accuracy", dict.fromkeys(_NAMES, value), tools,
-                f"tokens outside mentions count too: {outside:,} of {len(gold):,} are O; as IOB2")  # fmt: skip
+                f"tokens outside mentions count too: {outside:,} of {len(gold):,} are O")  # fmt: skip
 
 
 def _overlap_rows(pair: _Pair) -> list[Row]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spanwise.columns import Ints
-from spanwise.compat.seqeval._tags import Tags, flags_of, tabulate
+from spanwise.compat._tags import Tags, flags_of, tabulate
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
 from spanwise.formats import read, read_layers

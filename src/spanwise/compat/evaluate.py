@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from spanwise.columns import Bools, Ints, offsets
-from spanwise.compat.seqeval import scheme as schemes
-from spanwise.compat.seqeval.metrics import accuracy_score, classification_report
+from spanwise.compat import _schemes as schemes
+from spanwise.compat._report import accuracy, lenient_report, strict_report
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import from_tags
 
@@ -78,13 +78,29 @@ def load(path: str = "seqeval", **options: Any) -> Seqeval:
 
 
 def scores(
-    references: list[list[str]], predictions: list[list[str]], *, scheme: str | None = None, **options: Any
+    references: list[list[str]],
+    predictions: list[list[str]],
+    *,
+    suffix: bool = False,
+    scheme: str | None = None,
+    mode: str | None = None,
+    sample_weight: Sequence[int] | None = None,
+    zero_division: Any = "warn",
 ) -> dict[str, Any]:
-    """The scores of evaluate's metric seqeval, in its structure."""
+    """The scores of evaluate's metric seqeval, in its structure; `sample_weight` changes nothing."""
     if scheme is not None and scheme not in _SCHEMES:
         raise ValueError(f"Scheme should be one of [{', '.join(_SCHEMES)}], got {scheme}")
     chosen = getattr(schemes, scheme) if scheme is not None else None
-    report = classification_report(references, predictions, output_dict=True, scheme=chosen, **options)
+    options: dict[str, Any] = {
+        "digits": 2,
+        "suffix": suffix,
+        "output_dict": True,
+        "zero_division": zero_division,
+    }
+    if mode == "strict":
+        report = strict_report(references, predictions, scheme=chosen, **options)
+    else:
+        report = lenient_report(references, predictions, **options)
     overall = report.pop("micro avg")
     del report["macro avg"], report["weighted avg"]
     result: dict[str, Any] = {
@@ -100,7 +116,7 @@ def scores(
         "overall_precision": overall["precision"],
         "overall_recall": overall["recall"],
         "overall_f1": overall["f1-score"],
-        "overall_accuracy": accuracy_score(references, predictions),
+        "overall_accuracy": accuracy(references, predictions),
     }
     return result
 

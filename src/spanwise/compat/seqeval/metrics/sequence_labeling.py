@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import chain
-from operator import eq
 from typing import Any
 
-from spanwise.compat.seqeval._report import fill, reporter_for
-from spanwise.compat.seqeval._scores import WARN_FOR, check_consistent_length, check_options, scores
-from spanwise.compat.seqeval._tags import Spans, chunk_ends, chunk_starts, lenient, tally
+from spanwise.compat._report import accuracy, flat, lenient_report, spans_of
+from spanwise.compat._schemes import Token
+from spanwise.compat._scores import WARN_FOR, check_consistent_length, check_options, scores
+from spanwise.compat._tags import chunk_ends, chunk_starts, tally
 from spanwise.compat.seqeval.metrics import v1
 from spanwise.compat.seqeval.metrics.v1 import Sentences
-from spanwise.compat.seqeval.scheme import Token
 
 
 def precision_recall_fscore_support(
@@ -39,13 +37,8 @@ def precision_recall_fscore_support(
     """
     check_options(average, beta)
     check_consistent_length(y_true, y_pred)
-    _, *counts = tally(_spans(y_true, suffix), _spans(y_pred, suffix))
+    _, *counts = tally(spans_of(y_true, suffix), spans_of(y_pred, suffix))
     return scores(*counts, average=average, warn_for=warn_for, beta=beta, zero_division=zero_division)
-
-
-def _spans(seq: Any, suffix: bool) -> Spans:
-    nested = any(isinstance(part, list) for part in seq)
-    return lenient(seq if nested else [seq], suffix=suffix)
 
 
 def get_entities(seq: Any, suffix: bool = False) -> list[tuple[str, int, int]]:
@@ -57,7 +50,7 @@ def get_entities(seq: Any, suffix: bool = False) -> list[tuple[str, int, int]]:
         >>> get_entities(["B-PER", "I-PER", "O", "B-LOC"])
         [('PER', 0, 1), ('LOC', 3, 3)]
     """
-    spans = _spans(seq, suffix)
+    spans = spans_of(seq, suffix)
     return [
         (spans.types[code], start, end - 1)
         for code, start, end in zip(
@@ -187,12 +180,6 @@ def recall_score(
     )
 
 
-def _flat(y_true: Any, y_pred: Any) -> tuple[list[Any], list[Any]]:
-    if any(isinstance(part, list) for part in y_true):
-        return list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
-    return y_true, y_pred
-
-
 def accuracy_score(y_true: Any, y_pred: Any) -> float:
     """The share of tags that are equal.
 
@@ -200,9 +187,7 @@ def accuracy_score(y_true: Any, y_pred: Any) -> float:
         >>> accuracy_score([["B-PER", "O"]], [["B-PER", "B-PER"]])
         0.5
     """
-    true, predicted = _flat(y_true, y_pred)
-    correct: int = sum(map(eq, true, predicted))
-    return correct / len(true)
+    return accuracy(y_true, y_pred)
 
 
 def performance_measure(y_true: Any, y_pred: Any) -> dict[str, int]:
@@ -213,7 +198,7 @@ def performance_measure(y_true: Any, y_pred: Any) -> dict[str, int]:
         {'TP': 1, 'FP': 1, 'FN': 1, 'TN': 0}
     """
     totals = {"TP": 0, "FP": 0, "FN": 0, "TN": 0}
-    for (true, predicted), number in Counter(zip(*_flat(y_true, y_pred), strict=False)).items():
+    for (true, predicted), number in Counter(zip(*flat(y_true, y_pred), strict=False)).items():
         if true == predicted:
             totals["TN" if true == "O" else "TP"] += number
         else:
@@ -259,8 +244,6 @@ def classification_report(
             scheme=scheme,
             suffix=suffix,
         )
-    true, predicted = _spans(y_true, suffix), _spans(y_pred, suffix)
-    reporter = reporter_for(sorted(true.used | predicted.used), digits=digits, output_dict=output_dict)
-    check_consistent_length(y_true, y_pred)
-    names, *counts = tally(true, predicted)
-    return fill(reporter, names, tuple(counts), zero_division=zero_division)  # type: ignore[arg-type]
+    return lenient_report(
+        y_true, y_pred, digits=digits, suffix=suffix, output_dict=output_dict, zero_division=zero_division
+    )

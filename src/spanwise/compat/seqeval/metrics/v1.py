@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
-from spanwise.compat.seqeval._report import fill, reporter_for
-from spanwise.compat.seqeval._scores import (
+from spanwise.compat._report import strict_report
+from spanwise.compat._reporters import DictReporter, StringReporter
+from spanwise.compat._schemes import Entities, Token, auto_detect
+from spanwise.compat._scores import (
     WARN_FOR,
     UndefinedMetricWarning,
     check_consistent_length,
     check_options,
     scores,
 )
-from spanwise.compat.seqeval._tags import tally
-from spanwise.compat.seqeval.reporters import DictReporter, StringReporter
-from spanwise.compat.seqeval.scheme import Entities, Token, auto_detect
+from spanwise.compat._tags import tally
 
 PER_CLASS_SCORES: TypeAlias = tuple[list[float], list[float], list[float], list[int]]
 AVERAGE_SCORES: TypeAlias = tuple[float, float, float, int]
@@ -65,7 +65,7 @@ def precision_recall_fscore_support(
     As in seqeval, `sample_weight` changes nothing, and a scheme must be given.
 
     Examples:
-        >>> from spanwise.compat.seqeval.scheme import IOB2
+        >>> from spanwise.compat._schemes import IOB2
         >>> y_true, y_pred = [["B-PER", "I-PER", "O"]], [["I-PER", "I-PER", "O"]]
         >>> p, r, f, support = precision_recall_fscore_support(y_true, y_pred, scheme=IOB2, zero_division=0)
         >>> r.tolist(), support.tolist()
@@ -94,10 +94,12 @@ def classification_report(
     scheme: type[Token] | None = None,
 ) -> Any:
     """The report of strict mentions; without a scheme, the one that `auto_detect` finds in `y_true`."""
-    check_consistent_length(y_true, y_pred)
-    if scheme is None or not issubclass(scheme, Token):
-        scheme = auto_detect(y_true, suffix)
-    true, predicted = (Entities(side, scheme, suffix) for side in (y_true, y_pred))
-    names, *counts = tally(true.spans, predicted.spans)
-    reporter = reporter_for(names, digits=digits, output_dict=output_dict)
-    return fill(reporter, names, tuple(counts), zero_division=zero_division)  # type: ignore[arg-type]
+    return strict_report(
+        y_true,
+        y_pred,
+        digits=digits,
+        suffix=suffix,
+        output_dict=output_dict,
+        zero_division=zero_division,
+        scheme=scheme,
+    )
