@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from math import isnan
+from operator import add
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spanwise import __version__
 from spanwise.attributes import (
@@ -26,11 +29,16 @@ from spanwise.attributes import (
     why_absent,
 )
 from spanwise.buckets import default_strategy, fit
-from spanwise.columns import ratio
+from spanwise.columns import Codes, Ints, codes, ints, offsets, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
+from spanwise.counts import CrossTable
 from spanwise.formats import read
 
 SCHEMA = 1
+ALL = None  # the column of all mentions, beside those of tough subsets
+_BLOCK = 1 << 20  # tokens that are hashed at once
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_STEP_ODD = np.uint64(0xBF58476D1CE4E5B9)
 Known = tuple[int, int]  # number of a corpus and of a sentence in it
 
 
@@ -118,28 +126,81 @@ def dataset_document(
     absent: Mapping[str, str],
 ) -> dict[str, Any]:
     """The `dataset` of a result document: what can be said of the test set whatever the systems are."""
-    corpus, mentions = gold.corpus, gold.mentions
-    sizes = label_sizes(mentions)
+    known = KnownSentences([one.corpus for one in train]) if train else None
+    return dataset_entry(
+        name,
+        [DatasetPart.of(gold, known, toughness)],
+        documents=None if gold.corpus.documents is None else len(gold.corpus.documents) - 1,
+        zeta=zeta,
+        absent=absent,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetPart:
+    """What one part of a test set adds to the description of the whole."""
+
+    sentences: int
+    tokens: int
+    members: CrossTable  # labels × (all mentions, tough subsets)
+    repeated: int | None  # sentences that training data have too
+
+    @classmethod
+    def of(cls, gold: Annotation, known: KnownSentences | None, tough: Toughness | None) -> DatasetPart:
+        """Count one part; `known` are the training sentences, where there are training data."""
+        repeated = None if known is None or gold.corpus.without_text else known.count(gold.corpus)
+        return cls(
+            len(gold.corpus), int(gold.corpus.sentences[-1]), members_by_label(gold.mentions, tough), repeated
+        )
+
+
+def dataset_entry(
+    name: str,
+    parts: Sequence[DatasetPart],
+    *,
+    documents: int | None,
+    zeta: Mapping[str, float],
+    absent: Mapping[str, str],
+) -> dict[str, Any]:
+    """The `dataset` of a result document, from the counts of its parts."""
+    members = reduce(add, [part.members for part in parts])
+    sizes = _sizes(members)
+    repeated = [part.repeated for part in parts if part.repeated is not None]
     return {
         "name": name,
-        "sentences": len(corpus),
-        "documents": None if corpus.documents is None else len(corpus.documents) - 1,
-        "tokens": None if corpus.without_text else len(corpus.tokens),
-        "mentions": len(mentions),
+        "sentences": sum(part.sentences for part in parts),
+        "documents": documents,
+        "tokens": sum(part.tokens for part in parts) or None,  # span files tell no lengths
+        "mentions": sum(sizes.values()),
         "labels": sizes,
         "label_order": list(sizes),
-        "tough": None if toughness is None else composition(mentions, toughness),
+        "tough": _composition(members) if len(members.columns) > 1 else None,
         "zeta": {key: _defined(value) for key, value in zeta.items()},
         "absent": dict(absent),
-        "duplicates_with_train": repeated_sentences(corpus, [one.corpus for one in train]),
+        "duplicates_with_train": sum(repeated) if repeated else None,
     }
 
 
 def label_sizes(mentions: Mentions) -> dict[str, int]:
     """How many mentions each label has, the most frequent first, equally frequent ones by name."""
-    sizes = np.bincount(mentions.label, minlength=len(mentions.labels)).tolist()
-    ranked = sorted(zip(mentions.labels, sizes, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    return _sizes(members_by_label(mentions, None))
+
+
+def _sizes(members: CrossTable) -> dict[str, int]:
+    sizes = members.chosen(members.rows, [ALL])[:, 0].tolist()
+    ranked = sorted(zip(map(str, members.rows), sizes, strict=True), key=lambda pair: (-pair[1], pair[0]))
     return {name: size for name, size in ranked if size}
+
+
+def members_by_label(mentions: Mentions, tough: Toughness | None) -> CrossTable:
+    """How many mentions of each label there are, and in each tough subset."""
+    subsets = () if tough is None else tough.subsets
+    inside = np.ones((len(mentions), 1), dtype=bool)
+    if tough is not None:
+        inside = np.concatenate([inside, tough.member], axis=1)
+    mention, column = np.nonzero(inside)
+    label = mentions.label[mention].astype(np.int64)
+    return CrossTable.of(mentions.labels, (ALL, *subsets), row=label, column=ints(column))
 
 
 def composition(mentions: Mentions, tough: Toughness) -> dict[str, Any]:
@@ -153,16 +214,18 @@ def composition(mentions: Mentions, tough: Toughness) -> dict[str, Any]:
     References:
         Tu and Lignos (2021), Tables 2 to 4.
     """
-    sizes = label_sizes(mentions)
-    order = [mentions.labels.index(name) for name in sizes]
+    return _composition(members_by_label(mentions, tough))
+
+
+def _composition(members: CrossTable) -> dict[str, Any]:
+    sizes = _sizes(members)
+    whole = sum(sizes.values())
     result: dict[str, Any] = {}
-    for place, subset in enumerate(tough.subsets):
-        inside = np.bincount(mentions.label[tough.member[:, place]], minlength=len(mentions.labels))
-        result[subset] = {
-            "overall": _part(int(inside.sum()), len(mentions)),
-            "labels": {
-                name: _part(int(inside[code]), sizes[name]) for name, code in zip(sizes, order, strict=True)
-            },
+    for subset in members.columns[1:]:
+        inside = members.chosen(list(sizes), [subset])[:, 0].tolist()
+        result[str(subset)] = {
+            "overall": _part(sum(inside), whole),
+            "labels": {name: _part(number, sizes[name]) for name, number in zip(sizes, inside, strict=True)},
         }
     return result
 
@@ -175,15 +238,65 @@ def _defined(value: float) -> float | None:
     return None if isnan(value) else value
 
 
-def repeated_sentences(test: Corpus, train: Sequence[Corpus]) -> int | None:
-    """How many test sentences stand token by token in the training data; None where there are none."""
-    if not train or test.without_text:
-        return None
-    first, *others = with_one_vocabulary([test, *train])
-    known: set[bytes] = set()
-    for corpus in others:
-        known.update(_sentences(corpus))
-    return sum(1 for sentence in _sentences(first) if sentence and sentence in known)
+class KnownSentences:
+    """The sentences of training data, to find those that a test set repeats token by token."""
+
+    def __init__(self, corpora: Sequence[Corpus]) -> None:
+        self._corpora = with_one_vocabulary(corpora)
+        hashes = [_sentence_hashes(corpus.tokens, corpus.sentences) for corpus in self._corpora]
+        self._sizes = offsets([len(part) for part in hashes])
+        whole = np.concatenate(hashes)
+        self._order = np.argsort(whole, kind="stable")
+        self._hashes = whole[self._order]
+
+    def count(self, test: Corpus) -> int:
+        """How many sentences of a test set stand in the training data; empty ones are none."""
+        tokens = self._recoded(test)
+        hashes = _sentence_hashes(tokens, test.sentences)
+        first = np.searchsorted(self._hashes, hashes, side="left")
+        last = np.searchsorted(self._hashes, hashes, side="right")
+        # Equal hashes are looked at token by token, so that the count is exact.
+        return sum(
+            self._stands(tokens[test.sentences[i] : test.sentences[i + 1]], first[i], last[i])
+            for i in np.flatnonzero((last > first) & (test.lengths > 0)).tolist()
+        )
+
+    def _recoded(self, test: Corpus) -> Codes:
+        """The tokens in codes of the training vocabulary, -1 for words that it lacks."""
+        known = self._corpora[0].vocabulary
+        if test.vocabulary is known:
+            return test.tokens
+        number = {word: code for code, word in enumerate(known)}
+        table = np.array([number.get(word, -1) for word in test.vocabulary], dtype=np.int32)
+        return codes(table[test.tokens])
+
+    def _stands(self, sentence: Codes, first: int, last: int) -> bool:
+        for place in self._order[first:last].tolist():
+            part = int(np.searchsorted(self._sizes, place, side="right")) - 1
+            corpus, number = self._corpora[part], place - int(self._sizes[part])
+            if np.array_equal(
+                corpus.tokens[corpus.sentences[number] : corpus.sentences[number + 1]], sentence
+            ):
+                return True
+        return False
+
+
+def _sentence_hashes(tokens: Codes, sentences: Ints) -> npt.NDArray[np.uint64]:
+    """A number for each sentence that is equal where all its tokens are, in blocks of bounded memory."""
+    result = np.zeros(len(sentences) - 1, dtype=np.uint64)
+    begin = 0
+    while begin < len(result):
+        end = max(begin + 1, int(np.searchsorted(sentences, sentences[begin] + _BLOCK, side="right")) - 1)
+        starts = sentences[begin : end + 1]
+        block = tokens[starts[0] : starts[-1]].astype(np.uint64) + np.uint64(1)
+        place = np.arange(len(block)) - np.repeat(starts[:-1] - starts[0], np.diff(starts))
+        with np.errstate(over="ignore"):
+            mixed = (block * _ODD) ^ (block * _ODD >> np.uint64(29))
+            mixed *= (place.astype(np.uint64) + np.uint64(1)) * _STEP_ODD | np.uint64(1)
+            running = np.concatenate([[np.uint64(0)], np.cumsum(mixed, dtype=np.uint64)])
+            result[begin:end] = running[starts[1:] - starts[0]] - running[starts[:-1] - starts[0]]
+        begin = end
+    return result
 
 
 def _sentences(corpus: Corpus) -> list[bytes]:

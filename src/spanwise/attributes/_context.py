@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import fsum
 from typing import Any, Literal
 
 import numpy as np
@@ -53,8 +54,17 @@ class Values:
         """ζ: the mean value over the units; NaN for categories and where there is no unit."""
         if self.names is not None:
             return float("nan")
-        known = self.value[self.defined & ~np.isnan(self.value)]
-        return float(ratio(known.sum(), len(known)))
+        value, times = self.distinct()
+        # fsum: the order and the grouping of the values must not move the last bit.
+        return float(ratio(fsum((value * times).tolist()), times.sum()))
+
+    def distinct(self) -> tuple[Floats, Ints]:
+        """The distinct numbers among the values, ascending, and how many units have each."""
+        known = np.sort(self.value[self.defined & ~np.isnan(self.value)])
+        fresh = np.ones(len(known), dtype=bool)
+        fresh[1:] = known[1:] != known[:-1]
+        first = np.flatnonzero(fresh)
+        return floats(known[first]), ints(np.diff(np.append(first, len(known))))
 
 
 @dataclass(frozen=True, eq=False)
