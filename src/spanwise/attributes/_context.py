@@ -12,7 +12,7 @@ import numpy as np
 
 from spanwise.attributes._forms import Forms, Runs
 from spanwise.attributes._lexicon import FormCounts, Lexicon, distinct_units, lowered, mention_tokens
-from spanwise.columns import Bools, Codes, Column, Ints, codes, ints, offsets, ratio
+from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
 
 AttributeUnit = Literal["mention", "token"]
