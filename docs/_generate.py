@@ -170,17 +170,33 @@ def described_class(name: str, kind: type) -> Iterator[str]:
 
 def described(title: str, thing: Any) -> Iterator[str]:
     yield f"{title}\n"
-    try:
-        signature = re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(thing)))
-    except (TypeError, ValueError):
-        signature = ""
-    if (signature and not issubclass(type(thing), type)) or is_dataclass_like(thing):
-        yield f"```text\n{thing.__name__}{signature}\n```\n"
+    if inspect.isfunction(thing) or hasattr(thing, "__dataclass_fields__"):
+        yield f"```text\n{written(thing)}\n```\n"
     yield from sections(inspect.getdoc(thing) or "")
 
 
-def is_dataclass_like(thing: Any) -> bool:
-    return hasattr(thing, "__dataclass_fields__")
+def written(thing: Any) -> str:
+    """The signature as a person would write it, a parameter a line where it is long."""
+    signature = inspect.signature(thing)
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(signature))
+    text = f"{thing.__name__}{unquoted(text)}"
+    if len(text) <= 95 or not signature.parameters:
+        return text
+    lines, star = [], False
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            lines.append("    *,")
+            star = True
+        lines.append(f"    {unquoted(str(parameter))},")
+        star = star or parameter.kind is parameter.VAR_POSITIONAL
+    given = signature.return_annotation
+    end = "" if given is signature.empty else f" -> {given if isinstance(given, str) else given.__name__}"
+    return "\n".join([f"{thing.__name__}(", *lines, f"){end}"])
+
+
+def unquoted(text: str) -> str:
+    """Annotations are strings where a module postpones them; the quotes say nothing to the reader."""
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
 
 
 def sections(text: str) -> Iterator[str]:

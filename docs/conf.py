@@ -16,7 +16,7 @@ author = "The spanwise authors"
 release = version = spanwise.__version__
 
 extensions = ["myst_parser"]
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "reference/generated/gallery.md"]  # which another page includes
 source_suffix = {".md": "markdown"}
@@ -24,7 +24,5 @@ source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_title = f"spanwise {release}"
 html_show_sourcelink = False
-# Nothing is fetched when the pages are read: formulas are written in plain text and code, without MathJax.
-html_math_renderer = None
 
 _generate.write(Path(__file__).parent / "reference" / "generated")
