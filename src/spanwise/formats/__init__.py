@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.formats._format import Column, Format, Options, Problem
+from spanwise.formats._format import Column, Format, Options, Problem, is_plainly_tagged
 from spanwise.formats._opening import File, write_atomically
 from spanwise.formats.memory import from_spans, from_tags
 from spanwise.registry import Registry
@@ -47,6 +47,13 @@ class _Formats(Registry[Format]):
             for module in _MODULES:
                 self.add(import_module(f"spanwise.formats.{module}").FORMAT)
         super()._load()
+
+    def find(self, name: str | Format) -> Format:
+        """The format called `name`; one of ours is imported alone."""
+        if name in _MODULES and not self._values:
+            found: Format = import_module(f"spanwise.formats.{name}").FORMAT
+            return found
+        return super().find(name)
 
 
 FORMATS: Registry[Format] = _Formats("format", group="spanwise.formats")
@@ -100,6 +107,8 @@ def read(
     if isinstance(source, (str, os.PathLike)):
         file = File(source, encoding=encoding)
         return _format_of(file, format).read(file, options)
+    if isinstance(source, list | tuple) and all(isinstance(sentence, list | tuple) for sentence in source):
+        return _from_lists(source, options, tokens, name)
     for known in FORMATS:
         if known.accepts is not None and known.accepts(source):
             return known.read(source, options)
@@ -154,7 +163,10 @@ def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) ->
 def _format_of(file: File, format: str | Format | None) -> Format:
     if format is not None:
         return FORMATS.find(format)
-    for known in FORMATS:
+    if is_plainly_tagged(file):
+        return FORMATS.find("conll")
+    # Columns are what is left when nobody else, other packages included, knows the file.
+    for known in sorted(FORMATS, key=lambda known: known.name == "conll"):
         if known.recognise(file) is not None:
             return known
     raise InputError(

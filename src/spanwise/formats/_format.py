@@ -11,7 +11,7 @@ import numpy as np
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import InputError
-from spanwise.schemes import Repair, Tags, checked, decode, encode, impossible, recognise
+from spanwise.schemes import Repair, Tags, checked, decode, encode, impossible, malformed, recognise
 
 Column = int | str
 
@@ -64,6 +64,19 @@ class Format:
     accepts: Callable[[Any], bool] | None = None
     read_layers: Callable[[Any, Options], dict[str, Annotation]] | None = None
     problems: Callable[[Any, Options], list[Problem]] | None = None
+
+
+def is_plainly_tagged(file: Any) -> bool:
+    """Whether a file by its suffix and first lines is nothing but tokens and tags.
+
+    Then it need not be shown to every format, whose modules take time to import.
+    """
+    if file.suffix not in ("", ".conll", ".bio", ".iob", ".iob2", ".txt") or file.is_folder:
+        return False
+    lines = [line.split() for line in file.head[:2000].split(b"\n")[:-1]]
+    rows = [fields for fields in lines if fields and fields[0] != b"-DOCSTART-"]
+    last = [fields[-1].decode("utf-8", "replace") for fields in rows if len(fields) > 1]
+    return len(last) == len(rows) > 0 and not any(map(malformed, last))
 
 
 def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) -> Annotation:

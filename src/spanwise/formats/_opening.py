@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from functools import cached_property
@@ -259,6 +258,8 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     A path that ends in .gz or .xz is packed.
     """
     target = Path(path)
+    import tempfile
+
     packed = _pack(data.encode("utf-8") if isinstance(data, str) else data, target.suffix)
     try:
         handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
