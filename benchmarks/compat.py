@@ -1,0 +1,101 @@
+"""How fast the layers are beside the packages they stand in for: `python benchmarks/compat.py`."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import nervaluate
+import seqeval.metrics as seqeval_metrics
+import seqeval.scheme as seqeval_scheme
+
+from spanwise.compat.nervaluate import structure
+from spanwise.compat.seqeval import metrics, scheme
+from spanwise.corpus import Mentions, with_one_labelling
+from spanwise.formats import from_tags
+
+LABELS = ("PER", "LOC", "ORG", "MISC")
+
+
+def tags(draw: random.Random, size: int) -> list[str]:
+    """A sentence of IOB2 tags, about one token in five in a mention."""
+    made: list[str] = []
+    while len(made) < size:
+        if draw.random() < 0.88:
+            made.append("O")
+        else:
+            label = draw.choice(LABELS)
+            made += [f"B-{label}", *[f"I-{label}"] * draw.choice([0, 0, 0, 1, 1, 2])]
+    return made[:size]
+
+
+def corpus(seed: int, sizes: list[int]) -> tuple[list[list[str]], list[list[str]]]:
+    """Gold tags, and predictions of which one sentence or stretch in five differs."""
+    draw = random.Random(seed)
+    gold = [tags(draw, size) for size in sizes]
+    said = []
+    for sentence in gold:
+        parts = [sentence[place : place + 13] for place in range(0, len(sentence), 13)]
+        kept = [part if draw.random() < 0.8 else tags(draw, len(part)) for part in parts]
+        said.append([tag for part in kept for tag in part])
+    return gold, said
+
+
+def seconds(repeats: int, call: Callable[..., Any], *arguments: Any, **options: Any) -> float:
+    """The least of several times."""
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        call(*arguments, **options)
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def row(what: str, ours: float, theirs: float | None) -> None:
+    peer = "not run" if theirs is None else f"{theirs * 1000:,.1f} ms"
+    times = "" if theirs is None else f"{theirs / ours:,.0f} ×"
+    print(f"| {what} | {ours * 1000:,.1f} ms | {peer} | {times} |")
+
+
+def reports() -> None:
+    """A test set of the size of CoNLL-2003's: 3,453 sentences, 46,410 tokens."""
+    tags = corpus(0, [13] * 1932 + [14] * 1521)
+    for mode in (None, "strict"):
+        ours = seconds(7, metrics.classification_report, *tags, mode=mode, scheme=scheme.IOB2)
+        peer = seqeval_metrics.classification_report
+        theirs = seconds(3, peer, *tags, mode=mode, scheme=seqeval_scheme.IOB2)
+        row(f"seqeval's classification_report, mode={mode}, size of CoNLL-2003", ours, theirs)
+
+
+def long_documents() -> None:
+    """One document of growing length."""
+    for size in (10_000, 40_000, 160_000, 640_000):
+        tags = corpus(1, [size])
+        ours = seconds(3, metrics.classification_report, *tags, mode="strict", scheme=scheme.IOB2)
+        theirs = None
+        if size <= 160_000:
+            peer = seqeval_metrics.classification_report
+            theirs = seconds(1, peer, *tags, mode="strict", scheme=seqeval_scheme.IOB2)
+        row(f"the strict report of one document of {size:,} tokens", ours, theirs)
+    for size in (1_000, 4_000, 16_000, 64_000):
+        sides = with_one_labelling([from_tags(side).mentions for side in corpus(2, [size])])
+        ours = seconds(3, structure, *sides)
+        theirs = seconds(1, by_nervaluate, *sides) if size <= 16_000 else None
+        row(f"nervaluate's schemes of one document of {size:,} tokens", ours, theirs)
+
+
+def by_nervaluate(*sides: Mentions) -> Any:
+    """What nervaluate makes of gold and predicted mentions."""
+    lists = [
+        [[{"label": label, "start": start, "end": end - 1} for _, start, end, label in side.rows()]]
+        for side in sides
+    ]
+    return nervaluate.Evaluator(*lists, tags=list(LABELS), loader="dict").evaluate()
+
+
+if __name__ == "__main__":
+    print("| what | spanwise | the package | times faster |\n|---|---|---|---|")
+    reports()
+    long_documents()
