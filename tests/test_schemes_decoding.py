@@ -333,3 +333,8 @@ def test_a_million_tags_are_decoded_without_a_loop_over_them() -> None:
     codes = (np.arange(size) % 3).astype(np.int32)
     tags = Tags(codes, ("O", "B-X", "I-X"), ints([0, size]))
     assert len(decode(tags, "IOB2").mentions) == size // 3
+
+
+def test_numbers_are_no_tags() -> None:
+    with pytest.raises(InputError, match=r"the tag 3 is no string.\nGive tags such as 'B-PER'"):
+        Tags.of([["O", 3]])  # type: ignore[list-item]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -33,6 +33,16 @@ __all__ = [
 Repair = Literal["conlleval", "discard", "none"]
 
 
+class _Numbers(dict[str, int]):
+    """A number for each string, in the order in which they are first asked for."""
+
+    def __missing__(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise InputError(f"the tag {name!r} is no string.\nGive tags such as 'B-PER', not their numbers.")
+        self[name] = len(self)
+        return self[name]
+
+
 @dataclass(frozen=True, eq=False)
 class Tags:
     """Columns of tags: `names[codes[i]]` is the tag of token `i`; `sentences` are offsets into the tokens."""
@@ -49,9 +59,11 @@ class Tags:
             >>> Tags.of([["B-PER", "O"], ["O"]]).codes.tolist()
             [0, 1, 1]
         """
-        table: dict[str, int] = {}
-        coded = [table.setdefault(tag, len(table)) for sentence in sentences for tag in sentence]
-        return cls(codes(coded), tuple(table), offsets([len(sentence) for sentence in sentences]))
+        table = _Numbers()
+        sizes = list(map(len, sentences))
+        flat = map(table.__getitem__, chain.from_iterable(sentences))
+        coded = np.fromiter(flat, np.int32, sum(sizes))
+        return cls(codes(coded), tuple(table), offsets(sizes))
 
     def lists(self) -> list[list[str]]:
         """The tags as lists of strings, one list a sentence."""
