@@ -101,6 +101,27 @@ def test_errors_say_what_they_are_made_of() -> None:
     assert f"{gold}→{predicted} {number}" in screen
 
 
+def test_wrong_labels_are_told_apart_from_those_with_wrong_boundaries() -> None:
+    from spanwise.evaluation import evaluate
+
+    gold = [["B-PER", "O", "B-LOC", "I-LOC"], ["B-PER", "O", "O", "O"], ["B-LOC", "O", "O", "O"]]
+    near = [["B-LOC", "O", "B-ORG", "O"], ["B-LOC", "O", "O", "O"], ["B-PER", "O", "O", "O"]]
+    result = evaluate(gold, {"near": near}, resamples=0)
+    pairs = result.to_dict()["systems"]["near"]["confusion"]["pairs"]
+    assert pairs == {"LE": [["PER", "LOC", 2], ["LOC", "PER", 1]], "LBE": [["LOC", "ORG", 1]]}
+    screen = result.to_text(width=80)
+    assert "PER→LOC 2 · LOC→PER 1" in screen
+    assert "LOC→ORG 1" in screen
+
+
+def test_small_buckets_carry_a_mark_that_is_explained() -> None:
+    made = documents.result(count=108)
+    screen = render_screen(made, width=100, color=False)
+    assert "XL ≥ 4 ~" in screen or "XL 4 or more ~" in screen
+    assert "~ fewer than 30 gold units" in screen
+    assert "~ fewer" not in render_screen(documents.result(), width=100, color=False)
+
+
 def test_files_repairs_and_leaks_are_told() -> None:
     screen = render_screen(documents.result("crf", "bert"), width=100, color=False)
     assert "120 sentences · 2,040 tokens · 240 mentions · 4 types · IOB2" in screen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import documents
 import study_documents
 from spanwise.cli.main import main
 from spanwise.reports.schema import schema
+from spanwise.reports.terminal import render
 
 jsonschema = pytest.importorskip("jsonschema")
 VALIDATOR = jsonschema.Draft202012Validator(schema())
@@ -109,6 +111,29 @@ def test_results_from_lists_keep_it() -> None:
     for options in ({"resamples": 0}, {"focus": "both"}, {"weights": "ortmann-eq7"}, {"examples": "all"}):
         result = evaluate(gold, {"near": near, "none": [["O"] * 4] * 2}, **options)
         VALIDATOR.validate(_through_json(result.to_dict()))
+
+
+def test_a_study_keeps_it(tmp_path: Path) -> None:
+    from spanwise.study import study
+
+    gold = "Ann B-PER\nin O\nRome B-LOC\n. O\n\nNew B-LOC\nYork I-LOC\nwon O\n\n"
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "test.txt").write_text(gold * 6)
+        (folder / "train.txt").write_text(gold * 2)
+        for run in ("1", "2"):
+            (folder / f"crf.{run}.txt").write_text(gold.replace("B-PER", "B-LOC" if run == "1" else "O") * 6)
+            (folder / f"bert.{run}.txt").write_text(gold.replace("I-LOC", "O") * 5 + gold)
+    (tmp_path / "study.toml").write_text(
+        'predictions = "{dataset}/{system}.{run}.txt"\nresamples = 20\n'
+        '[datasets.one]\ntest = "one/test.txt"\ntrain = "one/train.txt"\n'
+        '[datasets.two]\ntest = "two/test.txt"\ntrain = "two/train.txt"\n[systems.crf]\n[systems.bert]\n'
+    )
+    document = _through_json(study(tmp_path / "study.toml", workers=1, cache=False))
+    VALIDATOR.validate(document)
+    screen = render(document, width=80, color=False)
+    assert max(map(len, screen.splitlines())) <= 80
 
 
 def test_a_result_without_any_mention_keeps_it() -> None:

@@ -205,11 +205,11 @@ def crossed(sides: tuple[Side, Side], widths: tuple[int, int]) -> Side:
     return Side(first.mention, ints(first.bucket * widths[1] + second.bucket), None)
 
 
-def confusion_table(case: Case, events: Events) -> CrossTable:
-    """Gold labels as rows, predicted ones as columns, errors only; NOBODY is the row of what is spurious
-    and the column of what is missed."""
+def confusion_table(case: Case, events: Events, kind: str | None = None) -> CrossTable:
+    """Gold labels as rows, predicted ones as columns, errors only, or those of one kind; NOBODY is the row
+    of what is spurious and the column of what is missed."""
     gold, predicted = _event_labels(case, events)
-    wrong = events.outcome != OUTCOME["TP"]
+    wrong = events.outcome != OUTCOME["TP"] if kind is None else events.outcome == OUTCOME[kind]
     names = (*case.labels, NOBODY)
     # The code of an absent label is -1, which is the last name.
     return CrossTable.of(names, names, row=gold[wrong] % len(names), column=predicted[wrong] % len(names))

@@ -39,6 +39,7 @@ from spanwise.matching import OUTCOMES, Matching, match
 from spanwise.matching.overlap import CATEGORIES, relaxed_counts, relaxed_scores
 from spanwise.scores import EXACT, RECALL, Measure, with_overall
 
+CONFUSING = ("LE", "LBE")  # the errors with two labels
 SMALL = 30  # gold units under which a bucket carries a mark
 
 
@@ -91,6 +92,7 @@ def evaluate_system(
     ]
     measures.append(relaxed_measure(case))
     tables = {"confusion": confusion_table(case, events)}
+    tables |= {f"confusion {kind}": confusion_table(case, events, kind) for kind in CONFUSING}
     if data.toughness is not None:
         measures += tough_measures(case, data.toughness)
         tables["tough"] = tough_outcomes(case, data.toughness)
@@ -144,7 +146,7 @@ def system_document(
         "credits": {name: _labeled(one.labels, found, ("credits", name)) for name in credits},
         "gains": {path[1]: dict(found.cells[path]) for path in found.cells if path[0] == "gains"},
         "relaxed": _relaxed(counts["relaxed"], found),
-        "confusion": _confusion(one.labels, one.tables["confusion"]),
+        "confusion": _confusion(one.labels, one.tables),
     }
     if "tough" in counts:
         document["tough"] = _tough(one, counts["tough"], found)
@@ -159,13 +161,22 @@ def system_document(
     return document
 
 
-def _confusion(labels: Sequence[str], table: CrossTable) -> dict[str, Any]:
+def _confusion(labels: Sequence[str], tables: Mapping[str, CrossTable]) -> dict[str, Any]:
+    table = tables["confusion"]
     return {
         "labels": list(labels),
         "counts": table.chosen(labels, labels).tolist(),
         "missed": table.chosen(labels, [NOBODY])[:, 0].tolist(),
         "spurious": table.chosen([NOBODY], labels)[0].tolist(),
+        "pairs": {kind: _label_pairs(labels, tables[f"confusion {kind}"]) for kind in CONFUSING},
     }
+
+
+def _label_pairs(labels: Sequence[str], table: CrossTable) -> list[list[str | int]]:
+    """How often each gold label met each predicted one, the most frequent first, then in order of labels."""
+    counts = table.chosen(labels, labels)
+    pairs = [(labels[row], labels[column], int(counts[row, column])) for row, column in np.argwhere(counts)]
+    return [list(pair) for pair in sorted(pairs, key=lambda pair: -pair[2])]
 
 
 def _exact(labels: Sequence[str], counts: Counts, found: Scored) -> dict[str, Any]:

@@ -274,9 +274,11 @@ def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = 
 
 
 def _attributes(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
+    shown: list[Mapping[str, Any]] = []
     rows: list[list[Cell]] = []
     for name, found in (system.get("attributes") or {}).items():
         buckets = {bucket["name"]: bucket for bucket in found.get("buckets") or ()}
+        shown += [buckets[found[end]] for end in ("worst", "best") if found.get(end) in buckets]
         rows.append(
             [
                 text(say.attribute(name)),
@@ -299,6 +301,8 @@ def _attributes(document: Document, system: Mapping[str, Any], width: int) -> li
     ]
     result = [*heading("By attribute", "worst and best bucket · ρ of F1 with value", width)] if rows else []
     result += grid(columns, rows, width)
+    if any(bucket.get("small") for bucket in shown):
+        result.append([("  ~ ", "warn"), ("fewer than 30 gold units", "faint")])
     return [*result, *absent(document["dataset"], width)] if rows else []
 
 
