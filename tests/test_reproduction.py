@@ -85,10 +85,21 @@ def test_the_command_ends_with_the_counts(
     assert document["counts"]["unexplained"] == 0
 
 
-def test_each_departure_has_a_row(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", str(data), "--departures", "--json", "-"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+def test_each_departure_has_a_row_in_the_documented_table(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "departures.json"
+    assert main(["reproduce", str(data), "--departures", "--json", str(written)]) == 0
+    page = Path(__file__).parents[1] / "docs" / "definitions" / "interpreteval.md"
+    assert capsys.readouterr().out.strip() in page.read_text(encoding="utf-8")
+    rows = json.loads(written.read_text(encoding="utf-8"))
     assert [row["departure"] for row in rows] == [switch.name for switch in fields(Departures)]
     changed = {row["departure"] for row in rows if row["changed"]}
     assert changed >= {"lower_case", "token_density", "word_list", "greedy", "six_labels", "inherited"}
     assert next(row for row in rows if row["departure"] == "six_labels")["attributes"] == ["label"]
+
+
+def test_the_documented_counts_are_what_the_command_prints(found: Reproduction) -> None:
+    counts = " · ".join(f"{number} {status}" for status, number in found.counts().items())
+    page = Path(__file__).parents[1] / "docs" / "reproduction.md"
+    assert counts in page.read_text(encoding="utf-8")
