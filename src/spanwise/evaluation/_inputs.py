@@ -73,7 +73,8 @@ def gather(
 ) -> Inputs:
     """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
     gold_annotation, predicted = _gold_and_systems(gold, systems, reading)
-    training = tuple(_annotation(source, reading, None) for source in _listed(train))
+    rest = _without_extras(reading)
+    training = tuple(_annotation(source, rest, None) for source in _listed(train))
     _check_training(training)
     corpora = [gold_annotation.corpus, *(one.corpus for one in training)]
     corpora += [annotation.corpus for annotation in predicted.values()]
@@ -107,7 +108,13 @@ def _gold_and_systems(
     named = _named(systems)
     if not named:
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
-    return annotation, {key: _annotation(source, reading, prefer) for key, source in named.items()}
+    rest = _without_extras(reading)
+    return annotation, {key: _annotation(source, rest, prefer) for key, source in named.items()}
+
+
+def _without_extras(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """The same choices without columns and fields of one's own: only the gold text needs to have them."""
+    return {key: value for key, value in reading.items() if key not in ("columns", "fields")}
 
 
 def _merged(gold: Any, reading: Mapping[str, Any]) -> tuple[Annotation, dict[str, Annotation]]:
