@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from rich.cells import cell_len
 
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import Document, banner
-from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, heading, sentence, text
+from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, heading, sentence, size, text
 
 LEVEL = 0.05
 MOST_FLIPS = 8
@@ -68,44 +70,41 @@ def _range(numbers: Sequence[int]) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def _blocks(names: Sequence[str], width: int, first: int, each: int) -> list[list[str]]:
-    """The names in groups that fit side by side behind a first column."""
-    size = max(1, (width - first) // each)
-    return [list(names[at : at + size]) for at in range(0, len(names), size)]
-
-
 def _keys(tree: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The second level's names over all of the first, in the order they are met."""
     return list(dict.fromkeys(key for inner in tree.values() for key in inner))
-
-
-def _first(names: Sequence[str], title: str) -> int:
-    return min(24, max([len(title), *(len(say.visible(name)) for name in names)])) + 4
 
 
 def _matrix(
     title: str,
     rows: Sequence[str],
     columns: Sequence[str],
-    cell: Any,
+    cell: Callable[[str, str], Line],
     width: int,
     *,
-    each: int,
     worded: bool = False,
 ) -> list[Line]:
-    """One row and one column a name, in as many blocks as the width asks for."""
-    result: list[Line] = []
+    """One row and one column a name, in as many blocks below each other as the width asks for."""
     shown = [say.attribute(name) if worded else say.visible(name) for name in rows]
-    for block in _blocks(columns, width, _first(shown, title), each):
-        if result:
-            result.append([])
+    made = {column: [cell(name, column) for name in rows] for column in columns}
+    room = width - 2 - min(26, max(map(cell_len, [title, *shown])))
+    blocks: list[list[str]] = []
+    left = 0
+    for column, cells in made.items():
+        need = 2 + max([min(cell_len(say.visible(column)), 12), *map(size, cells)])
+        if not blocks or need > left:
+            blocks.append([])
+            left = room
+        blocks[-1].append(column)
+        left -= need
+    result: list[Line] = []
+    for block in blocks:
         table: list[list[Cell]] = [
-            [text(label, "strong"), *(cell(name, column) for column in block)]
-            for label, name in zip(shown, rows, strict=True)
+            [text(label, "strong"), *(made[column][at] for column in block)] for at, label in enumerate(shown)
         ]
-        heads = [Column(say.visible(name), right=True, least=min(each - 2, 8)) for name in block]
-        result += grid([Column(title, least=8), *heads], table, width)
-    return result
+        heads = [Column(say.visible(name), right=True, least=8) for name in block]
+        result += [[], *grid([Column(title, least=12), *heads], table, width)]
+    return result[1:]
 
 
 def _holistic(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
@@ -130,7 +129,7 @@ def _holistic(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     note = "F1, mean ± std over runs" + (" · letters: significantly better than" if lettered else "")
     return [
         *heading("Systems", note, width),
-        *_matrix("system", list(titles), datasets, cell, width, each=13 + len(table)),
+        *_matrix("system", list(titles), datasets, cell, width),
     ]
 
 
@@ -155,7 +154,7 @@ def _differences(document: Document, pairs: Sequence[Mapping[str, Any]], width: 
                 if list(row["path"]) == ["exact", "overall", "f1"]:
                     found.setdefault((one, other), {})[dataset] = row
     whole = {tuple(pair["systems"]): pair.get("overall") or {} for pair in pairs}
-    shown = list(datasets)[: max(1, (width - 60) // 9)] if len(datasets) > 1 else list(datasets)
+    shown = list(datasets)[: max(1, (width - 40) // 9)]
     rows: list[list[Cell]] = []
     for key in list(dict.fromkeys([*whole, *found]))[:MOST_PAIRS]:
         test = whole.get(key) or {}
@@ -180,8 +179,16 @@ def _differences(document: Document, pairs: Sequence[Mapping[str, Any]], width: 
     return [
         *heading("Differences", "F1 · * significant · p: Wilcoxon over datasets × runs", width),
         *grid(columns, rows, width),
+        *_cut(shown, datasets, width),
         *(line for note in notes for line in sentence(f"Wilcoxon: {note}", width, style="faint")),
     ]
+
+
+def _cut(shown: Sequence[str], datasets: Mapping[str, Any], width: int) -> list[Line]:
+    if len(shown) == len(datasets):
+        return []
+    words = f"the first {len(shown)} of {len(datasets)} datasets; all are in the JSON"
+    return flow([[(words, "faint")]], width, indent=2)
 
 
 def _marked(row: Mapping[str, Any] | None) -> Line:
@@ -225,7 +232,7 @@ def _model_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line
 
     return [
         *heading("By model", "S^ρ / S^σ over buckets · (in brackets): Friedman p ≥ .05", width),
-        *_matrix("attribute", attributes, list(table), cell, width, each=17, worded=True),
+        *_matrix("attribute", attributes, list(table), cell, width, worded=True),
     ]
 
 
@@ -273,7 +280,7 @@ def _self(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> l
 
         if result:
             result.append([])
-        result += _matrix(say.visible(system), attributes, list(datasets), cell, width, each=18, worded=True)
+        result += _matrix(say.visible(system), attributes, list(datasets), cell, width, worded=True)
     note = "worst → best bucket and the F1 between them"
     return [*heading("Self-diagnosis", note, width), *result] if result else []
 
@@ -299,7 +306,7 @@ def _comparative(pairs: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
         if result:
             result.append([])
         result.append([("  ", ""), *text(one, "strong"), (" − ", "faint"), *text(other, "strong")])
-        result += _matrix("attribute", _keys(datasets), list(datasets), cell, width, each=20, worded=True)
+        result += _matrix("attribute", _keys(datasets), list(datasets), cell, width, worded=True)
         result += _wilcoxon(tests, width)
     note = "buckets where the first leads most and least, F1"
     return [*heading("Comparative diagnosis", note, width), *result] if result else []
@@ -338,9 +345,9 @@ def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
                 text(row.get("dataset") or ""),
                 text(say.place(row)),
                 text(row.get("overall")),
-                [(f"+{say.points(row.get('lead'))}", "")],
+                [(say.signed(row.get("lead")), "")],
                 text(row.get("here"), "strong"),
-                [(f"+{say.points(row.get('reversal'))}", "strong")],
+                [(say.signed(row.get("reversal")), "strong")],
             ]
         )
     columns = [
@@ -368,28 +375,22 @@ def _tough(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> 
     result: list[Line] = []
     for dataset in _keys(table):
         parts = {system: found.get(dataset) or {} for system, found in table.items()}
-        subsets = [
-            name
+        words = {
+            say.TOUGH.get(name, name): name
             for name in _keys(parts)
             if any(say.defined((part.get(name) or {}).get("mean")) for part in parts.values())
-        ]
+        }
 
-        def cell(subset: str, system: str, dataset: str = dataset) -> Line:
-            found = ((table[system].get(dataset) or {}).get(subset)) or {}
+        def cell(
+            word: str, system: str, parts: Mapping[str, Any] = parts, words: Mapping[str, str] = words
+        ) -> Line:
+            found = parts[system].get(words[word]) or {}
             return [(say.spread(found.get("mean"), found.get("std")), "")]
 
-        if not subsets:
+        if not words:
             continue
         if result:
             result.append([])
-        words = {say.TOUGH.get(subset, subset): subset for subset in subsets}
-        result += _matrix(
-            say.visible(dataset),
-            list(words),
-            list(table),
-            lambda w, s, f=cell, m=words: f(m[w], s),
-            width,
-            each=14,
-        )
+        result += _matrix(say.visible(dataset), list(words), list(table), cell, width)
     note = "recall, mean ± standard deviation over runs"
     return [*heading("Tough mentions", note, width), *result] if result else []
