@@ -225,11 +225,12 @@ def test_label_studio_reads_the_short_export(tmp_path: Path) -> None:
     ("content", "words"),
     [
         ('{"data": 1}', "this is no list of tasks.\nExport the project as JSON or JSON-MIN."),
-        ("[3]", "task 1 is no object"),
+        ("[3]", "task 1 is not built as Label Studio builds it (AttributeError: "),
+        ("[" * 100_000, "the JSON is nested too deeply"),
         ('[{"data": {"a": "x", "b": "y"}}]', "task 1 has no text: its fields are ['a', 'b']"),
         (
             '[{"data": {"text": "x"}, "annotations": [{"result": [{"value": {"labels": ["A"]}}]}]}]',
-            "task 1 has a mention without 'start' and 'end'",
+            "task 1 is not built as Label Studio builds it (KeyError: 'start')",
         ),
         ("[", "export.json:1: this is no JSON"),
     ],
@@ -340,6 +341,7 @@ def test_xmi_expands_no_entities(tmp_path: Path) -> None:
     [
         (XMI.replace("sofaString", "other"), "the file has no text"),
         (XMI[:300], "this is no XML"),
+        (XMI.replace("UTF-8", "UTF-5"), "doc.xmi:1: the encoding that the file declares is not known"),
         (XMI.replace('begin="3" end="6" value', 'begin="x" end="6" value'), "has no proper offsets"),
         (
             XMI.replace("NamedEntity", "Lemma").replace("Custom", "POS"),

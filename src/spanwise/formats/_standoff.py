@@ -54,8 +54,8 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
     corpus = _texts(units, source) if whole else Corpus.of([unit.body for unit in units], source=source)
     if options.documents != "none":
         corpus = _with_documents(corpus, units, texts=whole)
+    _check_inside(units, origin)
     mentions = mentions_of([unit.mentions for unit in units])
-    _check_inside(mentions, [len(unit.body) for unit in units], units, origin)
     owner = mentions.sentence
     mentions = sole(
         mentions,
@@ -182,24 +182,22 @@ def _with_documents(corpus: Corpus, units: Sequence[Standoff], *, texts: bool) -
     )
 
 
-def _check_inside(
-    mentions: Mentions, lengths: Sequence[int], units: Sequence[Standoff], origin: Origin
-) -> None:
-    room = np.array(lengths, dtype=np.int64)[mentions.sentence]
-    wrong = np.flatnonzero((mentions.start < 0) | (mentions.end > room) | (mentions.start >= mentions.end))
-    if not len(wrong):
-        return
-    sentence, start, end, label = mentions.rows()[int(wrong[0])]
-    unit = units[sentence]
+def _check_inside(units: Sequence[Standoff], origin: Origin) -> None:
+    for number, unit in enumerate(units):
+        for pieces, label in unit.mentions:
+            for start, end in pieces:
+                if not 0 <= start < end <= len(unit.body):
+                    raise InputError(_outside(unit, number, (start, end), label, origin))
+
+
+def _outside(unit: Standoff, number: int, span: tuple[int, int], label: str, origin: Origin) -> str:
     counted = "characters" if isinstance(unit.body, str) else "tokens"
-    raise InputError(
-        at(
-            origin.path,
-            unit.line,
-            f"the mention {label} [{start}, {end}) does not lie in the {_named(unit, sentence)}, "
-            f"which has {len(unit.body)} {counted}.\n"
-            f"Positions count {counted} from 0, and the end is the first one behind the mention.",
-        )
+    return at(
+        origin.path,
+        unit.line,
+        f"the mention {label} [{span[0]}, {span[1]}) does not lie in the {_named(unit, number)}, "
+        f"which has {len(unit.body)} {counted}.\n"
+        f"Positions count {counted} from 0, and the end is the first one behind the mention.",
     )
 
 
@@ -277,3 +275,5 @@ def json_of(file: Any) -> Any:
         raise InputError(
             at(file.path, error.lineno, f"this is no JSON ({error.msg}).\nIs the file complete?")
         ) from None
+    except RecursionError:
+        raise InputError(at(file.path, 1, "the JSON is nested too deeply.\nIs it the right file?")) from None

@@ -32,12 +32,24 @@ def _layer(file: File, tasks: Any, options: Options, layer: str) -> Annotation:
         raise InputError(
             at(file.path, 1, "this is no list of tasks.\nExport the project as JSON or JSON-MIN.")
         )
-    units = [_task(task, number, file.path, layer) for number, task in enumerate(tasks, start=1)]
-    more = sum(len(_done(task, layer)) > 1 for task in tasks)
+    units, more = [], 0
+    for number, task in enumerate(tasks, start=1):
+        try:
+            units.append(_task(task, number, file.path, layer))
+            more += len(_done(task, layer)) > 1
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                at(
+                    file.path,
+                    None,
+                    f"task {number} is not built as Label Studio builds it "
+                    f"({type(error).__name__}: {error}).\n"
+                    "Export the project as JSON or JSON-MIN.",
+                )
+            ) from None
     notes = [f"{more:,} tasks have several {layer}; the first of each was taken"] if more else []
-    return annotation(
-        units, Origin(file.path, "label-studio", f"tasks with {layer}", file.sha256, notes), options
-    )
+    origin = Origin(file.path, "label-studio", f"tasks with {layer}", file.sha256, notes)
+    return annotation(units, origin, options)
 
 
 def _done(task: Mapping[str, Any], layer: str) -> list[Mapping[str, Any]]:
@@ -45,24 +57,22 @@ def _done(task: Mapping[str, Any], layer: str) -> list[Mapping[str, Any]]:
 
 
 def _task(task: Any, number: int, path: str, layer: str) -> Standoff:
-    place = f"task {number}"
-    if not isinstance(task, dict):
-        raise InputError(at(path, None, f"{place} is no object.\nExport the project as JSON or JSON-MIN."))
     name = str(task.get("id", number))
     if "data" in task:
         done = _done(task, layer)
         results = done[0].get("result", []) if done else []
-        return Standoff(_text(task["data"], results, path, place), _mentions(results, path, place), name)
+        text = _text(task["data"], results, path, number)
+        return Standoff(text, _mentions(results), name)
     values = [value for key, value in task.items() if isinstance(value, list) and _are_spans(value)]
     results = [{"value": span} for value in values for span in value]
-    return Standoff(_text(task, results, path, place), _mentions(results, path, place), name)
+    return Standoff(_text(task, results, path, number), _mentions(results), name)
 
 
 def _are_spans(value: Sequence[Any]) -> bool:
     return bool(value) and all(isinstance(one, dict) and "start" in one and "end" in one for one in value)
 
 
-def _text(data: Mapping[str, Any], results: Sequence[Any], path: str, place: str) -> str:
+def _text(data: Mapping[str, Any], results: Sequence[Any], path: str, number: int) -> str:
     """The field that the mentions are on: `text`, or the only string in which their quotations stand."""
     strings = {key: value for key, value in data.items() if isinstance(value, str)}
     if "text" in strings:
@@ -75,24 +85,22 @@ def _text(data: Mapping[str, Any], results: Sequence[Any], path: str, place: str
     if len(strings) == 1:
         return next(iter(strings.values()))
     raise InputError(
-        at(path, None, f"{place} has no text: its fields are {sorted(data)}.\nName the text field 'text'.")
+        at(
+            path,
+            None,
+            f"task {number} has no text: its fields are {sorted(data)}.\nName the text field 'text'.",
+        )
     )
 
 
-def _mentions(results: Sequence[Any], path: str, place: str) -> list[tuple[Pieces, str]]:
+def _mentions(results: Sequence[Any]) -> list[tuple[Pieces, str]]:
     found: list[tuple[Pieces, str]] = []
     for result in results:
         value = result.get("value", {})
         labels = value.get("labels")
         if labels is None:
             continue  # relations, choices and other results are no mentions
-        try:
-            span = (int(value["start"]), int(value["end"]))
-        except (KeyError, TypeError, ValueError):
-            raise InputError(
-                at(path, None, f"{place} has a mention without 'start' and 'end': {value!r}.\n"
-                   "Only spans of text are read.")
-            ) from None  # fmt: skip
+        span = (int(value["start"]), int(value["end"]))
         found.extend(((span,), str(label)) for label in labels)
     return found
 

@@ -37,8 +37,10 @@ def _sentence(row: Any, number: int, path: str) -> Standoff:
     try:
         tokens = row["sentence"] if "sentence" in row else row["tokens"]
         found = row["ner"] if "ner" in row else row["entities"]
-        mentions = [_mention(mention, place) for mention in found]
-    except (KeyError, TypeError, ValueError) as error:
+        mentions = [_mention(mention) for mention in found]
+        words = [str(token) for token in tokens]
+        name = str(row.get("orig_id", ""))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             at(
                 path,
@@ -48,10 +50,10 @@ def _sentence(row: Any, number: int, path: str) -> Standoff:
                 "or 'tokens' with 'entities' ({'start': 0, 'end': 2, 'type': 'PER'}).",
             )
         ) from None
-    return Standoff([str(token) for token in tokens], mentions, str(row.get("orig_id", "")))
+    return Standoff(words, mentions, name)
 
 
-def _mention(mention: Mapping[str, Any], place: str) -> tuple[Pieces, str]:
+def _mention(mention: Mapping[str, Any]) -> tuple[Pieces, str]:
     label = str(mention["type"])
     if "index" in mention:
         if not mention["index"]:

@@ -120,7 +120,9 @@ def _parsed(file: File) -> _Found:
         if kind == "TextWithNodes":
             found.gate, state["nodes"] = True, True
         elif kind == "Node" and state["nodes"]:
-            found.nodes[attributes["id"]] = sum(len(part.encode("utf-16-le")) // 2 for part in found.text)
+            found.nodes[attributes.get("id", "")] = sum(
+                len(part.encode("utf-16-le")) // 2 for part in found.text
+            )
         elif kind == "Annotation" and "StartNode" in attributes:
             found.annotations.append((attributes.get("Type", ""), dict(attributes), line))
         elif kind == "Sofa":
@@ -153,6 +155,10 @@ def _parsed(file: File) -> _Found:
     parser.CharacterDataHandler = characters
     try:
         parser.Parse(file.data, True)
+    except LookupError as error:
+        raise InputError(
+            at(file.path, 1, f"the encoding that the file declares is not known ({error}).\nDeclare UTF-8.")
+        ) from None
     except expat.ExpatError as error:
         raise InputError(
             at(
