@@ -154,10 +154,10 @@ def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
 
 
 def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> None:
-    lines = ['{"text": "", "spans": []}', '{"text": "in New York.", "spans": [[3, 11, "LOC"], [0, 2, "X"]]}']
+    lines = ['{"text": "a", "spans": []}', '{"text": "in New York.", "spans": [[3, 11, "LOC"], [0, 2, "X"]]}']
     read = formats.read(write(tmp_path / "t.jsonl", "\n".join(lines)))
     formats.write(read, tmp_path / "out.conll")
-    assert (tmp_path / "out.conll").read_text() == "\nin B-X\nNew B-LOC\nYork I-LOC\n. O\n\n"
+    assert (tmp_path / "out.conll").read_text() == "a O\n\nin B-X\nNew B-LOC\nYork I-LOC\n. O\n\n"
     formats.write(read, tmp_path / "out.spans")
     assert formats.read(tmp_path / "out.spans").mentions.rows() == [(1, 1, 3, "LOC"), (1, 0, 1, "X")]
     formats.write(read, tmp_path / "out.jsonl", scheme="IOB2")
@@ -168,3 +168,38 @@ def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> N
     )
     with pytest.raises(InputError, match="the mentions lie in pieces"):
         formats.write(formats.read(odd), tmp_path / "out.conll")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "label", "said"),
+    [
+        (["a\nb"], "X", r"the token 'a\\nb' would break a line of columns"),
+        (["a\tb"], "X", "would break a line of columns"),
+        (["-DOCSTART-"], "X", "the token '-DOCSTART-' would break"),
+        (["a"], "X\tY", "the label .* would break a line of columns"),
+        (["a"], " X", "the label ' X' would break a line of columns"),
+    ],
+)
+def test_what_lines_cannot_say_is_not_written(
+    tmp_path: Path, tokens: list[str], label: str, said: str
+) -> None:
+    read = formats.from_spans([[(0, 1, label)]], tokens=[tokens])
+    with pytest.raises(InputError, match=said):
+        formats.write(read, tmp_path / "out.conll")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_empty_sentences_and_reserved_labels_are_not_lost(tmp_path: Path) -> None:
+    read = formats.from_spans([[], [(0, 1, "NONE")]], tokens=[[], ["a"]])
+    with pytest.raises(InputError, match="sentence 1 has no token, and a blank line more says nothing"):
+        formats.write(read, tmp_path / "out.conll")
+    with pytest.raises(InputError, match="the label 'NONE' means something else in a span file"):
+        formats.write(read, tmp_path / "out.spans")
+    formats.write(read, tmp_path / "out.jsonl")
+    assert formats.read(tmp_path / "out.jsonl").mentions.rows() == [(1, 0, 1, "NONE")]
+
+
+def test_a_label_with_a_blank_is_written_between_tabs(tmp_path: Path) -> None:
+    read = formats.from_spans([[(0, 1, "work of art")]], tokens=[["a", "b"]])
+    formats.write(read, tmp_path / "out.conll")
+    assert formats.read(tmp_path / "out.conll").mentions.rows() == [(0, 0, 1, "work of art")]

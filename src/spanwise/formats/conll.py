@@ -188,7 +188,7 @@ def _check_width(path: str, line: int, fields: list[bytes], separator: str) -> N
     if len(fields) > 1:
         return
     kind = "tabs" if separator == "tab" else "blanks"
-    word = fields[0].decode("utf-8")
+    word = fields[0].decode("utf-8", "replace")
     shown = repr(word if len(word) < 40 else word[:40] + "…")
     raise InputError(
         at(path, line, f"the line has only one column, {shown} (columns are separated by {kind}), "
@@ -219,9 +219,9 @@ def _header(texts: list[bytes], layout: Layout) -> tuple[list[str], int]:
     """The names of the columns, from a line `# global.columns = …` or from the first line, and its number."""
     for number, text in enumerate(texts):
         if text.startswith(_HEADER):
-            return text[len(_HEADER) :].decode("utf-8").split(), number + 1
+            return text[len(_HEADER) :].decode("utf-8", "replace").split(), number + 1
         if fields := split(text, layout):
-            return [field.decode("utf-8") for field in fields], number + 1
+            return [field.decode("utf-8", "replace") for field in fields], number + 1
     return [], 0
 
 
@@ -356,7 +356,9 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
             )
         )
     tags = encode(annotation.mentions, corpus.lengths, scheme or annotation.reading.scheme or "IOB2")
-    separator = " " if not any(" " in word or not word for word in corpus.vocabulary) else "\t"
+    strings = (*corpus.vocabulary, *annotation.mentions.labels)
+    separator = "\t" if any(" " in string or not string for string in strings) else " "
+    _check_writable(annotation)
     begins = set() if corpus.documents is None else set(corpus.documents[:-1].tolist())
     lines: list[str] = []
     for number, marks in enumerate(tags.lists()):
@@ -366,6 +368,27 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
         lines += [f"{word}{separator}{tag}" for word, tag in zip(words, marks, strict=True)]
         lines.append("")
     return "\n".join(lines).encode("utf-8") + b"\n"
+
+
+def _check_writable(annotation: Annotation) -> None:
+    """Raise where lines of tokens and tags would not be read back as what they are."""
+    corpus, path = annotation.corpus, annotation.reading.path
+    for word in corpus.vocabulary:
+        if "\n" in word or "\t" in word or word.encode("utf-8", "replace") == DOCSTART:
+            raise InputError(
+                f"{path}: the token {word!r} would break a line of columns.\nWrite jsonl instead."
+            )
+    for label in annotation.mentions.labels:
+        if "\n" in label or "\t" in label or label != label.strip(" \r"):
+            raise InputError(
+                f"{path}: the label {label!r} would break a line of columns.\nWrite jsonl instead."
+            )
+    if not corpus.lengths.all():
+        empty = int((corpus.lengths == 0).argmax())
+        raise InputError(
+            f"{corpus.place(empty)}: sentence {empty + 1} has no token, and a blank line more says nothing.\n"
+            "Write jsonl instead, or leave the sentence out."
+        )
 
 
 FORMAT = Format(

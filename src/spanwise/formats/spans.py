@@ -149,6 +149,12 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     """The bytes of a span file: mentions as tokens from 1, both ends included."""
     annotation = in_tokens(annotation)
     mentions, corpus = annotation.mentions, annotation.corpus
+    for label in mentions.labels:
+        if label in _EMPTY or "\t" in label or "\n" in label or label != label.strip(" \r"):
+            raise InputError(
+                f"{annotation.reading.path}: the label {label!r} means something else in a span file.\n"
+                "Write jsonl instead."
+            )
     listed: list[list[str]] = [[] for _ in range(len(corpus))]
     for number, (sentence, start, end, label) in enumerate(mentions.rows()):
         if start < 0:
