@@ -102,6 +102,15 @@ def test_systems_that_were_cut_differently_share_a_table() -> None:
     assert parsed(table(made, "tough").to_csv())[1][3] == "n/a"
 
 
+def test_credits_that_were_asked_for_have_a_table() -> None:
+    made = copy.deepcopy(TWO)
+    cell = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
+    made["systems"]["crf"]["credits"] = {"ortmann-eq7": {"overall": cell, "labels": {}}}
+    rows = parsed(table(made, "credits").to_csv())
+    assert [row[1] for row in rows[1:]] == ["exact", "fair", "ortmann-eq7"]
+    assert rows[3][4] == "0.847"
+
+
 def test_undefined_numbers_are_na_in_every_form() -> None:
     made = Table("t", "", ("x", "y"), ((Number(None, "n/a"), Interval((None, None), "")),))
     assert parsed(made.to_csv())[1] == ["n/a", "n/a", "n/a"]

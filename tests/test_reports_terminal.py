@@ -114,6 +114,17 @@ def test_wrong_labels_are_told_apart_from_those_with_wrong_boundaries() -> None:
     assert "LOC→ORG 1" in screen
 
 
+def test_other_credits_stand_beside_the_fair_one() -> None:
+    cell = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
+    for names in ((), ("crf", "bert")):
+        made = documents.result(*names)
+        for system in made["systems"].values():
+            system["credits"] = {"ortmann-eq7": {"overall": cell, "labels": {}}}
+        screen = render_screen(made, width=100, color=False)
+        assert "ortmann-eq7" in screen
+        assert "84.7" in screen
+
+
 def test_small_buckets_carry_a_mark_that_is_explained() -> None:
     made = documents.result(count=108)
     screen = render_screen(made, width=100, color=False)

@@ -176,6 +176,18 @@ def fair(document: Document) -> Table | None:
     return Table("fair", "Outcomes of mentions and fair scores (Ortmann 2022).", header, tuple(rows))
 
 
+def credits(document: Document) -> Table | None:
+    """Scores under every credit that was asked for, beside the exact and the fair ones."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, system in _systems(document).items():
+        found = {"exact": system["exact"]["overall"], "fair": (system.get("fair") or {}).get("overall") or {}}
+        asked = {credit: part["overall"] for credit, part in (system.get("credits") or {}).items()}
+        for credit, cell in {**found, **asked}.items() if asked else ():
+            rows.append((name, credit, *(points(cell.get(score)) for score in ("precision", "recall", "f1"))))
+    header = ("system", "credit", "precision", "recall", "F1")
+    return Table("credits", "Scores under several credits for errors (Ortmann 2022).", header, tuple(rows))
+
+
 def relaxed(document: Document) -> Table | None:
     """The four matchings of MUC and SemEval-2013."""
     rows: list[tuple[Cell, ...]] = []
@@ -376,6 +388,7 @@ TABLES: dict[str, Callable[[Document], Table | None]] = {
         labels,
         errors,
         fair,
+        credits,
         relaxed,
         tough,
         attributes,

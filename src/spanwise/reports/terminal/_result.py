@@ -77,6 +77,8 @@ def _scores(document: Document, system: Mapping[str, Any], width: int) -> list[L
         means = system["exact"].get(kind)
         if means:
             more.append([(f"{kind} F1 {say.points(means['f1'])}", "faint")])
+    for name, credit in (system.get("credits") or {}).items():
+        more.append(text(f"{name} F1 {say.points(credit['overall']['f1'])}", "faint"))
     if say.defined(exact.get("accuracy")):
         more.append([(f"token accuracy {say.points(exact['accuracy'])}", "faint")])
     more.append([(f"{say.count(exact['correct'])} right of {say.count(exact['gold'])} gold", "faint")])

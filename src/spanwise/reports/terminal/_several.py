@@ -51,6 +51,7 @@ def _scores(document: Document, systems: Mapping[str, Mapping[str, Any]], width:
     letters: Mapping[str, str] = document.get("letters") or {}
     exact = {name: system["exact"]["overall"] for name, system in systems.items()}
     scale = Scale.around(_reach(exact.values(), "f1"))
+    credits = list(union(systems, "credits"))
     rows: list[list[Cell]] = []
     for place, (name, system) in enumerate(systems.items()):
         one, ends = exact[name], (exact[name].get("interval") or {}).get("f1")
@@ -64,6 +65,7 @@ def _scores(document: Document, systems: Mapping[str, Mapping[str, Any]], width:
                 say.points(one["precision"]),
                 say.points(one["recall"]),
                 say.points(((system.get("fair") or {}).get("overall") or {}).get("f1")),
+                *(_credited(system, credit) for credit in credits),
                 say.points((system["exact"].get("macro") or {}).get("f1")),
                 [(" ".join(better) or "–", "good" if better else "faint")],
                 scale.strip(one["f1"], ends),
@@ -77,12 +79,18 @@ def _scores(document: Document, systems: Mapping[str, Mapping[str, Any]], width:
         Column("P", right=True),
         Column("R", right=True),
         Column("fair F1", right=True),
+        *(Column(say.visible(name), right=True, least=7, rank=1) for name in credits),
         Column("macro", right=True, rank=1),
         Column("beats", least=5),
         Column(scale.axis, least=18, most=36, rank=2),
     ]
     note = "beats: significantly better than the system with that letter"
     return [*heading("Systems", note if document.get("letters") else "", width), *grid(columns, rows, width)]
+
+
+def _credited(system: Mapping[str, Any], credit: str) -> str:
+    found = (system.get("credits") or {}).get(credit) or {}
+    return say.points((found.get("overall") or {}).get("f1"))
 
 
 def _reach(cells: Any, score: str) -> list[float]:
