@@ -77,6 +77,8 @@ def test_brat_round_trips_through_a_folder(tmp_path: Path) -> None:
     first = read(brat(tmp_path, ann="T1\tPER 0 7\tAnn Lee\nT2\tLOC 11 14;24 28\tNew Rome\n"))
     paths = write_folder(first, tmp_path / "out")
     same(first, read(paths[0]))
+    write(first, tmp_path / "folder", format="brat")
+    same(first, read(tmp_path / "folder"))
 
 
 def test_brat_writes_tokens_as_a_text(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -50,7 +51,8 @@ class Format:
 
     `read(source, options)` gets a `File`, or an object that `accepts` said yes to.
     `recognise(file)` looks at the file's `head` and `suffix` and gives the evidence in
-    words, or None. `write(annotation, scheme)` gives back the bytes of a file.
+    words, or None. `write(annotation, scheme)` gives back the bytes of a file;
+    `write_folder(annotation, folder)` writes a format that needs several.
     `problems(file, options)` lists all that is wrong where `read` would stop at the first.
     """
 
@@ -64,6 +66,7 @@ class Format:
     accepts: Callable[[Any], bool] | None = None
     read_layers: Callable[[Any, Options], dict[str, Annotation]] | None = None
     problems: Callable[[Any, Options], list[Problem]] | None = None
+    write_folder: Callable[[Annotation, str | os.PathLike[str]], Any] | None = None
 
 
 def is_plainly_tagged(file: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -103,7 +104,7 @@ def written(unit: Standoff) -> str:
     return "".join(lines)
 
 
-def write_folder(annotation: Annotation, folder: str | Path) -> list[Path]:
+def write_folder(annotation: Annotation, folder: str | os.PathLike[str]) -> list[Path]:
     """Write an `.ann` and a `.txt` for every document into a folder; the paths of the `.ann` files."""
     paths = []
     for unit in texts_of(annotation):
@@ -127,6 +128,7 @@ FORMAT = Format(
     summary="brat standoff, .ann beside .txt, or a folder of them",
     read=read,
     recognise=recognise,
+    write_folder=write_folder,
     suffixes=(".ann",),
     source="https://brat.nlplab.org/standoff.html",
 )
