@@ -170,7 +170,9 @@ def test_standard_input_is_a_file_called_minus(monkeypatch: pytest.MonkeyPatch) 
         buffer = io.BytesIO(b"a B-X\n")
 
     monkeypatch.setattr(sys, "stdin", Standard())
-    assert formats.read("-").mentions.rows() == [(0, 0, 1, "X")]
+    read = formats.read("-")
+    assert read.mentions.rows() == [(0, 0, 1, "X")]
+    assert read.reading.sha256 == hashlib.sha256(b"a B-X\n").hexdigest()
 
 
 def test_other_encodings_are_read_when_named(file) -> None:  # type: ignore[no-untyped-def]

@@ -111,7 +111,10 @@ class File:
 
     def _stream(self) -> IO[bytes]:
         if self.path == "-":
-            return io.BytesIO(sys.stdin.buffer.read())
+            data = sys.stdin.buffer.read()
+            self._hash.update(data)
+            self._done()
+            return io.BytesIO(data)
         if self.is_folder:
             raise InputError(at(self.path, None, "this is a folder, not a file.\nName the file in it."))
         raw = _Hashing(open(self.path, "rb", buffering=0), self._hash, self._done)  # noqa: SIM115, PTH123
