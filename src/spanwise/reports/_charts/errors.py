@@ -147,7 +147,9 @@ def confusion(document: Document, focus: str, style: Style) -> Drawing:
         .mark_rect(cornerRadius=4, fill=None, stroke=palette["s0"], strokeDash=[3, 2], aria=False)
         .encode(x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **flat), y2="y2:Q")
     )
-    numbers = base.mark_text(fontSize=11.5, fontWeight="bold", aria=False).encode(
+    numbers = base.mark_text(
+        fontSize=11.5, fontWeight="bold", baseline="alphabetic", dy=4, aria=False
+    ).encode(
         x=alt.X("cx:Q", **flat), y=alt.Y("cy:Q", **flat), text="t:N", color=alt.Color("ink:N", scale=None)
     )
     left = max(70.0, max((width_of(label, 12) for label in labels), default=0) + 16)
@@ -160,7 +162,7 @@ def confusion(document: Document, focus: str, style: Style) -> Drawing:
         {"y": step * at + step / 2 - 2, "t": label} for at, label in enumerate([*labels, "spurious"])
     ]
     sides[-1]["y"] += 12
-    turned = {"angle": -40, "align": "left"} if size > 6 or max(map(len, labels), default=0) > 7 else {}
+    turned = {"angle": 320, "align": "left"} if size > 6 or max(map(len, labels), default=0) > 7 else {}
     columns = marks.written(heads, width, alt.X("x:Q", **flat), colour=palette["ink"], **turned)
     lines = marks.texts(sides, width, at=-8, colour=palette["ink"], align="right")
     top = 80.0 if turned else 26.0

@@ -15,6 +15,7 @@ from spanwise.reports._wording import visible
 
 Row = dict[str, Any]
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
+MARGIN = 8.0  # around a chart that stands alone
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
 
@@ -60,9 +61,11 @@ class Drawing:
     def altair(self, palette: Palette, *, background: str = "white") -> Any:
         """The chart as it stands alone: sized, padded, configured and with its legend; an Altair chart."""
         key, height = _legend(self, palette)
-        padding = {"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom + height}
+        room = {"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom + height}
+        padding = {side: size + MARGIN for side, size in room.items()}
+        first, *others = self.plot.groups
         return (
-            Plot((*self.plot.groups, *key))
+            Plot(((*first, *key), *others))
             .altair()
             .properties(
                 width=self.width,
@@ -78,7 +81,7 @@ class Drawing:
         return {**self.plot.specification(context), "width": self.width, "height": self.height}
 
 
-def _legend(drawing: Drawing, palette: Palette) -> tuple[list[tuple[Any, ...]], float]:
+def _legend(drawing: Drawing, palette: Palette) -> tuple[list[Any], float]:
     """The marks of the systems or datasets under a chart that has no page around it, and their height."""
     if len(drawing.legend) < 2:
         return [], 0.0
@@ -88,14 +91,19 @@ def _legend(drawing: Drawing, palette: Palette) -> tuple[list[tuple[Any, ...]], 
         text = fitted(visible(name), 11, 160)
         if x > 6.0 - drawing.left and x + width_of(text, 11) + 14 > drawing.width + drawing.right:
             x, y = 6.0 - drawing.left, y + line
-        fill = {"fill": palette["panel"]} if place == 1 else {}
-        colour = palette.series(place)
-        layers.append(dots([{"y": y}], drawing.height, alt.value(x), colour=colour, place=place, **fill))
-        layers.append(
-            texts([{"y": y, "t": text}], drawing.height, at=x + 8, colour=palette["ink"], fontSize=11)
-        )
+        fill: dict[str, Any] = {"fill": palette["panel"]} if place == 1 else {}
+        at: Any = alt.Chart(alt.InlineData(values=({},)))
+        layers += [
+            at.mark_point(
+                shape=SHAPES[place % len(SHAPES)], color=palette.series(place), filled=place != 1,
+                opacity=1, size=60, aria=False, **fill,
+            ).encode(x=alt.value(x), y=alt.value(y)),
+            at.mark_text(
+                text=text, color=palette["ink"], aria=False, **_lettering(11, "left", {})
+            ).encode(x=alt.value(x + 9), y=alt.value(y)),
+        ]  # fmt: skip
         x += width_of(text, 11) + 30
-    return [tuple(layers)], y + line - drawing.height - drawing.bottom
+    return layers, y + line - drawing.height - drawing.bottom
 
 
 def _unmeasured(layer: Any, context: dict[str, Any]) -> dict[str, Any]:

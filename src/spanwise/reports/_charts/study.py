@@ -110,7 +110,7 @@ def radar(document: Document, measure: str, style: Style, *, size: float = 118) 
             marks.written(text, width, marks.pixels("x", width), colour=style.palette["ink"], align=align)
         )
     title = "ζ by attribute, relative to the highest" if measure == "zeta" else "ρ by attribute"
-    return Drawing(f"radar-{measure}", title, marks.plot(*layers), width, width, 10, 10, 2, 2)
+    return Drawing(f"radar-{measure}", title, marks.plot(*layers), width, width, 24, 24, 2, 2)
 
 
 def _at(place: int, count: int, level: float, middle: float, size: float) -> tuple[float, float]:

@@ -77,9 +77,9 @@ def save(
     convert = _module("_files").convert
     written = []
     for name, chart in charts.items():
-        for form in formats:
+        for form, content in convert(chart, formats).items():
             path = target / f"{_safe(name)}.{form}"
-            write_atomically(path, convert(chart, form))
+            write_atomically(path, content)
             written.append(path)
     return written
 

@@ -1,20 +1,40 @@
-"""Charts as files, drawn by vl-convert."""
+"""Charts as files: drawn once by vl-convert as SVG, which then becomes PDF and PNG."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import vl_convert
 
+from spanwise.reports._charts.marks import unmeasured
+
 PIXELS = 3  # a PNG has this many a point, enough for print at the width of a column
+_NEGATIVE = re.compile(r'(<text[^>]*? font-size=")-')
 
 
-def convert(chart: Any, form: str) -> bytes | str:
-    """The chart as the text of an SVG, or the bytes of a PDF or PNG."""
+def convert(chart: Any, formats: Sequence[str]) -> dict[str, bytes | str]:
+    """The chart in each format: the text of an SVG, the bytes of a PDF or PNG."""
     specification = chart.to_dict()
-    if form == "svg":
-        drawn: str = vl_convert.vegalite_to_svg(specification)
-        return drawn + "\n"
-    if form == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(specification))
-    return bytes(vl_convert.vegalite_to_png(specification, scale=PIXELS))
+    specification["config"] = unmeasured(specification["config"])
+    _unmeasure(specification)
+    svg: str = _NEGATIVE.sub(r"\1", vl_convert.vegalite_to_svg(specification)) + "\n"
+    made: dict[str, bytes | str] = {}
+    for form in formats:
+        if form == "svg":
+            made[form] = svg
+        elif form == "pdf":
+            made[form] = bytes(vl_convert.svg_to_pdf(svg))
+        else:
+            made[form] = bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
+    return made
+
+
+def _unmeasure(node: Any) -> None:
+    """Make the sizes of texts negative, of which no slow measure is taken; nothing here depends on it."""
+    for layer in node.get("layer", ()):
+        _unmeasure(layer)
+    mark = node.get("mark")
+    if isinstance(mark, dict) and mark["type"] == "text":
+        mark["fontSize"] *= -1

@@ -45,7 +45,7 @@
     sentence.systems[system].forEach((predicted, place) => {
       const gold = predicted.partner < 0 ? null : sentence.gold[predicted.partner];
       if (gold && gold.partners[system] === place) return;
-      rows.push({ gold, predicted, outcome: predicted.outcome });
+      rows.push({ gold, predicted, outcome: predicted.outcome, own: predicted });
     });
     return rows;
   };
@@ -216,10 +216,12 @@
       grid.append(token);
     }
     let above = 2;
-    for (const { name, rows: mentions, depth } of rows) {
+    const inside = (mention) => mention.start < line[1] && mention.end > line[0];
+    const bare = !rows.some(({ rows: mentions }) => mentions.some(inside));
+    for (const { name, rows: mentions, depth } of bare ? [] : rows) {
       for (let row = 0; row < depth; row++) names.append(make("span", "", row ? "" : visible(name)));
       for (const mention of mentions) {
-        if (mention.start < line[1] && mention.end > line[0]) grid.append(...segments(mention, line, hits, above));
+        if (inside(mention)) grid.append(...segments(mention, line, hits, above));
       }
       above += depth;
     }
@@ -259,7 +261,8 @@
       if (bit < 3 && found.some((row) => row.gold && (row.gold.tough >> bit) & 1)) head.append(make("span", "chip quiet", data.toughWords[name]));
     }
     card.append(head);
-    const hits = new Set(found.map((row) => state.choices.unit === "predicted" ? row.predicted : row.gold || row.predicted));
+    card.dataset.hits = String(found.length);
+    const hits = new Set(found.map((row) => row.own || (state.choices.unit === "predicted" ? row.predicted : row.gold || row.predicted)));
     const marked = new Set();
     for (const mention of hits) for (let at = mention.start; at < mention.end; at++) marked.add(at);
     const rows = tracks(sentence);
@@ -362,6 +365,7 @@
     const total = count(state.groups);
     $("summary").textContent = summary(choices, total);
     $("summary").dataset.count = String(total);
+    $("summary").dataset.shows = location.hash;
     chips(choices);
     for (const key of ["unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "over"]) fill(key, choices);
     $("q").value = choices.q || "";

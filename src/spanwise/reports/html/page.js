@@ -94,14 +94,14 @@
   // ---- which system the page is about ----------------------------------------------------------
   const views = [...document.querySelectorAll("[data-system]")].filter((pill) => pill.tagName === "BUTTON");
   const setView = (name) => {
-    const place = views.findIndex((pill) => pill.dataset.system === name);
+    const place = views.findIndex((pill) => pill.textContent === name);
     if (place < 0) return;
-    for (const pill of views) pill.setAttribute("aria-pressed", String(pill.dataset.system === name));
+    for (const pill of views) pill.setAttribute("aria-pressed", String(pill.textContent === name));
     for (const part of document.querySelectorAll("[data-view]")) part.hidden = part.dataset.view !== String(place);
   };
   for (const pill of views) {
     pill.addEventListener("click", () => {
-      location.hash = `#overview?view=${encodeURIComponent(pill.dataset.system)}`;
+      location.hash = `#overview?view=${encodeURIComponent(pill.textContent)}`;
     });
   }
 
