@@ -15,7 +15,7 @@ from spanwise.cli.main import main
 from spanwise.compat.seqeval import metrics, scheme
 from spanwise.errors import InputError
 from spanwise.evaluation import evaluate
-from spanwise.explain import Explanation, explain
+from spanwise.explanation import Explanation, explain
 from spanwise.formats import from_spans, from_tags
 
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "O", "O"]]

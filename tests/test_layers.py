@@ -26,7 +26,7 @@ ORDER = [
     ["diagnosis"],
     ["engines", "interpreteval", "description"],
     ["evaluation"],
-    ["study", "gates", "explain"],
+    ["study", "gates", "explanation"],
     ["demo", "reproduction"],
     ["reports"],
     ["compat"],

@@ -20,6 +20,7 @@ __all__ = [
     "compare",
     "describe",
     "evaluate",
+    "explain",
     "load",
     "read",
     "study",
@@ -41,6 +42,7 @@ _HOMES = {
     "compare": "evaluation:compare",
     "describe": "description:describe",
     "evaluate": "evaluation:evaluate",
+    "explain": "explanation:explain",
     "load": "evaluation:load",
     "read": "formats:read",
     "study": "study:study",
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from spanwise.description import describe
     from spanwise.errors import ChoiceError, InputError, MissingExtra, SpanwiseError
     from spanwise.evaluation import Result, compare, evaluate, load
+    from spanwise.explanation import explain
     from spanwise.formats import read, write
     from spanwise.study import study
 

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explain, and show the table."""
     from spanwise.cli.arguments import reading_of
-    from spanwise.explain import explain
+    from spanwise.explanation import explain
 
     explanation = explain(args.gold, args.predicted, align=args.align, **reading_of(args))
     document = explanation.to_dict()
