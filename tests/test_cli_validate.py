@@ -80,3 +80,28 @@ def test_the_mended_file_is_clean(tmp_path: Path) -> None:
     assert main(["validate", str(path)]) == 1
     assert main(["convert", str(path), str(tmp_path / "mended.conll")]) == 0
     assert main(["validate", str(tmp_path / "mended.conll")]) == 0
+
+
+def test_every_wrong_record_and_row_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = tmp_path / "f.jsonl"
+    good = '{"tokens": ["a", "b"], "tags": ["B-X", "I-X"]}'
+    records.write_text(f'{good}\n{{"tokens": ["a"], "tags": []}}\nnull\n{good.replace("B-X", "o")}\n[\n')
+    assert main(["validate", str(records)]) == 3
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[0].rsplit(":")[-1] for line in shown[:-1]] == ["2", "3", "4", "4", "5"]
+    assert "there are 0 tags, but 1 tokens" in shown[0]
+    assert "'o' is no tag" in shown[2]
+    assert "the tag 'I-X' is impossible in IOB2" in shown[3]
+    twice = tmp_path / "g.jsonl"
+    twice.write_text(
+        '{"text": "ab", "spans": [[0, 1, "X"], [0, 1, "X"]]}\n{"text": "a", "spans": [[0, 9, "X"]]}\n'
+    )
+    assert main(["validate", str(twice)]) == 3
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    rows = tmp_path / "f.spans"
+    rows.write_text("X\t1\t1\t1\n\nX\t0\t1\nX\t3\t1\n\nNONE\t9\t9\n")
+    assert main(["validate", str(rows)]) == 3
+    assert [line.split(": ")[0] for line in capsys.readouterr().out.splitlines()][:2] == [
+        f"{rows}:3",
+        f"{rows}:4",
+    ]

@@ -45,6 +45,11 @@ class Problem:
     repairable: bool = False
 
 
+def problem_at(path: str, line: int, text: str) -> Problem:
+    """The problem that an error text tells, in one line and without its place."""
+    return Problem(line, text.removeprefix(f"{path}:{line}: ").replace("\n", " "))
+
+
 @dataclass(frozen=True)
 class Format:
     """A way to write annotations in a file.

@@ -10,7 +10,15 @@ import numpy as np
 from spanwise.columns import Column, Ints, codes, frozen, ints
 from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats._format import Format, Options, Problem, annotated, impossible_tags, in_tokens
+from spanwise.formats._format import (
+    Format,
+    Options,
+    Problem,
+    annotated,
+    impossible_tags,
+    in_tokens,
+    problem_at,
+)
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import DOCSTART, Layout, Rows, parse, split, wrong_width
@@ -325,17 +333,12 @@ def _checked_line(
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
-        return "O", Problem(line, _bare(file.not_utf8(text, error, line), file.path, line))
+        return "O", problem_at(file.path, line, file.not_utf8(text, error, line))
     if len(fields) != layout.width:
-        return "O", Problem(line, _bare(wrong_width(layout, line, len(fields)), file.path, line))
+        return "O", problem_at(file.path, line, wrong_width(layout, line, len(fields)))
     tag = fields[layout.tags[0]].strip(b" ").decode("utf-8")
     trouble = malformed(tag)
     return ("O", Problem(line, trouble)) if trouble else (tag, None)
-
-
-def _bare(text: str, path: str, line: int) -> str:
-    """An error text in one line, without its place."""
-    return text.removeprefix(f"{path}:{line}: ").replace("\n", " ")
 
 
 def recognise(file: File) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,10 +14,20 @@ import numpy as np
 from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options, annotated, in_tokens, label_notes, sole
+from spanwise.formats._format import (
+    Format,
+    Options,
+    Problem,
+    annotated,
+    impossible_tags,
+    in_tokens,
+    label_notes,
+    problem_at,
+    sole,
+)
 from spanwise.formats._opening import File
 from spanwise.formats._words import words
-from spanwise.schemes import Tags, encode
+from spanwise.schemes import Tags, encode, malformed
 
 _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
@@ -375,6 +386,34 @@ def _documents(found: _Gathered, options: Options) -> Ints | None:
     return ints([*starts, len(values)])
 
 
+def _place(path: str, line: int, row: int) -> str:
+    return f"{path}:{line}"
+
+
+def problems(file: File, options: Options) -> list[Problem]:
+    """Every record that is wrong and every impossible tag."""
+    found: list[Problem] = []
+    kind = ""
+    tags: list[list[str]] = []
+    lines: list[int] = []
+    rows = enumerate(file.text.split("\n"), start=1)
+    for line, row in ((line, row) for line, row in rows if row.strip()):
+        one = _Gathered(file.path, kind)
+        try:
+            _gather(one, line, _mapping(file.path, line, _loaded(file.path, line, row)), options)
+            sole(_mentions(one), duplicates=options.duplicates, place=partial(_place, file.path, line))
+        except InputError as error:
+            found.append(problem_at(file.path, line, str(error)))
+            continue
+        kind = one.kind
+        for sentence in one.tags:
+            found += [Problem(line, trouble) for tag in sentence if (trouble := malformed(tag))]
+            tags.append(["O" if malformed(tag) else tag for tag in sentence])
+            lines.append(line)
+    found += impossible_tags(Tags.of(tags), options, lambda sentence, token: lines[sentence])
+    return sorted(found, key=lambda problem: problem.line or 0)
+
+
 def recognise(file: File) -> str | None:
     """Whether the file begins with a JSON object that has the keys, or with a list of them."""
     head = b"" if file.is_folder else file.head.lstrip(b" \t\r\n")
@@ -436,5 +475,6 @@ FORMAT = Format(
     read=read,
     write=write,
     recognise=recognise,
+    problems=problems,
     suffixes=(".jsonl", ".ndjson", ".json"),
 )

@@ -7,7 +7,7 @@ import numpy as np
 from spanwise.columns import Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options, in_tokens, label_notes, sole
+from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at, sole
 from spanwise.formats._opening import File
 
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
@@ -134,6 +134,20 @@ def _mentions(rows: list[_Row]) -> Mentions:
     return Mentions(mentions.sentence, mentions.start, mentions.end, mentions.label, mentions.labels, parts)
 
 
+def problems(file: File, options: Options) -> list[Problem]:
+    """Every row that is wrong."""
+    found: list[Problem] = []
+    for line, text in enumerate(file.text.split("\n"), start=1):
+        fields = text.rstrip(" \t\r").split("\t")
+        if fields == [""] or fields[0] in _EMPTY:
+            continue
+        try:
+            _span(file.path, line, fields)
+        except InputError as error:
+            found.append(problem_at(file.path, line, str(error)))
+    return found
+
+
 def recognise(file: File) -> str | None:
     """Whether every one of the first rows is a label and two numbers, whatever the suffix."""
     if file.is_folder:
@@ -183,6 +197,7 @@ FORMAT = Format(
     read=read,
     write=write,
     recognise=recognise,
+    problems=problems,
     suffixes=(".spans",),
     source="Ortmann (2022)",
 )
