@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# As on the command line: our matrices are small, and two cores are soon crowded by BLAS threads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 DATA = Path(os.environ.get("SPANWISE_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
