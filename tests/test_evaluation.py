@@ -328,7 +328,7 @@ def test_counts_per_unit_survive_the_document() -> None:
 
     gold, predicted = [["B-PER", "O", "B-LOC"]] * 5, [["B-PER", "O", "O"]] * 5
     result = evaluated(gold, predicted)
-    measures = result._systems["mine"].counted.measures
+    measures = result._kept.counted["mine"].measures
     tested = [measure for measure in measures if measure.tested]
     back = unpacked(json.loads(json.dumps(packed(measures))), place="run.json")
     for one, other in zip(tested, back, strict=True):

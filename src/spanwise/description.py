@@ -420,7 +420,7 @@ def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
         "repairs": reading.repairs,
         "notes": list(reading.notes),
         "sentences": len(corpus),
-        "tokens": None if corpus.without_text else len(corpus.tokens),
+        "tokens": int(corpus.sentences[-1]) or None,  # span files tell no lengths
         "mentions": len(annotation.mentions),
         "alignment": None,
     }

@@ -60,6 +60,13 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
         help="of p-values within a family (default: holm)",
     )
     group.add_argument(
+        "--memory", metavar="SIZE",
+        help="evaluate in parts that need about so much memory, such as 512MB; changes no number",
+    )  # fmt: skip
+    group.add_argument(
+        "--workers", type=int, default=1, help="processes for the parts (default: 1); changes no number"
+    )
+    group.add_argument(
         "--align", default="strict", choices=["strict", "position", "characters", "diff"],
         help="what to do where the tokens of predictions differ (default: strict, an error)",
     )  # fmt: skip
@@ -135,6 +142,8 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         examples=args.examples,
         examples_cap=args.examples_cap,
         redact=args.redact,
+        memory=args.memory,
+        workers=args.workers,
         preset=getattr(args, "preset", None),
         switched_off=getattr(args, "switch_off", ()),
         command=shlex.join(["spanwise", *args.command_line]),

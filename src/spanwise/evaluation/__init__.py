@@ -13,10 +13,12 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._dataset import dataset
 from spanwise.evaluation._inputs import Units, gather
+from spanwise.evaluation._memory import memory_bound
 from spanwise.evaluation._preset import apply_preset, check_preset
+from spanwise.evaluation._streamed import evaluate_streamed
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import evaluate_system
-from spanwise.evaluation.result import Result, SystemResult, View, load, write_json
+from spanwise.evaluation.result import InMemory, Result, SystemResult, View, load, write_json
 
 __all__ = ["Result", "SystemResult", "View", "compare", "evaluate", "load", "write_json"]
 
@@ -45,6 +47,8 @@ def evaluate(
     examples: str = "errors",
     examples_cap: int = CAP,
     redact: bool = False,
+    memory: int | str | None = None,
+    workers: int = 1,
     preset: str | None = None,
     switched_off: Sequence[str] = (),
     command: str | None = None,
@@ -70,6 +74,9 @@ def evaluate(
         align: "strict", "position", "characters" or "diff", where tokens of predictions differ.
         examples: which sentences the document holds: "errors", "all" or "none".
         redact: leave out all text.
+        memory: evaluate files in parts that need about so much memory ("1GB"); by default only
+            where the files would not fit into this machine's.
+        workers: processes for the parts; they change no byte of the result.
         preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
         switched_off: departures of the preset from the definitions that shall not hold.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
@@ -91,6 +98,11 @@ def evaluate(
         unit=unit, pairs=pairs, correction=correction, align=align, examples=examples,
         examples_cap=examples_cap, redact=redact, command=command, reading=reading,
     )  # fmt: skip
+    bound = memory_bound(memory, workers, gold, systems, streamable=departures is None)
+    if bound is not None:
+        return Result(
+            *evaluate_streamed(gold, systems, train, choices, name=name, memory=bound, workers=workers)
+        )
     inputs = gather(gold, systems, train, align=align, reading=reading, name=name)
     choices.check_systems(list(inputs.systems))
     data = dataset(inputs, Units.of(inputs.corpus, unit), choices)
@@ -115,7 +127,7 @@ def evaluate(
     )
     if departures is not None:
         apply_preset(summary, inputs, choices, departures)
-    return Result(summary, data, evaluated)
+    return Result(summary, InMemory(data, evaluated))
 
 
 def compare(gold: Any, systems: Any = None, **options: Any) -> Result:

@@ -35,7 +35,8 @@ def _chosen(data: Dataset, systems: Mapping[str, Evaluated], policy: str) -> lis
     if policy == "none":
         return []
     first: list[int] = np.flatnonzero(wrong).tolist()
-    return first if policy == "errors" else first + np.flatnonzero(~wrong).tolist()
+    rest: list[int] = np.flatnonzero(~wrong).tolist()
+    return {"errors": first, "correct": rest, "all": first + rest}[policy]
 
 
 class _Writer:

@@ -12,6 +12,7 @@ import numpy as np
 from spanwise.alignment import align as align_to
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
+from spanwise.description import input_entry
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import read, read_layers
 
@@ -83,12 +84,12 @@ def gather(
     training = tuple(replace(one, corpus=next(recoded)) for one in training)
     predicted = {key: replace(one, corpus=next(recoded)) for key, one in predicted.items()}
     aligned = {key: align_to(gold_annotation, one, how=align) for key, one in predicted.items()}
-    entries = [_entry("gold", gold_annotation)]
+    entries = [input_entry("gold", gold_annotation)]
     for key, one in predicted.items():
-        entries.append({**_entry("predicted", one), "system": key, "alignment": aligned[key].report})
-    entries += [_entry("train", one) for one in training]
+        entries.append({**input_entry("predicted", one), "system": key, "alignment": aligned[key].report})
+    entries += [input_entry("train", one) for one in training]
     return Inputs(
-        name=name or _stem(gold_annotation.reading.path),
+        name=name or stem_of(gold_annotation.reading.path),
         gold=gold_annotation,
         systems={key: one.mentions for key, one in aligned.items()},
         predicted=predicted,
@@ -105,7 +106,7 @@ def _gold_and_systems(
         return _merged(gold, reading)
     annotation = _annotation(gold, reading, None)
     prefer = annotation.reading.scheme
-    named = _named(systems)
+    named = named_sources(systems)
     if not named:
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
     rest = _without_extras(reading)
@@ -119,7 +120,9 @@ def _without_extras(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 def _merged(gold: Any, reading: Mapping[str, Any]) -> tuple[Annotation, dict[str, Annotation]]:
     """Gold and predictions of one file, or of several files whose gold columns are the same."""
-    files = _named(gold if isinstance(gold, Mapping) else [gold] if not isinstance(gold, list) else gold)
+    files = named_sources(
+        gold if isinstance(gold, Mapping) else [gold] if not isinstance(gold, list) else gold
+    )
     first: Annotation | None = None
     predicted: dict[str, Annotation] = {}
     for key, source in files.items():
@@ -136,7 +139,8 @@ def _merged(gold: Any, reading: Mapping[str, Any]) -> tuple[Annotation, dict[str
     return first, predicted
 
 
-def _named(systems: Any) -> dict[str, Any]:
+def named_sources(systems: Any) -> dict[str, Any]:
+    """Predictions by the names of their systems; a file that has none is named by its stem."""
     if isinstance(systems, Mapping):
         return dict(systems)
     if isinstance(systems, str | Path | Annotation):
@@ -155,10 +159,11 @@ def _named(systems: Any) -> dict[str, Any]:
 
 def _system_name(source: Any) -> str:
     path = source.reading.path if isinstance(source, Annotation) else str(source)
-    return _stem(path)
+    return stem_of(path)
 
 
-def _stem(path: str) -> str:
+def stem_of(path: str) -> str:
+    """The name of a file without its folder and suffixes."""
     name = Path(path).name
     for suffix in (".gz", ".xz", ".zst"):
         name = name.removesuffix(suffix)
@@ -169,6 +174,13 @@ def _annotation(source: Any, reading: Mapping[str, Any], prefer: str | None) -> 
     if isinstance(source, Annotation):
         return source
     return read(source, **reading, prefer=prefer)
+
+
+def training_of(train: Any, reading: Mapping[str, Any]) -> tuple[Annotation, ...]:
+    """The training data, read; they must hold text."""
+    training = tuple(_annotation(source, reading, None) for source in _listed(train))
+    _check_training(training)
+    return training
 
 
 def _listed(train: Any) -> Sequence[Any]:
@@ -189,22 +201,3 @@ def _check_training(training: Sequence[Annotation]) -> None:
                 f"{one.reading.path}: training data without tokens cannot tell what was seen.\n"
                 "Give a file that holds the text."
             )
-
-
-def _entry(role: str, annotation: Annotation) -> dict[str, Any]:
-    reading, corpus = annotation.reading, annotation.corpus
-    return {
-        "role": role,
-        "path": reading.path,
-        "sha256": reading.sha256,
-        "format": reading.format,
-        "scheme": reading.scheme,
-        "evidence": reading.evidence,
-        "repair": reading.repair,
-        "repairs": reading.repairs,
-        "notes": list(reading.notes),
-        "sentences": len(corpus),
-        "tokens": int(corpus.sentences[-1]) or None,  # span files tell no lengths
-        "mentions": len(annotation.mentions),
-        "alignment": None,
-    }

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from spanwise.buckets import Bucketing
 from spanwise.corpus import Mentions
-from spanwise.errors import InputError, unknown
+from spanwise.description import SCHEMA
+from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation._dataset import Dataset
 from spanwise.evaluation._examples import examples
-from spanwise.evaluation._system import Evaluated
+from spanwise.evaluation._system import Counted, Evaluated
 from spanwise.evaluation._units import packed
 from spanwise.formats import write_atomically
 from spanwise.matching import Matching
 from spanwise.registry import reach
-
-SCHEMA = 1
 
 
 class View(Mapping[str, Any]):
@@ -61,10 +62,18 @@ class View(Mapping[str, Any]):
 class SystemResult(View):
     """What was found of one system; `matching` tells what happened to each mention."""
 
-    def __init__(self, name: str, content: Mapping[str, Any], evaluated: Evaluated) -> None:
+    def __init__(self, name: str, content: Mapping[str, Any], evaluated: Evaluated | None) -> None:
         super().__init__(content)
         self.name = name
-        self._evaluated = evaluated
+        self._kept = evaluated
+
+    @property
+    def _evaluated(self) -> Evaluated:
+        if self._kept is None:
+            raise ChoiceError(
+                "the mentions of a streamed evaluation are not kept.\nLeave memory out to inspect them."
+            )
+        return self._kept
 
     @property
     def matching(self) -> Matching:
@@ -96,6 +105,49 @@ class SystemResult(View):
         ]
 
 
+class Kept(Protocol):
+    """What a result keeps beside its summary: counts always, mentions where they fit into memory."""
+
+    @property
+    def counted(self) -> Mapping[str, Counted]: ...
+    @property
+    def bucketings(self) -> Mapping[str, Bucketing]: ...
+    def evaluated(self, name: str) -> Evaluated | None: ...
+    def examples(self, settings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """The whole evaluation, mention by mention."""
+
+    data: Dataset
+    systems: Mapping[str, Evaluated]
+
+    @property
+    def counted(self) -> Mapping[str, Counted]:
+        """The counts of every system."""
+        return {name: one.counted for name, one in self.systems.items()}
+
+    @property
+    def bucketings(self) -> Mapping[str, Bucketing]:
+        """The buckets of every attribute."""
+        return self.data.facts.bucketings
+
+    def evaluated(self, name: str) -> Evaluated | None:
+        """One system with its mentions."""
+        return self.systems[name]
+
+    def examples(self, settings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """The sentences that the settings ask for."""
+        return examples(
+            self.data,
+            self.systems,
+            policy=settings["examples"],
+            cap=settings["examples_cap"],
+            redact=settings["redacted"],
+        )
+
+
 class Result:
     """The result of an evaluation: one dataset, any number of systems.
 
@@ -103,31 +155,25 @@ class Result:
     whole document, from which every report is made.
     """
 
-    def __init__(
-        self,
-        summary: dict[str, Any],
-        data: Dataset,
-        systems: Mapping[str, Evaluated],
-    ) -> None:
+    def __init__(self, summary: dict[str, Any], kept: Kept) -> None:
         self._summary = summary
-        self._data = data
-        self._systems = systems
+        self._kept = kept
 
     def __getitem__(self, name: str) -> SystemResult:
-        if name not in self._systems:
-            raise KeyError(str(unknown("system", name, self._systems)))
-        return SystemResult(name, self._summary["systems"][name], self._systems[name])
+        if name not in self._summary["systems"]:
+            raise KeyError(str(unknown("system", name, self)))
+        return SystemResult(name, self._summary["systems"][name], self._kept.evaluated(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._systems)
+        return iter(self._summary["systems"])
 
     def __len__(self) -> int:
-        return len(self._systems)
+        return len(self._summary["systems"])
 
     @property
     def systems(self) -> dict[str, SystemResult]:
         """All systems by name."""
-        return {name: self[name] for name in self._systems}
+        return {name: self[name] for name in self}
 
     @property
     def dataset(self) -> View:
@@ -156,18 +202,12 @@ class Result:
 
     @cached_property
     def _document(self) -> dict[str, Any]:
+        sentences, about = self._kept.examples(self._summary["settings"])
         settings = self._summary["settings"]
-        sentences, about = examples(
-            self._data,
-            self._systems,
-            policy=settings["examples"],
-            cap=settings["examples_cap"],
-            redact=settings["redacted"],
-        )
         units = {
             "kind": settings["unit"],
             "number": settings["units"],
-            "systems": {name: packed(one.counted.measures) for name, one in self._systems.items()},
+            "systems": {name: packed(one.measures) for name, one in self._kept.counted.items()},
         }
         return {**self._summary, "examples": about, "units": units, "sentences": sentences}
 
@@ -181,7 +221,7 @@ class Result:
 
     def edges(self) -> dict[str, Any]:
         """The buckets of every attribute, to be used for another system or dataset as `edges=`."""
-        return {name: one.to_dict() for name, one in self._data.facts.bucketings.items()}
+        return {name: one.to_dict() for name, one in self._kept.bucketings.items()}
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """The terminal screen."""
@@ -209,7 +249,7 @@ class Result:
 
     def to_nervaluate(self, system: str | None = None) -> dict[str, Any]:
         """The relaxed scores in the structure of nervaluate 1.x."""
-        one = self[system or next(iter(self._systems))]
+        one = self[system or next(iter(self))]
         converted: dict[str, Any] = reach("compat.nervaluate:to_nervaluate")(one)
         return converted
 

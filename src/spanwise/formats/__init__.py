@@ -23,6 +23,7 @@ __all__ = [
     "Options",
     "Problem",
     "Validation",
+    "format_of",
     "from_spans",
     "from_tags",
     "read",
@@ -106,7 +107,7 @@ def read(
         return source
     if isinstance(source, (str, os.PathLike)):
         file = File(source, encoding=encoding)
-        return _format_of(file, format).read(file, options)
+        return format_of(file, format).read(file, options)
     if isinstance(source, list | tuple) and all(isinstance(sentence, list | tuple) for sentence in source):
         return _from_lists(source, options, tokens, name)
     for known in FORMATS:
@@ -129,7 +130,7 @@ def validate(
 ) -> Validation:
     """Every malformed line and every impossible tag of a file, by the keywords of `read`."""
     file = File(source, encoding=options.get("encoding"))
-    chosen = _format_of(file, format)
+    chosen = format_of(file, format)
     choices = Options(**{**options, "repair": "conlleval"})
     annotation, error = None, None
     try:
@@ -160,7 +161,8 @@ def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) ->
     return from_spans(listed, tokens=tokens, duplicates=options.duplicates, name=name or "<spans>")
 
 
-def _format_of(file: File, format: str | Format | None) -> Format:
+def format_of(file: File, format: str | Format | None) -> Format:
+    """The format named, or the one that recognises the file."""
     if format is not None:
         return FORMATS.find(format)
     if is_plainly_tagged(file):
@@ -179,7 +181,7 @@ def read_layers(
 ) -> dict[str, Annotation]:
     """The gold and the predicted annotation of one merged file, by the keywords of `read`."""
     file = File(source, encoding=options.get("encoding"))
-    chosen = _format_of(file, format)
+    chosen = format_of(file, format)
     if chosen.read_layers is None:
         raise ChoiceError(
             f"a file of the format {chosen.name!r} holds one annotation.\n"
@@ -195,8 +197,14 @@ def write(
     format: str | Format | None = None,
     scheme: str | None = None,
 ) -> None:
-    """Write an annotation to a file, whole or not at all; the format follows from the suffix unless named."""
+    """Write an annotation to a file, whole or not at all; the format follows from the suffix unless named.
+
+    A format of several files, such as brat, is written into a folder.
+    """
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
+    if chosen.write_folder is not None:
+        chosen.write_folder(annotation, path)
+        return
     if chosen.write is None:
         raise ChoiceError(f"the format {chosen.name!r} can be read, not written.\nWrite conll or jsonl.")
     write_atomically(path, chosen.write(annotation, scheme))

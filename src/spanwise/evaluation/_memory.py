@@ -1,0 +1,79 @@
+"""How much memory an evaluation may take, and whether its files must be streamed for that."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from spanwise.errors import ChoiceError
+from spanwise.evaluation._inputs import named_sources
+
+# What a byte of a file may cost when all files are held at once, and a file's growth when it is unpacked.
+BYTES_PER_BYTE = 12
+UNPACKED = 4
+DEFAULT_PART = 256 << 20  # the memory for parts where only workers were asked for
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def memory_bound(
+    memory: int | str | None, workers: int, gold: Any, systems: Any, *, streamable: bool
+) -> int | None:
+    """The memory that parts may take in bytes, or None to hold all files at once."""
+    if workers < 1:
+        raise ChoiceError(f"workers is {workers!r}, but must be 1 or more.")
+    if memory is not None:
+        if not streamable:
+            raise ChoiceError("a preset needs all files at once.\nLeave memory out.")
+        return parse_memory(memory)
+    paths = _paths(gold, systems)
+    if paths is None or not streamable:
+        return None
+    if workers > 1:
+        return DEFAULT_PART
+    have = _physical()
+    need = BYTES_PER_BYTE * sum(map(_size, paths))
+    return have // 2 if have is not None and need > have else None
+
+
+def parse_memory(memory: int | str) -> int:
+    """A number of bytes, such as 536870912, "512MB" or "1.5 GB".
+
+    Examples:
+        >>> parse_memory("1.5 GB") == 3 << 29
+        True
+    """
+    if isinstance(memory, int):
+        found = memory
+    else:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", memory, re.IGNORECASE)
+        if match is None:
+            raise ChoiceError(f"memory is {memory!r}, but must be a size such as '512MB' or '1GB'.")
+        found = int(float(match[1]) * _UNITS[match[2].upper()])
+    if found < 1 << 20:
+        raise ChoiceError(f"memory is {memory!r}, but must be at least 1MB.")
+    return found
+
+
+def _paths(gold: Any, systems: Any) -> list[Path] | None:
+    """The files, or None where a source is none."""
+    sources = [gold, *(named_sources(systems).values() if systems is not None else ())]
+    if not all(isinstance(source, str | os.PathLike) and str(source) != "-" for source in sources):
+        return None
+    return [Path(source) for source in sources]
+
+
+def _size(path: Path) -> int:
+    if not path.is_file():
+        return 0  # reading says what is wrong with it
+    return path.stat().st_size * (UNPACKED if path.suffix in (".gz", ".xz", ".zst") else 1)
+
+
+def _physical() -> int | None:
+    """The memory of this machine in bytes, where the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -1,0 +1,210 @@
+"""Streamed and parallel evaluation: the same bytes as in memory, for any size of parts and any workers."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.errors import ChoiceError, InputError
+from spanwise.evaluation import _streamed
+from spanwise.evaluation._memory import parse_memory
+
+LABELS = ("PER", "LOC", "ORG", "MISC-x")
+WORDS = ["Ann", "Rome", "Oslo", "the", "won", "in", "Ford", "x", "</script>", "new", "York"]
+
+
+def write_corpus(
+    path: Path,
+    sentences: int,
+    seed: int,
+    *,
+    documents: bool = False,
+    end: str = "\n",
+    noise: int | None = None,
+) -> None:
+    """A random corpus; with `noise` the same tokens with other tags."""
+    tokens, tags = random.Random(seed), random.Random(seed if noise is None else noise)
+    lines: list[str] = []
+    for number in range(sentences):
+        if documents and number % 7 == 0:
+            lines += ["-DOCSTART- O", ""]
+        length, before = tokens.randrange(1, 12), "O"
+        for _ in range(length):
+            word = tokens.choice(WORDS)
+            kind = tags.choice(["O", "O", "O", "B", "B", "I"])
+            label = before[2:] if kind == "I" and before != "O" else tags.choice(LABELS)
+            before = "O" if kind == "O" else f"{kind}-{label}"
+            lines.append(f"{word} {before}")
+        lines += [""] * tokens.randrange(1, 3)
+    path.write_bytes(end.join([*lines, ""]).encode())
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    paths = {name: tmp_path / f"{name}.conll" for name in ("gold", "one", "two", "train")}
+    write_corpus(paths["gold"], 80, 1)
+    write_corpus(paths["one"], 80, 1, noise=2)
+    write_corpus(paths["two"], 80, 1, noise=3)
+    write_corpus(paths["train"], 40, 5)
+    return paths
+
+
+def documents(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, **options: Any) -> Any:
+    """The document in memory, and streamed in parts of at least so many tokens."""
+    monkeypatch.setattr(_streamed, "LEAST_TOKENS", tokens)
+    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    workers = options.pop("workers", 1)
+    systems = {"one": files["one"], "two": files["two"]}
+    choices: dict[str, Any] = {"train": files["train"], "resamples": 30, **options}
+    whole = spanwise.evaluate(files["gold"], systems, **choices)
+    parts = spanwise.evaluate(files["gold"], systems, memory="1GB", workers=workers, **choices)
+    return whole.to_json(), parts.to_json()
+
+
+@pytest.mark.parametrize("tokens", [1, 7, 50, 1000])
+def test_parts_of_any_size_give_the_same_bytes(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int
+) -> None:
+    whole, parts = documents(files, monkeypatch, tokens)
+    assert parts == whole
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"attributes": "all", "cross": [("entity_length", "label")]},
+        {"focus": "both", "weights": ["ortmann-eq7"], "examples": "all", "examples_cap": 25},
+        {"lowercase": True, "examples": "none", "vocabulary": ["Rome", "in"]},
+        {"train": None, "repair": "discard"},
+        {"examples_cap": 3, "redact": True, "buckets": {"sentence_length": "balanced:3"}},
+        {"scheme": "IOB2", "align": "position", "unit": "sentence"},
+    ],
+)
+def test_every_choice_gives_the_same_bytes(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    whole, parts = documents(files, monkeypatch, 60, **options)
+    assert parts == whole
+
+
+def test_the_number_of_workers_changes_no_byte(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, parts = documents(files, monkeypatch, 60, workers=2)
+    assert parts == whole
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_documents_are_never_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    paths = {name: tmp_path / f"{name}.conll" for name in ("gold", "one", "two", "train")}
+    write_corpus(paths["gold"], 80, 1, documents=True, end=end)
+    write_corpus(paths["one"], 80, 1, noise=2, documents=True, end=end)
+    write_corpus(paths["two"], 80, 1, noise=3, end=end)
+    write_corpus(paths["train"], 40, 5)
+    whole, parts = documents(paths, monkeypatch, 30)
+    assert parts == whole
+    assert '"unit":"document"' in whole
+
+
+def test_packed_files_are_streamed(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("gold", "one"):
+        packed = files[name].with_suffix(".conll.gz")
+        packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + files[name].read_bytes(), mtime=0))
+        files[name] = packed
+    for workers in (1, 2):
+        whole, parts = documents(files, monkeypatch, 45, workers=workers)
+        assert parts == whole
+
+
+def test_merged_files_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, noise in (("gold", None), ("one", 2)):
+        write_corpus(tmp_path / name, 60, 1, noise=noise)
+    pairs = zip(
+        (tmp_path / "gold").read_text().split("\n"), (tmp_path / "one").read_text().split("\n"), strict=True
+    )
+    merged = tmp_path / "merged.txt"
+    merged.write_text("\n".join(f"{a} {b.split()[-1]}" if a else "" for a, b in pairs))
+    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 40)
+    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    whole = spanwise.evaluate(merged, resamples=20)
+    assert spanwise.evaluate(merged, resamples=20, memory="1GB").to_json() == whole.to_json()
+
+
+def test_a_column_that_is_numeric_in_one_part_alone_is_of_categories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = tmp_path / "gold.conll"
+    gold.write_text("a 1 B-X\n\nb 2 B-X\n\nc web B-Y\n\n" * 5)
+    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    choices: dict[str, Any] = {"columns": {"1": 1}, "attributes": ["domain=column:1"], "resamples": 0}
+    whole = spanwise.evaluate(gold, {"it": gold}, **choices)
+    assert spanwise.evaluate(gold, {"it": gold}, memory="1GB", **choices).to_json() == whole.to_json()
+
+
+def test_the_first_difference_is_named_by_its_line(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = files["one"].read_text().split("\n")
+    last = max(number for number, line in enumerate(lines) if line)
+    lines[last] = "changed O"
+    files["one"].write_text("\n".join(lines))
+    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 40)
+    with pytest.raises(InputError, match=rf"one\.conll:{last + 1}"):
+        spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB")
+
+
+def test_another_number_of_sentences_is_refused(files: dict[str, Path]) -> None:
+    files["one"].write_text(files["one"].read_text() + "more O\n")
+    with pytest.raises(InputError, match="there are 81 sentences, but 80 in the gold file"):
+        spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB")
+
+
+def test_mentions_are_not_kept(files: dict[str, Path]) -> None:
+    result = spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB", resamples=0)
+    with pytest.raises(ChoiceError, match="not kept"):
+        _ = result["one"].matching
+
+
+@pytest.mark.parametrize(("text", "size"), [("1GB", 1 << 30), ("512 mb", 512 << 20), (1 << 20, 1 << 20)])
+def test_sizes_of_memory_are_read(text: str | int, size: int) -> None:
+    assert parse_memory(text) == size
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"memory": "much"}, "memory is 'much', but must be a size such as '512MB'"),
+        ({"memory": "1KB"}, "must be at least 1MB"),
+        ({"workers": 0}, "workers is 0"),
+        ({"memory": "1GB", "encoding": "latin-1"}, "only UTF-8 files can be streamed"),
+        ({"memory": "1GB", "format": "jsonl"}, "files of the format 'jsonl' cannot be streamed"),
+    ],
+)
+def test_wrong_choices_are_refused(files: dict[str, Path], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ChoiceError) as caught:
+        spanwise.evaluate(files["gold"], {"one": files["one"]}, **options)
+    assert message in str(caught.value)
+
+
+def test_lists_and_standard_input_cannot_be_streamed() -> None:
+    with pytest.raises(ChoiceError, match="only files can be streamed"):
+        spanwise.evaluate([["O"]], {"a": [["O"]]}, memory="1GB")
+    with pytest.raises(ChoiceError, match="standard input cannot be streamed"):
+        spanwise.evaluate("-", {"a": "-"}, memory="1GB", format="conll")
+
+
+def test_real_files_give_the_same_bytes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 5000)
+    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    folder = data / "wnut17"
+    options: dict[str, Any] = {"align": "position", "train": folder / "train.conll", "resamples": 50}
+    systems = {name: folder / "predictions" / f"{name}.conll" for name in ("mic-cis", "arcada")}
+    whole = spanwise.evaluate(folder / "test.conll", systems, **options)
+    streamed = spanwise.evaluate(folder / "test.conll", systems, memory="1GB", workers=2, **options)
+    assert streamed.to_json() == whole.to_json()
