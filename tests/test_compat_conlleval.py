@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from spanwise.cli.main import main
 from spanwise.compat.conlleval import conlleval, screen
 from spanwise.errors import InputError
 from spanwise.formats import from_spans, from_tags
@@ -24,6 +25,11 @@ accuracy:  55.56%; precision:  50.00%; recall:  50.00%; FB1:  50.00
               ORG: precision:   0.00%; recall:   0.00%; FB1:   0.00  1
               PER: precision: 100.00%; recall:  50.00%; FB1:  66.67  1
 """
+
+REAL = [
+    "processed 20442 tokens with 2344 phrases; found: 2430 phrases; correct: 2034.",
+    "accuracy:  96.66%; precision:  83.70%; recall:  86.77%; FB1:  85.21",
+]
 
 
 def merged(gold: list[list[str]], said: list[list[str]]) -> str:
@@ -95,3 +101,17 @@ def test_the_program_itself_prints_the_same_on_random_tags() -> None:
             ["perl", script], input=merged(gold, said), capture_output=True, text=True, check=True
         )
         assert screen(gold, said) == printed.stdout
+
+
+def test_the_command_line_prints_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = tmp_path / "merged.txt"
+    both.write_text(merged(GOLD, SAID))
+    assert main(["evaluate", str(both), "--format", "conlleval"]) == 0
+    assert capsys.readouterr().out == SCREEN
+
+
+def test_the_screen_of_a_real_file_is_that_of_the_program(data: Path) -> None:
+    """The first lines that conlleval.pl prints of the same two files."""
+    folder = data / "masakhaner" / "ewe"
+    shown = conlleval(folder / "test.txt", folder / "predictions" / "mbert.1.txt").splitlines()
+    assert shown[:2] == REAL
