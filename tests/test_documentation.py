@@ -229,3 +229,31 @@ def test_the_notebook_runs(work: Path) -> None:
     for path in sorted((ROOT / "examples").glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(work)}}).execute()
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == spanwise.__version__
+    assert f"\nversion: {spanwise.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {spanwise.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_counts_formats_and_schemes_right() -> None:
+    words = [
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+        "twenty",
+    ]
+    number = dict(enumerate(words, start=9))
+    found = registries()
+    formats, schemes = (number[len(found[title].names())] for title in ("Formats", "Tag schemes"))
+    assert f"{formats.capitalize()} formats, {schemes} tag schemes" in documented()
