@@ -116,7 +116,9 @@ def test_reasons_tell_what_the_numbers_rest_on() -> None:
     assert found["distinct strings"].why == "no score: the data have no text"
     assert "1 label, 1 boundary and 0 label-and-boundary errors count once" in found["fair"].why
     assert "1 undefined precisions and recalls count as 0" in found["exact, macro, undefined as 0"].why
+    assert "compare tags as written, here they are compared as read" in found["token accuracy"].why
     clean = explain(GOLD, GOLD)
+    assert clean["token accuracy"].why == "tokens outside mentions count too: 3 of 7 are O"
     assert "no tag was impossible" in clean["exact, micro"].why
     assert "every reading of them is the same" in clean["impossible tags dropped"].why
     assert "no score is undefined here" in clean["exact, macro, undefined as 0"].why

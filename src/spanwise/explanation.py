@@ -104,7 +104,7 @@ def explain(gold: Any, predicted: Any = None, *, align: str = "strict", **readin
     rows = [
         *_exact_rows(pair, sides),
         *_repair_rows(gold, predicted, options, align, sides),
-        *_token_rows(pair),
+        *_token_rows(pair, sides),
         *_overlap_rows(pair),
         *_other_units(pair),
     ]
@@ -207,7 +207,7 @@ def _of_sets(gold: set[Any], predicted: set[Any]) -> dict[str, Floats]:
     return exact(np.array([len(gold), len(predicted), len(gold & predicted)], dtype=np.float64))
 
 
-def _token_rows(pair: _Pair) -> list[Row]:
+def _token_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Row]:
     """Over tokens in place of mentions."""
     unit = "characters" if pair.corpus.unit == "character" else "tokens"
     plain = _of_sets(*(_units(side, first=False) for side in (pair.gold, pair.predicted)))
@@ -218,14 +218,14 @@ def _token_rows(pair: _Pair) -> list[Row]:
         _row(f"{unit} with a tag", begun, "scikit-learn over B- and I- tags without O",
              "as above, and B- and I- must be equal too"),
     ]  # fmt: skip
-    return [*rows, _accuracy(pair)] if unit == "tokens" and not _positions_only(pair.corpus) else rows
+    return [*rows, _accuracy(pair, sides)] if unit == "tokens" and not _positions_only(pair.corpus) else rows
 
 
 def _positions_only(corpus: Corpus) -> bool:
     return corpus.without_text and not int(corpus.sentences[-1])
 
 
-def _accuracy(pair: _Pair) -> Row:
+def _accuracy(pair: _Pair, sides: tuple[Annotation, Annotation]) -> Row:
     tools = "evaluate (overall_accuracy), scikit-learn over all tags"
     try:
         gold, predicted = (
@@ -237,8 +237,10 @@ def _accuracy(pair: _Pair) -> Row:
     equal = sum(a == b for a, b in zip(gold, predicted, strict=True))
     value = ratio(equal, len(gold))
     outside = sum(tag == "O" for tag in gold)
-    return _row("token accuracy", dict.fromkeys(_NAMES, value), tools,
-                f"tokens outside mentions count too: {outside:,} of {len(gold):,} are O")  # fmt: skip
+    why = f"tokens outside mentions count too: {outside:,} of {len(gold):,} are O"
+    if sides[0].reading.repairs or sides[1].reading.repairs:
+        why += "; the tools compare tags as written, here they are compared as read"
+    return _row("token accuracy", dict.fromkeys(_NAMES, value), tools, why)
 
 
 def _overlap_rows(pair: _Pair) -> list[Row]:
