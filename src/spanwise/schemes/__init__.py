@@ -97,7 +97,10 @@ class _Marked:
     @classmethod
     def of(cls, tags: Tags) -> _Marked:
         letters, labels, names = _parsed(tags.names)
-        position = np.flatnonzero((letters != 0)[tags.codes])
+        outside = np.flatnonzero(letters == 0)
+        # One comparison a token is several times as fast as looking each up.
+        marked = tags.codes != outside[0] if len(outside) == 1 else (letters != 0)[tags.codes]
+        position = np.flatnonzero(marked)
         tag = tags.codes[position]
         letter, label = letters[tag], labels[tag]
         first = np.zeros(len(tags.codes) + 1, dtype=bool)
