@@ -43,15 +43,20 @@ _MODULES = (
 class _Formats(Registry[Format]):
     """The formats, imported when they are first asked for."""
 
+    _complete = False
+
     def _load(self) -> None:
-        if not self._values:
-            for module in _MODULES:
-                self.add(import_module(f"spanwise.formats.{module}").FORMAT)
+        if not self._complete:
+            # All are imported before any is added, so that one that fails leaves nothing half-known.
+            ours = [import_module(f"spanwise.formats.{module}").FORMAT for module in _MODULES]
+            self._complete = True
+            for known in ours:
+                self.add(known)
         super()._load()
 
     def find(self, name: str | Format) -> Format:
         """The format called `name`; one of ours is imported alone."""
-        if name in _MODULES and not self._values:
+        if name in _MODULES and not self._complete:
             found: Format = import_module(f"spanwise.formats.{name}").FORMAT
             return found
         return super().find(name)
