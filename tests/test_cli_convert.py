@@ -89,3 +89,15 @@ def test_reading_options_reach_the_reader(tmp_path: Path) -> None:
     numbers = tmp_path / "n.jsonl"
     numbers.write_text('{"tokens": ["a"], "ner_tags": [1]}\n')
     assert main(["convert", str(numbers), str(tmp_path / "n.conll"), "--labels", "O,B-X"]) == 0
+
+
+def test_errors_speak_of_options_instead_of_keywords(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in.conll"
+    path.write_bytes(b"\xff O\n")
+    assert main(["convert", str(path), str(tmp_path / "out.jsonl")]) == 3
+    assert "or name its encoding, such as --encoding latin-1." in capsys.readouterr().err
+    path.write_text('{"tokens": ["a"], "tags": [1]}\n')
+    assert main(["convert", str(path), str(tmp_path / "out.jsonl"), "--format", "jsonl"]) == 3
+    assert "Say what the numbers mean with --labels, the list" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 _KEYWORDS = (
@@ -57,6 +58,22 @@ def reading_of(args: argparse.Namespace) -> dict[str, Any]:
     """The keywords of `spanwise.read` that were given; what was left out keeps its default there."""
     given = {name: getattr(args, name, None) for name in _KEYWORDS}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def in_options(text: str) -> str:
+    """An error text of the library with its keywords written as options.
+
+    Examples:
+        >>> in_options('Name its encoding, such as encoding="latin-1".')
+        'Name its encoding, such as --encoding latin-1.'
+    """
+    keywords = "|".join((*_KEYWORDS, "align", "unit"))
+
+    def option(match: re.Match[str]) -> str:
+        name = match[1].replace("_", "-")
+        return f"--{name} {match[2]}" if match[2] else f"--{name}"
+
+    return re.sub(rf'\b({keywords})=(?:"([^"]*)")?', option, text)
 
 
 def _column(text: str) -> int | str:

@@ -124,7 +124,9 @@ def _status(error: Exception) -> int | None:
 def _text(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}."
-    return str(error)
+    from spanwise.cli.arguments import in_options
+
+    return in_options(str(error))
 
 
 def _say(text: str) -> None:

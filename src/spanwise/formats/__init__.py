@@ -220,4 +220,5 @@ def _format_for(path: Path) -> Format:
     for known in FORMATS:
         if suffixes and suffixes[-1] in known.suffixes and known.write is not None:
             return known
-    raise ChoiceError(f"the suffix of {str(path)!r} names no format to write.\nName it with format=.")
+    names = ", ".join(known.name for known in FORMATS if known.write is not None)
+    raise ChoiceError(f"the suffix of {str(path)!r} names no format to write.\nName one: {names}.")
