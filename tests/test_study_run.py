@@ -182,6 +182,39 @@ def test_comparisons_pool_the_runs_and_count_gold_mentions_once(document):
     assert row["a"] == pytest.approx(2 * counts["correct"] / (counts["gold"] + counts["predicted"]))
 
 
+def test_a_test_that_draws_both_data_and_runs_is_named_and_wider(document):
+    for row in document["datasets"]["north"]["comparisons"]:
+        both = row["hierarchical"]
+        assert both["test"] == "hierarchical bootstrap over units and runs" and both["runs"] == [3, 3]
+        data = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])["interval"]
+        assert both["interval"][1] - both["interval"][0] > data[1] - data[0]
+        assert both["significant"] == (both["p"] < 0.05)
+
+
+def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_path):
+    manifest = make(tmp_path, runs=("1",))
+    manifest.write_text(MANIFEST.replace("resamples = 50", "resamples = 0"))
+    document = study(manifest, workers=1, cache=False)
+    assert document["analyses"]["holistic"]["large"]["north"]["interval"] == {}
+    row = document["datasets"]["north"]["comparisons"][0]
+    assert row["hierarchical"]["why"] == "no resamples" and row["hierarchical"]["p"] is None
+    assert set(document["analyses"]["letters"]["north"].values()) == {""}
+
+
+def test_systems_with_different_numbers_of_runs_are_weighed_alike(tmp_path):
+    manifest = make(tmp_path)
+    folder = tmp_path / "north" / "predictions"
+    for run in ("2", "3"):
+        (folder / f"rules.{run}.txt").unlink()
+    (folder / "small.3.txt").unlink()
+    north = study(manifest, workers=1, cache=False)["datasets"]["north"]
+    row = next(row for row in north["comparisons"] if row["systems"] == ["large", "rules"])
+    overall = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])
+    assert overall["b"] == pytest.approx(north["runs"]["rules"]["1"]["exact"]["overall"]["f1"])
+    assert overall["mentions"] == north["dataset"]["mentions"] and overall["significant"]
+    assert row["hierarchical"]["runs"] == [3, 1]
+
+
 def test_the_performance_table_of_a_study_is_tidy(document):
     table = PerformanceTable.of_document(document)
     rows = table.rows()

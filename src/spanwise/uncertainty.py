@@ -34,6 +34,10 @@ class Resampling:
         """Random numbers of their own for each purpose: no table's numbers depend on another table."""
         return np.random.default_rng([self.seed, crc32(purpose.encode())])
 
+    def drawn_runs(self, runs: int, name: str) -> npt.NDArray[np.int64]:
+        """Which runs of a system each resample draws with replacement (resamples × runs)."""
+        return self.generator(f"runs {name}").integers(0, runs, size=(self.resamples, runs))
+
     def bootstrap(self, tables: Sequence[Counts], names: Sequence[str]) -> list[Floats]:
         """Totals (resamples × cells × columns) of each table over units drawn with replacement.
 

@@ -17,7 +17,10 @@ from spanwise.diagnosis import lettering, letters
 from spanwise.evaluation._uncertain import compared, scored
 from spanwise.evaluation._units import unpacked
 from spanwise.scores import Measure
-from spanwise.uncertainty import Resampling, interval
+from spanwise.statistics import LEVEL
+from spanwise.uncertainty import MATRIX_UNITS, Resampling, interval
+
+HIERARCHICAL = "hierarchical bootstrap over units and runs"
 
 
 def paired(
@@ -36,8 +39,9 @@ def paired(
         pairs: those to test in full; letters come from tests of overall F1 over all pairs.
 
     Returns:
-        "comparisons" as in a result document, "letters" and the "letter" of each system, and
-        "interval": the bootstrap interval of each system's mean F1 over its runs.
+        "comparisons" as in a result document, each with a hierarchical bootstrap over units and
+        runs; "letters" and the "letter" of each system; and "interval", the bootstrap interval
+        of each system's mean F1 over its runs.
     """
     runs = {
         system: {run: unpacked(entries, place=system) for run, entries in part["systems"].items()}
@@ -56,13 +60,17 @@ def paired(
         alone, list(combinations(first, 2)), resampling, confidence=confidence, correction=correction
     )
     means = {system: _mean_f1(list(found.values())) for system, found in runs.items()}
-    for comparison in comparisons:
+    spreads = _spreads(runs, resampling)
+    for comparison, pair in zip(comparisons, chosen, strict=True):
         _once(comparison, most)
+        comparison["hierarchical"] = _hierarchical(pair, spreads, resampling, confidence)
     return {
         "comparisons": comparisons,
         "letters": letters(means, every),
         "letter": lettering(means),
-        "interval": _intervals(runs, resampling, confidence),
+        "interval": {
+            system: _interval_of(scores.mean(axis=0), confidence) for system, scores in spreads.items()
+        },
     }
 
 
@@ -115,18 +123,46 @@ def _exact(run: Sequence[Measure]) -> Measure:
     return next(measure for measure in run if measure.name == "exact")
 
 
-def _intervals(
-    runs: Mapping[str, Mapping[str, Sequence[Measure]]], resampling: Resampling, confidence: float
-) -> dict[str, Any]:
-    """The interval of each system's mean F1 over runs, all of them seeing the same resampled units."""
+def _spreads(
+    runs: Mapping[str, Mapping[str, Sequence[Measure]]], resampling: Resampling
+) -> dict[str, Floats]:
+    """F1 of every run in every resample (runs × resamples) of each system, all over the same units."""
     if not resampling.resamples or not resampling.units:
-        return dict.fromkeys(runs)
-    found: dict[str, Any] = {}
+        return {}
+    found = {}
     for system, named in runs.items():
         measures = [_exact(run) for run in named.values()]
         totals = resampling.bootstrap([one.counts for one in measures], [one.name for one in measures])
         scores = [one.score(total)["f1"][:, 0] for one, total in zip(measures, totals, strict=True)]
-        spread: Floats = np.mean(np.stack(scores), axis=0)
-        bounds = interval(spread[:, None], confidence)[0]
-        found[system] = None if np.isnan(bounds).any() else [float(bound) for bound in bounds]
+        found[system] = np.stack(scores)
     return found
+
+
+def _interval_of(values: Floats, confidence: float) -> list[float] | None:
+    bounds = interval(values[:, None], confidence)[0]
+    return None if np.isnan(bounds).any() else [float(bound) for bound in bounds]
+
+
+def _hierarchical(
+    pair: tuple[str, str], spreads: Mapping[str, Floats], resampling: Resampling, confidence: float
+) -> dict[str, Any]:
+    """The difference of mean F1 when units and runs are both drawn anew: first minus second.
+
+    Units are drawn once for both systems, runs for each of them. With few runs their spread
+    is drawn too small, by (runs − 1)/runs of the variance; with one run it is not seen at all.
+    """
+    about: dict[str, Any] = {"test": HIERARCHICAL, "runs": [len(spreads.get(name, ())) for name in pair]}
+    if resampling.units > MATRIX_UNITS or not spreads:
+        why = "more units than are drawn at once for all systems" if spreads else "no resamples"
+        return {**about, "interval": None, "p": None, "significant": False, "why": why}
+    sides = []
+    for name in pair:
+        scores = spreads[name]
+        drawn = resampling.drawn_runs(len(scores), name)
+        sides.append(scores[drawn.T, np.arange(resampling.resamples)].mean(axis=0))
+    difference = sides[0] - sides[1]
+    defined = difference[~np.isnan(difference)]
+    beyond = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+    p = min(1.0, 2 * (1 + beyond) / (1 + len(defined)))
+    bounds = _interval_of(difference, confidence)
+    return {**about, "interval": bounds, "p": p, "significant": p < LEVEL}
