@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spanwise import formats
 from spanwise.errors import InputError
-from spanwise.formats import _interning, _rows, conll
+from spanwise.formats import _columns, _interning, _rows
 from spanwise.formats._interning import PADDING, Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import Layout, Rows, parse_fast, parse_plain
@@ -161,8 +161,8 @@ def test_chunks_may_be_cut_at_every_byte(
     path.write_bytes(SAMPLE.replace("\n", newline).encode())
     whole = formats.read(path)
     for size in range(1, path.stat().st_size + 1):
-        monkeypatch.setattr(conll, "_FIRST", size)
-        monkeypatch.setattr(conll, "_MOST", size)
+        monkeypatch.setattr(_columns, "_FIRST", size)
+        monkeypatch.setattr(_columns, "_MOST", size)
         cut = formats.read(path)
         assert cut.mentions.rows() == whole.mentions.rows()
         assert [cut.corpus.words(i) for i in range(len(cut.corpus))] == [
@@ -176,8 +176,8 @@ def test_chunks_may_be_cut_at_every_byte(
 def test_an_irregular_chunk_alone_takes_the_plain_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conll, "_FIRST", 1000)
-    monkeypatch.setattr(conll, "_MOST", 1000)
+    monkeypatch.setattr(_columns, "_FIRST", 1000)
+    monkeypatch.setattr(_columns, "_MOST", 1000)
     lines = ["word O"] * 1000
     lines[500] = "word O "
     path = tmp_path / "one.conll"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
-import numpy as np
-
-from spanwise.columns import Column, Ints, codes, frozen, ints
-from spanwise.corpus import Annotation, Corpus, Reading, Source
-from spanwise.errors import ChoiceError, InputError, at, unknown
+from spanwise.columns import codes
+from spanwise.corpus import Annotation, Reading
+from spanwise.errors import ChoiceError, InputError, at
+from spanwise.formats._columns import corpus_of, is_number, layout_of, whole
 from spanwise.formats._format import (
     Format,
     Options,
@@ -19,26 +18,9 @@ from spanwise.formats._format import (
     in_tokens,
     problem_at,
 )
-from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats._rows import DOCSTART, Layout, Rows, parse, split, wrong_width
+from spanwise.formats._rows import DOCSTART, Layout, split, wrong_width
 from spanwise.schemes import Tags, encode, malformed
-
-_FIRST, _MOST = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
-_HEADER = b"# global.columns ="
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """A file, or a block of it, as columns of codes; each wanted column has its own list of strings."""
-
-    layout: Layout
-    rows: Rows
-    strings: tuple[tuple[str, ...], ...]
-
-    def offsets(self) -> Ints:
-        """Where each sentence begins, and where the last one ends."""
-        return ints(np.append(self.rows.begins, len(self.rows.columns[0])))
 
 
 def read(file: File, options: Options) -> Annotation:
@@ -53,7 +35,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     With `tag_column` the gold tags stand there, and the predicted ones in the next column.
     """
     gold = options.tag_column
-    if isinstance(gold, str) and not _is_number(gold):
+    if isinstance(gold, str) and not is_number(gold):
         raise ChoiceError(
             f"tag_column={gold!r} names one column, but a merged file has two.\n"
             "Give the number of the gold one."
@@ -64,8 +46,8 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
 
 def _layers(file: File, options: Options, tag_columns: Mapping[str, int | str]) -> dict[str, Annotation]:
     """One annotation for each column of tags, all of one corpus."""
-    columns = _whole(file, options, tuple(tag_columns.values()))
-    corpus = _corpus(columns, options, file)
+    columns = whole(file, options, tuple(tag_columns.values()))
+    corpus = corpus_of(columns, options, file)
     notes = []
     if columns.rows.comments:
         notes.append(f"{columns.rows.comments:,} comment lines were left out")
@@ -87,223 +69,11 @@ def _layers(file: File, options: Options, tag_columns: Mapping[str, int | str]) 
     return result
 
 
-def _whole(file: File, options: Options, tag_columns: tuple[int | str, ...]) -> Columns:
-    """All rows of a file, put together from its chunks."""
-    layout: Layout | None = None
-    interners: tuple[Interner, ...] = ()
-    parts: list[Rows] = []
-    line, open_ = 1, False
-    for chunk in _chunks(file):
-        _check_utf8(file, chunk, line)
-        if layout is None:
-            layout, skipped = _layout(file.path, chunk, options, tag_columns, line)
-            if layout is None:
-                line += chunk.count(b"\n")
-                continue
-            interners = _interners(layout)
-            chunk, line = _without_header(chunk, line, skipped)
-        if chunk:
-            rows = parse(chunk, layout, interners, open=open_, line=line)
-            open_, line = rows.open, rows.line
-            parts.append(rows)
-    if layout is None or not any(len(part.columns[0]) for part in parts):
-        raise InputError(
-            at(file.path, None, "the file holds no token.\nGive a file with a token and a tag in each line.")
-        )
-    return Columns(layout, _joined(parts), tuple(tuple(interner.strings) for interner in interners))
-
-
-def _interners(layout: Layout) -> tuple[Interner, ...]:
-    """One list of strings a wanted column; those of tags begin with O, as `parse` expects."""
-    result = tuple(Interner() for _ in layout.wanted)
-    for which, interner in zip(layout.wanted, result, strict=True):
-        if which in layout.tags:
-            interner.codes_of([b"O"])
-    return result
-
-
-def _chunks(file: File) -> Iterator[bytes]:
-    """Pieces of whole lines, small ones first."""
-    rest: list[bytes] = []
-    size, wanted = 0, _FIRST
-    for piece in file.chunks(_FIRST):
-        size += len(piece)
-        cut = piece.rfind(b"\n") + 1
-        if size < wanted or not cut:
-            rest.append(piece)
-            continue
-        yield b"".join([*rest, piece[:cut]])
-        rest, size = [piece[cut:]], len(piece) - cut
-        wanted = min(wanted * 2, _MOST)
-    if last := b"".join(rest):
-        yield last
-
-
-def _check_utf8(file: File, chunk: bytes, line: int) -> None:
-    if chunk.isascii():
-        return
-    try:
-        chunk.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(file.not_utf8(chunk, error, line)) from None
-
-
-def _without_header(chunk: bytes, line: int, skipped: int) -> tuple[bytes, int]:
-    """The chunk behind its first `skipped` lines, and the line it begins with."""
-    for _ in range(skipped):
-        chunk = chunk[chunk.find(b"\n") + 1 :] if b"\n" in chunk else b""
-    return chunk, line + skipped
-
-
-def _layout(
-    path: str, chunk: bytes, options: Options, tag_columns: tuple[int | str, ...], line: int
-) -> tuple[Layout | None, int]:
-    """How the lines are cut, from the first ones, and how many lines the header takes."""
-    if b"\n" not in chunk and b"\r" in chunk.rstrip(b"\r"):
-        raise InputError(
-            at(
-                path,
-                line,
-                "the lines end with lone carriage returns.\nConvert them, for example with: tr '\\r' '\\n'",
-            )
-        )
-    mark = None if options.comments is None else options.comments.encode("utf-8")
-    if mark == b"":
-        raise ChoiceError("comments='' would leave out every line.\nName the mark of comments, such as '#'.")
-    texts = chunk.split(b"\n")
-    separator = options.separator or _separator(texts, mark)
-    if separator not in ("tab", "blank"):
-        raise unknown("separator", separator, ("tab", "blank"))
-    draft = Layout(path, separator, 0, 0, (), comments=mark)
-    asked = (options.token_column or 0, *tag_columns, *options.columns.values())
-    names, skipped = _header(texts, draft) if any(not _is_number(column) for column in asked) else ([], 0)
-    for number, text in enumerate(texts[skipped:], start=line + skipped):
-        if mark is not None and text.startswith(mark):
-            continue
-        fields = split(text, draft)
-        if not fields or fields[0] == DOCSTART:
-            continue
-        _check_width(path, number, fields, separator)
-        places = [_place(column, len(fields), names, path, number) for column in asked]
-        tags = tuple(places[1 : 1 + len(tag_columns)])
-        if places[0] in tags:
-            raise ChoiceError(f"the tokens and the tags are both said to stand in column {places[0]}.")
-        return Layout(path, separator, len(fields), number, tuple(places), tags, mark), skipped
-    return None, 0
-
-
-def _check_width(path: str, line: int, fields: list[bytes], separator: str) -> None:
-    if len(fields) > 1:
-        return
-    kind = "tabs" if separator == "tab" else "blanks"
-    word = fields[0].decode("utf-8", "replace")
-    shown = repr(word if len(word) < 40 else word[:40] + "…")
-    raise InputError(
-        at(path, line, f"the line has only one column, {shown} (columns are separated by {kind}), "
-           "but a token and a tag are needed.\nIs this a CoNLL file? Otherwise name its format.")
-    )  # fmt: skip
-
-
-def _separator(texts: list[bytes], mark: bytes | None) -> str:
-    """Tabs where every line that is not blank has one, else blanks (spaces or tabs, one or more)."""
-    seen = False
-    for text in texts[:-1] if len(texts) > 1 else texts:
-        if mark is not None and text.startswith(mark):
-            continue
-        bare = text.rstrip(b" \t\r")
-        if not bare or bare.startswith(DOCSTART):
-            continue
-        if b"\t" not in bare:
-            return "blank"
-        seen = True
-    return "tab" if seen else "blank"
-
-
-def _is_number(column: int | str) -> bool:
-    return isinstance(column, int) or column.lstrip("-").isdecimal()
-
-
-def _header(texts: list[bytes], layout: Layout) -> tuple[list[str], int]:
-    """The names of the columns, from a line `# global.columns = …` or from the first line, and its number."""
-    for number, text in enumerate(texts):
-        if text.startswith(_HEADER):
-            return text[len(_HEADER) :].decode("utf-8", "replace").split(), number + 1
-        if fields := split(text, layout):
-            return [field.decode("utf-8", "replace") for field in fields], number + 1
-    return [], 0
-
-
-def _place(column: int | str, width: int, names: list[str], path: str, line: int) -> int:
-    """The number of a column, from 0, that was asked for by number or name."""
-    if not _is_number(column):
-        if column not in names:
-            raise unknown("column", column, names)
-        return names.index(str(column))
-    number = int(column)
-    if not -width <= number < width:
-        raise InputError(
-            at(path, line, f"there is no column {number}: the line has {width} columns, 0 to {width - 1} "
-               f"(or -{width} to -1).\nName another column.")
-        )  # fmt: skip
-    return number % width
-
-
-def _joined(parts: list[Rows]) -> Rows:
-    """The rows of all parts, one after the other."""
-    sizes = np.array([len(part.columns[0]) for part in parts])
-    before = np.cumsum(sizes) - sizes
-    return Rows(
-        columns=tuple(
-            np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)
-        ),
-        begins=ints(np.concatenate([part.begins + shift for part, shift in zip(parts, before, strict=True)])),
-        lines=ints(np.concatenate([part.lines for part in parts])),
-        marks=ints(np.concatenate([part.marks + shift for part, shift in zip(parts, before, strict=True)])),
-        open=parts[-1].open,
-        line=parts[-1].line,
-        comments=sum(part.comments for part in parts),
-        token_lines=_joined_lines(parts),
-    )
-
-
-def _joined_lines(parts: list[Rows]) -> Ints | None:
-    listed = [part.token_lines for part in parts if part.token_lines is not None]
-    return ints(np.concatenate(listed)) if listed else None
-
-
-def _corpus(columns: Columns, options: Options, file: File) -> Corpus:
-    rows = columns.rows
-    sentences = columns.offsets()
-    first_extra = len(columns.strings) - len(options.columns)
-    extra: dict[str, Column] = {}
-    for place, name in enumerate(options.columns, start=first_extra):
-        strings = np.array(columns.strings[place], dtype=object)
-        extra[name] = frozen(strings[rows.columns[place]])
-    return Corpus(
-        tokens=rows.columns[0],
-        vocabulary=columns.strings[0],
-        sentences=sentences,
-        documents=None if options.documents == "none" else _documents(rows.marks, sentences),
-        columns=extra,
-        source=Source(file.path, rows.lines, rows.token_lines if rows.comments else None),
-    )
-
-
-def _documents(marks: Ints, sentences: Ints) -> Ints | None:
-    """Offsets of documents into the sentences; a document begins at each mark and has a sentence."""
-    if not len(marks):
-        return None
-    number = len(sentences) - 1
-    starts = np.searchsorted(sentences[:-1], marks)
-    borders = np.concatenate([[0], starts, [number]])
-    return ints(borders[np.concatenate([[True], np.diff(borders) > 0])])
-
-
 def problems(file: File, options: Options) -> list[Problem]:
     """Every malformed line and every impossible tag, line by line."""
     number = -1 if options.tag_column is None else options.tag_column
     texts = file.data.split(b"\n")
-    layout, skipped = _layout(file.path, file.data, options, (number,), 1)
+    layout, skipped = layout_of(file.path, file.data, options, (number,), 1)
     if layout is None:
         return [Problem(None, "the file holds no token. Give a file with a token and a tag in each line.")]
     found: list[Problem] = []

@@ -14,7 +14,7 @@ import numpy as np
 from spanwise.columns import Codes, Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.formats import conll, format_of
+from spanwise.formats import _columns, format_of
 from spanwise.formats._format import Options, annotated, label_notes
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, MAGIC, File
@@ -147,8 +147,8 @@ class _Looker:
     def look(self) -> Survey:
         """Read the file once."""
         byte, line, open_ = len(BOM) if _has_mark(self._file.path) else 0, 1, False
-        for chunk in conll._chunks(self._file):
-            conll._check_utf8(self._file, chunk, line)
+        for chunk in _columns.chunks(self._file):
+            _columns.check_utf8(self._file, chunk, line)
             byte += len(chunk)
             if self._layout is None:
                 chunk, line = self._begin(chunk, line, byte)
@@ -171,11 +171,11 @@ class _Looker:
     def _begin(self, chunk: bytes, line: int, end: int) -> tuple[bytes, int]:
         """Find the layout in the first lines; the chunk behind the header, and its line."""
         names = tuple(self._columns.values())
-        layout, skipped = conll._layout(self._file.path, chunk, self._options, names, line)
+        layout, skipped = _columns.layout_of(self._file.path, chunk, self._options, names, line)
         if layout is None:
             return b"", line + chunk.count(b"\n")
-        self._layout, self._interners = layout, conll._interners(layout)
-        chunk, line = conll._without_header(chunk, line, skipped)
+        self._layout, self._interners = layout, _columns.interners_of(layout)
+        chunk, line = _columns.without_header(chunk, line, skipped)
         self._first = Cut(0, 0, line, end - len(chunk))
         return chunk, line
 
@@ -302,8 +302,10 @@ def read_piece(one: Survey, piece: Piece) -> dict[str, Annotation]:
     """The annotations of one part, with the lines and documents that it has in the whole file."""
     begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]
     file = _Bytes(one.path, piece.data if piece.data is not None else _bytes(one.path, begin, end))
-    columns = conll._whole(file, one.options, tuple(one.columns.values()))
-    corpus = _placed(conll._corpus(columns, replace(one.options, documents="none"), file), one, begin, end)
+    columns = _columns.whole(file, one.options, tuple(one.columns.values()))
+    corpus = _placed(
+        _columns.corpus_of(columns, replace(one.options, documents="none"), file), one, begin, end
+    )
     found = {}
     for place, (name, recognised) in enumerate(one.layers.items(), start=1):
         tags = Tags(codes(columns.rows.columns[place]), columns.strings[place], columns.offsets())
