@@ -361,7 +361,7 @@ def test_an_empty_list_of_texts_and_texts_without_tokens_are_refused(tmp_path: P
     path = tmp_path / "x.json"
     path.write_text("[]")
     assert "there is no sentence and no text in it" in error(path, format="w2ner")
-    with pytest.raises(InputError, match="its mentions are not on tokens, so it cannot be written as w2ner"):
+    with pytest.raises(InputError, match="the mentions lie in pieces, which cannot be written by tokens"):
         write(discontinuous(), tmp_path / "y.json", format="w2ner")
     textless = from_spans([[(0, 1, "X")]])
     with pytest.raises(InputError, match="the sentences have no text that could be written"):
@@ -370,3 +370,48 @@ def test_an_empty_list_of_texts_and_texts_without_tokens_are_refused(tmp_path: P
 
 def test_mentions_of_a_text_are_a_set_of_mentions(tmp_path: Path) -> None:
     assert isinstance(read(brat(tmp_path, ann="T1\tPER 0 3\tAnn\n")).mentions, Mentions)
+
+
+@pytest.mark.parametrize(
+    ("name", "token", "label", "words"),
+    [
+        ("conllu", "a\tb", "X", "the token 'a\\tb' holds '\\t', which conllu cannot hold"),
+        ("conllu", "a", "X|Y", "the label 'X|Y' holds '|', which conllu cannot hold"),
+        ("hipe", "a\n", "X", "which hipe cannot hold"),
+        ("webanno", "a\tb", "X", "which webanno cannot hold"),
+        ("webanno", "", "X", "an empty token or sentence cannot be written as webanno"),
+        ("brat", "a", "X Y", "the label 'X Y' holds ' ', which brat cannot hold"),
+        ("pubtator", "a", "X\tY", "the label 'X\\tY' holds '\\t', which pubtator cannot hold"),
+    ],
+)
+def test_what_a_format_could_not_give_back_is_not_written(
+    tmp_path: Path, name: str, token: str, label: str, words: str
+) -> None:
+    annotation = from_spans([[(0, 1, label)]], tokens=[[token]])
+    with pytest.raises(InputError) as caught:
+        write(annotation, tmp_path / "x", format=name)
+    assert words in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_formats_of_tokens_need_words_and_take_texts_by_their_tokens(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the sentences have no words to be written as hipe"):
+        write(from_spans([[(0, 1, "X")]]), tmp_path / "x", format="hipe")
+    text = read(brat(tmp_path, ann="T1\tPER 0 7\tAnn Lee\n"))
+    write(text, tmp_path / "x.json", format="w2ner")
+    assert shown(read(tmp_path / "x.json")) == [("PER", [["Ann", "Lee"]])]
+
+
+def test_brat_documents_stay_in_their_folder_and_do_not_replace_each_other(tmp_path: Path) -> None:
+    from spanwise.formats._format import Options
+    from spanwise.formats._standoff import Origin, Standoff, annotation
+
+    def named(*names: str) -> Annotation:
+        return annotation([Standoff("a", (), name) for name in names], Origin("here", "memory"), Options())
+
+    with pytest.raises(InputError, match=r"a document is called '\.\./x', which is no file in the folder"):
+        write(named("../x"), tmp_path / "in", format="brat")
+    with pytest.raises(InputError, match="two documents have the same name"):
+        write(named("x", "x"), tmp_path / "in", format="brat")
+    write(named("sub/x", "y.1"), tmp_path / "in", format="brat")
+    assert read(tmp_path / "in").corpus.document_ids == ("sub/x", "y.1")

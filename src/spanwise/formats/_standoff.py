@@ -12,7 +12,7 @@ import numpy as np
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Options, label_notes, sole
+from spanwise.formats._format import Options, in_tokens, label_notes, sole
 from spanwise.formats._words import words
 
 Pieces = tuple[tuple[int, int], ...]
@@ -252,17 +252,47 @@ def only_piece(pieces: Pieces, label: str, unit: Standoff, format: str) -> tuple
     return pieces[0]
 
 
-def tokens_needed(annotation: Annotation, format: str) -> None:
-    """An InputError where an annotation of characters is to be written in a format of tokens."""
-    if annotation.corpus.unit == "character" or annotation.corpus.without_text:
+def tokens_for(
+    annotation: Annotation, format: str, *, tokens: str = "", labels: str = "", empty: bool = True
+) -> Annotation:
+    """The annotation with mentions on tokens, ready to be written in a format of tokens.
+
+    What the format could not give back is an InputError: a text without tokens, a token or label with one
+    of the characters in `tokens` or `labels`, and unless `empty` an empty token or sentence.
+    """
+    path = annotation.reading.path
+    if annotation.corpus.without_text:
         raise InputError(
             at(
-                annotation.reading.path,
+                path,
                 None,
-                f"its mentions are not on tokens, so it cannot be written as {format}.\n"
-                "Write it as brat, pubtator or label-studio, which keep the text.",
+                f"the sentences have no words to be written as {format}.\nGive their tokens.",
             )
         )
+    made = in_tokens(annotation)
+    check_characters(made.corpus.vocabulary, tokens, "token", path, format)
+    check_labels(made, labels, format)
+    if not empty and ("" in made.corpus.vocabulary or not made.corpus.lengths.all()):
+        raise InputError(
+            at(path, None, f"an empty token or sentence cannot be written as {format}.\nWrite it as jsonl.")
+        )
+    return made
+
+
+def check_labels(annotation: Annotation, forbidden: str, format: str) -> None:
+    """An InputError where a label holds a character that would end it in the file."""
+    check_characters(annotation.mentions.labels, forbidden, "label", annotation.reading.path, format)
+
+
+def check_characters(strings: Sequence[str], forbidden: str, kind: str, path: str, format: str) -> None:
+    """An InputError where a string holds a character that would end it in the file."""
+    for string in strings:
+        found = next((character for character in string if character in forbidden), None)
+        if found is not None:
+            raise InputError(
+                at(path, None, f"the {kind} {string!r} holds {found!r}, which {format} cannot hold.\n"
+                   "Write it as jsonl.")
+            )  # fmt: skip
 
 
 def json_of(file: Any) -> Any:

@@ -12,7 +12,7 @@ from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import by_sentence, tokens_needed
+from spanwise.formats._standoff import by_sentence, tokens_for
 from spanwise.formats._table import annotation
 from spanwise.schemes import encode
 
@@ -124,7 +124,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     if corpus.unit == "character":
         columns |= {"text": list(corpus.texts or ()), "spans": _spans(annotation)}
     else:
-        tokens_needed(annotation, "arrow")
+        tokens_for(annotation, "arrow")
         columns["tokens"] = [corpus.words(i) for i in range(len(corpus))]
         try:
             columns["ner_tags"] = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()

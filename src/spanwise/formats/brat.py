@@ -12,7 +12,7 @@ from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File, write_atomically
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, texts_of
+from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, check_labels, texts_of
 
 _LINE = re.compile(r"T\S*\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?$")
 
@@ -100,20 +100,42 @@ def written(unit: Standoff) -> str:
     for number, (pieces, label) in enumerate(unit.mentions, start=1):
         offsets = ";".join(f"{start} {end}" for start, end in pieces)
         quoted = " ".join(" ".join(text[start:end].split()) for start, end in pieces)
-        lines.append(f"T{number}\t{label.replace(' ', '_')} {offsets}\t{quoted}\n")
+        lines.append(f"T{number}\t{label} {offsets}\t{quoted}\n")
     return "".join(lines)
 
 
 def write_folder(annotation: Annotation, folder: str | os.PathLike[str]) -> list[Path]:
     """Write an `.ann` and a `.txt` for every document into a folder; the paths of the `.ann` files."""
-    paths = []
-    for unit in texts_of(annotation):
-        path = Path(folder) / f"{unit.id}.ann"
+    check_labels(annotation, " \t\n\r", "brat")
+    top = Path(folder)
+    units = {_inside(top, unit.id): unit for unit in texts_of(annotation)}
+    if len(units) < len(list(texts_of(annotation))):
+        raise InputError(
+            at(
+                str(top),
+                None,
+                "two documents have the same name, so one would replace the other.\nRename one.",
+            )
+        )
+    for path, unit in units.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path.with_suffix(".txt"), str(unit.body))
+        write_atomically(path.with_name(f"{path.stem}.txt"), str(unit.body))
         write_atomically(path, written(unit))
-        paths.append(path)
-    return paths
+    return list(units)
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """The file of a document; a name that would lead out of the folder is an error."""
+    path = folder / f"{name}.ann"
+    if not path.resolve().is_relative_to(folder.resolve()) or not name:
+        raise InputError(
+            at(
+                str(folder),
+                None,
+                f"a document is called {name!r}, which is no file in the folder.\nRename it.",
+            )
+        )
+    return path
 
 
 def recognise(file: Any) -> str | None:

@@ -9,7 +9,7 @@ from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import tokens_needed
+from spanwise.formats._standoff import tokens_for
 from spanwise.formats._tagged import Tagged, annotation, sentences_of
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -112,7 +112,7 @@ def _tag(fields: Sequence[str], where: tuple[int, str | None]) -> str:
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
     """CoNLL-U with `NER=` in MISC and nothing in the other columns."""
-    tokens_needed(annotation, "conllu")
+    annotation = tokens_for(annotation, "conllu", tokens="\t\n\r", labels="\t\n\r|", empty=False)
     out: list[str] = []
     document: str | None = None
     for number, sentence in enumerate(sentences_of(annotation, scheme), start=1):
@@ -121,8 +121,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
             out.append(f"# newdoc id = {document}\n")
         out.append(f"# sent_id = {sentence.id or number}\n")
         for place, (token, tag) in enumerate(zip(sentence.tokens, sentence.tags, strict=True), start=1):
-            misc = "_" if tag == "O" else f"NER={tag}"
-            out.append("\t".join([str(place), token, *"_______", misc]) + "\n")
+            out.append("\t".join([str(place), token, *"_______", f"NER={tag}"]) + "\n")
         out.append("\n")
     return "".join(out).encode("utf-8")
 

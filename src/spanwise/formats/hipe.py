@@ -8,7 +8,7 @@ from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import tokens_needed
+from spanwise.formats._standoff import tokens_for
 from spanwise.formats._tagged import Tagged, annotation, sentences_of
 
 COLUMNS = ("TOKEN", "NE-COARSE-LIT", "NE-COARSE-METO", "NE-FINE-LIT", "NE-FINE-METO", "NE-FINE-COMP",
@@ -37,7 +37,7 @@ def read(file: File, options: Options) -> Annotation:
     for number, line in enumerate(lines[1:], start=2):
         if not line:
             continue
-        if line.startswith("#"):
+        if line.startswith("#") and "\t" not in line:
             key, _, value = line[1:].partition("=")
             if key.strip().rpartition(":")[2] == "document_id":
                 close()
@@ -68,7 +68,7 @@ def _column(path: str, columns: list[str], options: Options) -> int:
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
     """The tags as NE-COARSE-LIT; the other columns of tags are O, those of links empty."""
-    tokens_needed(annotation, "hipe")
+    annotation = tokens_for(annotation, "hipe", tokens="\t\n\r", labels="\t\n\r", empty=False)
     out = ["\t".join(COLUMNS) + "\n"]
     document: str | None = None
     for sentence in sentences_of(annotation, scheme):

@@ -9,7 +9,16 @@ from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, only_piece, texts_of
+from spanwise.formats._standoff import (
+    Origin,
+    Pieces,
+    Standoff,
+    annotation,
+    check_characters,
+    check_labels,
+    only_piece,
+    texts_of,
+)
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
 
@@ -23,7 +32,7 @@ def read(file: File, options: Options) -> Annotation:
 
     def close() -> None:
         if passages:
-            units.append(Standoff("\n".join(passages), tuple(mentions), name, line=first))
+            units.append(Standoff(_text(passages, mentions), tuple(mentions), name, line=first))
         passages.clear()
         mentions.clear()
 
@@ -59,6 +68,13 @@ def read(file: File, options: Options) -> Annotation:
     return annotation(units, Origin(file.path, "pubtator", "'ID|t|' lines", file.sha256, notes), options)
 
 
+def _text(passages: list[str], mentions: list[tuple[Pieces, str]]) -> str:
+    """The passages on lines of their own; an empty abstract is no line, unless a mention reaches into it."""
+    text = "\n".join(passages)
+    reach = max((end for pieces, _ in mentions for _, end in pieces), default=0)
+    return text.removesuffix("\n") if not passages[-1] and reach < len(text) else text
+
+
 def _check_article(given: str, name: str, begun: bool, path: str, number: int) -> None:
     if not begun or given != name:
         raise InputError(
@@ -68,9 +84,13 @@ def _check_article(given: str, name: str, begun: bool, path: str, number: int) -
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """Articles whose title is the first line of the text."""
+    """Articles whose title is the first line of the text; further line ends become blanks."""
+    check_labels(annotation, "\t\n\r", "pubtator")
+    units = list(texts_of(annotation))
+    check_characters([unit.id for unit in units], "|\t\n\r", "name", annotation.reading.path, "pubtator")
+    check_characters([str(unit.body) for unit in units], "\r", "text", annotation.reading.path, "pubtator")
     parts = []
-    for unit in texts_of(annotation):
+    for unit in units:
         title, _, abstract = str(unit.body).partition("\n")
         abstract = abstract.replace("\n", " ")
         lines = [f"{unit.id}|t|{title}", f"{unit.id}|a|{abstract}"]

@@ -18,7 +18,7 @@ from spanwise.formats._standoff import (
     annotation,
     by_sentence,
     only_piece,
-    tokens_needed,
+    tokens_for,
 )
 
 
@@ -124,21 +124,30 @@ def _sentences(doc: Any, group: str, name: str, path: str) -> list[Standoff]:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """A DocBin with a Doc a document (or a sentence); entities, or the group "sc" where mentions overlap."""
-    tokens_needed(annotation, "spacy")
+    """A DocBin with a Doc a document (or a sentence); entities, or the group "sc" where some overlap."""
+    annotation = tokens_for(annotation, "spacy", empty=False)
     spacy = _spacy()
     vocab = spacy.vocab.Vocab()
     corpus = annotation.corpus
     borders = range(len(corpus) + 1) if corpus.documents is None else corpus.documents.tolist()
     rows = by_sentence(annotation)
+    docs = [_doc(spacy, vocab, corpus, rows, range(first, last)) for first, last in pairwise(borders)]
+    flat = all(one.end <= other.start for _, spans in docs for one, other in pairwise(spans))
     packed = spacy.tokens.DocBin(attrs=["ORTH", "SPACY", "SENT_START", "ENT_IOB", "ENT_TYPE"])
-    for first, last in pairwise(borders):
-        packed.add(_doc(spacy, vocab, corpus, rows, range(first, last)))
+    for doc, spans in docs:
+        if flat:
+            doc.set_ents(spans)
+        else:
+            doc.spans["sc"] = spans
+        packed.add(doc)
     data: bytes = packed.to_bytes()
     return data
 
 
-def _doc(spacy: Any, vocab: Any, corpus: Any, rows: Sequence[Any], sentences: Sequence[int]) -> Any:
+def _doc(
+    spacy: Any, vocab: Any, corpus: Any, rows: Sequence[Any], sentences: Sequence[int]
+) -> tuple[Any, list[Any]]:
+    """A document and its spans in order, not yet set."""
     words: list[str] = []
     starts: list[bool] = []
     spans: list[tuple[int, int, str]] = []
@@ -150,13 +159,7 @@ def _doc(spacy: Any, vocab: Any, corpus: Any, rows: Sequence[Any], sentences: Se
         starts += [place == 0 for place in range(len(here))]
         words += here
     doc = spacy.tokens.Doc(vocab, words=words, sent_starts=starts)
-    found = [spacy.tokens.Span(doc, start, end, label=label) for start, end, label in spans]
-    ordered = sorted(spans)
-    if all(one[1] <= other[0] for one, other in pairwise(ordered)):
-        doc.set_ents(found)
-    else:
-        doc.spans["sc"] = found
-    return doc
+    return doc, [spacy.tokens.Span(doc, start, end, label=label) for start, end, label in sorted(spans)]
 
 
 def recognise(file: Any) -> str | None:

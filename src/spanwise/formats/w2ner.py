@@ -17,7 +17,7 @@ from spanwise.formats._standoff import (
     annotation,
     by_sentence,
     json_of,
-    tokens_needed,
+    tokens_for,
 )
 
 
@@ -64,7 +64,7 @@ def _mention(mention: Mapping[str, Any]) -> tuple[Pieces, str]:
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
     """W2NER's form, a sentence a line."""
-    tokens_needed(annotation, "w2ner")
+    annotation = tokens_for(annotation, "w2ner")
     rows = []
     for number, mentions in enumerate(by_sentence(annotation)):
         ner = [

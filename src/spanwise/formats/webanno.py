@@ -11,7 +11,7 @@ from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, by_sentence, tokens_needed
+from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, by_sentence, tokens_for
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 _ESCAPED = re.compile(r"\\(.)")
@@ -139,7 +139,7 @@ def _escaped(text: str) -> str:
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
     """TSV 3.3 with the layer NamedEntity; mentions of several tokens are numbered, discontinuous ones too."""
-    tokens_needed(annotation, "webanno")
+    annotation = tokens_for(annotation, "webanno", tokens="\t\n\r", labels="\t\n\r", empty=False)
     out = ["#FORMAT=WebAnno TSV 3.3\n", f"#T_SP={_NAMED_ENTITY}|identifier|value\n", "\n"]
     position, identity = 0, 0
     for number, mentions in enumerate(by_sentence(annotation)):
