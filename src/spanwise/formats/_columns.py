@@ -85,6 +85,7 @@ def chunks(file: File) -> Iterator[bytes]:
 
 
 def check_utf8(file: File, chunk: bytes, line: int) -> None:
+    """Raise where a chunk, whose first line is `line`, is not UTF-8."""
     if chunk.isascii():
         return
     try:
@@ -165,6 +166,7 @@ def _separator(texts: list[bytes], mark: bytes | None) -> str:
 
 
 def is_number(column: int | str) -> bool:
+    """Whether a column is given by its number, be it as a string."""
     return isinstance(column, int) or column.lstrip("-").isdecimal()
 
 
@@ -217,6 +219,7 @@ def _joined_lines(parts: list[Rows]) -> Ints | None:
 
 
 def corpus_of(columns: Columns, options: Options, file: File) -> Corpus:
+    """The corpus of the first wanted column, with the columns asked for by name."""
     rows = columns.rows
     sentences = columns.offsets()
     first_extra = len(columns.strings) - len(options.columns)
