@@ -12,6 +12,7 @@ import pytest
 import spanwise
 import spanwise.formats
 from spanwise import interpreteval
+from spanwise.cli.main import main
 from spanwise.errors import InputError
 from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training
 
@@ -230,3 +231,36 @@ def test_annotations_serve_as_well_as_lists(wnut16: dict[str, Any], data: Path) 
         vocabulary=wnut16["known"],
     )
     assert figures.attributes == evaluated(wnut16, "Flair").attributes
+
+
+def test_the_command_line_gives_the_released_figures(
+    wnut16: dict[str, Any], data: Path, tmp_path: Path
+) -> None:
+    folder = data / "wnut16"
+    written = tmp_path / "result.json"
+    call = [
+        "evaluate",
+        str(folder / "flair.txt"),
+        "--train",
+        str(folder / "train.txt"),
+        "--preset",
+        "interpreteval",
+    ]
+    options = [
+        "--vocabulary",
+        str(folder / "known_words.txt"),
+        "--resamples",
+        "0",
+        "--quiet",
+        "--json",
+        str(written),
+    ]
+    assert main([*call, *options]) == 0
+    (system,) = json.loads(written.read_text(encoding="utf-8"))["systems"].values()
+    released = wnut16["released"]["models"]["Flair"]["buckets"]
+    for name, short in SHORT.items():
+        rows = system["attributes"][name]["buckets"]
+        assert [row["gold"] for row in rows] == [cell["gold"] for cell in released[short]]
+        assert [row["f1"] for row in rows] == pytest.approx(
+            [cell["f1"] for cell in released[short]], abs=1e-9
+        )
