@@ -1,0 +1,105 @@
+"""What a format writes it reads back as it was, and what it could not give back it refuses."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from spanwise.corpus import Annotation
+from spanwise.errors import SpanwiseError
+from spanwise.formats import read, write
+from spanwise.formats._format import Options
+from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, by_sentence
+
+WORDS = ["#", "# x = 1", "_", "-", "O", "B-PER", "[x]", "a|b", "a b", "*", "\\", "->", ";", "1", "😀", "\t",
+         "\n", "", "\u00a0", "\u2028", "NER=B", "x\r", '"', "TOKEN", "1-1", "ID|t|", " a"]  # fmt: skip
+LABELS = ["A|B", "X_Y", "a b", "*", "[1]", "A-B", "_", "O", "x\ty", "a;b", "a=b"]
+OF_TOKENS = {"conllu": "x.conllu", "hipe": "x.tsv", "webanno": "x.tsv", "w2ner": "x.json", "spacy": "x.spacy",
+             "arrow": "x.parquet"}  # fmt: skip
+OF_TEXTS = {"brat": "folder", "pubtator": "x.pubtator", "label-studio": "x.json", "arrow": "x.parquet"}
+
+
+def label(draw: random.Random) -> str:
+    return draw.choice(["PER", "LOC"]) if draw.random() < 0.8 else draw.choice(LABELS)
+
+
+def tokens(draw: random.Random) -> Annotation:
+    """Up to four sentences with odd words among plain ones, some mentions nested or in pieces."""
+    overlapping = draw.random() < 0.3
+    units = []
+    for number in range(draw.randint(1, 4)):
+        size = draw.randint(1, 6)
+        words = [
+            draw.choice(["a", "Ann"]) if draw.random() < 0.8 else draw.choice(WORDS) for _ in range(size)
+        ]
+        mentions: list[tuple[Pieces, str]] = []
+        place = 0
+        while place < size:
+            length = draw.randint(1, 3)
+            if draw.random() < 0.4 and place + length <= size:
+                mentions.append((((place, place + length),), label(draw)))
+            place += length
+        if overlapping and size > 3:
+            mentions += [(((0, size),), "ALL"), (((0, 1), (2, 3)), "PIECES")][: draw.randint(1, 2)]
+        units.append(Standoff(words, mentions, document=f"d{number // 2}"))
+    return annotation(units, Origin("memory", "memory"), Options())
+
+
+def texts(draw: random.Random) -> Annotation:
+    """Up to three texts with mentions anywhere in them."""
+    units = []
+    for number in range(draw.randint(1, 3)):
+        text = "".join(draw.choice("ab \n.😀é|\t") for _ in range(draw.randint(7, 25)))
+        mentions: dict[tuple[Pieces, str], None] = {}
+        for _ in range(draw.randint(0, 3)):
+            start = draw.randrange(len(text))
+            mentions[((start, draw.randint(start + 1, len(text))),), label(draw)] = None
+        if draw.random() < 0.2:
+            mentions[((0, 1), (4, 6)), "PIECES"] = None
+        units.append(Standoff(text, list(mentions), str(number + 1)))
+    return annotation(units, Origin("memory", "memory"), Options())
+
+
+def content(made: Annotation, name: str) -> tuple[list[object], list[list[tuple[Pieces, str]]]]:
+    corpus = made.corpus
+    body: list[object] = [corpus.words(i) for i in range(len(corpus))]
+    if corpus.texts is not None:
+        body = list(corpus.texts)
+    if name == "pubtator":  # has two lines for a text, and blanks for other line ends
+        body = [str(text).replace("\n", " ").rstrip(" ") for text in body]
+    return body, [sorted(mentions) for mentions in by_sentence(made)]
+
+
+def peers(name: str) -> None:
+    for package in {"spacy": ["spacy"], "arrow": ["pyarrow"]}.get(name, []):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "make"),
+    [(*item, tokens) for item in OF_TOKENS.items()] + [(*item, texts) for item in OF_TEXTS.items()],
+)
+def test_random_annotations_read_back_as_they_were(
+    tmp_path: Path, name: str, file: str, make: object
+) -> None:
+    peers(name)
+    draw = random.Random(name)
+    path = tmp_path / file
+    same = 0
+    for _ in range(60):
+        first = make(draw)  # type: ignore[operator]
+        if path.is_dir():
+            shutil.rmtree(path)
+        try:
+            write(first, path, format=name)
+        except SpanwiseError:
+            continue
+        again = read(path, format=name, scheme="IOB2" if name in ("conllu", "hipe") else None)
+        if name == "spacy" and content(again, name) != content(first, name):
+            again = read(path, format=name, tag_column="sc")
+        assert content(again, name) == content(first, name)
+        same += 1
+    assert same > 10
