@@ -109,6 +109,22 @@ def test_a_study_has_its_tables_and_radars() -> None:
     assert render(study(names=("news", "tweets", "law"))) == page
 
 
+def test_a_page_without_training_data_and_attributes_says_so() -> None:
+    document = result("crf")
+    for key in ("tough", "attributes", "slices"):
+        del document["systems"]["crf"][key]
+    document["dataset"].pop("tough")
+    page = render(document)
+    assert "Add it with --train." in page and "No attributes were asked for" in page
+
+
+def test_eight_systems_are_drawn_as_six_and_listed_all() -> None:
+    names = [f"system{at}" for at in range(8)]
+    page = render(result(*names))
+    assert "Charts draw the 6 best of 8 systems" in page
+    assert all(name in page for name in names)
+
+
 def test_a_description_is_a_page_too() -> None:
     page = render(description())
     assert "120 sentences, 240 gold mentions, 4 labels." in page
