@@ -15,7 +15,16 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from simulated import DOCUMENTS, SENTENCES, World, coverage, detectable, family_errors, rejections
+from simulated import (
+    DOCUMENTS,
+    SENTENCES,
+    World,
+    coverage,
+    detectable,
+    family_errors,
+    rejections,
+    rejections_of_runs,
+)
 
 
 def row(what: str, units: str, share: float, trials: int, asked: str) -> None:
@@ -42,6 +51,11 @@ def main(trials: int) -> None:
     few = max(600, trials // 5)
     share = family_errors(SENTENCES, 200, labels=8, trials=few)
     row("family-wise error under Holm, 24 tests", "200 sentences", share, few, "≤ 5 %")
+    for runs, spread in ((3, 0.0), (3, 0.015), (3, 0.03), (10, 0.015)):
+        shares = rejections_of_runs(SENTENCES, 300, runs=runs, spread=spread, trials=few)
+        what = f"true null, {runs} runs whose recall varies by {100 * spread:g} points"
+        row(f"bootstrap over units and runs, {what}", "300 sentences", shares[0], few, "≤ 5 %")
+        row(f"interval over units alone, {what}", "300 sentences", shares[1], few, "reported")
     size = detectable(SENTENCES, 300)
     for part in (0.5, 1.0, 1.5):
         steps = (step / 1000 for step in range(150))

@@ -14,6 +14,7 @@ import numpy as np
 from spanwise.counts import Counts
 from spanwise.evaluation._uncertain import compared, scored
 from spanwise.scores import EXACT, Measure
+from spanwise.study._paired import _hierarchical, _spreads
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
 
 
@@ -88,6 +89,28 @@ def rejections(
         seen = one.values()["f1"][0] - other.values()["f1"][0]
         rejected += bool(p_value(np.asarray(seen), moved) < 0.05)
     return rejected / trials
+
+
+def rejections_of_runs(
+    world: World, units: int, *, runs: int, spread: float, trials: int, seed: int = 5
+) -> tuple[float, float]:
+    """How often equal systems whose runs vary are called different: over units and runs, over units alone."""
+    draw = np.random.default_rng(seed)
+    both = data = 0
+    for trial in range(trials):
+        given = world.gold_of(draw, units)
+        named = {
+            name: {
+                str(run): [measure(world.system(draw, given, draw.normal(0, spread)))] for run in range(runs)
+            }
+            for name in "ab"
+        }
+        resampling = Resampling(units, 400, trial)
+        spreads = _spreads(named, resampling)
+        both += _hierarchical(("a", "b"), spreads, resampling, 0.95)["significant"]
+        low, high = interval((spreads["a"].mean(axis=0) - spreads["b"].mean(axis=0))[:, None])[0]
+        data += not low <= 0 <= high
+    return both / trials, data / trials
 
 
 def family_errors(world: World, units: int, *, labels: int, trials: int, seed: int = 3) -> float:

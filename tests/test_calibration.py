@@ -8,7 +8,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulated import DOCUMENTS, SENTENCES, coverage, detectable, family_errors, rejections
+from simulated import (
+    DOCUMENTS,
+    SENTENCES,
+    coverage,
+    detectable,
+    family_errors,
+    rejections,
+    rejections_of_runs,
+)
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.evaluation import evaluate
 
@@ -50,6 +58,13 @@ def test_the_family_wise_error_under_holm_stays_at_5_percent():
     trials = 400
     tolerance = 2 * np.sqrt(0.05 * 0.95 / trials)  # two standard errors of the simulation itself
     assert family_errors(SENTENCES, 200, labels=5, trials=trials) <= 0.05 + tolerance
+
+
+def test_drawing_runs_too_keeps_the_luck_of_a_seed_from_looking_like_a_difference(record_property):
+    both, data = rejections_of_runs(SENTENCES, 300, runs=3, spread=0.015, trials=300)
+    record_property("rejections over units and runs", both)
+    record_property("rejections over units alone", data)
+    assert both <= 0.05 < data
 
 
 def test_a_difference_of_the_detectable_size_is_found_four_times_in_five(record_property):

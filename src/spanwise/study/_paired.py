@@ -148,8 +148,10 @@ def _hierarchical(
 ) -> dict[str, Any]:
     """The difference of mean F1 when units and runs are both drawn anew: first minus second.
 
-    Units are drawn once for both systems, runs for each of them. With few runs their spread
-    is drawn too small, by (runs − 1)/runs of the variance; with one run it is not seen at all.
+    Units are drawn once for both systems, runs for each of them. Runs that err on different
+    mentions differ by chance too, so that part of the noise counts twice: the test rejects a true
+    null less often than it says, where one over data alone takes the luck of a seed for a
+    difference (both measured in benchmarks/calibration.md). With one run its spread is not seen.
     """
     about: dict[str, Any] = {"test": HIERARCHICAL, "runs": [len(spreads.get(name, ())) for name in pair]}
     if resampling.units > MATRIX_UNITS or not spreads:
