@@ -190,7 +190,7 @@ def written(thing: Any) -> str:
         lines.append(f"    {unquoted(str(parameter))},")
         star = star or parameter.kind is parameter.VAR_POSITIONAL
     given = signature.return_annotation
-    end = "" if given is signature.empty else f" -> {given if isinstance(given, str) else given.__name__}"
+    end = f" -> {given}" if isinstance(given, str) else ""  # a class is no function and has none
     return "\n".join([f"{thing.__name__}(", *lines, f"){end}"])
 
 

@@ -200,6 +200,17 @@ def test_every_registered_name_is_documented(kind: str, name: str) -> None:
     assert f"`{name}`" in documented(), f"{kind}: `{name}` stands on no page"
 
 
+def test_the_reference_is_made_from_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    generate_pages = importlib.import_module("_generate").write
+    generate_pages(tmp_path)
+    commands = (tmp_path / "commands.md").read_text(encoding="utf-8")
+    assert all(f"## `spanwise {command}`" in commands for command in COMMANDS)
+    python = (tmp_path / "api.md").read_text(encoding="utf-8")
+    assert all(f"`spanwise.{name}`" in python for name in spanwise.__all__ if not name.startswith("_"))
+    assert (tmp_path / "figures" / "score.svg").exists()
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_shown_in_use(command: str) -> None:
     assert re.search(rf"spanwise {command}\b", documented()), f"no page shows spanwise {command}"
