@@ -69,3 +69,24 @@ def test_columns_are_read_only() -> None:
     counts = counts_of(np.ones((2, 6), dtype=np.int32))
     for column in (counts.rows, counts.row, counts.total):
         assert not column.flags.writeable
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(1, 9), st.integers(1, 40), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 39))))
+def test_events_are_counted_as_in_a_matrix(units: int, width: int, events: list[tuple[int, int]]) -> None:
+    unit = np.array([one % units for one, _ in events], dtype=np.int64)
+    cell = np.array([place % width for _, place in events], dtype=np.int64)
+    names = [str(number) for number in range(width)]
+    counts = Counts.of(names, ["times"], unit=unit, cell=cell, column=0, units=units)
+    matrix = np.zeros((units, width), dtype=np.int32)
+    np.add.at(matrix, (unit, cell), 1)
+    assert np.array_equal(counts.matrix(), matrix)
+    expected = Counts.of_matrix(names, ["times"], matrix)
+    assert np.array_equal(counts.rows, expected.rows)
+    assert np.array_equal(counts.row, expected.row)
+
+
+def test_a_sum_stands_in_front_of_the_cells_and_cells_can_be_taken() -> None:
+    counts = counts_of(np.array([[1, 2, 3, 4, 5, 6], [0, 1, 0, 0, 0, 1]], dtype=np.int32))
+    assert counts.with_sum().total.tolist() == [[5, 8, 10], [1, 3, 3], [4, 5, 7]]
+    assert counts.with_sum().of_cells([0, 2]).total.tolist() == [[5, 8, 10], [4, 5, 7]]

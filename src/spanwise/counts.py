@@ -48,10 +48,9 @@ class Counts:
             >>> counts.total.tolist()
             [[2, 1]]
         """
-        width = len(cells) * len(columns)
-        flat = np.asarray(unit) * width + np.asarray(cell) * len(columns) + column
-        dense = np.bincount(flat, minlength=units * width).astype(np.int32)
-        return cls.of_matrix(cells, columns, dense.reshape(units, width))
+        place = np.asarray(cell, dtype=np.int64) * len(columns) + column
+        rows, row = _rows_of_events(np.asarray(unit), place, units, len(cells) * len(columns))
+        return cls(tuple(cells), tuple(columns), frozen(rows), codes(row))
 
     @classmethod
     def of_matrix(
@@ -109,6 +108,26 @@ class Counts:
         merged, row = distinct_rows(rows)
         return Counts(tuple(cells), self.columns, frozen(merged), codes(row[self.row]))
 
+    def with_sum(self) -> Counts:
+        """The counts with one more cell in front: all cells added up.
+
+        Examples:
+            >>> Counts.of_matrix(["PER", "LOC"], ["gold"], np.array([[2, 1]])).with_sum().total.tolist()
+            [[3], [2], [1]]
+        """
+        wide = len(self.columns)
+        summed = self.rows.reshape(len(self.rows), -1, wide).sum(axis=1, dtype=np.int32)
+        # Rows that differ still differ, so they keep their numbers.
+        rows = np.concatenate([summed, self.rows], axis=1)
+        return Counts(("all", *self.cells), self.columns, frozen(rows), self.row)
+
+    def of_cells(self, places: Sequence[int]) -> Counts:
+        """The counts in the cells at these places alone; units are still apart where other cells differ."""
+        wide = len(self.columns)
+        taken = np.concatenate([np.arange(place * wide, (place + 1) * wide) for place in places])
+        cells = tuple(self.cells[place] for place in places)
+        return Counts(cells, self.columns, frozen(self.rows[:, taken]), self.row)
+
 
 @dataclass(frozen=True, eq=False)
 class CrossTable:
@@ -148,31 +167,78 @@ class CrossTable:
         return np.asarray(padded[np.ix_(take_rows, take_columns)])
 
 
+def _rows_of_events(unit: Ints, place: Ints, units: int, width: int) -> tuple[Matrix, Ints]:
+    """The distinct rows of the matrix units × `width` that counts the events, and each unit's row number.
+
+    The matrix itself, mostly zeros, is never made: the counts of a unit lie side by side in as few
+    64-bit words as hold them, and units are told apart by their words.
+    """
+    if not units or not len(unit):
+        return np.zeros((min(units, 1), width), dtype=np.int32), np.zeros(units, dtype=np.int64)
+    bits = int(np.bincount(unit, minlength=units).max()).bit_length()
+    in_word = 64 // bits
+    wide = -(-width // in_word)
+    word, inner = np.divmod(np.arange(width), in_word)
+    one = np.uint64(1) << (inner * bits).astype(np.uint64)
+    words = np.zeros((units, wide), dtype=np.uint64)
+    np.add.at(words.reshape(-1), unit * wide + word[place], one[place])
+    first, number = _numbered(words)
+    counts = words[first][:, word] >> (inner * bits).astype(np.uint64)
+    rows = (counts & np.uint64((1 << bits) - 1)).astype(np.int32)
+    order = _order(rows)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rows[order], rank[number]
+
+
+def _numbered(words: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
+    """Equal rows of words numbered alike: one place of each number, and the number of each place."""
+    mixed = words @ _multipliers(words.shape[1])
+    like = np.empty(len(words), dtype=np.int64)
+    left = np.arange(len(words))
+    for shift in (48, 32, 16, 0):
+        # Rows with the same 16 bits meet in one slot; those that differ from the one that has it go on.
+        slot = (mixed[left] >> np.uint64(shift)) & np.uint64(0xFFFF)
+        at_slot = np.empty(1 << 16, dtype=np.int64)
+        at_slot[slot] = left
+        like[left] = at_slot[slot]
+        left = left[(words[like[left]] != words[left]).any(axis=1)]
+        if not len(left):
+            break
+    if len(left):  # rows whose 64 bits are mixed to the same: as good as never
+        return _sorted_places(words)
+    first = np.flatnonzero(like == np.arange(len(words)))
+    number = np.empty(len(words), dtype=np.int64)
+    number[first] = np.arange(len(first))
+    return first, number[like]
+
+
+def _sorted_places(words: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
+    _, first, number = np.unique(words, axis=0, return_index=True, return_inverse=True)
+    return first, np.asarray(number, dtype=np.int64).reshape(-1)
+
+
+def _order(rows: Matrix) -> Ints:
+    """The order of distinct rows, which depends on their contents alone: by a linear hash of them."""
+    hashed = rows.astype(np.uint64) @ _multipliers(rows.shape[1])
+    order = np.argsort(hashed)
+    if (hashed[order[1:]] == hashed[order[:-1]]).any():
+        return np.lexsort(rows.T[::-1])
+    return order
+
+
 def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
     """The distinct rows of a matrix in an order of their own, and for each row its number among them."""
     if len(matrix) == 0:
         return matrix, np.zeros(0, dtype=np.int64)
-    # Columns that count nothing cost time and tell nothing apart.
-    used = np.flatnonzero(matrix.any(axis=0))
-    if len(used) == 0:
-        return matrix[:1], np.zeros(len(matrix), dtype=np.int64)
-    narrow = matrix[:, used]
-    # A linear hash by fixed odd multipliers; equal hashes are compared, so that a collision costs time only.
-    hashed = narrow.astype(np.uint64) @ _multipliers(matrix.shape[1])[used]
-    order = np.argsort(hashed, kind="stable")
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = hashed[order[1:]] != hashed[order[:-1]]
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.cumsum(fresh) - 1
-    rows = matrix[order[fresh]]
-    if not np.array_equal(rows[number][:, used], narrow):
-        return _sorted_rows(matrix)
-    return rows, number
-
-
-def _sorted_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
-    rows, number = np.unique(matrix, axis=0, return_inverse=True)
-    return rows, np.asarray(number, dtype=np.int64).reshape(-1)
+    words = np.zeros((len(matrix), (matrix.shape[1] + 1) // 2), dtype=np.uint64)
+    words.view(np.int32)[:, : matrix.shape[1]] = matrix
+    first, number = _numbered(words)
+    rows = matrix[first]
+    order = _order(rows)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rows[order], rank[number]
 
 
 def _multipliers(width: int) -> npt.NDArray[np.uint64]:
