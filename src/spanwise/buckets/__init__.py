@@ -183,11 +183,18 @@ def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None
 
 
 def _with_rest(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
-    """The buckets and, behind them, `other` and `unplaced`, which a category of that name makes longer."""
+    """The buckets and, behind them, `other` and `unplaced`, which categories of those names make longer."""
     taken = {bucket.name for bucket in buckets}
-    other = Bucket("other" if "other" not in taken else "other values", label="no gold value", rest=True)
-    unplaced = "unplaced" if "unplaced" not in taken else "unplaced mentions"
-    return (*buckets, other, Bucket(unplaced, label="not on the text", rest=True))
+    other, unplaced = "other", "unplaced"
+    while other in taken:
+        other += " values"
+    while unplaced in taken:
+        unplaced += " mentions"
+    return (
+        *buckets,
+        Bucket(other, label="no gold value", rest=True),
+        Bucket(unplaced, label="not on the text", rest=True),
+    )
 
 
 def fit(strategy: str | Strategy, values: Values, *, attribute: str = "") -> Bucketing:

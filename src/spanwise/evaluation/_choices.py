@@ -24,8 +24,8 @@ class Choices:
     focus: str
     credits: Mapping[str, Credit]
     attributes: Any
-    buckets: Mapping[str, str | Strategy]
-    edges: Mapping[str, Any]
+    buckets: Mapping[str | Attribute, str | Strategy]
+    edges: Mapping[str | Attribute, Any]
     crosses: Sequence[tuple[str, str]]
     vocabulary: frozenset[str] | None
     lowercase: bool
@@ -55,12 +55,13 @@ class Choices:
         **others: Any,
     ) -> Choices:
         """The choices in the form that the stages use."""
-        crosses = _crosses(cross)
+        own = _without_entry(_listed(attributes))
+        crosses = _crosses(cross, own)
         return cls(
             credits=_credits(weights),
-            attributes=_with_crossed(attributes, crosses),
-            buckets=buckets or {},
-            edges=edges or {},
+            attributes=_with_crossed(attributes, [own.get(name, name) for pair in crosses for name in pair]),
+            buckets={own.get(name, name): how for name, how in (buckets or {}).items()},
+            edges={own.get(name, name): kept for name, kept in (edges or {}).items()},
             crosses=crosses,
             vocabulary=None if vocabulary is None else frozenset(vocabulary),
             **others,
@@ -133,10 +134,22 @@ def _credits(weights: str | Credit | Sequence[str | Credit]) -> dict[str, Credit
     return found
 
 
-def _crosses(cross: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _listed(attributes: str | Attribute | Sequence[str | Attribute] | None) -> list[str | Attribute]:
+    if attributes is None or isinstance(attributes, Attribute):
+        return [] if attributes is None else [attributes]
+    return [*(attributes.split(",") if isinstance(attributes, str) else attributes)]
+
+
+def _without_entry(asked: Sequence[str | Attribute]) -> dict[str, str | Attribute]:
+    """By name those asked for that no registry knows: `NAME=column:3` and attributes themselves."""
+    own = [one for one in asked if isinstance(one, Attribute) or ":" in one]
+    return {choose([one])[0].name: one for one in own}
+
+
+def _crosses(cross: Sequence[tuple[str, str]], own: Mapping[str, str | Attribute]) -> list[tuple[str, str]]:
     found = []
     for one, two in cross:
-        first, second = choose([one])[0], choose([two])[0]
+        first, second = (choose([own.get(name, name)])[0] for name in (one, two))
         if "token" in (first.unit, second.unit):
             named = first if first.unit == "token" else second
             raise ChoiceError(
@@ -147,11 +160,10 @@ def _crosses(cross: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return found
 
 
-def _with_crossed(attributes: Any, crosses: Sequence[tuple[str, str]]) -> Any:
+def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> Any:
     """The attributes asked for and those that are crossed."""
-    crossed = [name for pair in crosses for name in pair]
     if not crossed:
         return attributes
     if attributes is None:
         return ["fu20", *crossed]
-    return [*(attributes.split(",") if isinstance(attributes, str) else attributes), *crossed]
+    return [*_listed(attributes), *crossed]

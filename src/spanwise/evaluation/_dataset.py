@@ -146,6 +146,6 @@ def _bucketing(attribute: Attribute, gold: Values, choices: Choices) -> tuple[Bu
     return bucketing, bucketing.strategy
 
 
-def _name(key: str) -> str:
-    """The long name of an attribute that may be given by its alias."""
+def _name(key: str | Attribute) -> str:
+    """The long name of an attribute that may be given by its alias or as itself."""
     return choose([key])[0].name
