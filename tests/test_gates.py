@@ -127,9 +127,7 @@ def test_without_resamples_nothing_is_significant(files):
 
 def test_results_without_a_common_system_cannot_be_held_against_each_other(files):
     def two(*names):
-        return evaluate(
-            files / "gold.txt", dict.fromkeys(names, files / "good.txt"), resamples=0
-        ).to_dict()
+        return evaluate(files / "gold.txt", dict.fromkeys(names, files / "good.txt"), resamples=0).to_dict()
 
     with pytest.raises(InputError, match="the two results share no system: a, b here, c, d there"):
         gate(two("a", "b"), against=two("c", "d"), fail_drop=0)
