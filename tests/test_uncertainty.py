@@ -65,7 +65,7 @@ def test_blocks_of_resamples_do_not_change_the_sums(monkeypatch: pytest.MonkeyPa
 
 def test_both_systems_see_the_same_units(way: str) -> None:
     counts = random_table(60, 3)
-    one, other = Resampling(60, 30).paired_bootstrap(counts, counts, "x")
+    ((one, other),) = Resampling(60, 30).paired_bootstrap([counts], [counts], ["x"])
     assert np.array_equal(one, other)
 
 

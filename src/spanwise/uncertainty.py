@@ -10,12 +10,13 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Floats
-from spanwise.counts import Counts, distinct_rows
+from spanwise.columns import Floats, Ints
+from spanwise.counts import Counts, Matrix, distinct_rows
 
-# Up to here one matrix product over all units serves every cell of every system; above,
-# each table of counts draws how often each of its few distinct rows is taken.
+# Up to here one matrix product over all units serves every cell of every system; above, a table
+# of few distinct rows draws how often each of them is taken, whatever the number of units.
 MATRIX_UNITS = 20_000
+MOST_ROWS = 20_000
 # A block of resamples whose weights (float32, one a unit) stay within about 16 MB.
 BLOCK_WEIGHTS = 4_000_000
 
@@ -38,24 +39,50 @@ class Resampling:
         """Which runs of a system each resample draws with replacement (resamples × runs)."""
         return self.generator(f"runs {name}").integers(0, runs, size=(self.resamples, runs))
 
+    def shares_draws(self, table: Counts) -> bool:
+        """Whether a table is resampled unit by unit, with draws that all such tables share.
+
+        Otherwise it has few distinct rows among many units, and how often each row is drawn is
+        drawn at once, for this table alone.
+        """
+        return self.units <= MATRIX_UNITS or len(table.rows) > MOST_ROWS
+
+    @property
+    def shared(self) -> bool:
+        """Whether all tables see the same draws of units, so that their scores can be subtracted."""
+        return self.units <= MATRIX_UNITS
+
     def bootstrap(self, tables: Sequence[Counts], names: Sequence[str]) -> list[Floats]:
         """Totals (resamples × cells × columns) of each table over units drawn with replacement.
 
-        Tables of one length see the same draws, so that scores of two systems can be subtracted.
+        Cells of a table see the same draws, and all tables do where draws are `shared`.
         """
-        if self.units > MATRIX_UNITS:
-            return [self._by_rows(table, name) for table, name in zip(tables, names, strict=True)]
-        return self._by_units(tables, self._drawn_units())
+        if self.shared:
+            return self._by_units(tables, self._drawn_units())
+        return [
+            _parted(self._drawn(table.rows, table.times, f"rows {name}"), [table])[0]
+            for table, name in zip(tables, names, strict=True)
+        ]
+
+    def bootstrap_cells(self, table: Counts, name: str) -> Floats:
+        """Totals of a table whose cells need not see the same draws: far fewer rows are distinct in one."""
+        return _stacked(
+            self._drawn(rows, table.times, f"rows {name} {place}")
+            for place, rows in enumerate(_by_cell(table.rows, table))
+        )
 
     def paired_bootstrap(self, first: Counts, second: Counts, name: str) -> tuple[Floats, Floats]:
-        """Totals of two systems' tables over the same units drawn with replacement."""
-        if self.units <= MATRIX_UNITS:
+        """Totals of two systems' tables over the same units drawn with replacement, cell by cell."""
+        if self.shared:
             one, other = self._by_units([first, second], self._drawn_units())
             return one, other
-        rows, times = _joint(first, second)
-        weights = self._multinomial(times, f"pair {name}")
-        one, other = _parted(weights @ rows, [first, second])
-        return one, other
+        ones, others, times = _pairs(first, second)
+        wide = len(first.columns)
+        both = _stacked(
+            self._drawn(np.concatenate(rows, axis=1), times, f"pair {name} {place}")
+            for place, rows in enumerate(zip(_by_cell(ones, first), _by_cell(others, first), strict=True))
+        )
+        return both[:, :, :wide], both[:, :, wide:]
 
     def shuffled(
         self, first: Sequence[Counts], second: Sequence[Counts], names: Sequence[str]
@@ -64,36 +91,41 @@ class Resampling:
 
         Approximate randomisation: under the null hypothesis the sides are exchangeable unit by unit.
         """
-        if self.units > MATRIX_UNITS:
-            triples = zip(first, second, names, strict=True)
-            moved = [self._moved_rows(one, other, name) for one, other, name in triples]
-        else:
+        if self.shared:
             moved = self._moved_units(first, second)
+        else:
+            triples = zip(first, second, names, strict=True)
+            moved = [self._moved_cells(one, other, name) for one, other, name in triples]
         return [
             (one.total + change, other.total - change)
             for one, other, change in zip(first, second, moved, strict=True)
         ]
 
-    def _moved_units(self, first: Sequence[Counts], second: Sequence[Counts]) -> list[Floats]:
+    def _moved_units(self, changes: Sequence[Counts]) -> list[Floats]:
         """What the first tables gain by the units that change sides, per resample."""
-        changes = [other.matrix() - one.matrix() for one, other in zip(first, second, strict=True)]
-        whole = np.concatenate(changes, axis=1)
+        whole = np.concatenate([change.matrix() for change in changes], axis=1)
         differs = whole.any(axis=1)
         used = np.flatnonzero(whole.any(axis=0))
         change = whole[differs][:, used].astype(_exact_type(whole))
         moved = np.zeros((self.resamples, whole.shape[1]))
         for at, swaps in self._swaps():
             moved[at : at + len(swaps), used] = swaps[:, differs].astype(change.dtype) @ change
-        return _parted(moved, first)
+        return _parted(moved, changes)
 
-    def _moved_rows(self, first: Counts, second: Counts, name: str) -> Floats:
-        rows, times = _joint(first, second)
-        width = rows.shape[1] // 2
-        change = rows[:, width:] - rows[:, :width]
-        differs = change.any(axis=1)
-        generator = self.generator(f"swap {name}")
-        swapped = generator.binomial(times[differs], 0.5, size=(self.resamples, int(differs.sum())))
-        return _parted(swapped @ change[differs], [first])[0]
+    def _moved_cells(self, first: Counts, second: Counts, name: str) -> Floats:
+        ones, others, times = _pairs(first, second)
+        return _stacked(
+            self._moved(changes, times, f"swap {name} {place}")
+            for place, changes in enumerate(_by_cell(others - ones, first))
+        )
+
+    def _moved(self, changes: Matrix, times: Ints, purpose: str) -> Floats:
+        """The sum of the changes of those units that change sides: of n units with one change Binomial(n, ½)."""
+        rows, times = _gathered(changes, times)
+        differs = rows.any(axis=1)
+        size = (self.resamples, int(differs.sum()))
+        swapped = self.generator(purpose).binomial(times[differs], 0.5, size=size)
+        return np.asarray(swapped @ rows[differs], dtype=np.float64)
 
     def _by_units(self, tables: Sequence[Counts], draws: Iterator[tuple[int, Weights]]) -> list[Floats]:
         whole = np.concatenate([table.matrix() for table in tables], axis=1)
@@ -104,14 +136,11 @@ class Resampling:
             results[at : at + len(weights), used] = weights.astype(columns.dtype, copy=False) @ columns
         return _parted(results, tables)
 
-    def _by_rows(self, table: Counts, name: str) -> Floats:
-        weights = self._multinomial(table.times, f"rows {name}")
-        return _parted(weights @ table.rows.astype(np.float64), [table])[0]
-
-    def _multinomial(self, times: npt.NDArray[Any], purpose: str) -> Floats:
-        chances = times / times.sum()
-        drawn = self.generator(purpose).multinomial(self.units, chances, size=self.resamples)
-        return np.asarray(drawn, dtype=np.float64)
+    def _drawn(self, rows: Matrix, times: Ints, purpose: str) -> Floats:
+        """The sum of rows of which each stands for so many units, all units drawn with replacement."""
+        rows, times = _gathered(rows, times)
+        drawn = self.generator(purpose).multinomial(self.units, times / times.sum(), size=self.resamples)
+        return np.asarray(drawn, dtype=np.float64) @ rows
 
     def _drawn_units(self) -> Iterator[tuple[int, Weights]]:
         """Blocks of how often each unit is drawn, float32, with the number of their first resample."""
@@ -188,13 +217,35 @@ def _parted(results: npt.NDArray[Any], tables: Sequence[Counts]) -> list[Floats]
     ]
 
 
-def _joint(first: Counts, second: Counts) -> tuple[Floats, npt.NDArray[Any]]:
-    """The distinct pairs of rows of two tables side by side, and how many units have each."""
-    pair = np.stack([first.row, second.row], axis=1)
-    pairs, number = distinct_rows(pair)
-    times = np.bincount(number, minlength=len(pairs))
-    rows = np.concatenate([first.rows[pairs[:, 0]], second.rows[pairs[:, 1]]], axis=1)
-    return rows.astype(np.float64), times
+def _pairs(first: Counts, second: Counts) -> tuple[Matrix, Matrix, Ints]:
+    """The distinct pairs of rows of two tables, first and second ones, and how many units have each."""
+    wide = len(second.rows)
+    key = first.row.astype(np.int64) * wide + second.row
+    if len(first.rows) * wide <= 4 * len(key):
+        every = np.bincount(key, minlength=len(first.rows) * wide)
+        pairs = np.flatnonzero(every)
+        times = every[pairs]
+    else:
+        ordered = np.sort(key)
+        begin = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        pairs = ordered[begin]
+        times = np.diff(np.append(begin, len(ordered)))
+    return first.rows[pairs // wide], second.rows[pairs % wide], times
+
+
+def _by_cell(rows: Matrix, table: Counts) -> list[Matrix]:
+    return np.split(rows, len(table.cells), axis=1)
+
+
+def _gathered(rows: Matrix, times: Ints) -> tuple[Floats, Ints]:
+    """The distinct ones among rows that stand for so many units each, and the units of those."""
+    distinct, number = distinct_rows(rows)
+    summed = np.bincount(number, weights=times, minlength=len(distinct))
+    return distinct.astype(np.float64), summed.astype(np.int64)
+
+
+def _stacked(cells: Iterator[Floats]) -> Floats:
+    return np.stack(list(cells), axis=1)
 
 
 def _exact_type(matrix: npt.NDArray[Any]) -> type[np.float32] | type[np.float64]:

@@ -12,7 +12,7 @@ from spanwise.columns import Floats
 from spanwise.counts import Counts
 from spanwise.scores import Measure
 from spanwise.statistics import correct
-from spanwise.uncertainty import MATRIX_UNITS, Resampling, interval, p_value, standard_error
+from spanwise.uncertainty import Resampling, interval, p_value, standard_error
 
 Path = tuple[str, ...]
 Cell = dict[str, Any]
@@ -204,10 +204,10 @@ def _rows(
     shuffles: int,
 ) -> list[Row]:
     shuffled = _shuffled_scores(measures, replace(resampling, resamples=shuffles))
+    spreads = _differences(systems, pair, measures, resampling)
     rows = []
     for place, (first, second) in enumerate(measures):
         values = first.values(), second.values()
-        differences = _differences(systems, pair, first, second, resampling)
         mentions = _mentions(first)
         for cell, path in enumerate(first.paths):
             for name in first.tested:
@@ -219,7 +219,7 @@ def _rows(
                 if shuffled:
                     moved = shuffled[place][0][name][:, cell] - shuffled[place][1][name][:, cell]
                     p = float(p_value(np.asarray(one - other), moved))
-                spread = None if differences is None else differences[name][:, cell]
+                spread = spreads[place][name][:, cell] if spreads else None
                 rows.append(Row((*path, name), family, one, other, spread, p, mentions[cell]))
     return rows
 
@@ -253,21 +253,33 @@ def _shuffled_scores(
 def _differences(
     systems: Mapping[str, Scored],
     pair: tuple[str, str],
-    first: Measure,
-    second: Measure,
+    measures: Sequence[tuple[Measure, Measure]],
     resampling: Resampling,
-) -> dict[str, Floats] | None:
-    """First minus second of every score in every resample."""
+) -> list[dict[str, Floats]]:
+    """First minus second of every tested score in every resample, one entry a measure."""
     if resampling.resamples == 0 or resampling.units == 0:
-        return None
-    if resampling.units <= MATRIX_UNITS:
-        # All tables were drawn over the same units already.
-        one = _spread(systems[pair[0]], first)
-        other = _spread(systems[pair[1]], second)
-    else:
-        one, other = resampling.paired_bootstrap(first.counts, second.counts, first.name)
-    scores = first.score(one), second.score(other)
-    return {name: scores[0][name] - scores[1][name] for name in first.tested}
+        return []
+    # Tables that share their draws were resampled over the same units already.
+    drawn = [
+        all(resampling.shares_draws(measure.counts) for measure in (one, other)) for one, other in measures
+    ]
+    alone = [both for both, done in zip(measures, drawn, strict=True) if not done]
+    paired = iter(
+        resampling.paired_bootstrap(
+            [one.counts for one, _ in alone],
+            [other.counts for _, other in alone],
+            [one.name for one, _ in alone],
+        )
+    )
+    found = []
+    for (first, second), done in zip(measures, drawn, strict=True):
+        if done:
+            one, other = _spread(systems[pair[0]], first), _spread(systems[pair[1]], second)
+        else:
+            one, other = next(paired)
+        scores = first.score(one), second.score(other)
+        found.append({name: scores[0][name] - scores[1][name] for name in first.tested})
+    return found
 
 
 def _spread(system: Scored, measure: Measure) -> Floats:
