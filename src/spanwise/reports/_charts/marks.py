@@ -15,6 +15,8 @@ from spanwise.reports._wording import visible
 
 Row = dict[str, Any]
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
+# The channel itself: for what `alt.value` gives, Altair searches its whole schema every time.
+_AT: Any = alt.XValue
 MARGIN = 8.0  # around a chart that stands alone
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
@@ -170,7 +172,7 @@ def texts(
     options = _lettering(12, "left", style)
     if limit is not None:
         rows = [{**row, "t": fitted(row["t"], options["fontSize"], limit)} for row in rows]
-    return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=alt.value(at))
+    return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=_AT(at))
 
 
 def written(rows: Iterable[Row], height: float, x: Any, *, colour: str, **style: Any) -> Any:

@@ -11,6 +11,8 @@ from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.rows import Layout, Line, Point, draw
 from spanwise.reports._charts.style import Style, ends, share, shortened
 
+MOST_LABELS = 30  # a taller chart is no longer read; the page says how many there are
+
 
 def tough(document: Document, focus: str, style: Style) -> Drawing | None:
     """Recall on mentions grouped by what the training data showed."""
@@ -179,7 +181,7 @@ def labels(document: Document, style: Style) -> Drawing:
     names = shown(document)
     order = label_order(document)
     lines = []
-    for label in order[:30]:
+    for label in order[:MOST_LABELS]:
         points = []
         for name in names:
             cell = document["systems"][name]["exact"]["labels"].get(label)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from threading import Thread
 from typing import Any
 
 
@@ -13,10 +15,22 @@ def render(document: Mapping[str, Any]) -> str:
     """
     from spanwise.errors import MissingExtra
 
+    # vl-convert needs a third of a second to start; it does so while Altair is imported.
+    started = Thread(target=_start_drawing)
+    started.start()
     try:
         from spanwise.reports.html import page
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "spanwise":
             raise
         raise MissingExtra.of(error.name or "altair", "report", "The HTML page") from error
+    finally:
+        started.join()
     return page.render(document)
+
+
+def _start_drawing() -> None:
+    with suppress(ImportError):  # said better where it is needed
+        import vl_convert
+
+        vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})

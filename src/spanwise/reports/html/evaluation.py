@@ -31,6 +31,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "verdict": verdict(document),
         "findings": findings(document),
         "labels": evaluation.label_order(document),
+        "most_labels": where.MOST_LABELS,
         "attributes": _attributes(document),
         "charts": {name: Markup(drawn) for name, drawn in svg(_drawings(document)).items()},
         "compared": evaluation.compared,

@@ -308,23 +308,25 @@
   };
   const NOUNS = { gold: ["gold mention", "gold mentions"], predicted: ["predicted mention", "predicted mentions"], error: ["error", "errors"] };
   const noun = (unit, count) => NOUNS[unit][count === 1 ? 0 : 1];
-  const why = () => {
+  // Whether a choice can hold right mentions, of which the page may not have all sentences.
+  const rightToo = (choices) => choices.unit !== "error" && [undefined, "", "TP"].includes(choices.outcome);
+  const why = (choices) => {
     const { policy, shown, of } = data.examples;
-    if (data.redacted) return "text and sentences were left out (--redact)";
+    if (data.redacted) return "text was left out (--redact)";
     if (policy === "none") return "examples were left out (--examples none)";
     const reasons = [];
-    if (policy === "errors") reasons.push("sentences that every system got right are left out (--examples all keeps them)");
+    if (policy === "errors" && rightToo(choices)) reasons.push("sentences that every system got right are left out (--examples all keeps them)");
     if (shown < of) reasons.push(`the page holds ${number(shown)} of ${number(of)} sentences`);
     return reasons.join("; ");
   };
   const summary = (choices, count) => {
     const of = Number(choices.of), unit = choices.unit, within = `in ${number(state.groups.length)} ${state.groups.length === 1 ? "sentence" : "sentences"}`;
     if (Number.isFinite(of) && choices.of !== undefined && of !== count) {
-      return `${number(count)} of ${number(of)} ${noun(unit, of)} shown, ${within}: ${why()}`;
+      return `${number(count)} of ${number(of)} ${noun(unit, of)} shown, ${within}: ${why(choices)}`;
     }
     const complete = Number.isFinite(of) && choices.of !== undefined;
-    const partial = !complete && (data.examples.shown < data.examples.of || (unit !== "error" && choices.outcome !== "wrong" && data.examples.policy === "errors"));
-    return `${number(count)} ${noun(unit, count)} ${within}, hardest first${partial ? ` (${why()})` : ""}`;
+    const partial = !complete && (data.examples.shown < data.examples.of || (rightToo(choices) && data.examples.policy === "errors"));
+    return `${number(count)} ${noun(unit, count)} ${within}, hardest first${partial ? ` (${why(choices)})` : ""}`;
   };
   const CHIPS = [
     ["system", (value) => value], ["outcome", (value) => value === "wrong" ? "not right" : data.outcomes[value] || value],

@@ -6,8 +6,8 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib.resources import files
-from threading import Thread
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,14 +23,10 @@ SCRIPTS = ("page.js", "controls.js", "examples.js")
 
 def render(document: Mapping[str, Any]) -> str:
     """The page as text. It allows itself no network and no code but its own, by hash."""
-    # vl-convert needs a third of a second to start; it does so while Altair is imported.
-    warm = Thread(target=_start_drawing)
-    warm.start()
     if "analyses" in document:
         from spanwise.reports.html.study import parts
     else:
         from spanwise.reports.html.evaluation import parts
-    warm.join()
     context = parts(document)
     style = _resource("page.css")
     scripts = [_resource(name) for name in (SCRIPTS if context["data"] is not None else SCRIPTS[:1])]
@@ -58,12 +54,6 @@ class Later:
         return Markup(' data-part="{}"').format(len(self.parts) - 1)
 
 
-def _start_drawing() -> None:
-    import vl_convert
-
-    vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})
-
-
 def _resource(name: str) -> str:
     return files("spanwise.reports.html").joinpath(name).read_text(encoding="utf-8")
 
@@ -72,7 +62,7 @@ def _policy(style: str, scripts: Sequence[str]) -> str:
     allowed = " ".join(_hash(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        "base-uri 'none'; form-action 'none'"
     )
 
 
@@ -81,6 +71,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
+@lru_cache(maxsize=1)
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("spanwise.reports.html"), autoescape=True, trim_blocks=True,
