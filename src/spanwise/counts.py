@@ -121,6 +121,11 @@ class Counts:
         rows = np.concatenate([summed, self.rows], axis=1)
         return Counts(("all", *self.cells), self.columns, frozen(rows), self.row)
 
+    def as_one_cell(self) -> Counts:
+        """The same counts with all columns of all cells as columns of one cell."""
+        columns = tuple(f"{cell}/{column}" for cell in self.cells for column in self.columns)
+        return Counts(("all",), columns, self.rows, self.row)
+
     def of_cells(self, places: Sequence[int]) -> Counts:
         """The counts in the cells at these places alone; units are still apart where other cells differ."""
         wide = len(self.columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ GAIN_ROLES = {
     "FN": ("b",),
     "FP": ("c",),
 }
+_SUMMING = " with overall"  # the end of the name of a scorer that adds the sum over its cells
 GAINS = (*EXACT, *(f"{kind}.{role}" for kind, roles in GAIN_ROLES.items() for role in roles))
 
 
@@ -55,6 +56,21 @@ class Measure:
     def values(self) -> Scores:
         """The scores over the whole corpus."""
         return self.score(self.counts.total.astype(np.float64))
+
+    @property
+    def cell_by_cell(self) -> Measure:
+        """The same scores with the sum over all cells counted as a cell of its own, in front of them.
+
+        Every cell is then scored by itself, except in averages, which need all of them.
+        """
+        if not self.scorer.endswith(_SUMMING):
+            return self
+        return replace(self, counts=self.counts.with_sum(), scorer=self.scorer.removesuffix(_SUMMING))
+
+    def of_paths(self, places: list[int]) -> Measure:
+        """The scores at these places alone, of a measure with a cell for every path."""
+        paths = tuple(self.paths[place] for place in places)
+        return replace(self, counts=self.counts.of_cells(places), paths=paths)
 
 
 def exact(totals: Floats) -> Scores:
@@ -146,6 +162,9 @@ SCORERS: dict[str, Callable[[Floats, Measure], Scores]] = {
     "recall": lambda totals, _: recall(totals),
     "gains": lambda totals, _: gains(totals),
     "relaxed": lambda totals, _: relaxed(totals),
+    "credited": lambda totals, measure: credited(
+        totals, credit_of(measure.credit or "fair"), share=measure.share
+    ),
     "credited with overall": lambda totals, measure: credited(
         with_overall(totals), credit_of(measure.credit or "fair"), share=measure.share
     ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -13,14 +13,16 @@ import numpy.typing as npt
 from spanwise.columns import Floats, Ints
 from spanwise.counts import Counts, Matrix, distinct_rows
 
-# Up to here one matrix product over all units serves every cell of every system; above, a table
-# of few distinct rows draws how often each of them is taken, whatever the number of units.
+# Up to here one matrix product over all units serves every cell of every system. Above, how often each
+# distinct row of a cell is taken is drawn at once, which costs the same for any number of units, and
+# pays while there are this many times fewer rows than units.
 MATRIX_UNITS = 20_000
-MOST_ROWS = 20_000
+FEWER_ROWS = 8
 # A block of resamples whose weights (float32, one a unit) stay within about 16 MB.
 BLOCK_WEIGHTS = 4_000_000
 
 Weights = npt.NDArray[Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,47 +44,28 @@ class Resampling:
     def shares_draws(self, table: Counts) -> bool:
         """Whether a table is resampled unit by unit, with draws that all such tables share.
 
-        Otherwise it has few distinct rows among many units, and how often each row is drawn is
-        drawn at once, for this table alone.
+        Otherwise it has few distinct rows among many units, and every cell has draws of its own.
         """
-        return self.units <= MATRIX_UNITS or len(table.rows) > MOST_ROWS
-
-    @property
-    def shared(self) -> bool:
-        """Whether all tables see the same draws of units, so that their scores can be subtracted."""
-        return self.units <= MATRIX_UNITS
+        if self.units <= MATRIX_UNITS:
+            return True
+        distinct = sum(len(distinct_rows(rows)[0]) for rows in _by_cell(table.rows, table))
+        return distinct * FEWER_ROWS > self.units
 
     def bootstrap(self, tables: Sequence[Counts], names: Sequence[str]) -> list[Floats]:
-        """Totals (resamples × cells × columns) of each table over units drawn with replacement.
-
-        Cells of a table see the same draws, and all tables do where draws are `shared`.
-        """
-        if self.shared:
-            return self._by_units(tables, self._drawn_units())
-        return [
-            _parted(self._drawn(table.rows, table.times, f"rows {name}"), [table])[0]
-            for table, name in zip(tables, names, strict=True)
-        ]
-
-    def bootstrap_cells(self, table: Counts, name: str) -> Floats:
-        """Totals of a table whose cells need not see the same draws: far fewer rows are distinct in one."""
-        return _stacked(
-            self._drawn(rows, table.times, f"rows {name} {place}")
-            for place, rows in enumerate(_by_cell(table.rows, table))
+        """Totals (resamples × cells × columns) of each table over units drawn with replacement."""
+        return self._over_both(
+            [[table] for table in tables],
+            lambda chosen: self._by_units([table for (table,) in chosen]),
+            lambda chosen, name: self._by_cells(chosen[0], f"rows {name}"),
+            names,
         )
 
-    def paired_bootstrap(self, first: Counts, second: Counts, name: str) -> tuple[Floats, Floats]:
-        """Totals of two systems' tables over the same units drawn with replacement, cell by cell."""
-        if self.shared:
-            one, other = self._by_units([first, second], self._drawn_units())
-            return one, other
-        ones, others, times = _pairs(first, second)
-        wide = len(first.columns)
-        both = _stacked(
-            self._drawn(np.concatenate(rows, axis=1), times, f"pair {name} {place}")
-            for place, rows in enumerate(zip(_by_cell(ones, first), _by_cell(others, first), strict=True))
-        )
-        return both[:, :, :wide], both[:, :, wide:]
+    def paired_bootstrap(
+        self, first: Sequence[Counts], second: Sequence[Counts], names: Sequence[str]
+    ) -> list[tuple[Floats, Floats]]:
+        """Totals of two systems' tables, the same units drawn with replacement for both."""
+        pairs = [[one, other] for one, other in zip(first, second, strict=True)]
+        return self._over_both(pairs, self._pairs_by_units, self._pair_by_cells, names)
 
     def shuffled(
         self, first: Sequence[Counts], second: Sequence[Counts], names: Sequence[str]
@@ -91,61 +74,102 @@ class Resampling:
 
         Approximate randomisation: under the null hypothesis the sides are exchangeable unit by unit.
         """
-        if self.shared:
-            moved = self._moved_units(first, second)
-        else:
-            triples = zip(first, second, names, strict=True)
-            moved = [self._moved_cells(one, other, name) for one, other, name in triples]
+        pairs = [[one, other] for one, other in zip(first, second, strict=True)]
+        moved = self._over_both(pairs, self._moved_units, self._moved_cells, names)
         return [
             (one.total + change, other.total - change)
             for one, other, change in zip(first, second, moved, strict=True)
         ]
 
-    def _moved_units(self, changes: Sequence[Counts]) -> list[Floats]:
-        """What the first tables gain by the units that change sides, per resample."""
-        whole = np.concatenate([change.matrix() for change in changes], axis=1)
-        differs = whole.any(axis=1)
-        used = np.flatnonzero(whole.any(axis=0))
-        change = whole[differs][:, used].astype(_exact_type(whole))
-        moved = np.zeros((self.resamples, whole.shape[1]))
-        for at, swaps in self._swaps():
-            moved[at : at + len(swaps), used] = swaps[:, differs].astype(change.dtype) @ change
-        return _parted(moved, changes)
+    def _over_both(
+        self,
+        groups: Sequence[Sequence[Counts]],
+        by_units: Callable[[Sequence[Sequence[Counts]]], list[T]],
+        by_cells: Callable[[Sequence[Counts], str], T],
+        names: Sequence[str],
+    ) -> list[T]:
+        """The result of each group: of those that share draws all at once, of the others one by one."""
+        sharing = [all(self.shares_draws(table) for table in group) for group in groups]
+        together = [group for group, shares in zip(groups, sharing, strict=True) if shares]
+        shared = iter(by_units(together) if together else [])
+        return [
+            next(shared) if shares else by_cells(group, name)
+            for group, name, shares in zip(groups, names, sharing, strict=True)
+        ]
 
-    def _moved_cells(self, first: Counts, second: Counts, name: str) -> Floats:
-        ones, others, times = _pairs(first, second)
+    def _by_units(self, tables: Sequence[Counts]) -> list[Floats]:
+        whole = np.concatenate([table.matrix() for table in tables], axis=1)
+        # Many columns are the same, such as the gold mentions of a bucket in the tables of two systems.
+        distinct, number = distinct_rows(np.ascontiguousarray(whole.T))
+        columns = distinct.T.astype(_exact_type(distinct.T))
+        totals = np.empty((self.resamples, len(distinct)))
+        for at, weights in self._drawn_units():
+            totals[at : at + len(weights)] = weights.astype(columns.dtype, copy=False) @ columns
+        return _parted(totals[:, number], tables)
+
+    def _pairs_by_units(self, pairs: Sequence[Sequence[Counts]]) -> list[tuple[Floats, Floats]]:
+        totals = iter(self._by_units([table for pair in pairs for table in pair]))
+        return [(one, next(totals)) for one in totals]
+
+    def _moved_units(self, pairs: Sequence[Sequence[Counts]]) -> list[Floats]:
+        """What the first tables gain by the units that change sides, per resample."""
+        whole = np.concatenate([other.matrix() - one.matrix() for one, other in pairs], axis=1)
+        differs = whole.any(axis=1)
+        distinct, number = distinct_rows(np.ascontiguousarray(whole[differs].T))
+        change = distinct.T.astype(_exact_type(distinct.T))
+        moved = np.empty((self.resamples, len(distinct)))
+        for at, swaps in self._swaps():
+            moved[at : at + len(swaps)] = swaps[:, differs].astype(change.dtype) @ change
+        return _parted(moved[:, number], [one for one, _ in pairs])
+
+    def _by_cells(self, table: Counts, purpose: str) -> Floats:
         return _stacked(
-            self._moved(changes, times, f"swap {name} {place}")
-            for place, changes in enumerate(_by_cell(others - ones, first))
+            self._drawn(rows, table.times, f"{purpose} {place}")
+            for place, rows in enumerate(_by_cell(table.rows, table))
         )
 
-    def _moved(self, changes: Matrix, times: Ints, purpose: str) -> Floats:
-        """The sum of the changes of those units that change sides: of n units with one change Binomial(n, ½)."""
-        rows, times = _gathered(changes, times)
-        differs = rows.any(axis=1)
-        size = (self.resamples, int(differs.sum()))
-        swapped = self.generator(purpose).binomial(times[differs], 0.5, size=size)
-        return np.asarray(swapped @ rows[differs], dtype=np.float64)
+    def _pair_by_cells(self, pair: Sequence[Counts], name: str) -> tuple[Floats, Floats]:
+        first, second = pair
+        ones, others, times = _pairs(first, second)
+        both = _stacked(
+            self._drawn(np.concatenate(rows, axis=1), times, f"pair {name} {place}")
+            for place, rows in enumerate(zip(_by_cell(ones, first), _by_cell(others, first), strict=True))
+        )
+        wide = len(first.columns)
+        return both[:, :, :wide], both[:, :, wide:]
 
-    def _by_units(self, tables: Sequence[Counts], draws: Iterator[tuple[int, Weights]]) -> list[Floats]:
-        whole = np.concatenate([table.matrix() for table in tables], axis=1)
-        used = np.flatnonzero(whole.any(axis=0))
-        columns = whole[:, used].astype(_exact_type(whole))
-        results = np.zeros((self.resamples, whole.shape[1]))
-        for at, weights in draws:
-            results[at : at + len(weights), used] = weights.astype(columns.dtype, copy=False) @ columns
-        return _parted(results, tables)
+    def _moved_cells(self, pair: Sequence[Counts], name: str) -> Floats:
+        ones, others, times = _pairs(*pair)
+        return _stacked(
+            self._moved(changes, times, f"swap {name} {place}")
+            for place, changes in enumerate(_by_cell(others - ones, pair[0]))
+        )
 
     def _drawn(self, rows: Matrix, times: Ints, purpose: str) -> Floats:
         """The sum of rows of which each stands for so many units, all units drawn with replacement."""
-        rows, times = _gathered(rows, times)
-        drawn = self.generator(purpose).multinomial(self.units, times / times.sum(), size=self.resamples)
-        return np.asarray(drawn, dtype=np.float64) @ rows
+        distinct, number = _gathered(rows, times)
+        chances = number / number.sum()
+        generator = self.generator(purpose)
+        totals = np.empty((self.resamples, rows.shape[1]))
+        for at, size in self._blocks(len(distinct)):
+            totals[at : at + size] = generator.multinomial(self.units, chances, size=size) @ distinct
+        return totals
+
+    def _moved(self, changes: Matrix, times: Ints, purpose: str) -> Floats:
+        """The sum of the changes of units that change sides: Binomial(n, ½) of n units with one change."""
+        distinct, number = _gathered(changes, times)
+        differs = distinct.any(axis=1)
+        distinct, number = distinct[differs], number[differs]
+        generator = self.generator(purpose)
+        totals = np.empty((self.resamples, changes.shape[1]))
+        for at, size in self._blocks(len(distinct)):
+            totals[at : at + size] = generator.binomial(number, 0.5, size=(size, len(distinct))) @ distinct
+        return totals
 
     def _drawn_units(self) -> Iterator[tuple[int, Weights]]:
         """Blocks of how often each unit is drawn, float32, with the number of their first resample."""
         generator = self.generator("units")
-        for at, size in self._blocks():
+        for at, size in self._blocks(self.units):
             drawn = generator.integers(0, max(self.units, 1), size=(size, self.units), dtype=np.int32)
             drawn += np.arange(size, dtype=np.int32)[:, None] * np.int32(self.units)
             times = np.bincount(drawn.reshape(-1), minlength=size * self.units)
@@ -154,13 +178,14 @@ class Resampling:
     def _swaps(self) -> Iterator[tuple[int, Weights]]:
         """Blocks of which units change sides, one bit each."""
         generator = self.generator("swaps")
-        for at, size in self._blocks():
+        for at, size in self._blocks(self.units):
             bits = np.frombuffer(generator.bytes(size * ((self.units + 7) // 8)), dtype=np.uint8)
             unpacked = np.unpackbits(bits.reshape(size, -1), axis=1)[:, : self.units]
             yield at, unpacked
 
-    def _blocks(self) -> Iterator[tuple[int, int]]:
-        most = max(1, BLOCK_WEIGHTS // max(self.units, 1))
+    def _blocks(self, width: int) -> Iterator[tuple[int, int]]:
+        """Numbers of resamples, `width` weights each, that are drawn together: the first and how many."""
+        most = max(1, BLOCK_WEIGHTS // max(width, 1))
         for at in range(0, self.resamples, most):
             yield at, min(most, self.resamples - at)
 
@@ -234,14 +259,14 @@ def _pairs(first: Counts, second: Counts) -> tuple[Matrix, Matrix, Ints]:
 
 
 def _by_cell(rows: Matrix, table: Counts) -> list[Matrix]:
-    return np.split(rows, len(table.cells), axis=1)
+    return np.split(rows, len(table.cells), axis=1) if table.cells else []
 
 
-def _gathered(rows: Matrix, times: Ints) -> tuple[Floats, Ints]:
+def _gathered(rows: Matrix, times: Ints) -> tuple[Ints, Ints]:
     """The distinct ones among rows that stand for so many units each, and the units of those."""
     distinct, number = distinct_rows(rows)
     summed = np.bincount(number, weights=times, minlength=len(distinct))
-    return distinct.astype(np.float64), summed.astype(np.int64)
+    return distinct.astype(np.int64), summed.astype(np.int64)
 
 
 def _stacked(cells: Iterator[Floats]) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from spanwise.columns import Floats
 from spanwise.counts import Counts
-from spanwise.scores import Measure
+from spanwise.scores import Measure, Scores
 from spanwise.statistics import correct
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
 
@@ -25,11 +25,11 @@ SHUFFLES_PER_TEST = 100
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Every score of one system, by the path of its cell, and the resampled totals behind the intervals."""
+    """Every score of one system, by the path of its cell, and the resampled scores behind the intervals."""
 
     measures: Sequence[Measure]
     cells: Mapping[Path, Cell]
-    resampled: Mapping[str, Floats]  # by the name of a measure; empty without resampling
+    resampled: Mapping[str, Scores]  # by the name of a measure; empty without resampling
 
 
 def scored(
@@ -45,32 +45,39 @@ def scored(
 
 def _resampled(
     systems: Mapping[str, Sequence[Measure]], resampling: Resampling
-) -> dict[str, dict[str, Floats]]:
+) -> dict[str, dict[str, Scores]]:
+    """The scores of every resample (resamples × scored cells), by system and measure."""
     if resampling.resamples == 0 or resampling.units == 0:
         return {}
-    tables: dict[int, Counts] = {}
-    names: dict[int, str] = {}
-    for measures in systems.values():
-        for measure in measures:
-            tables[id(measure.counts)] = measure.counts  # several measures may share a table
-            names[id(measure.counts)] = measure.name
-    totals = resampling.bootstrap(list(tables.values()), list(names.values()))
-    by_table = dict(zip(tables, totals, strict=True))
+    drawn = [measure.cell_by_cell for measures in systems.values() for measure in measures]
+    totals = iter(
+        resampling.bootstrap([_table(measure) for measure in drawn], [measure.name for measure in drawn])
+    )
     return {
-        name: {measure.name: by_table[id(measure.counts)] for measure in measures}
+        name: {measure.name: _scores(measure.cell_by_cell, next(totals)) for measure in measures}
         for name, measures in systems.items()
     }
 
 
+def _table(measure: Measure) -> Counts:
+    """The table to draw: averages need all their cells from the same draws, others only one at a time."""
+    return measure.counts.as_one_cell() if measure.scorer == "averages" else measure.counts
+
+
+def _scores(measure: Measure, totals: Floats) -> Scores:
+    counts = measure.counts
+    return measure.score(totals.reshape(len(totals), len(counts.cells), len(counts.columns)))
+
+
 def _cells(
-    measures: Sequence[Measure], resampled: Mapping[str, Floats], confidence: float
+    measures: Sequence[Measure], resampled: Mapping[str, Scores], confidence: float
 ) -> dict[Path, Cell]:
     cells: dict[Path, Cell] = {}
     for measure in measures:
         values = measure.values()
         intervals = {}
         if measure.name in resampled:
-            spread = measure.score(resampled[measure.name])
+            spread = resampled[measure.name]
             intervals = {name: interval(array, confidence) for name, array in spread.items()}
         for place, path in enumerate(measure.paths):
             cell = cells.setdefault(path, {"interval": {}})
@@ -143,13 +150,26 @@ def compared(
 
 
 def _joined(first: Sequence[Measure], second: Sequence[Measure]) -> list[tuple[Measure, Measure]]:
-    """The tested measures that two systems share, with the same cells on both sides."""
+    """The tested scores that two systems share, a cell each, with the same cells on both sides."""
     others = {measure.name: measure for measure in second}
     return [
-        _same_cells(measure, others[measure.name])
+        _tested(*_same_cells(measure, others[measure.name]))
         for measure in first
         if measure.tested and measure.name in others
     ]
+
+
+def _tested(first: Measure, second: Measure) -> tuple[Measure, Measure]:
+    """The same measures with those cells alone that are tested."""
+    one, other = first.cell_by_cell, second.cell_by_cell
+    if len(one.paths) != len(one.counts.cells):  # such as the gains of several kinds from one cell
+        return one, other
+    places = [
+        place
+        for place, path in enumerate(one.paths)
+        if any(_family(one, path, name) is not None for name in one.tested)
+    ]
+    return one.of_paths(places), other.of_paths(places)
 
 
 def _same_cells(first: Measure, second: Measure) -> tuple[Measure, Measure]:
@@ -203,51 +223,51 @@ def _rows(
     resampling: Resampling,
     shuffles: int,
 ) -> list[Row]:
-    shuffled = _shuffled_scores(measures, replace(resampling, resamples=shuffles))
+    shuffled = _shuffled(measures, replace(resampling, resamples=shuffles))
     spreads = _differences(systems, pair, measures, resampling)
     rows = []
     for place, (first, second) in enumerate(measures):
-        values = first.values(), second.values()
         mentions = _mentions(first)
-        for cell, path in enumerate(first.paths):
-            for name in first.tested:
+        values = first.values(), second.values()
+        for name in first.tested:
+            observed = values[0][name] - values[1][name]
+            p = p_value(observed, shuffled[place][name]) if shuffled else np.full(len(observed), np.nan)
+            for cell, path in enumerate(first.paths):
                 family = _family(first, path, name)
-                if family is None:
-                    continue
-                one, other = float(values[0][name][cell]), float(values[1][name][cell])
-                p = float("nan")
-                if shuffled:
-                    moved = shuffled[place][0][name][:, cell] - shuffled[place][1][name][:, cell]
-                    p = float(p_value(np.asarray(one - other), moved))
-                spread = spreads[place][name][:, cell] if spreads else None
-                rows.append(Row((*path, name), family, one, other, spread, p, mentions[cell]))
+                if family is not None:
+                    spread = spreads[place][name][:, cell] if spreads else None
+                    both = float(values[0][name][cell]), float(values[1][name][cell])
+                    rows.append(Row((*path, name), family, *both, spread, float(p[cell]), mentions[cell]))
     return rows
 
 
 def _mentions(measure: Measure) -> list[int | None]:
     """The gold mentions (or units) of each scored cell."""
-    if measure.scorer == "gains":
+    if measure.scorer == "gains" or measure.family == "fair":
         return [None] * len(measure.paths)
-    gold = measure.counts.total[:, 0].tolist()
-    if measure.family == "fair":
-        return [None] * len(measure.paths)
-    return [sum(gold), *gold] if len(measure.paths) > len(gold) else gold
+    gold: list[int | None] = measure.counts.total[:, 0].tolist()
+    return gold
 
 
-def _shuffled_scores(
-    measures: Sequence[tuple[Measure, Measure]], resampling: Resampling
-) -> list[tuple[dict[str, Floats], dict[str, Floats]]]:
+def _shuffled(measures: Sequence[tuple[Measure, Measure]], resampling: Resampling) -> list[Scores]:
+    """First minus second of every tested score in every shuffle, one entry a measure."""
     if resampling.resamples == 0 or resampling.units == 0:
         return []
-    totals = resampling.shuffled(
+    totals = resampling.shuffled(*_tables(measures))
+    return [_difference(*both, *pair) for both, pair in zip(measures, totals, strict=True)]
+
+
+def _tables(measures: Sequence[tuple[Measure, Measure]]) -> tuple[list[Counts], list[Counts], list[str]]:
+    return (
         [first.counts for first, _ in measures],
         [second.counts for _, second in measures],
         [first.name for first, _ in measures],
     )
-    return [
-        (first.score(one), second.score(other))
-        for (first, second), (one, other) in zip(measures, totals, strict=True)
-    ]
+
+
+def _difference(first: Measure, second: Measure, one: Floats, other: Floats) -> Scores:
+    scores = first.score(one), second.score(other)
+    return {name: scores[0][name] - scores[1][name] for name in first.tested}
 
 
 def _differences(
@@ -255,45 +275,42 @@ def _differences(
     pair: tuple[str, str],
     measures: Sequence[tuple[Measure, Measure]],
     resampling: Resampling,
-) -> list[dict[str, Floats]]:
+) -> list[Scores]:
     """First minus second of every tested score in every resample, one entry a measure."""
     if resampling.resamples == 0 or resampling.units == 0:
         return []
     # Tables that share their draws were resampled over the same units already.
-    drawn = [
-        all(resampling.shares_draws(measure.counts) for measure in (one, other)) for one, other in measures
-    ]
+    drawn = [_drawn_alike(systems, pair, both[0].name, resampling) for both in measures]
     alone = [both for both, done in zip(measures, drawn, strict=True) if not done]
-    paired = iter(
-        resampling.paired_bootstrap(
-            [one.counts for one, _ in alone],
-            [other.counts for _, other in alone],
-            [one.name for one, _ in alone],
-        )
-    )
+    totals = iter(resampling.paired_bootstrap(*_tables(alone)))
     found = []
-    for (first, second), done in zip(measures, drawn, strict=True):
+    for both, done in zip(measures, drawn, strict=True):
         if done:
-            one, other = _spread(systems[pair[0]], first), _spread(systems[pair[1]], second)
+            one, other = (_spread(systems[name], both[0]) for name in pair)
+            found.append({name: one[name] - other[name] for name in both[0].tested})
         else:
-            one, other = next(paired)
-        scores = first.score(one), second.score(other)
-        found.append({name: scores[0][name] - scores[1][name] for name in first.tested})
+            found.append(_difference(*both, *next(totals)))
     return found
 
 
-def _spread(system: Scored, measure: Measure) -> Floats:
-    """The resampled totals of a system in the cells of `measure`, which may have cells the system lacks."""
+def _drawn_alike(
+    systems: Mapping[str, Scored], pair: tuple[str, str], name: str, resampling: Resampling
+) -> bool:
+    """Whether the tables of two systems behind a measure saw the same draws when they were resampled."""
+    found = [one for system in pair for one in systems[system].measures if one.name == name]
+    return all(resampling.shares_draws(_table(one.cell_by_cell)) for one in found)
+
+
+def _spread(system: Scored, measure: Measure) -> Scores:
+    """The resampled scores of a system at the paths of `measure`, some of which it may not have."""
     own = next(one for one in system.measures if one.name == measure.name)
-    totals = system.resampled[measure.name]
-    if own.counts.cells == measure.counts.cells:
-        return totals
-    place = {name: number for number, name in enumerate(own.counts.cells)}
-    spread = np.zeros((len(totals), len(measure.counts.cells), totals.shape[2]))
-    for number, name in enumerate(measure.counts.cells):
-        if name in place:
-            spread[:, number] = totals[:, place[name]]
-    return spread
+    place = {path: number for number, path in enumerate(own.paths)}
+    taken = [place.get(path, len(place)) for path in measure.paths]  # where there is none: undefined
+    resampled = system.resampled[measure.name]
+    return {
+        name: np.pad(resampled[name], ((0, 0), (0, 1)), constant_values=np.nan)[:, taken]
+        for name in measure.tested
+    }
 
 
 def _corrected(rows: Sequence[Row], correction: str) -> list[float]:

@@ -131,7 +131,7 @@ def _spreads(
         return {}
     found = {}
     for system, named in runs.items():
-        measures = [_exact(run) for run in named.values()]
+        measures = [_exact(run).cell_by_cell for run in named.values()]
         totals = resampling.bootstrap([one.counts for one in measures], [one.name for one in measures])
         scores = [one.score(total)["f1"][:, 0] for one, total in zip(measures, totals, strict=True)]
         found[system] = np.stack(scores)
