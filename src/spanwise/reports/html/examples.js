@@ -109,7 +109,7 @@
     const text = tokens.join("");
     return (text.match(RIGHT_TO_LEFT) || []).length * 2 > (text.match(LETTERS) || []).length;
   };
-  const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\ufff9-\ufffb\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
   const visible = (text) => text.replace(UNSEEN, (character) => {
     const code = character.charCodeAt(0);
     return code < 32 ? String.fromCharCode(0x2400 + code) : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
