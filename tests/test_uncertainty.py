@@ -29,6 +29,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways to resample: a matrix product over units, draws over distinct rows."""
     if request.param == "rows":
         monkeypatch.setattr(uncertainty, "MATRIX_UNITS", 0)
+        monkeypatch.setattr(uncertainty, "FEWER_ROWS", 0)
     return str(request.param)
 
 
@@ -130,3 +131,33 @@ def test_large_counts_are_summed_exactly() -> None:
     counts = table(np.full((10, 3), 3_000_001))
     drawn = Resampling(10, 5).bootstrap([counts], ["x"])[0]
     assert (drawn == 30_000_010).all()
+
+
+def test_a_table_of_many_distinct_rows_is_drawn_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uncertainty, "MATRIX_UNITS", 0)
+    few, many = table(np.ones((400, 3))), table(np.arange(1200).reshape(400, 3))
+    resampling = Resampling(400, 10)
+    assert not resampling.shares_draws(few) and resampling.shares_draws(many)
+    drawn = resampling.bootstrap([few, many, few], ["x", "y", "x"])
+    alone = resampling.bootstrap([many], ["y"])[0]
+    assert np.array_equal(drawn[1], alone) and np.array_equal(drawn[0], drawn[2])
+
+
+def test_both_ways_give_the_same_spread_to_every_cell(way: str) -> None:
+    sides = [random_table(300, seed).matrix() for seed in (7, 8)]
+    counts = Counts.of_matrix(["x", "y"], ["gold", "predicted", "correct"], np.concatenate(sides, axis=1))
+    drawn = Resampling(300, 4000).bootstrap([counts], ["it"])[0]
+    for cell, side in enumerate(sides):
+        f1 = exact(drawn[:, cell])["f1"]
+        one = exact(Resampling(300, 4000, seed=1).bootstrap([table(side)], ["it"])[0][:, 0])["f1"]
+        assert f1.mean() == pytest.approx(one.mean(), abs=0.002)
+        assert f1.std() == pytest.approx(one.std(), rel=0.06)
+
+
+def test_shuffling_moves_as_much_in_both_ways(way: str) -> None:
+    one, other = random_table(300, 9), random_table(300, 10)
+    (pair,) = Resampling(300, 4000).shuffled([one], [other], ["x"])
+    change = other.matrix() - one.matrix()
+    moved = pair[0][:, 0] - one.total[0]
+    assert moved.mean(axis=0) == pytest.approx(change.sum(axis=0) / 2, abs=1.0)
+    assert moved.std(axis=0) == pytest.approx(np.sqrt((change**2).sum(axis=0)) / 2, rel=0.06)
