@@ -23,8 +23,8 @@ Bucket = Mapping[str, Any]
 
 
 def on_scale(buckets: Iterable[Bucket]) -> list[Bucket]:
-    """The buckets that hold values of the attribute: all but `unplaced`."""
-    return [bucket for bucket in buckets if bucket["name"] != "unplaced"]
+    """The buckets that hold values of the attribute: all but `unplaced`, unless that is such a value."""
+    return [b for b in buckets if not b["name"].startswith("unplaced") or b.get("value") is not None]
 
 
 def is_categorical(buckets: Iterable[Bucket]) -> bool:

@@ -256,7 +256,7 @@ def attribute_wise(scores: Scores) -> dict[str, Any]:
             highest = _highest(scores, attribute)
             found[dataset][attribute] = {
                 "zeta": zeta.get(attribute),
-                "zeta_relative": plain(float(ratio(zeta[attribute], highest))) if highest else None,
+                "zeta_relative": _relative(zeta.get(attribute), highest),
                 "rho1": mean_of(abs(value) for value in rho)["mean"],
                 "rho2": mean_of(rho)["mean"],
                 "sigma": sigma["mean"],
@@ -267,8 +267,13 @@ def attribute_wise(scores: Scores) -> dict[str, Any]:
 
 
 def _highest(scores: Scores, attribute: str) -> float | None:
+    """The highest ζ of an attribute over the datasets that have one."""
     values = [part["dataset"].get("zeta", {}).get(attribute) for part in scores.datasets.values()]
-    return None if None in values else max(values, default=None)
+    return max((value for value in values if value is not None), default=None)
+
+
+def _relative(zeta: float | None, highest: float | None) -> float | None:
+    return None if zeta is None or not highest else plain(float(ratio(zeta, highest)))
 
 
 # ---- bucket-wise ----------------------------------------------------------------------------
