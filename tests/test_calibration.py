@@ -35,7 +35,7 @@ def test_intervals_over_60_documents_or_more_cover_93_to_97_percent(units, trial
 def test_intervals_over_few_documents_cover_less_than_they_say(record_property):
     found = {units: coverage(DOCUMENTS, units, trials=1500) for units in (10, 20, 30)}
     for units, share in found.items():
-        record_property(f"coverage of {units} documents", share)
+        record_property(f"coverage of {units} documents", float(share))
     assert 0.84 <= found[10] <= 0.93 and 0.88 <= found[20] <= 0.95
     assert found[10] < found[30]
 
@@ -62,8 +62,8 @@ def test_the_family_wise_error_under_holm_stays_at_5_percent():
 
 def test_drawing_runs_too_keeps_the_luck_of_a_seed_from_looking_like_a_difference(record_property):
     both, data = rejections_of_runs(SENTENCES, 300, runs=3, spread=0.015, trials=300)
-    record_property("rejections over units and runs", both)
-    record_property("rejections over units alone", data)
+    record_property("rejections over units and runs", float(both))
+    record_property("rejections over units alone", float(data))
     assert both <= 0.05 < data
 
 
@@ -77,6 +77,6 @@ def test_a_difference_of_the_detectable_size_is_found_four_times_in_five(record_
         if type(SENTENCES)(found=SENTENCES.found + step).f1 - SENTENCES.f1 >= size
     )
     power = rejections(SENTENCES, units, trials=500, better=float(better))
-    record_property("power at the smallest detectable difference", power)
+    record_property("power at the smallest detectable difference", float(power))
     assert 0.7 <= power <= 0.95
     assert rejections(SENTENCES, units, trials=300, better=float(better) / 2) < power
