@@ -117,6 +117,11 @@ class Context:
             self._sides[key] = Side(self, mentions)
         return self._sides[key]
 
+    def release(self) -> None:
+        """Let go of the sides. They refer to the context and it to them, so that their columns would
+        otherwise stay until the garbage collector comes by."""
+        self._sides.clear()
+
     @cached_property
     def training(self) -> Lexicon | None:
         """The lexicon whose strings are compared: as written, or in lower case."""

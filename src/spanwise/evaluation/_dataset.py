@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -55,12 +56,19 @@ class Dataset:
         """The gold mentions."""
         return self.context.gold
 
-    def side(self, name: str, mentions: Mentions) -> Side:
-        """The units of an attribute among `mentions`, each in its bucket."""
-        if mentions is self.gold:
-            found = self.gold_values[name]
-        else:
-            found = values(self.facts.attributes[name], self.context, mentions)
+    @cached_property
+    def gold_sides(self) -> dict[str, Side]:
+        """The gold units of every attribute, each in its bucket."""
+        return {name: self._side(name, self.gold, found) for name, found in self.gold_values.items()}
+
+    def sides(self, mentions: Mentions) -> dict[str, Side]:
+        """The units of every attribute among predicted mentions, each in its bucket."""
+        return {
+            name: self._side(name, mentions, values(one, self.context, mentions))
+            for name, one in self.facts.attributes.items()
+        }
+
+    def _side(self, name: str, mentions: Mentions, found: Values) -> Side:
         bucket = self.facts.bucketings[name].assign(found)
         of = found.unit_mention
         mention = ints(np.arange(len(mentions))) if of is None else of

@@ -87,7 +87,7 @@ class _Writer:
         data, gold = self._data, self._data.gold
         chosen = np.flatnonzero(wanted[gold.sentence])
         rows = _spans(gold, chosen)
-        buckets = self._buckets(chosen, {name: data.side(name, gold) for name in self._attributes})
+        buckets = self._buckets(chosen, data.gold_sides)
         inner = {
             name: _within(one.case.predicted.sentence, one.matching.gold_partner[chosen])
             for name, one in self._systems.items()

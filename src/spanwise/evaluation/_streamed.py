@@ -220,7 +220,14 @@ class First:
 
 
 def _look(shared: Shared, workers: int) -> First:
-    looks = list(map_parts(_look_at, shared.files.gold_parts(), shared, workers=workers))
+    looks: list[Look] = []
+    carried: dict[str, frozenset[str]] = {}
+    for look in map_parts(_look_at, shared.files.gold_parts(), shared, workers=workers):
+        # Most sequences occur in many parts: they are kept once, and no part keeps its own.
+        for text, labels in look.labels.items():
+            known = carried.get(text)
+            carried[text] = labels if known is None else known | labels
+        looks.append(replace(look, labels={}))
     mixed = [
         name
         for name in shared.attributes
@@ -234,7 +241,7 @@ def _look(shared: Shared, workers: int) -> First:
     return First(
         attributes,
         {name: _values(one, name, looks) for name, one in attributes.items()},
-        _confusable(looks),
+        frozenset(text for text, labels in carried.items() if len(labels) > 1),
     )
 
 
@@ -257,7 +264,9 @@ def _look_at(part: Mapping[str, Piece], shared: Shared) -> Look:
             used = found.value[found.defined & (found.value >= 0)]
             times = np.bincount(used, minlength=len(found.names)).tolist()
             names[name] = {key: n for key, n in zip(found.names, times, strict=True) if n}
-    return Look(numbers, names, _labels_of_surfaces(context, gold) if shared.lexicon else {})
+    labels = _labels_of_surfaces(context, gold) if shared.lexicon else {}
+    context.release()
+    return Look(numbers, names, labels)
 
 
 def _values(attribute: Attribute, name: str, looks: Sequence[Look]) -> Values:
@@ -314,14 +323,6 @@ def _labels_of_surfaces(context: Context, gold: Annotation) -> dict[str, frozens
     return {text: frozenset(found) for text, found in zip(texts, labels, strict=True)}
 
 
-def _confusable(looks: Sequence[Look]) -> frozenset[str]:
-    carried: dict[str, frozenset[str]] = {}
-    for look in looks:
-        for text, labels in look.labels.items():
-            carried[text] = carried.get(text, frozenset()) | labels
-    return frozenset(text for text, labels in carried.items() if len(labels) > 1)
-
-
 # --- the second look: everything ----------------------------------------------------------------
 
 
@@ -369,6 +370,7 @@ def _count(part: Mapping[str, Piece], shared: Shared) -> Part:
         policy: examples(data, evaluated, policy=policy, cap=choices.examples_cap, redact=choices.redact)
         for policy in wanted
     }
+    context.release()
     sides = {"": gold, **predicted}
     return Part(
         counted={name: one.counted for name, one in evaluated.items()},

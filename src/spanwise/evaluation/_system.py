@@ -96,8 +96,7 @@ def evaluate_system(
     if data.toughness is not None:
         measures += tough_measures(case, data.toughness)
         tables["tough"] = tough_outcomes(case, data.toughness)
-    gold_sides = {name: data.side(name, data.gold) for name in data.facts.bucketings}
-    predicted_sides = {name: data.side(name, predicted) for name in data.facts.bucketings}
+    gold_sides, predicted_sides = data.gold_sides, data.sides(predicted)
     for name, bucketing in data.facts.bucketings.items():
         names = [bucket.name for bucket in bucketing.buckets]
         sides = gold_sides[name], predicted_sides[name]
