@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from spanwise import citations
@@ -64,6 +65,22 @@ def test_gold_units_stand_in_the_buckets_of_every_attribute(dataset):
 
 def test_sentences_of_training_data_are_counted(dataset):
     assert dataset["duplicates_with_train"] == 2
+
+
+@pytest.mark.parametrize("kinds", [2**64 - 1, 3])
+def test_repeated_sentences_are_counted_exactly_though_hashes_be_equal(kinds, monkeypatch):
+    import spanwise.description as module
+
+    hashes = module._sentence_hashes
+    monkeypatch.setattr(module, "_sentence_hashes", lambda *text: hashes(*text) % np.uint64(kinds))
+    random = np.random.default_rng(0)
+    for _ in range(60):
+        first, second, test = (
+            [list(random.choice(["a", "b"], random.integers(0, 4))) for _ in range(random.integers(1, 9))]
+            for _ in range(3)
+        )
+        known = module.KnownSentences([Corpus.of(first), Corpus.of(second)])
+        assert known.count(Corpus.of(test)) == sum(one in first + second for one in test if one)
 
 
 def test_conflicts_name_sequences_with_two_labels_and_sentences_annotated_in_two_ways(dataset):

@@ -29,7 +29,7 @@ from spanwise.attributes import (
     why_absent,
 )
 from spanwise.buckets import default_strategy, fit
-from spanwise.columns import Codes, Ints, codes, ints, offsets, ratio
+from spanwise.columns import Bools, Codes, Ints, codes, ints, offsets, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.counts import CrossTable
 from spanwise.formats import read
@@ -242,43 +242,57 @@ class KnownSentences:
     """The sentences of training data, to find those that a test set repeats token by token."""
 
     def __init__(self, corpora: Sequence[Corpus]) -> None:
-        self._corpora = with_one_vocabulary(corpora)
-        hashes = [_sentence_hashes(corpus.tokens, corpus.sentences) for corpus in self._corpora]
-        self._sizes = offsets([len(part) for part in hashes])
-        whole = np.concatenate(hashes)
-        self._order = np.argsort(whole, kind="stable")
-        self._hashes = whole[self._order]
+        parts = with_one_vocabulary(corpora)
+        self._vocabulary = parts[0].vocabulary
+        one = len(parts) == 1
+        self._tokens = parts[0].tokens if one else codes(np.concatenate([part.tokens for part in parts]))
+        self._sentences = offsets(np.concatenate([part.lengths for part in parts]))
+        hashes = _sentence_hashes(self._tokens, self._sentences)
+        self._order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[self._order]
 
     def count(self, test: Corpus) -> int:
         """How many sentences of a test set stand in the training data; empty ones are none."""
         tokens = self._recoded(test)
         hashes = _sentence_hashes(tokens, test.sentences)
-        first = np.searchsorted(self._hashes, hashes, side="left")
-        last = np.searchsorted(self._hashes, hashes, side="right")
+        first = np.searchsorted(self._hashes, hashes)
+        found = np.append(self._hashes, 0)[first] == hashes
+        rows = np.flatnonzero(found & (first < len(self._hashes)) & (test.lengths > 0))
         # Equal hashes are looked at token by token, so that the count is exact.
-        return sum(
-            self._stands(tokens[test.sentences[i] : test.sentences[i + 1]], first[i], last[i])
-            for i in np.flatnonzero((last > first) & (test.lengths > 0)).tolist()
+        same = self._equal(tokens, test.sentences, rows, self._order[first[rows]])
+        return int(same.sum()) + sum(
+            self._stands(tokens[test.sentences[i] : test.sentences[i + 1]], hashes[i])
+            for i in rows[~same].tolist()  # as good as never
         )
 
     def _recoded(self, test: Corpus) -> Codes:
         """The tokens in codes of the training vocabulary, -1 for words that it lacks."""
-        known = self._corpora[0].vocabulary
-        if test.vocabulary is known:
+        if test.vocabulary is self._vocabulary:
             return test.tokens
-        number = {word: code for code, word in enumerate(known)}
+        number = {word: code for code, word in enumerate(self._vocabulary)}
         table = np.array([number.get(word, -1) for word in test.vocabulary], dtype=np.int32)
         return codes(table[test.tokens])
 
-    def _stands(self, sentence: Codes, first: int, last: int) -> bool:
-        for place in self._order[first:last].tolist():
-            part = int(np.searchsorted(self._sizes, place, side="right")) - 1
-            corpus, number = self._corpora[part], place - int(self._sizes[part])
-            if np.array_equal(
-                corpus.tokens[corpus.sentences[number] : corpus.sentences[number + 1]], sentence
-            ):
-                return True
-        return False
+    def _equal(self, tokens: Codes, sentences: Ints, rows: Ints, known: Ints) -> Bools:
+        """Whether each of the sentences `rows` has the tokens of the training sentence `known` beside it."""
+        size = sentences[rows + 1] - sentences[rows]
+        same: Bools = np.asarray(size == self._sentences[known + 1] - self._sentences[known])
+        rows, known, size = rows[same], known[same], size[same]
+        at = offsets(size)
+        inner = np.arange(at[-1]) - np.repeat(at[:-1], size)
+        mine = tokens[np.repeat(sentences[rows], size) + inner]
+        theirs = self._tokens[np.repeat(self._sentences[known], size) + inner]
+        differs = np.repeat(np.arange(len(rows)), size)[mine != theirs]
+        same[np.flatnonzero(same)[differs]] = False
+        return same
+
+    def _stands(self, sentence: Codes, hashed: np.uint64) -> bool:
+        """Whether any training sentence of this hash is the sentence."""
+        first, last = (np.searchsorted(self._hashes, hashed, side=side) for side in ("left", "right"))
+        return any(
+            np.array_equal(self._tokens[self._sentences[i] : self._sentences[i + 1]], sentence)
+            for i in self._order[first:last].tolist()
+        )
 
 
 def _sentence_hashes(tokens: Codes, sentences: Ints) -> npt.NDArray[np.uint64]:
