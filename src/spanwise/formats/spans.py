@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from spanwise.columns import Ints, ints, offsets
@@ -12,32 +14,30 @@ from spanwise.formats._opening import File
 
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
-_Row = tuple[int, int, int, str, list[tuple[int, int]], int]  # sentence, start, end, label, pieces, line
+_BLANK, _WITHOUT, _MENTION = range(3)  # what a line is
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What one line says; equal lines say the same, so that each is looked at once."""
+
+    kind: int
+    start: int = 0
+    end: int = 0
+    label: str = ""
+    pieces: tuple[tuple[int, int], ...] = ()
 
 
 def read(file: File, options: Options) -> Annotation:
     """The annotation of a span file; a blank line ends a sentence."""
-    rows: list[_Row] = []
-    lines: list[int] = []
-    known: dict[str, tuple[int, int, list[tuple[int, int]]]] = {}
-    open_ = False
-    for number, text in enumerate(file.text.split("\n"), start=1):
-        line = text.rstrip(" \t\r")
-        if not line:
-            open_ = False
-            continue
-        if not open_:
-            lines.append(number)
-            open_ = True
-        label, _, rest = line.partition("\t")
-        if label in _EMPTY:
-            continue
-        # The same positions come again and again, and one look at them is enough.
-        span = known.get(rest) if label else None
-        if span is None:
-            span = known[rest] = _span(file.path, number, line.split("\t"))
-        rows.append((len(lines) - 1, span[0], span[1], label, span[2], number))
-    if not lines:
+    texts = file.text.split("\n")
+    number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    code = np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
+    known = [_line(file.path, texts, text) for text in number]
+    kind = np.array([line.kind for line in known])[code]
+    begins = kind != _BLANK
+    begins[1:] &= kind[:-1] == _BLANK
+    if not begins.any():
         raise InputError(
             at(
                 file.path,
@@ -45,15 +45,19 @@ def read(file: File, options: Options) -> Annotation:
                 "the file holds no span.\nA sentence without spans is a row that begins with NONE.",
             )
         )
+    row = np.flatnonzero(kind == _MENTION)
+    lines = np.flatnonzero(begins) + 1
     corpus = Corpus(
         tokens=np.zeros(0, dtype=np.int32),
         vocabulary=(),
-        sentences=offsets(np.zeros(len(lines), dtype=np.int64)),
+        sentences=ints(np.zeros(len(lines) + 1)),
         without_text=True,
         source=Source(file.path, ints(lines)),
     )
     mentions = sole(
-        _mentions(rows), duplicates=options.duplicates, place=lambda row: f"{file.path}:{rows[row][5]}"
+        _mentions(known, code[row], np.cumsum(begins)[row] - 1),
+        duplicates=options.duplicates,
+        place=lambda which: f"{file.path}:{row[which] + 1}",
     )
     reading = Reading(
         path=file.path,
@@ -63,6 +67,21 @@ def read(file: File, options: Options) -> Annotation:
         notes=tuple(label_notes(mentions)),
     )
     return Annotation(corpus, mentions, reading)
+
+
+def _line(path: str, texts: list[str], text: str) -> _Line:
+    """What a line says; one that cannot be read is an error at its first place."""
+    bare = text.rstrip(" \t\r")
+    if not bare:
+        return _Line(_BLANK)
+    fields = bare.split("\t")
+    if fields[0] in _EMPTY:
+        return _Line(_WITHOUT)
+    try:
+        start, end, pieces = _span(path, 0, fields)
+    except InputError:
+        start, end, pieces = _span(path, texts.index(text) + 1, fields)
+    return _Line(_MENTION, start, end, fields[0], tuple(pieces))
 
 
 def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple[int, int]]]:
@@ -120,18 +139,24 @@ def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tup
     return pieces
 
 
-def _mentions(rows: list[_Row]) -> Mentions:
-    mentions = Mentions.of(row[:4] for row in rows)
-    pieces = [row[4] for row in rows]
-    if all(len(listed) == 1 for listed in pieces):
-        return mentions
-    flat = [piece for listed in pieces for piece in listed]
-    parts = Parts(
-        offsets([len(listed) for listed in pieces]),
-        ints([piece[0] for piece in flat]),
-        ints([piece[1] for piece in flat]),
+def _mentions(known: list[_Line], code: Ints, sentence: Ints) -> Mentions:
+    """The mentions whose lines are `known[code]`."""
+    labels = sorted({line.label for line in known if line.kind == _MENTION})
+    label_code = {label: number for number, label in enumerate(labels)}
+    start, end, label, size = (
+        np.array(column, dtype=np.int64)[code]
+        for column in (
+            [line.start for line in known],
+            [line.end for line in known],
+            [label_code.get(line.label, 0) for line in known],
+            [len(line.pieces) for line in known],
+        )
     )
-    return Mentions(mentions.sentence, mentions.start, mentions.end, mentions.label, mentions.labels, parts)
+    parts = None
+    if (size > 1).any():
+        flat = [piece for number in code.tolist() for piece in known[number].pieces]
+        parts = Parts(offsets(size), ints([piece[0] for piece in flat]), ints([piece[1] for piece in flat]))
+    return Mentions(sentence, start, end, label.astype(np.int32), labels, parts)
 
 
 def problems(file: File, options: Options) -> list[Problem]:
