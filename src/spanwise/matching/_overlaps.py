@@ -154,15 +154,18 @@ def greedy(gold: Ints, predicted: Ints) -> Ints:
         >>> greedy(np.array([0, 0, 1]), np.array([5, 6, 5])).tolist()
         [0]
     """
+    # Most pairs have no rival on either side: they are made whatever the order.
+    made = (np.bincount(gold)[gold] == 1) & (np.bincount(predicted)[predicted] == 1)
+    rivals = np.flatnonzero(~made)
     used_gold: set[int] = set()
     used_predicted: set[int] = set()
-    made = []
-    for number, (first, second) in enumerate(zip(gold.tolist(), predicted.tolist(), strict=True)):
+    pairs = zip(rivals.tolist(), gold[rivals].tolist(), predicted[rivals].tolist(), strict=True)
+    for number, first, second in pairs:
         if first not in used_gold and second not in used_predicted:
             used_gold.add(first)
             used_predicted.add(second)
-            made.append(number)
-    return np.array(made, dtype=np.int64)
+            made[number] = True
+    return np.flatnonzero(made)
 
 
 def components(gold: Side, predicted: Side) -> tuple[Ints, Ints]:
