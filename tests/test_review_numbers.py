@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import spanwise
+from spanwise.columns import frozen
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts
 from spanwise.diagnosis import self_diagnosis
 from spanwise.study.analyses import Scores, attribute_wise
 
@@ -101,3 +106,108 @@ def test_a_weighted_mean_leaves_out_the_support_of_labels_without_the_score():
     assert exact["weighted"]["recall"] == pytest.approx((2 * 1 / 2 + 1 * 0) / 3)
     assert exact["macro"]["precision"] == pytest.approx(1 / 2)
     assert exact["macro"]["recall"] == pytest.approx(1 / 4)
+
+
+def test_a_right_mention_whose_two_sides_lie_in_other_buckets_is_correct_in_neither():
+    """A field of mentions may differ between gold and prediction, such as how sure either is."""
+    certain = [(0, 0, 1, "A"), (1, 0, 1, "A")]
+
+    def annotation(sureness):
+        mentions = replace(Mentions.of(certain), fields={"sure": frozen(np.array(sureness))})
+        return Annotation(Corpus.of([["a"], ["b"]]), mentions)
+
+    result = spanwise.evaluate(
+        annotation([0.9, 0.2]),
+        {"s": annotation([0.1, 0.3])},
+        attributes=["sure=field:sure"],
+        buckets={"sure": "0.5"},
+        resamples=0,
+    ).to_dict()
+    buckets = result["systems"]["s"]["attributes"]["sure"]["buckets"]
+    assert [(b["gold"], b["predicted"], b["correct"]) for b in buckets] == [(1, 2, 1), (1, 0, 0)]
+    assert result["systems"]["s"]["exact"]["overall"]["correct"] == 2
+
+
+def test_errors_count_under_the_label_that_the_focus_names():
+    gold, predicted = [[(0, 2, "PER"), (4, 5, "ORG")]], [[(0, 2, "LOC"), (7, 8, "ORG")]]
+    errors = {}
+    for focus in ("gold", "predicted"):
+        result = spanwise.evaluate(gold, {"s": predicted}, focus=focus, resamples=0).to_dict()
+        labels = result["systems"]["s"]["fair"]["labels"]
+        errors[focus] = {name: (cell["LE"], cell["FN"], cell["FP"]) for name, cell in labels.items()}
+    assert errors["gold"] == {"LOC": (0, 0, 0), "ORG": (0, 1, 1), "PER": (1, 0, 0)}
+    assert errors["predicted"] == {"LOC": (1, 0, 0), "ORG": (0, 1, 1), "PER": (0, 0, 0)}
+
+
+def test_token_accuracy_is_undefined_for_mentions_with_gaps():
+    pieces = Parts(at=np.array([0, 2]), start=np.array([0, 2]), end=np.array([1, 3]))
+    mentions = replace(Mentions.of([(0, 0, 3, "A")]), parts=pieces)
+    gold = Annotation(Corpus.of([["a", "b", "c"]]), mentions)
+    overall = spanwise.evaluate(gold, {"s": gold}, resamples=0).to_dict()["systems"]["s"]["exact"]["overall"]
+    assert (overall["f1"], overall["accuracy"]) == (1.0, None)
+
+
+def test_the_smallest_detectable_difference_is_two_point_eight_standard_errors():
+    # One mention a sentence; the other system is right in every second one, so that the
+    # difference is a mean of 400 zeros and ones: its standard error is sqrt(0.25 / 400).
+    gold = [[(0, 1, "A")]] * 400
+    half = [[(0, 1, "A")], [(0, 1, "B")]] * 200
+    compared = spanwise.compare(gold, {"all": gold, "half": half}, attributes="none", resamples=3000)
+    found = compared.to_dict()["comparisons"][0]
+    assert found["detectable"]["f1"] == pytest.approx(2.80 * 0.025, rel=0.06)
+
+
+def test_a_family_of_tests_is_one_kind_of_score_over_all_pairs():
+    gold = [[(0, 1, "A"), (1, 2, "B")]] * 12
+    systems = {
+        "x": [*gold[:11], []],
+        "y": gold[:6] + [[(0, 1, "A")]] * 6,
+        "z": gold[:3] + [[(1, 2, "C")]] * 9,
+    }
+    words = [["a", "b"]] * 12
+    given = {name: spanwise.read(spans, tokens=words) for name, spans in systems.items()}
+    test = spanwise.read(gold, tokens=words)
+    document = spanwise.evaluate(test, given, train=test, attributes="entity_length", resamples=99).to_dict()
+    families = {}
+    for pair in document["comparisons"]:
+        for row in pair["scores"]:
+            families.setdefault(row["family"], []).append(row)
+    assert {"overall", "labels", "buckets", "tough", "errors"} <= set(families)
+    assert {row["path"][2] for row in families["tough"]} == {"overall"}
+    assert len(families["overall"]) == 3
+    for rows in families.values():
+        tested = sorted((row for row in rows if row["p"] is not None), key=lambda row: row["p"])
+        least = 0.0
+        for place, row in enumerate(tested):
+            least = max(least, min(1.0, (len(tested) - place) * row["p"]))
+            assert row["p_corrected"] == pytest.approx(least)
+            assert row["significant"] == (least < 0.05)
+
+
+def buckets_of(scores, **more):
+    """Buckets as a run has them: a category where a name is more than one letter long."""
+    return [
+        {"name": name, "f1": f1, "gold": more.get(name, 9), **({"value": name} if len(name) > 1 else {})}
+        for name, f1 in scores.items()
+    ]
+
+
+def friedman_of(runs):
+    made = {
+        number: {"exact": {"overall": {"f1": 0.5}}, "attributes": {"label": {"buckets": buckets}}}
+        for number, buckets in runs.items()
+    }
+    datasets = {"d": {"dataset": {"zeta": {}}, "runs": {"m": made}}}
+    return attribute_wise(Scores(datasets, ["m"]))["d"]["label"]["friedman"]
+
+
+def test_a_category_that_only_predictions_have_keeps_no_block_from_the_test():
+    scores = {"PER": 0.9, "LOC": 0.8, "ORG": 0.5}
+    found = friedman_of({"1": buckets_of(scores), "2": buckets_of({**scores, "NEW": 0.0}, NEW=0)})
+    assert (found["blocks"], found["left_out"]) == (2, [])
+
+
+def test_the_test_over_buckets_takes_the_number_of_buckets_that_most_blocks_have():
+    three, four = {"a": 0.9, "b": 0.8, "c": 0.5}, {"p": 0.9, "q": 0.8, "r": 0.5, "s": 0.4}
+    found = friedman_of({"1": buckets_of(three), "2": buckets_of(four), "3": buckets_of(three)})
+    assert (found["blocks"], found["left_out"]) == (2, ["m 2"])
