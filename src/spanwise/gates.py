@@ -10,9 +10,7 @@ from typing import Any
 from spanwise.attributes import ATTRIBUTES
 from spanwise.diagnosis import findings, letters, score_row
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.evaluation import load
-from spanwise.evaluation._uncertain import compared, scored
-from spanwise.evaluation._units import unpacked
+from spanwise.evaluation import compared, load, scored, unpacked
 from spanwise.scores import Measure
 from spanwise.uncertainty import Resampling
 

@@ -18,9 +18,23 @@ from spanwise.evaluation._preset import apply_preset, check_preset
 from spanwise.evaluation._streamed import evaluate_streamed
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import evaluate_system
+from spanwise.evaluation._uncertain import compared, scored
+from spanwise.evaluation._units import unpacked
 from spanwise.evaluation.result import InMemory, Result, SystemResult, View, load, write_json
 
-__all__ = ["Result", "SystemResult", "View", "compare", "evaluate", "load", "write_json"]
+__all__ = [
+    "Result",
+    "SystemResult",
+    "View",
+    "compare",
+    "compared",
+    "evaluate",
+    "gather",
+    "load",
+    "scored",
+    "unpacked",
+    "write_json",
+]
 
 
 def evaluate(

@@ -14,8 +14,7 @@ import numpy as np
 from spanwise.columns import Floats, frozen
 from spanwise.counts import Counts
 from spanwise.diagnosis import lettering, letters
-from spanwise.evaluation._uncertain import compared, scored
-from spanwise.evaluation._units import unpacked
+from spanwise.evaluation import compared, scored, unpacked
 from spanwise.scores import Measure
 from spanwise.statistics import LEVEL
 from spanwise.uncertainty import MATRIX_UNITS, Resampling, interval

@@ -122,7 +122,7 @@ def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: P
 
 def check_cell(task: Task) -> str | None:
     """Read every file of a cell and align it with gold: the text of what is wrong, or None."""
-    from spanwise.evaluation._inputs import gather
+    from spanwise.evaluation import gather
 
     reading = {key: value for key, value in task.options.items() if key in _reading_keys()}
     align = str(reading.pop("align", "strict"))
