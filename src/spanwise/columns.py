@@ -59,7 +59,6 @@ def ratio(numerator: Any, denominator: Any) -> Floats:
         [0.25, nan]
     """
     top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
-    shape = np.broadcast_shapes(top.shape, bottom.shape)
-    result = np.full(shape, np.nan)
-    np.divide(top, bottom, out=result, where=bottom != 0)
-    return result
+    # Dividing by NaN is faster than leaving places out, and says nothing. In the order C a later sum
+    # over the last axis has the same last bits however the arguments lay in memory.
+    return np.asarray(np.divide(top, np.where(bottom == 0, np.nan, bottom), order="C"))

@@ -198,7 +198,7 @@ def _rows_of_events(unit: Ints, place: Ints, units: int, width: int) -> tuple[Ma
 
 def _numbered(words: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
     """Equal rows of words numbered alike: one place of each number, and the number of each place."""
-    mixed = words @ _multipliers(words.shape[1])
+    mixed = words @ multipliers(words.shape[1])
     like = np.empty(len(words), dtype=np.int64)
     left = np.arange(len(words))
     for shift in (48, 32, 16, 0):
@@ -225,7 +225,7 @@ def _sorted_places(words: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
 
 def _order(rows: Matrix) -> Ints:
     """The order of distinct rows, which depends on their contents alone: by a linear hash of them."""
-    hashed = rows.astype(np.uint64) @ _multipliers(rows.shape[1])
+    hashed = rows.astype(np.uint64) @ multipliers(rows.shape[1])
     order = np.argsort(hashed)
     if (hashed[order[1:]] == hashed[order[:-1]]).any():
         return np.lexsort(rows.T[::-1])
@@ -246,7 +246,7 @@ def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
     return rows[order], rank[number]
 
 
-def _multipliers(width: int) -> npt.NDArray[np.uint64]:
+def multipliers(width: int) -> npt.NDArray[np.uint64]:
     """Fixed odd 64-bit numbers (a Weyl sequence, mixed), so that the order of rows is the same everywhere."""
     with np.errstate(over="ignore"):
         mixed = np.arange(1, width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)

@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from spanwise.columns import Floats, Ints
-from spanwise.counts import Counts, Matrix, distinct_rows
+from spanwise.counts import Counts, Matrix, distinct_rows, multipliers
 
 # Up to here one matrix product over all units serves every cell of every system. Above, how often each
 # distinct row of a cell is taken is drawn at once, which costs the same for any number of units, and
 # pays while there are this many times fewer rows than units.
 MATRIX_UNITS = 20_000
 FEWER_ROWS = 8
-# A block of resamples whose weights (float32, one a unit) stay within about 16 MB.
-BLOCK_WEIGHTS = 4_000_000
+# Resamples are drawn in blocks of so many weights, one a unit, and of swaps, one bit a unit.
+BLOCK_WEIGHTS = 1_000_000
+BLOCK_SWAPS = 4_000_000
 
 Weights = npt.NDArray[Any]
 T = TypeVar("T")
@@ -98,11 +99,8 @@ class Resampling:
         ]
 
     def _by_units(self, tables: Sequence[Counts]) -> list[Floats]:
-        whole = np.concatenate([table.matrix() for table in tables], axis=1)
-        # Many columns are the same, such as the gold mentions of a bucket in the tables of two systems.
-        distinct, number = distinct_rows(np.ascontiguousarray(whole.T))
-        columns = distinct.T.astype(_exact_type(distinct.T))
-        totals = np.empty((self.resamples, len(distinct)))
+        columns, number = _distinct_columns(tables)
+        totals = np.empty((self.resamples, columns.shape[1]))
         for at, weights in self._drawn_units():
             totals[at : at + len(weights)] = weights.astype(columns.dtype, copy=False) @ columns
         return _parted(totals[:, number], tables)
@@ -116,7 +114,9 @@ class Resampling:
         whole = np.concatenate([other.matrix() - one.matrix() for one, other in pairs], axis=1)
         differs = whole.any(axis=1)
         distinct, number = distinct_rows(np.ascontiguousarray(whole[differs].T))
-        change = distinct.T.astype(_exact_type(distinct.T))
+        size = np.abs(distinct)
+        exact = _exact_type(int(size.max(initial=0)), int(size.sum(axis=1, dtype=np.int64).max(initial=0)))
+        change = distinct.T.astype(exact)
         moved = np.empty((self.resamples, len(distinct)))
         for at, swaps in self._swaps():
             moved[at : at + len(swaps)] = swaps[:, differs].astype(change.dtype) @ change
@@ -151,7 +151,7 @@ class Resampling:
         chances = number / number.sum()
         generator = self.generator(purpose)
         totals = np.empty((self.resamples, rows.shape[1]))
-        for at, size in self._blocks(len(distinct)):
+        for at, size in self._blocks(len(distinct), BLOCK_WEIGHTS):
             totals[at : at + size] = generator.multinomial(self.units, chances, size=size) @ distinct
         return totals
 
@@ -162,32 +162,35 @@ class Resampling:
         distinct, number = distinct[differs], number[differs]
         generator = self.generator(purpose)
         totals = np.empty((self.resamples, changes.shape[1]))
-        for at, size in self._blocks(len(distinct)):
+        for at, size in self._blocks(len(distinct), BLOCK_WEIGHTS):
             totals[at : at + size] = generator.binomial(number, 0.5, size=(size, len(distinct))) @ distinct
         return totals
 
     def _drawn_units(self) -> Iterator[tuple[int, Weights]]:
         """Blocks of how often each unit is drawn, float32, with the number of their first resample."""
         generator = self.generator("units")
-        for at, size in self._blocks(self.units):
+        for at, size in self._blocks(self.units, BLOCK_WEIGHTS):
             drawn = generator.integers(0, max(self.units, 1), size=(size, self.units), dtype=np.int32)
             drawn += np.arange(size, dtype=np.int32)[:, None] * np.int32(self.units)
             times = np.bincount(drawn.reshape(-1), minlength=size * self.units)
             yield at, times.reshape(size, self.units).astype(np.float32)
 
     def _swaps(self) -> Iterator[tuple[int, Weights]]:
-        """Blocks of which units change sides, one bit each."""
+        """Blocks of which units change sides, 0 or 1."""
         generator = self.generator("swaps")
-        for at, size in self._blocks(self.units):
-            bits = np.frombuffer(generator.bytes(size * ((self.units + 7) // 8)), dtype=np.uint8)
-            unpacked = np.unpackbits(bits.reshape(size, -1), axis=1)[:, : self.units]
-            yield at, unpacked
+        for at, size in self._blocks(self.units, BLOCK_SWAPS):
+            packed = np.frombuffer(generator.bytes(size * ((self.units + 7) // 8)), dtype=np.uint8)
+            bits = packed.reshape(size, -1)
+            step = max(1, BLOCK_WEIGHTS // max(self.units, 1))
+            for first in range(0, size, step):
+                some = np.unpackbits(bits[first : first + step], axis=1, count=self.units)
+                yield at + first, some
 
-    def _blocks(self, width: int) -> Iterator[tuple[int, int]]:
-        """Numbers of resamples, `width` weights each, that are drawn together: the first and how many."""
-        most = max(1, BLOCK_WEIGHTS // max(width, 1))
-        for at in range(0, self.resamples, most):
-            yield at, min(most, self.resamples - at)
+    def _blocks(self, width: int, most: int) -> Iterator[tuple[int, int]]:
+        """Resamples of `width` weights each, drawn together up to `most` weights: the first, how many."""
+        number = max(1, most // max(width, 1))
+        for at in range(0, self.resamples, number):
+            yield at, min(number, self.resamples - at)
 
 
 def interval(values: Floats, confidence: float = 0.95) -> Floats:
@@ -197,8 +200,18 @@ def interval(values: Floats, confidence: float = 0.95) -> Floats:
     """
     tail = (1 - confidence) / 2
     ordered = np.sort(values, axis=0)  # NaN sorts last
+    if len(ordered) and not np.isnan(ordered[-1]).any():
+        return np.stack([_between(ordered, tail), _between(ordered, 1 - tail)], axis=-1)
     number = np.sum(~np.isnan(ordered), axis=0)
     return np.stack([_quantile(ordered, number, tail), _quantile(ordered, number, 1 - tail)], axis=-1)
+
+
+def _between(ordered: Floats, share: float) -> Floats:
+    """The quantile of ordered values that are all defined."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return np.asarray(low + (high - low) * (place - below))
 
 
 def _quantile(ordered: Floats, number: npt.NDArray[Any], share: float) -> Floats:
@@ -242,6 +255,44 @@ def _parted(results: npt.NDArray[Any], tables: Sequence[Counts]) -> list[Floats]
     ]
 
 
+def _distinct_columns(tables: Sequence[Counts]) -> tuple[Weights, list[int]]:
+    """The distinct columns of all tables side by side, a row each unit, and which of them each column is.
+
+    Many are the same, such as the gold mentions of a bucket in the tables of two systems.
+    """
+    number: list[int] = []
+    found: dict[int, int] = {}
+    chosen: list[tuple[Counts, int]] = []
+    for table in tables:
+        for place, hashed in enumerate(_column_hashes(table)):
+            if (known := found.setdefault(hashed, len(chosen))) < len(chosen) and _same(
+                chosen[known], (table, place)
+            ):
+                number.append(known)
+            else:
+                number.append(len(chosen))
+                chosen.append((table, place))
+    largest = max((int(table.rows[:, place].max(initial=0)) for table, place in chosen), default=0)
+    total = max((int(table.times @ table.rows[:, place]) for table, place in chosen), default=0)
+    columns = np.empty((tables[0].units, len(chosen)), dtype=_exact_type(largest, total))
+    for at, (table, place) in enumerate(chosen):
+        columns[:, at] = table.rows[:, place][table.row]
+    return columns, number
+
+
+def _column_hashes(table: Counts) -> list[int]:
+    """A number for each column of a table that is equal for columns with the same counts in every unit."""
+    weight = np.zeros(len(table.rows), dtype=np.uint64)
+    np.add.at(weight, table.row, multipliers(table.units))
+    hashes: list[int] = (weight @ table.rows.astype(np.uint64)).tolist()
+    return hashes
+
+
+def _same(one: tuple[Counts, int], other: tuple[Counts, int]) -> bool:
+    first, second = (table.rows[:, place][table.row] for table, place in (one, other))
+    return np.array_equal(first, second)
+
+
 def _pairs(first: Counts, second: Counts) -> tuple[Matrix, Matrix, Ints]:
     """The distinct pairs of rows of two tables, first and second ones, and how many units have each."""
     wide = len(second.rows)
@@ -273,9 +324,7 @@ def _stacked(cells: Iterator[Floats]) -> Floats:
     return np.stack(list(cells), axis=1)
 
 
-def _exact_type(matrix: npt.NDArray[Any]) -> type[np.float32] | type[np.float64]:
+def _exact_type(largest: int, total: int) -> type[np.float32] | type[np.float64]:
     """float32 where every sum of a resample is exact in it, so that the order of adding is no matter."""
     # A unit is practically never drawn more than 64 times; the bound is on the sum of all that.
-    largest = float(np.abs(matrix).sum(axis=0, dtype=np.float64).max(initial=0.0))
-    heaviest = float(np.abs(matrix).max(initial=0.0))
-    return np.float32 if largest + 64 * heaviest < 2**22 else np.float64
+    return np.float32 if total + 64 * largest < 2**22 else np.float64
