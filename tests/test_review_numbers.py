@@ -211,3 +211,22 @@ def test_the_test_over_buckets_takes_the_number_of_buckets_that_most_blocks_have
     three, four = {"a": 0.9, "b": 0.8, "c": 0.5}, {"p": 0.9, "q": 0.8, "r": 0.5, "s": 0.4}
     found = friedman_of({"1": buckets_of(three), "2": buckets_of(four), "3": buckets_of(three)})
     assert (found["blocks"], found["left_out"]) == (2, ["m 2"])
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [([(0, 2, "A"), (2, 4, "A")], [(0, 4, "A")]), ([(0, 4, "A")], [(0, 2, "A"), (2, 4, "A")])],
+    ids=["two gold mentions in one", "one gold mention in two"],
+)
+def test_mending_errors_of_a_later_pass_adds_or_removes_a_prediction(gold, predicted):
+    # With one mention right beside them F1 is 2/5; all mended, every mention is right.
+    right = [(5, 6, "A")]
+    result = spanwise.evaluate([[*gold, *right]], {"s": [[*predicted, *right]]}, resamples=0).to_dict()
+    gains = result["systems"]["s"]["gains"]
+    assert gains["BE"]["gain"] == pytest.approx(1 - 2 / 5)
+    assert {kind: row["gain"] for kind, row in gains.items() if kind != "BE"} == {
+        "LE": 0.0,
+        "LBE": 0.0,
+        "FN": 0.0,
+        "FP": 0.0,
+    }
