@@ -214,8 +214,10 @@ def test_findings_are_at_most_four_and_about_the_best_system():
 
 def test_the_first_finding_is_the_kind_of_error_that_costs_most():
     document = result("crf")
-    row = diagnosis.findings(document)[0]
     gains = document["systems"]["crf"]["gains"]
+    most = max(gains, key=lambda kind: gains[kind]["gain"])
+    document["systems"]["crf"]["fair"]["overall"][most] = 50
+    row = diagnosis.findings(document)[0]
     assert row["kind"] == "gain" and row["value"] == max(kind["gain"] for kind in gains.values())
     assert row["count"] == document["systems"]["crf"]["fair"]["overall"][row["path"][1]]
     assert row["filter"] == {"system": "crf", "outcome": row["path"][1]}
@@ -244,10 +246,31 @@ def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():
     assert "tough" not in kinds(document)
 
 
-def test_a_lead_that_is_not_significant_is_said_to_be_none():
+def test_a_lead_that_may_be_chance_is_no_finding():
     document = result("crf", "bert")
-    row = next(row for row in diagnosis.findings(document) if row["kind"] == "lead")
-    assert row["significant"] is False and row["path"] == ["exact", "overall", "f1"]
+    overall = next(
+        row for row in document["comparisons"][0]["scores"] if row["path"] == ["exact", "overall", "f1"]
+    )
+    overall["difference"] = 0.2
+    assert not overall["significant"] and "lead" not in kinds(document)
+    overall["significant"] = True
+    assert "lead" in kinds(document)
+    overall["difference"] = 0.009
+    assert "lead" not in kinds(document), "less than a point"
+
+
+def test_findings_rest_on_fifty_mentions_and_on_an_interval_that_leaves_chance_out():
+    document = result("crf")
+    one = document["systems"]["crf"]
+    kind = max(one["gains"], key=lambda key: one["gains"][key]["gain"])
+    one["fair"]["overall"][kind] = 49
+    assert "gain" not in kinds(document)
+    one["fair"]["overall"][kind] = 50
+    assert "gain" in kinds(document)
+    one["gains"][kind]["interval"] = {"gain": [0.0, 0.2]}
+    assert "gain" not in kinds(document)
+    one["slices"][0] |= {"interval": [one["slices"][0]["overall"] - 0.1, one["slices"][0]["overall"] + 0.1]}
+    assert "slice" not in kinds(document)
 
 
 def test_a_real_lead_names_the_slice_that_gives_most_of_it():

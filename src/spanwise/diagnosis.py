@@ -18,6 +18,7 @@ from spanwise.statistics import rank_correlation
 
 LEAST_GOLD = 50  # slices with fewer gold units are left out of rankings
 MOST_FINDINGS = 4
+LEAST_EFFECT = 0.01  # a point of F1 or recall
 
 Bucket = Mapping[str, Any]
 
@@ -303,19 +304,37 @@ def findings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     mentions unseen in training, if their recall lies below that of seen ones; the costliest
     other slice; with a second system, whether the lead over the runner-up is real and where it
     comes from (then only the costlier of the two slices stands); and what is odd about
-    the data. Reports word them; `filter` chooses the sentences behind the number.
+    the data. Each rests on at least 50 mentions, is worth at least one point, and is significant: a
+    lead after correction; a gain, a slice or a subset where its interval excludes what it is held
+    against. Reports word them; `filter` chooses the sentences behind the number.
     """
     systems = document.get("systems") or {}
     if not systems:
         return []
     order = list(lettering({name: system["exact"]["overall"]["f1"] for name, system in systems.items()}))
     name = order[0]
-    weak = [row for row in (_tough_finding(name, systems[name]), _slice_finding(name, systems[name])) if row]
+    candidates = [_tough_finding(name, systems[name]), _slice_finding(name, systems[name])]
+    weak = [row for row in candidates if row and _matters(row)]
     lead = _lead_finding(document, name, order[1]) if len(order) > 1 else None
+    if lead and not _matters(lead):
+        lead = None
     if lead:
         weak = sorted(weak, key=lambda row: -row["cost"])[:1]
-    found = [_gain_finding(name, systems[name]), *weak, lead, _data_finding(document)]
+    gain = _gain_finding(name, systems[name])
+    found = [gain if gain and _matters(gain) else None, *weak, lead, _data_finding(document)]
     return [row for row in found if row][:MOST_FINDINGS]
+
+
+def _matters(row: Mapping[str, Any]) -> bool:
+    """Whether a finding rests on enough mentions, is worth a point, and is no chance."""
+    effect = row["value"] - row.get("against", 0.0)
+    enough = (row.get("mentions") or row["count"] or 0) >= LEAST_GOLD
+    return bool(enough and abs(effect) >= LEAST_EFFECT and row["significant"])
+
+
+def _excludes(bounds: Sequence[float] | None, value: float) -> bool:
+    """Whether an interval leaves a value out; without intervals nothing is said to be chance."""
+    return bounds is None or not bounds[0] <= value <= bounds[1]
 
 
 def _gain_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -331,6 +350,7 @@ def _gain_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | None
         "score": "gain",
         "value": gains[kind],
         "count": system["fair"]["overall"][kind],
+        "significant": _excludes((system["gains"][kind].get("interval") or {}).get("gain"), 0.0),
         "path": ["gains", kind, "gain"],
         "filter": {"system": name, "outcome": kind},
     }
@@ -352,6 +372,7 @@ def _tough_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | Non
         "against": seen["recall"],
         "count": unseen["mentions"] - unseen["correct"],
         "mentions": unseen["mentions"],
+        "significant": _excludes((unseen.get("interval") or {}).get("recall"), seen["recall"]),
         "cost": float(ratio(unseen["mentions"], overall["gold"])) * (overall["recall"] - unseen["recall"]),
         "path": ["tough", "UNSEEN-ANY", "overall", "recall"],
         "filter": {"system": name, "tough": "UNSEEN-ANY"},
@@ -376,6 +397,7 @@ def _slice_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | Non
         "against": row["overall"],
         "count": row["gold"],
         "mentions": row["gold"],
+        "significant": _excludes(row.get("interval"), row["overall"]),
         "cost": row["cost"],
         "title": row["title"],
         "path": path,

@@ -10,11 +10,6 @@ from spanwise.reports import _wording as words
 from spanwise.reports._charts.evaluation import compared, ranked
 from spanwise.reports._links import examples
 
-# A finding must matter: this many mentions, and this much F1 or recall.
-LEAST_MENTIONS = 50
-LEAST_POINTS = 0.01
-MOST = 4
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -53,23 +48,9 @@ def verdict(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def findings(document: Mapping[str, Any]) -> list[Finding]:
-    """The findings of the document that matter, worded, each with a link to its mentions."""
-    found = [_worded(document, row) for row in document.get("findings") or () if _matters(row)]
-    return [finding for finding in found if finding is not None][:MOST]
-
-
-def _matters(row: Mapping[str, Any]) -> bool:
-    if row.get("kind") == "data":
-        return True
-    if (row.get("mentions") or row.get("count") or 0) < LEAST_MENTIONS or not words.defined(row.get("value")):
-        return False
-    effect = row["value"] if row["kind"] in {"gain", "lead"} else _below(row)
-    return bool(effect is None or abs(effect) >= LEAST_POINTS) and row.get("significant") is not False
-
-
-def _below(row: Mapping[str, Any]) -> float | None:
-    against = row.get("against")
-    return float(against - row["value"]) if words.defined(against) and against is not None else None
+    """The findings of the document, worded, each with a link to its mentions."""
+    found = [_worded(document, row) for row in document.get("findings") or ()]
+    return [finding for finding in found if finding is not None]
 
 
 def _worded(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding | None:
