@@ -230,3 +230,17 @@ def test_mending_errors_of_a_later_pass_adds_or_removes_a_prediction(gold, predi
         "FN": 0.0,
         "FP": 0.0,
     }
+
+
+def test_a_token_that_two_pieces_of_a_mention_touch_is_its_token_once(tmp_path):
+    (tmp_path / "one.txt").write_text("abcdef gh\n", encoding="utf-8")
+    (tmp_path / "one.ann").write_text("T1\tX 0 2;4 6;7 9\tab ef gh\n", encoding="utf-8")
+    found = spanwise.describe(tmp_path, attributes="entity_length,entity_token_density").to_dict()
+    assert found["dataset"]["zeta"] == {"entity_length": 2.0, "entity_token_density": 1.0}
+
+
+@pytest.mark.parametrize(("units", "few"), [(59, True), (60, False)])
+def test_under_sixty_units_an_interval_is_marked(units, few):
+    gold = [[(0, 1, "A")]] * units
+    settings = spanwise.evaluate(gold, {"s": gold}, attributes="none", resamples=10).to_dict()["settings"]
+    assert (settings["units"], settings["few_units"]) == (units, few)
