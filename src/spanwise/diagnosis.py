@@ -406,7 +406,7 @@ def _slice_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | Non
 
 
 def _lead_finding(document: Mapping[str, Any], first: str, second: str) -> dict[str, Any] | None:
-    """Whether the lead over the runner-up is real, and the slice that gives most of it."""
+    """The lead over the runner-up, where it is real, and the slice that gives most of it."""
     comparison = next(
         (c for c in document.get("comparisons", []) if set(c["systems"]) == {first, second}), None
     )
@@ -430,11 +430,16 @@ def _lead_finding(document: Mapping[str, Any], first: str, second: str) -> dict[
     shares = [
         (sign * row["difference"] * row["mentions"], row)
         for row in comparison["scores"]
-        if row["family"] in ("labels", "buckets", "tough") and row["significant"] and row["difference"]
+        if row["family"] in ("labels", "buckets", "tough")
+        and row["significant"]
+        and row["mentions"] >= LEAST_GOLD
+        and abs(row["difference"]) >= LEAST_EFFECT
     ]
     gains = [pair for pair in shares if pair[0] > 0]
     losses = [pair for pair in shares if pair[0] < 0]
-    if found["significant"] and gains:
+    if not found["significant"] or abs(found["overall"]) < LEAST_EFFECT:
+        return None
+    if gains:
         row = max(gains, key=lambda pair: pair[0])[1]
         found |= {
             "score": row["path"][-1],
