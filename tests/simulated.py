@@ -14,7 +14,7 @@ import numpy as np
 from spanwise.counts import Counts
 from spanwise.evaluation import compared, scored
 from spanwise.scores import EXACT, Measure
-from spanwise.study._paired import _hierarchical, _spreads
+from spanwise.studies._paired import _hierarchical, _spreads
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
 
 

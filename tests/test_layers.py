@@ -26,7 +26,7 @@ ORDER = [
     ["diagnosis"],
     ["engines", "interpreteval", "description"],
     ["evaluation"],
-    ["study", "gates", "explanation"],
+    ["studies", "gates", "explanation"],
     ["demo", "reproduction"],
     ["reports"],
     ["compat"],

@@ -11,7 +11,7 @@ import spanwise
 from spanwise.columns import frozen
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
 from spanwise.diagnosis import self_diagnosis
-from spanwise.study.analyses import Scores, attribute_wise
+from spanwise.studies.analyses import Scores, attribute_wise
 
 
 @pytest.fixture

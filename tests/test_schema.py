@@ -114,7 +114,7 @@ def test_results_from_lists_keep_it() -> None:
 
 
 def test_a_study_keeps_it(tmp_path: Path) -> None:
-    from spanwise.study import study
+    from spanwise.studies import study
 
     gold = "Ann B-PER\nin O\nRome B-LOC\n. O\n\nNew B-LOC\nYork I-LOC\nwon O\n\n"
     for name in ("one", "two"):

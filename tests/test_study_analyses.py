@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spanwise.study import Dataset, Manifest, Pair, System
-from spanwise.study.analyses import analyses, over_runs
+from spanwise.studies import Dataset, Manifest, Pair, System
+from spanwise.studies.analyses import analyses, over_runs
 
 NAMES = ["XS", "S", "L", "XL"]
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from spanwise.errors import InputError
-from spanwise.study import read_manifest
+from spanwise.studies import read_manifest
 from study_files import MANIFEST
 
 

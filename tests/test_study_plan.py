@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from spanwise.errors import InputError
-from spanwise.study import make_plan, read_manifest
-from spanwise.study._cache import Cache, default_folder, key_of
-from spanwise.study._plan import find_runs, natural
+from spanwise.studies import make_plan, read_manifest
+from spanwise.studies._cache import Cache, default_folder, key_of
+from spanwise.studies._plan import find_runs, natural
 from study_files import make
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from spanwise.cli.main import main
 from spanwise.errors import InputError
-from spanwise.study import study
+from spanwise.studies import study
 from spanwise.table import PerformanceTable
 from study_files import MANIFEST, make, predicted, sentences, write
 

@@ -45,7 +45,7 @@ _HOMES = {
     "explain": "explanation:explain",
     "load": "evaluation:load",
     "read": "formats:read",
-    "study": "study:study",
+    "study": "studies:study",
     "write": "formats:write",
 }
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from spanwise.evaluation import Result, compare, evaluate, load
     from spanwise.explanation import explain
     from spanwise.formats import read, write
-    from spanwise.study import study
+    from spanwise.studies import study
 
 
 def __getattr__(name: str) -> Any:
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'spanwise' has no attribute {name!r}")
     room, _, public = _HOMES[name].partition(":")
     value = getattr(import_module(f"spanwise.{room}"), public)
-    globals()[name] = value  # a submodule of the same name (study) must not hide the function
+    globals()[name] = value
     return value
 
 

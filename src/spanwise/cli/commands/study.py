@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the study, write what was asked for, and show its tables."""
     from spanwise.errors import ChoiceError
-    from spanwise.study import study
+    from spanwise.studies import study
 
     if args.workers is not None and args.workers < 1:
         raise ChoiceError(f"--workers is {args.workers}, but must be 1 or more.")

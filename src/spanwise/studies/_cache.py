@@ -1,0 +1,61 @@
+"""Results kept by what they were computed from: compressed JSON files named by a hash of their inputs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SUFFIX = ".json.z"
+
+
+def key_of(*parts: Any) -> str:
+    """The name of a result: a hash of everything it depends on, as canonical JSON.
+
+    Examples:
+        >>> key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
+        True
+    """
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of results; a file is there whole or not at all, and a damaged one is as good as none."""
+
+    folder: Path
+
+    def get(self, key: str) -> Any | None:
+        """What was kept under `key`, or None."""
+        try:
+            return json.loads(zlib.decompress(self._path(key).read_bytes()))
+        except (OSError, zlib.error, ValueError):
+            return None
+
+    def put(self, key: str, value: Any) -> None:
+        """Keep `value` under `key`: written beside and renamed, so that no half file is ever there."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        data = zlib.compress(json.dumps(value, allow_nan=False).encode(), 6)
+        number, beside = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=SUFFIX)
+        try:
+            with os.fdopen(number, "wb") as stream:
+                stream.write(data)
+            Path(beside).replace(self._path(key))
+        except BaseException:
+            Path(beside).unlink(missing_ok=True)
+            raise
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}{SUFFIX}"
+
+
+def default_folder() -> Path:
+    """Where results are kept unless told otherwise: the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "spanwise" / "studies"

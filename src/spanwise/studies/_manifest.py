@@ -1,0 +1,357 @@
+"""The manifest of a study: a TOML file of datasets, systems and choices, checked key by key."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from spanwise.errors import InputError, at
+
+PLACEHOLDERS = ("dataset", "system", "run")
+
+# What may stand where, and of which type; the words are the keywords of the Python functions.
+READING: dict[str, tuple[type, ...]] = {
+    "format": (str,),
+    "columns": (dict,),
+    "token_column": (int, str),
+    "tag_column": (int, str),
+    "separator": (str,),
+    "scheme": (str,),
+    "repair": (str,),
+    "align": (str,),
+    "documents": (str,),
+    "duplicates": (str,),
+    "comments": (str,),
+    "labels": (list,),
+    "fields": (dict,),
+    "encoding": (str,),
+}
+SETTINGS: dict[str, tuple[type, ...]] = {
+    "attributes": (str, list),
+    "buckets": (dict,),
+    "cross": (list,),
+    "resamples": (int,),
+    "seed": (int,),
+    "confidence": (float,),
+    "unit": (str,),
+    "correction": (str,),
+    "lowercase": (bool,),
+    "focus": (str,),
+    "weights": (list, str),
+}
+TOP: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "predictions": (str,),
+    "runs": (list,),
+    "datasets": (dict,),
+    "systems": (dict,),
+    "compare": (list,),
+    **SETTINGS,
+    **READING,
+}
+DATASET: dict[str, tuple[type, ...]] = {
+    "train": (str, list),
+    "test": (str,),
+    "vocabulary": (str,),
+    **READING,
+}
+SYSTEM: dict[str, tuple[type, ...]] = {"predictions": (str,), "factors": (dict,), "runs": (list,)}
+COMPARE: dict[str, tuple[type, ...]] = {"systems": (list,), "name": (str,)}
+COLUMNS = ("token", "tag")  # of `columns`; any other name is a column to keep
+
+_WORDS = {
+    str: "text",
+    list: "a list",
+    dict: "a table",
+    int: "a whole number",
+    float: "a number with a point",
+    bool: "true or false",
+}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One dataset: its gold test file, its training files, and how to read them."""
+
+    name: str
+    test: str
+    train: tuple[str, ...] = ()
+    vocabulary: str | None = None  # a file of known words, one a line
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class System:
+    """One system: where its predictions lie, and the factors that tell it from others."""
+
+    name: str
+    predictions: str
+    factors: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two systems to compare, and the one factor in which they differ (None: asked for by name)."""
+
+    first: str
+    second: str
+    factor: str | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A study as it was written down: what is where, and what is asked. Names stand in sorted order."""
+
+    path: str
+    root: Path
+    name: str | None
+    datasets: tuple[Dataset, ...]
+    systems: tuple[System, ...]
+    pairs: tuple[Pair, ...]
+    settings: Mapping[str, Any]
+    text: str = ""
+
+    def place(self, *keys: str) -> str:
+        """`file:line` of a key of the manifest, or the file alone where the line cannot be told."""
+        line = _line(self.text, keys)
+        return self.path if line is None else f"{self.path}:{line}"
+
+
+def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manifest:
+    """The manifest in a TOML file, checked; paths in it are relative to `root`, else to the file.
+
+    Raises:
+        InputError: with the line, where a key is unknown, of the wrong type or missing.
+    """
+    where = Path(path)
+    try:
+        text = where.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(at(str(path), None, f"the manifest is no UTF-8 text ({error.reason}).")) from None
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+)", str(error))
+        line = int(found[1]) if found else None
+        raise InputError(at(str(path), line, f"the manifest is no TOML: {error}.")) from None
+    base = where.parent if root is None else Path(root)
+    return _manifest(tree, path=str(path), root=base, text=text)
+
+
+def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> Manifest:
+    check = _Check(path, text)
+    check.keys(tree, TOP, ())
+    for table in ("datasets", "systems"):
+        if not tree.get(table):
+            raise check.error((), f"the manifest names no {table}.\nAdd a table such as [{table}.NAME].")
+    for key, value in tree.get("buckets", {}).items():
+        if not isinstance(value, str):
+            raise check.error(
+                ("buckets", key), f"'buckets' of {key!r} must be text such as \"1,2,3\", not {value!r}."
+            )
+    shared = check.reading(tree, ())
+    datasets = [check.dataset(key, value, shared) for key, value in tree["datasets"].items()]
+    systems = [check.system(key, value, tree) for key, value in tree["systems"].items()]
+    datasets.sort(key=lambda dataset: dataset.name)
+    systems.sort(key=lambda system: system.name)
+    for system in systems:
+        check.pattern(
+            system,
+            datasets=len(datasets),
+            systems=len(systems),
+            own="predictions" in tree["systems"][system.name],
+        )
+    asked = [
+        check.pair(number, value, tree["systems"]) for number, value in enumerate(tree.get("compare", []))
+    ]
+    pairs = _pairs([pair for group in asked for pair in group], systems)
+    return Manifest(
+        path=path,
+        root=root,
+        name=tree.get("name"),
+        datasets=tuple(datasets),
+        systems=tuple(systems),
+        pairs=tuple(sorted(pairs, key=lambda pair: (pair.factor or "", pair.first, pair.second))),
+        settings={key: tree[key] for key in sorted(SETTINGS) if key in tree},
+        text=text,
+    )
+
+
+def _pairs(asked: Iterable[tuple[str, str]], systems: Iterable[System]) -> list[Pair]:
+    """The pairs asked for, in the direction they were asked, and those that differ in one factor alone.
+
+    Where nothing is asked and no system names a factor, all pairs.
+    """
+    listed = {system.name: system for system in systems}
+    chosen = {frozenset(pair): pair for pair in asked}
+    everything = not chosen and not any(system.factors for system in listed.values())
+    for one, other in combinations(listed.values(), 2):
+        if everything or _differing(one, other):
+            pair = _in_order(one, other)
+            chosen.setdefault(frozenset(pair), pair)
+    return [
+        Pair(first, second, _differing(listed[first], listed[second])) for first, second in chosen.values()
+    ]
+
+
+def _differing(one: System, other: System) -> str | None:
+    """The factor in which two systems differ, if it is one alone."""
+    keys = sorted(set(one.factors) | set(other.factors))
+    differ = [key for key in keys if one.factors.get(key) != other.factors.get(key)]
+    return differ[0] if len(differ) == 1 else None
+
+
+def _in_order(one: System, other: System) -> tuple[str, str]:
+    """Which of two systems comes first: the one with the larger number, else the first name."""
+    factor = _differing(one, other) or ""
+    here, there = one.factors.get(factor), other.factors.get(factor)
+    if isinstance(here, int | float) and isinstance(there, int | float) and there > here:
+        return other.name, one.name
+    return one.name, other.name
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Checks of the parts of one manifest; every error names the line."""
+
+    path: str
+    text: str
+
+    def error(self, keys: tuple[str, ...], message: str) -> InputError:
+        return InputError(at(self.path, _line(self.text, keys), message))
+
+    def keys(
+        self, table: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], where: tuple[str, ...]
+    ) -> None:
+        for key, value in table.items():
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                message = f"the key {key!r} means nothing here.{hint}\nThere are: {', '.join(sorted(known))}."
+                raise self.error((*where, key), message)
+            # bool is an int to Python, but `resamples = true` is a slip
+            if not isinstance(value, known[key]) or (isinstance(value, bool) and bool not in known[key]):
+                expected = " or ".join(_WORDS[kind] for kind in known[key])
+                raise self.error((*where, key), f"{key!r} must be {expected}, not {value!r}.")
+
+    def reading(self, table: Mapping[str, Any], where: tuple[str, ...]) -> dict[str, Any]:
+        reading = {key: table[key] for key in READING if key in table}
+        columns = dict(reading.pop("columns", {}))
+        for name, column in columns.items():
+            if not isinstance(column, int | str):
+                message = f"the column {name!r} must be a number or a name, not {column!r}."
+                raise self.error((*where, "columns"), message)
+        for name in COLUMNS:
+            if name in columns:
+                reading[f"{name}_column"] = columns.pop(name)
+        if columns:
+            reading["columns"] = columns
+        return reading
+
+    def dataset(self, name: str, table: Any, shared: Mapping[str, Any]) -> Dataset:
+        where = ("datasets", name)
+        self.named(where, table)
+        self.keys(table, DATASET, where)
+        if "test" not in table:
+            raise self.error(where, f'the dataset {name!r} has no gold file.\nAdd: test = "PATH"')
+        train = table.get("train", [])
+        return Dataset(
+            name=name,
+            test=table["test"],
+            train=tuple([train] if isinstance(train, str) else train),
+            vocabulary=table.get("vocabulary"),
+            reading={**shared, **self.reading(table, where)},
+        )
+
+    def system(self, name: str, table: Any, tree: Mapping[str, Any]) -> System:
+        where = ("systems", name)
+        self.named(where, table)
+        self.keys(table, SYSTEM, where)
+        pattern = table.get("predictions", tree.get("predictions"))
+        if pattern is None:
+            raise self.error(
+                where,
+                f"nothing says where the predictions of {name!r} lie.\n"
+                'Add, above all tables: predictions = "{dataset}/predictions/{system}.{run}.txt"',
+            )
+        runs = table.get("runs", tree.get("runs"))
+        for key, value in table.get("factors", {}).items():
+            if not isinstance(value, str | int | float):
+                raise self.error(
+                    (*where, "factors"), f"the factor {key!r} must be text or a number, not {value!r}."
+                )
+        return System(
+            name=name,
+            predictions=pattern,
+            factors=dict(sorted(table.get("factors", {}).items())),
+            runs=None if runs is None else tuple(str(run) for run in runs),
+        )
+
+    def named(self, where: tuple[str, ...], table: Any) -> None:
+        if not isinstance(table, dict):
+            raise self.error(where, f"{'.'.join(where)} must be a table, not {table!r}.")
+        if not where[1] or "/" in where[1] or where[1] == "mean":
+            raise self.error(
+                where, f"{where[1]!r} cannot be a name.\nChoose one without '/', other than 'mean'."
+            )
+
+    def pattern(self, system: System, *, datasets: int, systems: int, own: bool) -> None:
+        where = ("systems", system.name, "predictions") if own else ("predictions",)
+        used = set(re.findall(r"\{([^{}]*)\}", system.predictions))
+        for name in sorted(used - set(PLACEHOLDERS)):
+            raise self.error(
+                where,
+                f"the pattern {system.predictions!r} holds {{{name}}}.\n"
+                "It may hold {dataset}, {system} and {run}.",
+            )
+        for name, number, needed in (("dataset", datasets, True), ("system", systems, not own)):
+            if needed and number > 1 and name not in used:
+                raise self.error(
+                    where,
+                    f"the pattern {system.predictions!r} names the same files for all {number} {name}s.\n"
+                    f"Put {{{name}}} into it.",
+                )
+
+    def pair(self, number: int, table: Any, systems: Mapping[str, Any]) -> list[tuple[str, str]]:
+        where = ("compare",)
+        if not isinstance(table, dict):
+            raise self.error(where, '\'compare\' must be written as [[compare]] with systems = ["a", "b"].')
+        self.keys(table, COMPARE, where)
+        names = table.get("systems", [])
+        for name in names:
+            if name not in systems:
+                near = difflib.get_close_matches(str(name), systems, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                message = f"no system is called {name!r}.{hint}\nThere are: {', '.join(sorted(systems))}."
+                raise self.error(where, message)
+        if len(set(names)) < 2:
+            raise self.error(where, f"comparison {number + 1} needs two different systems, not {names!r}.")
+        return list(combinations(names, 2))
+
+
+def _line(text: str, keys: tuple[str, ...]) -> int | None:
+    """The line where a key stands, as well as a search can tell; None for the whole file."""
+    if not keys:
+        return None
+    lines = text.splitlines()
+    start = 0
+    headers = [f"[{'.'.join(keys[:size])}]" for size in range(len(keys), 0, -1)] + [f"[[{keys[0]}]]"]
+    for header in headers:
+        for number, line in enumerate(lines):
+            if re.sub(r"[\s\"']", "", line.partition("#")[0]) == header:
+                start = number
+                break
+        else:
+            continue
+        break
+    for number in range(start, len(lines)):
+        if re.match(rf"\s*[\"']?{re.escape(keys[-1])}[\"']?\s*[.=]", lines[number]):
+            return number + 1
+    return start + 1 if start else None

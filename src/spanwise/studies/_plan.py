@@ -1,0 +1,202 @@
+"""What a study will read: the files of every cell, which runs are there, missing or identical."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from spanwise.errors import InputError, at
+from spanwise.studies._manifest import Dataset, Manifest, System
+
+ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
+
+
+@dataclass(frozen=True)
+class File:
+    """A file by its path as the manifest writes it, where it lies, and what it holds."""
+
+    shown: str
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One system on one dataset with all its runs: what is computed, kept and recomputed as a whole."""
+
+    dataset: str
+    system: str
+    runs: Mapping[str, File]  # each content once
+    identical: Mapping[str, str]  # a run whose file equals that of another, and that other
+    missing: tuple[str, ...]  # runs that the system has on other datasets
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All files of a study: gold and training files of each dataset, and its cells in sorted order."""
+
+    test: Mapping[str, File]
+    train: Mapping[str, tuple[File, ...]]
+    vocabulary: Mapping[str, File]
+    cells: tuple[Cell, ...]
+
+    @property
+    def missing(self) -> list[dict[str, str]]:
+        """The runs that are not there, as rows of the study document."""
+        return [
+            {"dataset": cell.dataset, "system": cell.system, "run": run}
+            for cell in self.cells
+            for run in cell.missing
+        ]
+
+    @property
+    def identical(self) -> list[dict[str, str]]:
+        """The runs that are copies of another run of the same system and are not counted again."""
+        return [
+            {"dataset": cell.dataset, "system": cell.system, "run": run, "same_as": other}
+            for cell in self.cells
+            for run, other in sorted(cell.identical.items(), key=lambda item: natural(item[0]))
+        ]
+
+    @property
+    def shared(self) -> list[dict[str, object]]:
+        """Prediction files that two systems have in common, which makes their scores equal by copying."""
+        seen: dict[tuple[str, str], list[list[str]]] = {}
+        for cell in self.cells:
+            for run, file in cell.runs.items():
+                seen.setdefault((cell.dataset, file.sha256), []).append([cell.system, run])
+        return [{"dataset": dataset, "runs": runs} for (dataset, _), runs in seen.items() if len(runs) > 1]
+
+
+def natural(name: str) -> tuple[tuple[int, int | str], ...]:
+    """A key that puts run 2 before run 10.
+
+    Examples:
+        >>> sorted(["10", "2", "a"], key=natural)
+        ['2', '10', 'a']
+    """
+    parts = re.findall(r"\d+|\D+", name)
+    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts)
+
+
+def make_plan(manifest: Manifest) -> Plan:
+    """Find and hash every file of the study.
+
+    Raises:
+        InputError: where a gold or training file is missing, or a system has no predictions at all.
+    """
+    test, train, vocabulary = {}, {}, {}
+    for dataset in manifest.datasets:
+        test[dataset.name] = _file(manifest, dataset, "test", dataset.test)
+        train[dataset.name] = tuple(_file(manifest, dataset, "train", one) for one in dataset.train)
+        if dataset.vocabulary is not None:
+            vocabulary[dataset.name] = _file(manifest, dataset, "vocabulary", dataset.vocabulary)
+    cells = _cells(manifest)
+    return Plan(test, train, vocabulary, tuple(sorted(cells, key=lambda cell: (cell.dataset, cell.system))))
+
+
+def _file(manifest: Manifest, dataset: Dataset, key: str, shown: str) -> File:
+    path = manifest.root / shown
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        place = manifest.place("datasets", dataset.name, key)
+        raise InputError(
+            at(
+                place,
+                None,
+                f"the file {str(path)!r} of the dataset {dataset.name!r} {what}.\n{_relative(manifest)}",
+            )
+        )
+    return File(shown, path, _sha256(path))
+
+
+def _relative(manifest: Manifest) -> str:
+    return f"Paths are relative to {str(manifest.root)!r}; --root takes another folder."
+
+
+def _cells(manifest: Manifest) -> list[Cell]:
+    claims = [
+        (dataset.name, system.name, run, path)
+        for system in manifest.systems
+        for dataset in manifest.datasets
+        for run, path in find_runs(manifest.root, system.predictions, dataset.name, system.name).items()
+    ]
+    # bert.large.1.txt fits {system}.{run}.txt for "bert" too: the shortest name of a run is the right one.
+    shortest: dict[str, int] = {}
+    for _, _, run, path in claims:
+        shortest[path] = min(len(run), shortest.get(path, len(run)))
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for dataset, system, run, path in claims:
+        if len(run) == shortest[path]:
+            found.setdefault(system, {}).setdefault(dataset, {})[run] = path
+    cells = []
+    for one in manifest.systems:
+        runs = found.get(one.name, {})
+        if not runs:
+            message = f"no file fits the pattern {one.predictions!r} for the system {one.name!r}."
+            place = manifest.place("systems", one.name)
+            raise InputError(at(place, None, f"{message}\n{_relative(manifest)}"))
+        expected = one.runs or {run for there in runs.values() for run in there}
+        ordered = sorted(expected, key=natural)
+        for part in manifest.datasets:
+            cells.append(_cell(manifest, part.name, one, runs.get(part.name, {}), ordered))
+    return cells
+
+
+def _cell(
+    manifest: Manifest, dataset: str, system: System, runs: Mapping[str, str], expected: Iterable[str]
+) -> Cell:
+    kept: dict[str, File] = {}
+    identical: dict[str, str] = {}
+    missing = []
+    for run in expected:
+        if run not in runs:
+            missing.append(run)
+            continue
+        path = manifest.root / runs[run]
+        file = File(runs[run], path, _sha256(path))
+        same = next((name for name, other in kept.items() if other.sha256 == file.sha256), None)
+        if same is None:
+            kept[run] = file
+        else:
+            identical[run] = same
+    return Cell(dataset, system.name, kept, identical, tuple(missing))
+
+
+def find_runs(root: Path, pattern: str, dataset: str, system: str) -> dict[str, str]:
+    """The runs whose files fit a pattern, and the path of each relative to `root`.
+
+    `{run}` stands for one or more characters of a file or folder name; the same run everywhere.
+    """
+    filled = pattern.replace("{dataset}", dataset).replace("{system}", system)
+    if "{run}" not in filled:
+        return {ONLY_RUN: filled} if (root / filled).is_file() else {}
+    candidates: list[tuple[str, str | None]] = [("/" if filled.startswith("/") else "", None)]
+    for part in filled.strip("/").split("/"):
+        candidates = [found for place, run in candidates for found in _step(root, place, part, run)]
+    return {run: path for path, run in candidates if run is not None and (root / path).is_file()}
+
+
+def _step(root: Path, place: str, part: str, run: str | None) -> list[tuple[str, str | None]]:
+    """One part of a path further: itself, or all names that fit it."""
+    if "{run}" not in part:
+        return [(_joined(place, part), run)]
+    if run is not None:
+        return [(_joined(place, part.replace("{run}", run)), run)]
+    first, *rest = part.split("{run}")
+    fits = re.compile(re.escape(first) + "(?P<run>.+)" + "(?P=run)".join(re.escape(text) for text in rest))
+    folder = root / place
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    return [(_joined(place, name), match["run"]) for name in names if (match := fits.fullmatch(name))]
+
+
+def _joined(place: str, part: str) -> str:
+    return f"{place}{'' if place.endswith('/') or not place else '/'}{part}"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

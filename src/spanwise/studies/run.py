@@ -1,0 +1,262 @@
+"""Run a study: check every file, then compute every cell or take it as it was kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from spanwise import __version__
+from spanwise.engines import map_parts
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, at
+from spanwise.studies._cache import Cache, key_of
+from spanwise.studies._manifest import READING, Dataset, Manifest
+from spanwise.studies._plan import Cell, Plan
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell with everything that its numbers depend on; `key` is a hash of that, not of paths."""
+
+    key: str
+    dataset: str
+    system: str
+    test: str
+    train: tuple[str, ...]
+    vocabulary: str | None
+    runs: Mapping[str, str]
+    options: Mapping[str, Any]
+    cache: Path | None
+
+    @property
+    def name(self) -> str:
+        """The cell as progress and errors call it."""
+        return f"{self.dataset} × {self.system}"
+
+
+def tasks_of(manifest: Manifest, plan: Plan, *, cache: Path | None) -> list[Task]:
+    """The cells that have at least one run, in sorted order."""
+    datasets = {dataset.name: dataset for dataset in manifest.datasets}
+    return [_task(manifest, plan, datasets[cell.dataset], cell, cache) for cell in plan.cells if cell.runs]
+
+
+def check_settings(manifest: Manifest) -> None:
+    """Refuse unknown attributes and bucketings before any file is opened, with their place."""
+    from spanwise import buckets
+    from spanwise.attributes import ATTRIBUTES, choose
+
+    try:
+        _attributes(manifest)
+    except ChoiceError as error:
+        raise InputError(at(manifest.place("attributes"), None, str(error))) from None
+    for name, how in manifest.settings.get("buckets", {}).items():
+        try:
+            choose([name]) if ":" in name else ATTRIBUTES.find(name)
+            buckets.parse(how)
+        except ChoiceError as error:
+            raise InputError(at(manifest.place("buckets", name), None, str(error))) from None
+
+
+def _attributes(manifest: Manifest) -> list[Any]:
+    from spanwise.attributes import choose
+
+    asked = manifest.settings.get("attributes", "fu20")
+    return [] if asked == "none" else choose(asked.split(",") if isinstance(asked, str) else asked)
+
+
+def can_be_kept(manifest: Manifest) -> bool:
+    """Whether all attributes are spanwise's own; others may change without a trace in any file."""
+    # A function of the user's stands behind a wrapper of ours, or in a module of its own.
+    own = ("spanwise.attributes.shape", "spanwise.attributes.training", "spanwise.attributes.given")
+    return all(one.function.__module__ in own for one in _attributes(manifest))
+
+
+@lru_cache(maxsize=1)
+def program() -> str:
+    """A hash of this program's own files: another program, another number."""
+    digest = hashlib.sha256(__version__.encode())
+    folder = Path(__file__).parents[1]
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: Path | None) -> Task:
+    test, train = plan.test[dataset.name], plan.train[dataset.name]
+    words = plan.vocabulary.get(dataset.name)
+    settings = {key: value for key, value in manifest.settings.items() if key != "correction"}
+    options = {**settings, **dataset.reading}
+    key = key_of(
+        program(),
+        dataset.name,
+        test.sha256,
+        [file.sha256 for file in train],
+        words.sha256 if words else None,
+        {run: file.sha256 for run, file in cell.runs.items()},
+        options,
+    )
+    return Task(
+        key=key,
+        dataset=dataset.name,
+        system=cell.system,
+        test=str(test.path),
+        train=tuple(str(file.path) for file in train),
+        vocabulary=str(words.path) if words else None,
+        runs={run: str(file.path) for run, file in cell.runs.items()},
+        options=options,
+        cache=cache,
+    )
+
+
+# ---- in the workers -------------------------------------------------------------------------
+
+
+def check_cell(task: Task) -> str | None:
+    """Read every file of a cell and align it with gold: the text of what is wrong, or None."""
+    from spanwise.evaluation import gather
+
+    reading = {key: value for key, value in task.options.items() if key in _reading_keys()}
+    align = str(reading.pop("align", "strict"))
+    try:
+        gather(
+            task.test,
+            dict(task.runs),
+            list(task.train) or None,
+            align=align,
+            reading=reading,
+            name=task.dataset,
+        )
+    except SpanwiseError as error:
+        return str(error)
+    return None
+
+
+def compute_cell(task: Task) -> dict[str, Any]:
+    """Evaluate all runs of a cell, and keep the result where a cache is given."""
+    from spanwise.evaluation import evaluate
+
+    words = None
+    if task.vocabulary is not None:
+        words = Path(task.vocabulary).read_text(encoding="utf-8").split("\n")
+    result = evaluate(
+        task.test,
+        dict(task.runs),
+        train=list(task.train) or None,
+        name=task.dataset,
+        vocabulary=words,
+        pairs=[],
+        examples="none",
+        **task.options,
+    ).to_dict()
+    kept = {key: result[key] for key in ("inputs", "settings", "signature", "dataset", "systems", "units")}
+    if task.cache is not None:
+        Cache(task.cache).put(task.key, kept)
+    return kept
+
+
+def _reading_keys() -> frozenset[str]:
+    return frozenset({*READING, "columns"})
+
+
+# ---- in the main process --------------------------------------------------------------------
+
+
+def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dict[str, dict[str, Any]]:
+    """The result of every task by its key, kept ones as they are; nothing depends on the number of workers.
+
+    Raises:
+        InputError: a file cannot be used; the first in the order of cells is told, before any is computed.
+    """
+    results: dict[str, dict[str, Any]] = {}
+    for task in tasks:
+        kept = Cache(task.cache).get(task.key) if task.cache is not None else None
+        if kept is not None:
+            results[task.key] = kept
+    fresh = [task for task in tasks if task.key not in results]
+    if len(fresh) < len(tasks):
+        progress(f"{len(tasks) - len(fresh)} of {len(tasks)} cells are kept from before")
+    wrong = [text for text in map_parts(_checked, fresh, None, workers=workers) if text is not None]
+    if wrong:
+        more = f"\n{len(wrong) - 1} more cells hold a file that cannot be used." if len(wrong) > 1 else ""
+        raise InputError(wrong[0] + more)
+    if fresh:
+        progress(f"all files of {len(fresh)} cells can be read")
+    computed = map_parts(_computed, fresh, None, workers=workers)
+    for number, (task, result) in enumerate(zip(fresh, computed, strict=True), start=1):
+        results[task.key] = result
+        progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result)}")
+    return {task.key: results[task.key] for task in tasks}
+
+
+def _checked(task: Task, _: object) -> str | None:
+    return check_cell(task)
+
+
+def _computed(task: Task, _: object) -> dict[str, Any]:
+    return compute_cell(task)
+
+
+def _spoken(result: Mapping[str, Any]) -> str:
+    scores = [run["exact"]["overall"]["f1"] for run in result["systems"].values()]
+    return "F1 " + ", ".join("n/a" if score is None else f"{100 * score:.1f}" for score in scores)
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """The tests between the systems of one dataset."""
+
+    key: str
+    name: str
+    units: Mapping[str, Any]
+    pairs: tuple[tuple[str, str], ...]
+    options: Mapping[str, Any]
+    cache: Path | None
+
+
+def compute_pairs(task: PairTask) -> dict[str, Any]:
+    """Test the systems of one dataset against each other, and keep the result where a cache is given."""
+    from spanwise.studies._paired import paired
+
+    found = paired(task.units, task.pairs, **task.options)
+    if task.cache is not None:
+        Cache(task.cache).put(task.key, found)
+    return found
+
+
+def run_pairs(
+    manifest: Manifest,
+    tasks: Sequence[Task],
+    cells: Mapping[str, Mapping[str, Any]],
+    *,
+    progress: Progress,
+    cache: Path | None,
+) -> dict[str, dict[str, Any]]:
+    """The paired tests of every dataset, by its name."""
+    pairs = tuple((pair.first, pair.second) for pair in manifest.pairs)
+    results: dict[str, dict[str, Any]] = {}
+    fresh = []
+    for dataset in manifest.datasets:
+        here = [task for task in tasks if task.dataset == dataset.name]
+        if not here:
+            continue
+        settings = cells[here[0].key]["settings"]
+        options = {key: settings[key] for key in ("resamples", "seed", "confidence")}
+        options["correction"] = manifest.settings.get("correction", "holm")
+        key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
+        kept = Cache(cache).get(key) if cache is not None else None
+        if kept is not None:
+            results[dataset.name] = kept
+            continue
+        units = {task.system: cells[task.key]["units"] for task in here}
+        fresh.append(PairTask(key, dataset.name, units, pairs, options, cache))
+    # One after the other: a pair's shuffles are held in memory, and two datasets' at once would double that.
+    for number, task in enumerate(fresh, start=1):
+        results[task.name] = compute_pairs(task)
+        progress(f"{number}/{len(fresh)} {task.name}: systems compared")
+    return {dataset.name: results[dataset.name] for dataset in manifest.datasets if dataset.name in results}
