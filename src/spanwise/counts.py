@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Codes, Ints, codes, frozen, ints, offsets
+from spanwise.columns import Codes, Column, Ints, codes, frozen, ints, offsets
 
 Matrix = npt.NDArray[np.int32]
+_BLOCK = 1 << 18  # events looked at together, so that they stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,19 @@ class Counts:
             >>> counts.total.tolist()
             [[2, 1]]
         """
-        place = np.asarray(cell, dtype=np.int64) * len(columns) + column
-        rows, row = _rows_of_events(np.asarray(unit), place, units, len(cells) * len(columns))
+        return cls.of_groups(cells, columns, [(unit, cell, column)], units=units)
+
+    @classmethod
+    def of_groups(
+        cls,
+        cells: Sequence[str],
+        columns: Sequence[str],
+        groups: Sequence[tuple[Ints, Column, Ints | int]],
+        *,
+        units: int,
+    ) -> Counts:
+        """Count events in several groups of `unit`, `cell` and `column`."""
+        rows, row = _rows_of_events(groups, units, len(cells), len(columns))
         return cls(tuple(cells), tuple(columns), frozen(rows), codes(row))
 
     @classmethod
@@ -121,6 +133,20 @@ class Counts:
         rows = np.concatenate([summed, self.rows], axis=1)
         return Counts(("all", *self.cells), self.columns, frozen(rows), self.row)
 
+    def summed(self, cells: Sequence[str], parts: Sequence[Sequence[int]]) -> Counts:
+        """The counts in new cells, each the sum of those of ours at some places; units stay apart.
+
+        Examples:
+            >>> two = Counts.of_matrix(["x", "y"], ["gold"], np.array([[2, 1]]))
+            >>> two.summed(["both", "x"], [[0, 1], [0]]).total.tolist()
+            [[3], [2]]
+        """
+        by_cell = self.rows.reshape(len(self.rows), len(self.cells), len(self.columns))
+        sums = [by_cell[:, list(part)].sum(axis=1, dtype=np.int32) for part in parts]
+        rows = np.concatenate(sums, axis=1)
+        order, rank = _ordered(rows)
+        return Counts(tuple(cells), self.columns, frozen(rows[order]), codes(rank[self.row]))
+
     def as_one_cell(self) -> Counts:
         """The same counts with all columns of all cells as columns of one cell."""
         columns = tuple(f"{cell}/{column}" for cell in self.cells for column in self.columns)
@@ -172,28 +198,46 @@ class CrossTable:
         return np.asarray(padded[np.ix_(take_rows, take_columns)])
 
 
-def _rows_of_events(unit: Ints, place: Ints, units: int, width: int) -> tuple[Matrix, Ints]:
-    """The distinct rows of the matrix units × `width` that counts the events, and each unit's row number.
+def _rows_of_events(
+    groups: Sequence[tuple[Ints, Column, Ints | int]], units: int, cells: int, columns: int
+) -> tuple[Matrix, Ints]:
+    """The distinct rows of the matrix units × (cells · columns) that counts the events, and each unit's row.
 
     The matrix itself, mostly zeros, is never made: the counts of a unit lie side by side in as few
     64-bit words as hold them, and units are told apart by their words.
     """
-    if not units or not len(unit):
+    width = cells * columns
+    size = np.zeros(units, dtype=np.int64)
+    for unit, _, _ in groups:
+        size += np.bincount(unit, minlength=units)
+    bits = int(size.max(initial=0)).bit_length()
+    if not bits:
         return np.zeros((min(units, 1), width), dtype=np.int32), np.zeros(units, dtype=np.int64)
-    bits = int(np.bincount(unit, minlength=units).max()).bit_length()
     in_word = 64 // bits
     wide = -(-width // in_word)
     word, inner = np.divmod(np.arange(width), in_word)
-    one = np.uint64(1) << (inner * bits).astype(np.uint64)
+    shift = (inner * bits).astype(np.uint64)
+    one = np.uint64(1) << shift
     words = np.zeros((units, wide), dtype=np.uint64)
-    np.add.at(words.reshape(-1), unit * wide + word[place], one[place])
+    flat = words.reshape(-1)
+    for unit, cell, column in groups:
+        for at in range(0, len(unit), _BLOCK):
+            here = slice(at, at + _BLOCK)
+            place = cell[here].astype(np.int64) * columns
+            place += column if isinstance(column, int) else column[here]
+            np.add.at(flat, unit[here] * wide + word[place], one[place])
     first, number = _numbered(words)
-    counts = words[first][:, word] >> (inner * bits).astype(np.uint64)
-    rows = (counts & np.uint64((1 << bits) - 1)).astype(np.int32)
+    rows = (words[first][:, word] >> shift & np.uint64((1 << bits) - 1)).astype(np.int32)
+    order, rank = _ordered(rows)
+    return rows[order], rank[number]
+
+
+def _ordered(rows: Matrix) -> tuple[Ints, Ints]:
+    """The order of distinct rows by their contents, and the place of each in it."""
     order = _order(rows)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return rows[order], rank[number]
+    return order, rank
 
 
 def _numbered(words: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
@@ -240,9 +284,7 @@ def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
     words.view(np.int32)[:, : matrix.shape[1]] = matrix
     first, number = _numbered(words)
     rows = matrix[first]
-    order = _order(rows)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+    order, rank = _ordered(rows)
     return rows[order], rank[number]
 
 

@@ -21,7 +21,7 @@ from spanwise.attributes import (
     why_absent,
 )
 from spanwise.buckets import Bucketing, default_strategy, fit
-from spanwise.columns import ints
+from spanwise.columns import frozen
 from spanwise.corpus import Mentions
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices
@@ -59,20 +59,19 @@ class Dataset:
     @cached_property
     def gold_sides(self) -> dict[str, Side]:
         """The gold units of every attribute, each in its bucket."""
-        return {name: self._side(name, self.gold, found) for name, found in self.gold_values.items()}
+        return {name: self._side(name, found) for name, found in self.gold_values.items()}
 
     def sides(self, mentions: Mentions) -> dict[str, Side]:
         """The units of every attribute among predicted mentions, each in its bucket."""
         return {
-            name: self._side(name, mentions, values(one, self.context, mentions))
+            name: self._side(name, values(one, self.context, mentions))
             for name, one in self.facts.attributes.items()
         }
 
-    def _side(self, name: str, mentions: Mentions, found: Values) -> Side:
-        bucket = self.facts.bucketings[name].assign(found)
-        of = found.unit_mention
-        mention = ints(np.arange(len(mentions))) if of is None else of
-        return Side(mention, ints(bucket), found.position)
+    def _side(self, name: str, found: Values) -> Side:
+        bucketing = self.facts.bucketings[name]
+        bucket = bucketing.assign(found).astype(np.min_scalar_type(len(bucketing)))
+        return Side(found.unit_mention, frozen(bucket), found.position)
 
 
 def dataset(

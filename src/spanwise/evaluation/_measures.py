@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure
 
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
 BOUNDARY = tuple(OUTCOME[name] for name in ("BEs", "BEl", "BEo"))
+# Tough subsets that are two others together are not counted but added up.
+_SUMS = {"UNSEEN-ANY": ("UNSEEN-TYPE", "UNSEEN-TOKENS"), "TCM-ALL": ("TCM-SEEN", "TCM-UNSEEN")}
+_PARTS = tuple(subset for subset in SUBSETS if subset not in _SUMS)
 NOBODY = None  # stands for the mention that an event lacks
 
 
@@ -30,17 +34,24 @@ class Case:
     gold: Mentions
     predicted: Mentions
     matching: Matching
+    pairs: dict[tuple[int, int], tuple[Ints, Ints]] = field(default_factory=dict, init=False)
 
     @property
     def labels(self) -> Sequence[str]:
         """The labels of gold or predictions."""
         return self.gold.labels
 
-    def unit(self, mentions: Mentions) -> Ints:
-        """The unit that each mention lies in."""
-        return ints(self.units.of_sentence[mentions.sentence])
+    @cached_property
+    def gold_unit(self) -> Ints:
+        """The unit that each gold mention lies in."""
+        return ints(self.units.of_sentence[self.gold.sentence])
 
-    @property
+    @cached_property
+    def predicted_unit(self) -> Ints:
+        """The unit that each predicted mention lies in."""
+        return ints(self.units.of_sentence[self.predicted.sentence])
+
+    @cached_property
     def right(self) -> Bools:
         """Which gold mentions were found exactly."""
         return np.asarray(self.matching.gold_outcome == OUTCOME["TP"])
@@ -50,9 +61,13 @@ class Case:
 class Side:
     """The units of one attribute on one side: the mention each belongs to, and its bucket."""
 
-    mention: Ints
-    bucket: Ints
-    position: Ints | None  # of a token unit; None where a unit is a mention
+    mention: Ints | None  # None where a unit is a mention
+    bucket: Column
+    position: Ints | None  # of a token unit
+
+    def of(self, mentions: Column) -> Column:
+        """What is known of the mentions, for each unit."""
+        return mentions if self.mention is None else np.asarray(mentions[self.mention])
 
 
 def exact_measures(case: Case) -> list[Measure]:
@@ -62,9 +77,9 @@ def exact_measures(case: Case) -> list[Measure]:
         case.labels,
         EXACT,
         [
-            (case.unit(case.gold), case.gold.label, 0),
-            (case.unit(case.predicted), case.predicted.label, 1),
-            (case.unit(case.gold)[case.right], case.gold.label[case.right], 2),
+            (case.gold_unit, case.gold.label, 0),
+            (case.predicted_unit, case.predicted.label, 1),
+            (case.gold_unit[case.right], case.gold.label[case.right], 2),
         ],
     )
     found = [
@@ -123,14 +138,20 @@ def relaxed_measure(case: Case) -> Measure:
 
 def tough_measures(case: Case, toughness: Toughness) -> list[Measure]:
     """Recall of the tough subsets, overall and per label."""
-    width = len(case.labels) + 1
-    mention, subset = np.nonzero(toughness.member)
-    unit, label = case.unit(case.gold)[mention], case.gold.label[mention]
-    found = case.right[mention]
-    rows = []
-    for cell in (subset * width, subset * width + 1 + label):
-        rows += [(unit, cell, 0), (unit[found], cell[found], 1)]
-    counts = _tally(case, _tough_cells(case.labels), RECALL, rows)
+    labels = len(case.labels)
+    rows: list[tuple[Ints, Column, int]] = []
+    for number, subset in enumerate(_PARTS):
+        for column, mask in enumerate((toughness.of(subset), toughness.of(subset) & case.right)):
+            chosen = np.flatnonzero(mask)
+            rows.append((case.gold_unit[chosen], case.gold.label[chosen] + number * labels, column))
+    basic = [f"{subset}/{label}" for subset in _PARTS for label in case.labels]
+    counts = _tally(case, basic, RECALL, rows)
+    parts: list[list[int]] = []
+    for subset in SUBSETS:
+        first = [_PARTS.index(part) * labels for part in _SUMS.get(subset, (subset,))]
+        parts.append([begin + label for begin in first for label in range(labels)])
+        parts += [[begin + label for begin in first] for label in range(labels)]
+    counts = counts.summed(_tough_cells(case.labels), parts)
     return [Measure("tough", counts, "recall", _tough_paths(case.labels), "tough", ("recall",))]
 
 
@@ -168,10 +189,10 @@ def bucket_measure(
     pair_gold, pair_predicted = _same_units(case, gold, predicted)
     agree = gold.bucket[pair_gold] == predicted.bucket[pair_predicted]
     right = pair_gold[agree]
-    gold_unit = case.unit(case.gold)[gold.mention]
+    gold_unit = gold.of(case.gold_unit)
     rows = [
         (gold_unit, gold.bucket, 0),
-        (case.unit(case.predicted)[predicted.mention], predicted.bucket, 1),
+        (predicted.of(case.predicted_unit), predicted.bucket, 1),
         (gold_unit[right], gold.bucket[right], 2),
     ]
     paths = tuple((*path, bucket) for bucket in buckets)
@@ -202,7 +223,7 @@ def tough_outcomes(case: Case, toughness: Toughness) -> CrossTable:
 def crossed(sides: tuple[Side, Side], widths: tuple[int, int]) -> Side:
     """The units of two attributes of mentions at once, each in the pair of its buckets."""
     first, second = sides
-    return Side(first.mention, ints(first.bucket * widths[1] + second.bucket), None)
+    return Side(None, first.bucket.astype(np.int64) * widths[1] + second.bucket, None)
 
 
 def confusion_table(case: Case, events: Events, kind: str | None = None) -> CrossTable:
@@ -222,10 +243,7 @@ def _tally(
     rows: Sequence[tuple[Ints, Column, int]],
 ) -> Counts:
     """Counts of several groups of events, each in one column."""
-    unit = np.concatenate([row[0] for row in rows])
-    cell = np.concatenate([np.asarray(row[1], dtype=np.int64) for row in rows])
-    column = np.repeat([row[2] for row in rows], [len(row[0]) for row in rows])
-    return Counts.of(cells, columns, unit=unit, cell=cell, column=column, units=case.units.number)
+    return Counts.of_groups(cells, columns, rows, units=case.units.number)
 
 
 def _outcomes(case: Case, events: Events, focus: str) -> tuple[Counts, float]:
@@ -259,9 +277,9 @@ def _gains(case: Case, events: Events) -> Counts:
         "FP": outcome == OUTCOME["FP"],
     }
     rows = [
-        (case.unit(case.gold), column["gold"]),
-        (case.unit(case.predicted), column["predicted"]),
-        (case.unit(case.gold)[case.right], column["correct"]),
+        (case.gold_unit, column["gold"]),
+        (case.predicted_unit, column["predicted"]),
+        (case.gold_unit[case.right], column["correct"]),
     ]
     turns = {"a": 1, "b": 2, "c": 3}
     for kind, roles in GAIN_ROLES.items():
@@ -287,8 +305,8 @@ def _event_labels(case: Case, events: Events) -> tuple[Ints, Ints]:
 def _event_units(case: Case, events: Events) -> Ints:
     unit = np.empty(len(events.gold), dtype=np.int64)
     there = events.gold >= 0
-    unit[there] = case.unit(case.gold)[events.gold[there]]
-    unit[~there] = case.unit(case.predicted)[events.predicted[~there]]
+    unit[there] = case.gold_unit[events.gold[there]]
+    unit[~there] = case.predicted_unit[events.predicted[~there]]
     return unit
 
 
@@ -298,9 +316,13 @@ def _same_units(case: Case, gold: Side, predicted: Side) -> tuple[Ints, Ints]:
         found = np.flatnonzero(case.right)
         return ints(found), ints(case.matching.gold_partner[found])
     number = len(case.labels)
-    mine = gold.position * number + case.gold.label[gold.mention]
-    theirs = predicted.position * number + case.predicted.label[predicted.mention]
-    return _joined(mine, theirs)
+    # Attributes of tokens have the same units, so that the pairs of one are those of all.
+    key = id(gold.position), id(predicted.position)
+    if key not in case.pairs:
+        mine = gold.position * number + gold.of(case.gold.label)
+        theirs = predicted.position * number + predicted.of(case.predicted.label)
+        case.pairs[key] = _joined(mine, theirs)
+    return case.pairs[key]
 
 
 def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
