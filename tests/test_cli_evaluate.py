@@ -88,6 +88,26 @@ def test_results_can_be_compared_without_their_files(files: Path, capsys: pytest
     assert row["difference"] == pytest.approx(1 - 1 / 3)
 
 
+def test_runs_are_compared_with_their_spread(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for run, text in (("1", GOOD), ("2", POOR)):
+        (files / f"a.{run}.conll").write_text(text)
+    for run in ("1", "2"):
+        (files / f"b.{run}.conll").write_text(
+            POOR.replace("Oslo B-LOC", f"Oslo {'O' if run == '2' else 'B-LOC'}")
+        )
+    call = ["compare", "gold.conll", "a=a.{run}.conll", "b=b.{run}.conll", "--train", "train.conll"]
+    assert main([*call, "--json", "-"]) == 0
+    analyses = json.loads(capsys.readouterr().out)["analyses"]
+    cell = analyses["holistic"]["a"]["gold"]
+    assert cell["mean"] == pytest.approx((1 + 1 / 3) / 2)
+    assert cell["std"] == pytest.approx((1 - 1 / 3) / 2**0.5)
+    assert cell["runs"] == 2
+    assert main(call) == 0
+    assert "±" in capsys.readouterr().out
+    assert main([*call, "--memory", "1GB"]) == 2
+    assert "--memory cannot be used with runs" in capsys.readouterr().err
+
+
 def test_saved_edges_are_used_again(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["evaluate", "gold.conll", "poor.conll", "--attributes", "entity_length", "--quiet"]
     assert main([*call, "--buckets", "entity_length=1", "--save-edges", "edges.json"]) == 0

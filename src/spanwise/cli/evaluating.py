@@ -217,18 +217,59 @@ def is_result(path: str) -> bool:
 
 def compare_results(args: argparse.Namespace) -> int:
     """Compare result documents over the same gold file by their counts per unit."""
-    from spanwise.cli.showing import show
-    from spanwise.evaluation import load, write_json
+    from spanwise.evaluation import load
     from spanwise.gates import compare_documents
 
     paths = [args.gold, *args.systems]
     if len(paths) < 2:
         raise ChoiceError("a comparison needs two result documents or more.\nGive another one.")
-    documents = [load(path) for path in paths]
     document = compare_documents(
-        documents, names=paths, resamples=args.resamples, seed=args.seed, confidence=args.confidence,
-        correction=args.correction,
+        [load(path) for path in paths], names=paths, resamples=args.resamples, seed=args.seed,
+        confidence=args.confidence, correction=args.correction,
     )  # fmt: skip
+    return _show_document(args, document)
+
+
+def compare_runs(args: argparse.Namespace) -> int:
+    """Compare systems of several runs each: a study of one dataset."""
+    from spanwise.cli.arguments import reading_of
+    from spanwise.studies import study
+
+    for flag in ("save_edges", "edges", "redact", "memory"):
+        if getattr(args, flag):
+            option = flag.replace("_", "-")
+            raise ChoiceError(
+                f"--{option} cannot be used with runs.\nLeave it out, or compare one run of each."
+            )
+    dataset = {"test": args.gold, "train": args.train or [], **reading_of(args), "align": args.align}
+    if args.vocabulary:
+        dataset["vocabulary"] = args.vocabulary
+    settings = {
+        name: getattr(args, name)
+        for name in ("resamples", "seed", "confidence", "unit", "correction", "lowercase", "focus", "weights")
+        if getattr(args, name) is not None
+    }
+    named = named_systems(args.systems)
+    document = study(
+        {
+            "datasets": {args.name or Path(args.gold).stem: dataset},
+            "systems": {name: {"predictions": path} for name, path in named.items()},
+            "attributes": args.attributes or "fu20",
+            "buckets": dict(_parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+            "cross": [list(_cross(text)) for text in args.cross],
+            **settings,
+        },
+        workers=args.workers,
+        cache=False,
+    )
+    return _show_document(args, document)
+
+
+def _show_document(args: argparse.Namespace, document: dict[str, Any]) -> int:
+    """Write what was asked for of a document, and show its screen."""
+    from spanwise.cli.showing import show
+    from spanwise.evaluation import write_json
+
     saved = []
     if args.json and args.json != "-":
         write_json(document, args.json)

@@ -9,14 +9,24 @@ from typing import Any
 
 from spanwise import __version__
 from spanwise.studies._cache import default_folder
-from spanwise.studies._manifest import Dataset, Manifest, Pair, System, read_manifest
+from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest
 from spanwise.studies._plan import Plan, make_plan
 
-__all__ = ["Dataset", "Manifest", "Pair", "Plan", "System", "make_plan", "read_manifest", "study"]
+__all__ = [
+    "Dataset",
+    "Manifest",
+    "Pair",
+    "Plan",
+    "System",
+    "make_plan",
+    "manifest_of",
+    "read_manifest",
+    "study",
+]
 
 
 def study(
-    manifest: str | Path | Manifest,
+    manifest: str | Path | Mapping[str, Any] | Manifest,
     *,
     root: str | Path | None = None,
     workers: int | None = None,
@@ -26,7 +36,7 @@ def study(
     """The document of a study: every run scored, and the analyses over all of them.
 
     Args:
-        manifest: the TOML file, or what `read_manifest` made of it.
+        manifest: the TOML file, a dict with its keys, or what `read_manifest` made of it.
         root: the folder that its paths are relative to; by default its own.
         workers: processes; by default as many as there are cores. They change no byte of the document.
         cache: a folder where results are kept by content; True for the user's cache folder, False for none.
@@ -38,7 +48,7 @@ def study(
     from spanwise.studies.analyses import analyses
     from spanwise.studies.run import can_be_kept, check_settings, run_cells, run_pairs, tasks_of
 
-    read = manifest if isinstance(manifest, Manifest) else read_manifest(manifest, root=root)
+    read = _read(manifest, root)
     said = progress or (lambda text: None)
     check_settings(read)
     kept = default_folder() if cache is True else Path(cache) if cache else None
@@ -77,6 +87,14 @@ def study(
         "datasets": datasets,
         "analyses": found,
     }
+
+
+def _read(manifest: str | Path | Mapping[str, Any] | Manifest, root: str | Path | None) -> Manifest:
+    if isinstance(manifest, Manifest):
+        return manifest
+    if isinstance(manifest, Mapping):
+        return manifest_of(manifest, root=root)
+    return read_manifest(manifest, root=root)
 
 
 def _tell(plan: Plan, progress: Any) -> None:

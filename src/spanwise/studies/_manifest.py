@@ -145,6 +145,11 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
     return _manifest(tree, path=str(path), root=base, text=text)
 
 
+def manifest_of(tree: Mapping[str, Any], *, root: str | Path | None = None) -> Manifest:
+    """The manifest of a dict with the keys of the TOML file; paths are relative to `root`, else to here."""
+    return _manifest(tree, path="<study>", root=Path(root or "."), text="")
+
+
 def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> Manifest:
     check = _Check(path, text)
     check.keys(tree, TOP, ())

@@ -1,7 +1,9 @@
 """Test which of several systems of one dataset is better, and where.
 
 Give gold and two or more files of predictions, or two or more result documents
-(made with --json) over the same gold file.
+(made with --json) over the same gold file. A file name with {run} in it stands for
+the runs of a system: then the spread over runs stands beside the interval over the
+data, and a test that draws both is shown.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import argparse
 EPILOG = """examples:
   spanwise compare gold.conll bert=a.conll crf=b.conll --train train.conll
   spanwise compare new.json old.json
+  spanwise compare gold.conll bert='bert.{run}.conll' crf='crf.{run}.conll'
   spanwise compare gold.conll a.conll b.conll c.conll --correction bh --html report.html"""
 
 
@@ -39,4 +42,8 @@ def run(args: argparse.Namespace) -> int:
         from spanwise.cli.evaluating import compare_results
 
         return compare_results(args)
+    if any("{run}" in system for system in args.systems):
+        from spanwise.cli.evaluating import compare_runs
+
+        return compare_runs(args)
     return finish(args, evaluate_files(args, compare=True))
