@@ -57,7 +57,7 @@ def test_without_thresholds_nothing_fails(results):
 )  # fmt: skip
 def test_floors_reach_labels_slices_and_any_score(results, place):
     assert gate(results["good"], floors=[f"{place}=0"]).passed
-    assert not gate(results["good"], floors={place: 101}).passed
+    assert not gate(results["good"], floors={place: 99.99}).passed
 
 
 def test_an_undefined_score_reaches_no_floor(results):
@@ -116,13 +116,56 @@ def test_a_drop_needs_an_earlier_result(results):
         gate(results["good"], fail_drop=1)
 
 
-def test_without_resamples_nothing_is_significant(files):
+def test_without_resamples_a_drop_is_refused_not_passed(files):
     made = {
         name: evaluate(files / "gold.txt", {"mine": files / f"{name}.txt"}, resamples=0).to_dict()
         for name in ("good", "bad")
     }
-    outcome = gate(made["bad"], against=made["good"], fail_drop=0)
+    with pytest.raises(ChoiceError, match="a paired test, which resamples=0 leaves out"):
+        gate(made["bad"], against=made["good"], fail_drop=0)
+    outcome = gate(made["bad"], against=made["good"])
     assert outcome.passed and "not tested, for want of resamples" in outcome.lines[0]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "expected"),
+    [
+        ({"fail_under": 0.8}, "fail_under is 0.8, but thresholds are points from 0 to 100.\nWrite 80."),
+        ({"fail_under": 800}, "fail_under is 800, but must be between 0 and 100"),
+        ({"fail_under": -1}, "fail_under is -1, but must be between 0 and 100"),
+        ({"fail_under": float("nan")}, "fail_under is nan, but must be between 0 and 100"),
+        ({"floors": ["PER=0.9"]}, "the floor of PER is 0.9, but thresholds are points from 0 to 100."),
+        ({"against": {}, "fail_drop": -1}, "fail_drop is -1, but must be between 0 and 100"),
+    ],
+)
+def test_thresholds_that_every_score_or_none_would_reach_are_refused(results, thresholds, expected):
+    with pytest.raises(ChoiceError) as error:
+        gate(results["good"], **thresholds)
+    assert expected in str(error.value)
+
+
+def test_a_tough_floor_without_training_data_is_told(files):
+    document = evaluate(files / "gold.txt", {"mine": files / "good.txt"}, resamples=0).to_dict()
+    with pytest.raises(ChoiceError, match="the floor of tough/SEEN needs training data"):
+        gate(document, floors=["tough/SEEN=70"])
+
+
+def test_a_system_without_an_earlier_one_is_told(files, results):
+    found = evaluate(
+        files / "gold.txt", {"mine": files / "good.txt", "other": files / "bad.txt"}, resamples=50
+    )
+    outcome = gate(found.to_dict(), against=results["good"], fail_drop=1)
+    assert "other: the earlier result has no system of this name, so nothing was held against it." in (
+        outcome.lines
+    )
+
+
+def test_an_earlier_result_of_another_gold_file_is_told_by_its_name(files, results, tmp_path):
+    path = tmp_path / "base.json"
+    found = evaluate(files / "train.txt", {"mine": files / "train.txt"}, resamples=0)
+    found.to_json(path)
+    with pytest.raises(InputError, match=r"base\.json: the gold files differ .* so the new result cannot be"):
+        gate(results["good"], against=path)
 
 
 def test_results_without_a_common_system_cannot_be_held_against_each_other(files):
@@ -130,7 +173,7 @@ def test_results_without_a_common_system_cannot_be_held_against_each_other(files
         return evaluate(files / "gold.txt", dict.fromkeys(names, files / "good.txt"), resamples=0).to_dict()
 
     with pytest.raises(InputError, match="the two results share no system: a, b here, c, d there"):
-        gate(two("a", "b"), against=two("c", "d"), fail_drop=0)
+        gate(two("a", "b"), against=two("c", "d"))
 
 
 # ---- documents side by side ---------------------------------------------------------------------

@@ -61,22 +61,49 @@ def gate(
             the difference significant (p < .05); 0 forbids every significant drop.
         floors: the least score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70", "entity_length/XL=60",
             "fair/overall/f1=80". An undefined score reaches no floor.
+
+    Raises:
+        ChoiceError: a threshold is not in points, names no score, or asks for a test that is not made.
     """
     checks: list[Check] = []
     systems: Mapping[str, Any] = document["systems"]
     if fail_under is not None:
+        _check_points("fail_under", fail_under)
         checks += [
             _least(name, "f1", system["exact"]["overall"]["f1"], fail_under)
             for name, system in systems.items()
         ]
     for place, least in _floors(floors):
+        _check_points(f"the floor of {place}", least)
         checks += [_least(name, place, _score(system, place), least) for name, system in systems.items()]
     if against is None:
         if fail_drop is not None:
             raise ChoiceError("fail_drop needs an earlier result to compare with.\nPass against=.")
         return Outcome(tuple(checks))
+    if fail_drop is not None:
+        _check_drop(fail_drop, document["settings"]["resamples"])
     drops, notes = _drops(document, against, fail_drop)
     return Outcome((*checks, *drops), tuple(notes))
+
+
+def _check_points(what: str, least: float) -> None:
+    """Refuse what every score or none would reach: above all a fraction where points are meant."""
+    if 0 < least <= 1:
+        raise ChoiceError(
+            f"{what} is {least:g}, but thresholds are points from 0 to 100.\nWrite {100 * least:g}."
+        )
+    if not 0 <= least <= 100:
+        raise ChoiceError(f"{what} is {least:g}, but must be between 0 and 100, in points.")
+
+
+def _check_drop(fail_drop: float, resamples: int) -> None:
+    if not 0 <= fail_drop <= 100:
+        raise ChoiceError(f"fail_drop is {fail_drop:g}, but must be between 0 and 100, in points.")
+    if not resamples:  # a gate that cannot fail must not look like one that was passed
+        raise ChoiceError(
+            "fail_drop asks for a paired test, which resamples=0 leaves out.\n"
+            "Evaluate with resamples, 1000 for example."
+        )
 
 
 def _least(system: str, place: str, value: float | None, least: float) -> Check:
@@ -116,6 +143,8 @@ def _score(system: Mapping[str, Any], place: str) -> float | None:
         raise unknown("label", place, [*system["exact"]["labels"], "precision", "recall", "f1"])
     if parts[0] == "tough" and len(parts) in (2, 3):
         subsets = system.get("tough") or {}
+        if not subsets:
+            raise ChoiceError(f"the floor of {place} needs training data.\nEvaluate with --train FILE.")
         subset = _entry("tough subset", subsets, parts[1])
         cell = subset["overall"] if len(parts) == 2 else _entry("label", subset["labels"], parts[2])
         return _number(cell["recall"])
@@ -152,6 +181,7 @@ def _drops(
     document: Mapping[str, Any], against: str | Path | Mapping[str, Any], fail_drop: float | None
 ) -> tuple[list[Check], list[str]]:
     base = against if isinstance(against, Mapping) else load(against)
+    _check_same_gold([document, base], ["the new result", _spoken_name(against)])
     settings = document["settings"]
     pairs = _pairs(document, base)
     both = compare_documents(
@@ -166,7 +196,11 @@ def _drops(
     for (name, _), comparison in zip(pairs, both["comparisons"], strict=True):
         row = score_row(comparison, F1)
         if row is None or row["difference"] is None:
-            notes.append(f"{name}: F1 is n/a in one of the results, so they cannot be compared.")
+            message = f"{name}: F1 is n/a in one of the results, so they cannot be compared."
+            if fail_drop is None:
+                notes.append(message)
+            else:
+                checks.append(Check(f"{name} drop", passed=False, message=message))
             continue
         change, p = 100 * row["difference"], row["p"]
         spoken = f"{name}: F1 {100 * row['b']:.2f} → {100 * row['a']:.2f} ({change:+.2f}, {_spoken(p)})"
@@ -181,7 +215,17 @@ def _drops(
             notes.append(
                 f"{name}: this test set can be expected to show differences of F1 from {100 * least:.2f} on."
             )
+    held = {name for name, _ in pairs}
+    notes += [
+        f"{name}: the earlier result has no system of this name, so nothing was held against it."
+        for name in document["systems"]
+        if name not in held
+    ]
     return checks, [*notes, *both["notes"]]
+
+
+def _spoken_name(against: str | Path | Mapping[str, Any]) -> str:
+    return "the earlier result" if isinstance(against, Mapping) else str(against)
 
 
 def _spoken(p: float | None) -> str:
