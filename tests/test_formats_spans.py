@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spanwise import formats
+from spanwise.corpus import Mentions
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import _opening
 
@@ -35,6 +36,26 @@ def test_tokens_with_gaps_are_mentions_in_pieces(tmp_path: Path) -> None:
     assert read.mentions.parts.at.tolist() == [0, 2, 3]
     assert read.mentions.parts.start.tolist() == [0, 4, 0]
     assert read.mentions.parts.end.tolist() == [2, 5, 1]
+
+
+@pytest.mark.parametrize("row", ["X\t2\t4", "X\t2\t4\t2,3,4", "X\t02\t4\t2, 3, 4", "X\t2\t4\t 2, 3,  4 \t\r"])
+def test_a_span_may_be_spelt_in_several_ways(row: str, tmp_path: Path) -> None:
+    read = formats.read(write(tmp_path / "f.spans", f"Y\t1\t12\nX\t3\t3\t3\n{row}\n"))
+    assert read.mentions.rows() == [(0, 0, 12, "Y"), (0, 2, 3, "X"), (0, 1, 4, "X")]
+    assert read.mentions.parts is None
+
+
+def test_positions_may_be_large(tmp_path: Path) -> None:
+    rows = "X\t1\t2\t1, 2\nX\t123456789012\t123456789013\t123456789012, 123456789013\n"
+    assert formats.read(write(tmp_path / "f.spans", rows)).mentions.end.tolist() == [2, 123456789013]
+
+
+@pytest.mark.parametrize("far", [0, 2**40])
+def test_repetitions_are_found_wherever_they_stand(far: int) -> None:
+    rows = [(0, 4, 5 + far, "X"), (0, 0, 1, "X"), (0, -1, -1, "X"), (0, 4, 5 + far, "X"), (0, -1, -1, "X")]
+    rows += [(2**20, 4, 5 + far, "X"), (2**20, 4, 5 + far, "Y")]
+    assert Mentions.of(rows).repeated.nonzero()[0].tolist() == [3]
+    assert not Mentions.of(rows[3:]).repeated.any()
 
 
 def test_real_span_files_are_read_and_written_byte_for_byte(data: Path, tmp_path: Path) -> None:

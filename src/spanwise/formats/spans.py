@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -15,26 +18,27 @@ from spanwise.formats._opening import File
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 _BLANK, _WITHOUT, _MENTION = range(3)  # what a line is
+_DIGITS = 5  # of positions whose lists of tokens are compared with one text of all of them
 
 
-@dataclass(frozen=True)
-class _Line:
-    """What one line says; equal lines say the same, so that each is looked at once."""
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What the distinct lines of a file say, a row each: equal lines say the same, so each is read once."""
 
-    kind: int
-    start: int = 0
-    end: int = 0
-    label: str = ""
-    pieces: tuple[tuple[int, int], ...] = ()
+    kind: Ints
+    start: Ints
+    end: Ints
+    label: list[str]
+    pieces: Mapping[int, list[tuple[int, int]]]  # of the rows that leave tokens out
 
 
 def read(file: File, options: Options) -> Annotation:
     """The annotation of a span file; a blank line ends a sentence."""
     texts = file.text.split("\n")
-    number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    number: dict[str, int] = defaultdict(count().__next__)
     code = np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
-    known = [_line(file.path, texts, text) for text in number]
-    kind = np.array([line.kind for line in known])[code]
+    known = _read_lines(file.path, texts, list(number))
+    kind = known.kind[code]
     begins = kind != _BLANK
     begins[1:] &= kind[:-1] == _BLANK
     if not begins.any():
@@ -69,19 +73,52 @@ def read(file: File, options: Options) -> Annotation:
     return Annotation(corpus, mentions, reading)
 
 
-def _line(path: str, texts: list[str], text: str) -> _Line:
-    """What a line says; one that cannot be read is an error at its first place."""
-    bare = text.rstrip(" \t\r")
-    if not bare:
-        return _Line(_BLANK)
-    fields = bare.split("\t")
-    if fields[0] in _EMPTY:
-        return _Line(_WITHOUT)
-    try:
-        start, end, pieces = _span(path, 0, fields)
-    except InputError:
-        start, end, pieces = _span(path, texts.index(text) + 1, fields)
-    return _Line(_MENTION, start, end, fields[0], tuple(pieces))
+def _read_lines(path: str, texts: list[str], distinct: list[str]) -> _Known:
+    """What each distinct line says; one that cannot be read is an error at its first place in `texts`."""
+    rows = [text.rstrip(" \t\r").split("\t") for text in distinct]
+    label = [row[0] for row in rows]
+    kind = np.full(len(rows), _MENTION)
+    kind[[row == [""] for row in rows]] = _BLANK
+    kind[[name in _EMPTY for name in label]] = _WITHOUT
+    start, end = np.zeros((2, len(rows)), dtype=np.int64)
+    unread = kind == _MENTION
+    which, *borders = _whole_spans(rows)
+    start[which], end[which] = borders
+    unread[which] = False
+    pieces: dict[int, list[tuple[int, int]]] = {}
+    for row in np.flatnonzero(unread).tolist():
+        try:
+            start[row], end[row], found = _span(path, 0, rows[row])
+        except InputError:
+            start[row], end[row], found = _span(path, texts.index(distinct[row]) + 1, rows[row])
+        if len(found) > 1:
+            pieces[row] = found
+    return _Known(kind, start, end, label, pieces)
+
+
+def _whole_spans(rows: list[list[str]]) -> tuple[Ints, Ints, Ints]:
+    """Numbers, starts and ends of rows that plainly are spans with all their tokens, as nearly all are.
+
+    They are read at once; what is left out here is looked at row by row.
+    """
+    which = [number for number, row in enumerate(rows) if 3 <= len(row) <= 4 and row[0] not in ("", *_EMPTY)]
+    first, last = ([rows[number][column] for number in which] for column in (1, 2))
+    none = np.zeros(0, dtype=np.int64)
+    if not which or not all(_is_position("".join(column)) and all(column) for column in (first, last)):
+        return none, none, none
+    if max(map(len, first)) > _DIGITS or max(map(len, last)) > _DIGITS:
+        return none, none, none
+    start, end = ints(list(map(int, first))) - 1, ints(list(map(int, last)))
+    tokens = list(map(str, range(1, int(end.max()) + 1)))
+    listing = ", ".join(tokens)
+    place = offsets([len(token) + 2 for token in tokens])
+    fits = (start >= 0) & (start < end)
+    begin, stop = place[np.where(fits, start, 0)].tolist(), (place[np.where(fits, end, 0)] - 2).tolist()
+    for at_row, number in enumerate(which):
+        listed = rows[number][3:]
+        if listed and listed[0] != listing[begin[at_row] : stop[at_row]]:
+            fits[at_row] = False
+    return ints(which)[fits], start[fits], end[fits]
 
 
 def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple[int, int]]]:
@@ -139,24 +176,20 @@ def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tup
     return pieces
 
 
-def _mentions(known: list[_Line], code: Ints, sentence: Ints) -> Mentions:
-    """The mentions whose lines are `known[code]`."""
-    labels = sorted({line.label for line in known if line.kind == _MENTION})
+def _mentions(known: _Known, code: Ints, sentence: Ints) -> Mentions:
+    """The mentions whose lines are the rows `code` of `known`."""
+    labels = sorted({label for label, kind in zip(known.label, known.kind, strict=True) if kind == _MENTION})
     label_code = {label: number for number, label in enumerate(labels)}
-    start, end, label, size = (
-        np.array(column, dtype=np.int64)[code]
-        for column in (
-            [line.start for line in known],
-            [line.end for line in known],
-            [label_code.get(line.label, 0) for line in known],
-            [len(line.pieces) for line in known],
-        )
-    )
+    label = np.array([label_code.get(name, 0) for name in known.label], dtype=np.int32)[code]
+    start, end = known.start[code], known.end[code]
     parts = None
-    if (size > 1).any():
-        flat = [piece for number in code.tolist() for piece in known[number].pieces]
-        parts = Parts(offsets(size), ints([piece[0] for piece in flat]), ints([piece[1] for piece in flat]))
-    return Mentions(sentence, start, end, label.astype(np.int32), labels, parts)
+    if known.pieces:
+        rows = zip(code.tolist(), start.tolist(), end.tolist(), strict=True)
+        pieces = [known.pieces.get(row, [(first, stop)]) for row, first, stop in rows]
+        flat = [piece for found in pieces for piece in found]
+        size = offsets([len(found) for found in pieces])
+        parts = Parts(size, ints([piece[0] for piece in flat]), ints([piece[1] for piece in flat]))
+    return Mentions(sentence, start, end, label, labels, parts)
 
 
 def problems(file: File, options: Options) -> list[Problem]:
