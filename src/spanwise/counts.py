@@ -12,6 +12,8 @@ import numpy.typing as npt
 from spanwise.columns import Codes, Column, Ints, codes, frozen, ints, offsets
 
 Matrix = npt.NDArray[np.int32]
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_ROUNDS = 20
 _BLOCK = 1 << 18  # events looked at together, so that they stay in the processor's cache
 
 
@@ -245,16 +247,18 @@ def _numbered(words: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
     mixed = words @ multipliers(words.shape[1])
     like = np.empty(len(words), dtype=np.int64)
     left = np.arange(len(words))
-    for shift in (48, 32, 16, 0):
-        # Rows with the same 16 bits meet in one slot; those that differ from the one that has it go on.
-        slot = (mixed[left] >> np.uint64(shift)) & np.uint64(0xFFFF)
-        at_slot = np.empty(1 << 16, dtype=np.int64)
+    at_slot = np.empty(1 << 16, dtype=np.int64)
+    for _ in range(_ROUNDS):
+        # Rows whose first 16 bits are the same meet in one slot; those unlike the one that has it go on.
+        slot = mixed >> np.uint64(48)
         at_slot[slot] = left
         like[left] = at_slot[slot]
-        left = left[(words[like[left]] != words[left]).any(axis=1)]
-        if not len(left):
+        unlike = (words[like[left]] != words[left]).any(axis=1)
+        if not unlike.any():
             break
-    if len(left):  # rows whose 64 bits are mixed to the same: as good as never
+        left, mixed = left[unlike], mixed[unlike]
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD
+    else:  # rows that are mixed to the same 64 bits: as good as never
         return _sorted_places(words)
     first = np.flatnonzero(like == np.arange(len(words)))
     number = np.empty(len(words), dtype=np.int64)
@@ -291,7 +295,7 @@ def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
 def multipliers(width: int) -> npt.NDArray[np.uint64]:
     """Fixed odd 64-bit numbers (a Weyl sequence, mixed), so that the order of rows is the same everywhere."""
     with np.errstate(over="ignore"):
-        mixed = np.arange(1, width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = np.arange(1, width + 1, dtype=np.uint64) * _ODD
         mixed ^= mixed >> np.uint64(29)
         mixed *= np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(32)
