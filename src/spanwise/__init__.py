@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # type checkers take it for true; importing typing would cost what the rest does
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,8 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from spanwise.attributes import register as attribute
     from spanwise.corpus import Annotation, Corpus, Mentions
     from spanwise.description import describe
