@@ -42,9 +42,9 @@ def test_distinct_rows_do_not_depend_on_the_order_of_units(matrix: np.ndarray, r
 
 
 def test_a_collision_of_hashes_costs_time_only(monkeypatch: object) -> None:
-    import spanwise.counts as module
-
-    monkeypatch.setattr(module, "multipliers", lambda width: np.ones(width, dtype=np.uint64))  # type: ignore[attr-defined]
+    for module in ("columns", "counts"):
+        ones = lambda width: np.ones(width, dtype=np.uint64)  # noqa: E731
+        monkeypatch.setattr(f"spanwise.{module}.multipliers", ones)  # type: ignore[attr-defined]
     matrix = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.int32)
     rows, number = distinct_rows(matrix)
     assert np.array_equal(rows[number], matrix)

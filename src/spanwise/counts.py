@@ -9,11 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Codes, Column, Ints, codes, frozen, ints, offsets
+from spanwise.columns import Codes, Column, Ints, codes, frozen, ints, multipliers, numbered, offsets
 
 Matrix = npt.NDArray[np.int32]
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_ROUNDS = 20
 _BLOCK = 1 << 18  # events looked at together, so that they stay in the processor's cache
 
 
@@ -228,7 +226,7 @@ def _rows_of_events(
             place = cell[here].astype(np.int64) * columns
             place += column if isinstance(column, int) else column[here]
             np.add.at(flat, unit[here] * wide + word[place], one[place])
-    first, number = _numbered(words)
+    first, number = numbered(words)
     rows = (words[first][:, word] >> shift & np.uint64((1 << bits) - 1)).astype(np.int32)
     order, rank = _ordered(rows)
     return rows[order], rank[number]
@@ -240,35 +238,6 @@ def _ordered(rows: Matrix) -> tuple[Ints, Ints]:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return order, rank
-
-
-def _numbered(words: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
-    """Equal rows of words numbered alike: one place of each number, and the number of each place."""
-    mixed = words @ multipliers(words.shape[1])
-    like = np.empty(len(words), dtype=np.int64)
-    left = np.arange(len(words))
-    at_slot = np.empty(1 << 16, dtype=np.int64)
-    for _ in range(_ROUNDS):
-        # Rows whose first 16 bits are the same meet in one slot; those unlike the one that has it go on.
-        slot = mixed >> np.uint64(48)
-        at_slot[slot] = left
-        like[left] = at_slot[slot]
-        unlike = (words[like[left]] != words[left]).any(axis=1)
-        if not unlike.any():
-            break
-        left, mixed = left[unlike], mixed[unlike]
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD
-    else:  # rows that are mixed to the same 64 bits: as good as never
-        return _sorted_places(words)
-    first = np.flatnonzero(like == np.arange(len(words)))
-    number = np.empty(len(words), dtype=np.int64)
-    number[first] = np.arange(len(first))
-    return first, number[like]
-
-
-def _sorted_places(words: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
-    _, first, number = np.unique(words, axis=0, return_index=True, return_inverse=True)
-    return first, np.asarray(number, dtype=np.int64).reshape(-1)
 
 
 def _order(rows: Matrix) -> Ints:
@@ -286,17 +255,7 @@ def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
         return matrix, np.zeros(0, dtype=np.int64)
     words = np.zeros((len(matrix), (matrix.shape[1] + 1) // 2), dtype=np.uint64)
     words.view(np.int32)[:, : matrix.shape[1]] = matrix
-    first, number = _numbered(words)
+    first, number = numbered(words)
     rows = matrix[first]
     order, rank = _ordered(rows)
     return rows[order], rank[number]
-
-
-def multipliers(width: int) -> npt.NDArray[np.uint64]:
-    """Fixed odd 64-bit numbers (a Weyl sequence, mixed), so that the order of rows is the same everywhere."""
-    with np.errstate(over="ignore"):
-        mixed = np.arange(1, width + 1, dtype=np.uint64) * _ODD
-        mixed ^= mixed >> np.uint64(29)
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(32)
-    return mixed | np.uint64(1)

@@ -10,8 +10,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Floats, Ints
-from spanwise.counts import Counts, Matrix, distinct_rows, multipliers
+from spanwise.columns import Floats, Ints, multipliers
+from spanwise.counts import Counts, Matrix, distinct_rows
 
 # Up to here one matrix product over all units serves every cell of every system. Above, how often each
 # distinct row of a cell is taken is drawn at once, which costs the same for any number of units, and

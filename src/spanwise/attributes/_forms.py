@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spanwise.columns import Bools, Codes, Column, Ints, ints, offsets
+from spanwise.columns import Bools, Codes, Column, Ints, distinct, ints, offsets, run_positions
 
 BLOCK = 1 << 19  # positions of a text looked at together, so that they stay in the processor's cache
 
@@ -31,14 +31,8 @@ class Runs:
 
     @classmethod
     def spanning(cls, first: Column, size: Column) -> Runs:
-        """Rows of successive positions that begin at `first`.
-
-        Examples:
-            >>> Runs.spanning(np.array([4, 0]), np.array([2, 1])).position.tolist()
-            [4, 5, 0]
-        """
-        at = offsets(size)
-        return cls(at, ints(np.repeat(first - at[:-1], size) + np.arange(at[-1])))
+        """Rows of successive positions that begin at `first`."""
+        return cls(offsets(size), run_positions(first, size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +78,9 @@ class Forms:
         live = live[size[live] > depth]
         while len(live):
             key = number[live] * width + flat[begin[live] + depth]
-            order = np.argsort(key)
-            ordered = key[order]
-            fresh = np.ones(len(ordered), dtype=bool)
-            np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-            number[live[order]] = total - 1 + np.cumsum(fresh)
-            levels.append(ordered[fresh])
+            level, place = distinct(key)
+            number[live] = total + place
+            levels.append(level)
             total += len(levels[-1])
             depth += 1
             live = live[size[live] > depth]
