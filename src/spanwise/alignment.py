@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from spanwise.columns import Bools, Column, Ints, ints
+from spanwise.columns import Bools, Column, Ints, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_vocabulary
 from spanwise.errors import InputError, at, unknown
 
@@ -154,12 +154,11 @@ def _changed(gold: Corpus, predicted: Corpus) -> Bools:
     changed = one.lengths != two.lengths
     same_size = np.flatnonzero(~changed)
     size = one.lengths[same_size]
-    inner = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
     unequal = (
-        one.tokens[np.repeat(one.sentences[same_size], size) + inner]
-        != two.tokens[np.repeat(two.sentences[same_size], size) + inner]
+        one.tokens[run_positions(one.sentences[same_size], size)]
+        != two.tokens[run_positions(two.sentences[same_size], size)]
     )
-    changed[same_size] = _any_in(unequal, np.concatenate([[0], np.cumsum(size)]))
+    changed[same_size] = _any_in(unequal, offsets(size))
     return np.asarray(changed)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from spanwise.columns import Bools, Codes, Column, Ints, codes, frozen, ints, offsets
+from spanwise.columns import Bools, Codes, Column, Ints, codes, frozen, ints, offsets, run_positions
 from spanwise.errors import InputError, at
 
 Unit = Literal["token", "character"]
@@ -232,10 +232,8 @@ class Mentions:
         parts = self.parts
         if parts is not None:
             sizes = np.diff(parts.at)[rows]
-            at = offsets(sizes)
-            inner = np.arange(at[-1]) - np.repeat(at[:-1], sizes)
-            source = np.repeat(parts.at[:-1][rows], sizes) + inner
-            parts = Parts(at, ints(parts.start[source]), ints(parts.end[source]))
+            source = run_positions(parts.at[:-1][rows], sizes)
+            parts = Parts(offsets(sizes), ints(parts.start[source]), ints(parts.end[source]))
         return Mentions(
             sentence=self.sentence[rows],
             start=self.start[rows],

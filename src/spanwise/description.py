@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from math import isnan
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from spanwise.attributes import (
     why_absent,
 )
 from spanwise.buckets import default_strategy, fit
-from spanwise.columns import Bools, Codes, Ints, codes, ints, offsets, ratio
+from spanwise.columns import Bools, Codes, Ints, codes, ints, offsets, plain, ratio, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.counts import CrossTable
 from spanwise.formats import read
@@ -175,7 +174,7 @@ def dataset_entry(
         "labels": sizes,
         "label_order": list(sizes),
         "tough": _composition(members) if len(members.columns) > 1 else None,
-        "zeta": {key: _defined(value) for key, value in zeta.items()},
+        "zeta": {key: plain(value) for key, value in zeta.items()},
         "absent": dict(absent),
         "duplicates_with_train": sum(repeated) if repeated else None,
     }
@@ -231,11 +230,7 @@ def _composition(members: CrossTable) -> dict[str, Any]:
 
 
 def _part(part: int, whole: int) -> dict[str, Any]:
-    return {"mentions": part, "share": _defined(float(ratio(part, whole)))}
-
-
-def _defined(value: float) -> float | None:
-    return None if isnan(value) else value
+    return {"mentions": part, "share": plain(ratio(part, whole))}
 
 
 class KnownSentences:
@@ -278,10 +273,8 @@ class KnownSentences:
         size = sentences[rows + 1] - sentences[rows]
         same: Bools = np.asarray(size == self._sentences[known + 1] - self._sentences[known])
         rows, known, size = rows[same], known[same], size[same]
-        at = offsets(size)
-        inner = np.arange(at[-1]) - np.repeat(at[:-1], size)
-        mine = tokens[np.repeat(sentences[rows], size) + inner]
-        theirs = self._tokens[np.repeat(self._sentences[known], size) + inner]
+        mine = tokens[run_positions(sentences[rows], size)]
+        theirs = self._tokens[run_positions(self._sentences[known], size)]
         differs = np.repeat(np.arange(len(rows)), size)[mine != theirs]
         same[np.flatnonzero(same)[differs]] = False
         return same
@@ -328,9 +321,9 @@ def _attribute(attribute: Attribute, gold: Values) -> dict[str, Any]:
         "unit": attribute.unit,
         "kind": bucketing.kind,
         "strategy": bucketing.strategy,
-        "zeta": _defined(gold.zeta),
+        "zeta": plain(gold.zeta),
         "buckets": [
-            {**bucket.to_dict(), "gold": count, "share": _defined(float(ratio(count, len(gold))))}
+            {**bucket.to_dict(), "gold": count, "share": plain(ratio(count, len(gold)))}
             for bucket, count in zip(bucketing.buckets, counts, strict=True)
             if count or not bucket.rest
         ],

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.columns import ratio
+from spanwise.columns import plain, ratio
 from spanwise.statistics import rank_correlation
 
 LEAST_GOLD = 50  # slices with fewer gold units are left out of rankings
@@ -39,11 +39,6 @@ def score_of(bucket: Bucket, score: str = "f1") -> float:
     return float("nan") if value is None else float(value)
 
 
-def plain(value: float) -> float | None:
-    """A number for a document: None where it is undefined."""
-    return None if np.isnan(value) else float(value)
-
-
 def mean_of(values: Iterable[float]) -> dict[str, Any]:
     """The mean of the values that are defined, and how many those are.
 
@@ -53,7 +48,7 @@ def mean_of(values: Iterable[float]) -> dict[str, Any]:
     """
     defined = [value for value in values if not np.isnan(value)]
     # fsum, since the order of the values must not move the last bit.
-    return {"mean": plain(float(ratio(fsum(defined), len(defined)))), "used": len(defined)}
+    return {"mean": plain(ratio(fsum(defined), len(defined))), "used": len(defined)}
 
 
 # ---- one system -----------------------------------------------------------------------------
@@ -126,7 +121,7 @@ def _whole(buckets: Sequence[Bucket]) -> tuple[float | None, int]:
     gold, predicted, correct = (
         sum(int(bucket[key]) for bucket in buckets) for key in ("gold", "predicted", "correct")
     )
-    return plain(float(ratio(2 * correct, gold + predicted))), gold
+    return plain(ratio(2 * correct, gold + predicted)), gold
 
 
 def _title(attribute: str, bucket: Bucket) -> str:

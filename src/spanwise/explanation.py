@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spanwise.alignment import align as align_to
-from spanwise.columns import Floats, Ints, ratio
+from spanwise.columns import Floats, Ints, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.credits import credit_of
 from spanwise.errors import InputError
@@ -130,9 +130,7 @@ def _pair(sides: tuple[Annotation, Annotation], align: str) -> _Pair:
 
 
 def _row(name: str, scores: Mapping[str, Any], tools: str, why: str) -> Row:
-    values = {key: float(scores[key]) for key in _NAMES}
-    defined = {key: None if np.isnan(value) else value for key, value in values.items()}
-    return Row(name, tools, why, **defined)
+    return Row(name, tools, why, **{key: plain(scores[key]) for key in _NAMES})
 
 
 def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Row]:

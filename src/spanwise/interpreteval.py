@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spanwise.buckets import BUCKETINGS, FOUR
-from spanwise.columns import ratio
+from spanwise.columns import plain, ratio
 from spanwise.corpus import Annotation
-from spanwise.diagnosis import comparative_diagnosis, plain, self_diagnosis
+from spanwise.diagnosis import comparative_diagnosis, self_diagnosis
 from spanwise.errors import InputError
 from spanwise.schemes import encode
 
@@ -476,9 +476,9 @@ def _score(gold: set[Any], predicted: set[Any]) -> dict[str, Any]:
         "gold": len(gold),
         "predicted": len(predicted),
         "correct": correct,
-        "precision": plain(float(ratio(correct, len(predicted)))),
-        "recall": plain(float(ratio(correct, len(gold)))),
-        "f1": plain(float(ratio(2 * correct, len(gold) + len(predicted)))),
+        "precision": plain(ratio(correct, len(predicted))),
+        "recall": plain(ratio(correct, len(gold))),
+        "f1": plain(ratio(2 * correct, len(gold) + len(predicted))),
     }
 
 

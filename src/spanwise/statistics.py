@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.columns import Floats, Ints
+from spanwise.columns import Floats, Ints, plain
 from spanwise.errors import ChoiceError, unknown
 
 LEVEL = 0.05
@@ -39,17 +39,13 @@ class Test:
     def to_dict(self, size: str = "size") -> dict[str, Any]:
         """The test as plain values, undefined ones None; `size` names what was counted."""
         return {
-            "statistic": _plain(self.statistic),
-            "p": _plain(self.p),
+            "statistic": plain(self.statistic),
+            "p": plain(self.p),
             size: self.size,
             "method": self.method,
-            "least": _plain(self.least),
+            "least": plain(self.least),
             "note": self.note,
         }
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _undefined(size: int, why: str) -> Test:

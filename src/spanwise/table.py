@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, ratio
+from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, plain, ratio
 from spanwise.errors import MissingExtra, unknown
 
 AXES = ("dataset", "model", "run", "attribute", "bucket", "label")
@@ -108,10 +108,7 @@ class PerformanceTable:
         """The table in tidy form: one row a cell with its names, counts and scores (None: undefined)."""
         columns = {score: self.scores(score).tolist() for score in SCORES}
         return [
-            {
-                **row,
-                **{score: None if np.isnan(column[at]) else column[at] for score, column in columns.items()},
-            }
+            {**row, **{score: plain(column[at]) for score, column in columns.items()}}
             for at, row in enumerate(self._plain())
         ]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from spanwise.attributes import SUBSETS
 from spanwise.buckets import Bucketing
-from spanwise.columns import Ints, ratio
+from spanwise.columns import Ints, plain, ratio
 from spanwise.corpus import Mentions, with_one_labelling
 from spanwise.counts import Counts, CrossTable
 from spanwise.diagnosis import self_diagnosis
@@ -34,7 +34,7 @@ from spanwise.evaluation._measures import (
     tough_measures,
     tough_outcomes,
 )
-from spanwise.evaluation._uncertain import Scored, plain
+from spanwise.evaluation._uncertain import Scored
 from spanwise.matching import OUTCOMES, Matching, match
 from spanwise.matching.overlap import CATEGORIES, relaxed_counts, relaxed_scores
 from spanwise.scores import EXACT, RECALL, Measure, with_overall

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.columns import Floats
+from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
 from spanwise.scores import Measure, Scores
 from spanwise.statistics import correct
@@ -89,11 +89,6 @@ def _cells(
         if not cell["interval"]:
             del cell["interval"]
     return cells
-
-
-def plain(value: Any) -> float | None:
-    """A Python number, and None where it is undefined."""
-    return None if np.isnan(value) else float(value)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spanwise.columns import Bools, Codes, Column, Ints, Small
+from spanwise.columns import Bools, Codes, Column, Ints, Small, run_positions
 from spanwise.corpus import Mentions
 from spanwise.matching._events import BEL, BEO, BES, LBE
 from spanwise.matching._join import Line
@@ -36,7 +36,7 @@ class Side:
             return cls(rows, size, label, line.start[rows], line.end[rows], own, contiguous=True)
         at = line.pieces.at
         number = at[rows + 1] - at[rows]
-        which = np.arange(number.sum()) + np.repeat(at[rows] - (np.cumsum(number) - number), number)
+        which = run_positions(at[rows], number)
         start, end = line.pieces.start[which], line.pieces.end[which]
         return cls(rows, size, label, start, end, np.repeat(own, number), contiguous=False)
 
@@ -120,9 +120,8 @@ class Reach:
 
 
 def _expanded(low: Ints, size: Ints, order: Ints) -> tuple[Ints, Ints]:
-    here = np.repeat(np.arange(len(size)), size)
-    first = low - (np.cumsum(size) - size)
-    return here, order[np.arange(len(here)) + first[here]]
+    """Each row as often as its run is long, and what stands at the places of its run."""
+    return np.repeat(np.arange(len(size)), size), order[run_positions(low, size)]
 
 
 def overlaps(gold: Side, predicted: Side, reach: Reach) -> Overlaps:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Any
 
-from spanwise.columns import ratio
+from spanwise.columns import plain, ratio
 from spanwise.diagnosis import (
     LEAST_GOLD,
     comparative_diagnosis,
     is_categorical,
     mean_of,
     on_scale,
-    plain,
     rank_flips,
     score_of,
     self_diagnosis,
@@ -273,7 +272,7 @@ def _highest(scores: Scores, attribute: str) -> float | None:
 
 
 def _relative(zeta: float | None, highest: float | None) -> float | None:
-    return None if zeta is None or not highest else plain(float(ratio(zeta, highest)))
+    return None if zeta is None or not highest else plain(ratio(zeta, highest))
 
 
 # ---- bucket-wise ----------------------------------------------------------------------------
