@@ -140,7 +140,7 @@ def test_a_missing_file_offers_a_near_name(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a folder, not a file"):
         formats.read(tmp_path, format="conll")
-    with pytest.raises(InputError, match="no format recognises this"):
+    with pytest.raises(InputError, match="this is a folder, not a file"):
         formats.read(tmp_path)
 
 

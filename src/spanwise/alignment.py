@@ -130,8 +130,8 @@ def _lengths_differ(gold: Corpus, predicted: Corpus, sentence: int) -> str:
     return at(
         predicted.place(sentence),
         None,
-        f"the sentence has {_tokens(predicted, sentence)}, but {gold.lengths[sentence]} in the gold file "
-        f"({gold.place(sentence)}).",
+        f"sentence {sentence + 1} has {_tokens(predicted, sentence)}, but {gold.lengths[sentence]} in the "
+        f"gold file ({gold.place(sentence)}).",
     )
 
 

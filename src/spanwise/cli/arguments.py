@@ -20,6 +20,23 @@ _KEYWORDS = (
     "encoding",
 )
 
+# What else of the library's keywords its messages name.
+_OTHERS = (
+    "align",
+    "unit",
+    "preset",
+    "train",
+    "resamples",
+    "seed",
+    "confidence",
+    "memory",
+    "workers",
+    "examples_cap",
+    "against",
+    "fail_under",
+    "fail_drop",
+)
+
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options for reading files to a command."""
@@ -66,14 +83,18 @@ def in_options(text: str) -> str:
     Examples:
         >>> in_options('Name its encoding, such as encoding="latin-1".')
         'Name its encoding, such as --encoding latin-1.'
+        >>> in_options("examples_cap is -1, but must be 0 or more.")
+        '--examples-cap is -1, but must be 0 or more.'
     """
-    keywords = "|".join((*_KEYWORDS, "align", "unit"))
+    keywords = "|".join((*_KEYWORDS, *_OTHERS))
 
     def option(match: re.Match[str]) -> str:
-        name = match[1].replace("_", "-")
-        return f"--{name} {match[2]}" if match[2] else f"--{name}"
+        name = f"--{match[1].replace('_', '-')}"
+        value = "".join(filter(None, match.groups()[1:]))
+        return f"{name} {value}" if value else name
 
-    return re.sub(rf'\b({keywords})=(?:"([^"]*)")?', option, text)
+    text = re.sub(rf"""\b({keywords})=(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
+    return re.sub(rf"\A({keywords})(?= (?:is|asks|needs) )", option, text)
 
 
 def _column(text: str) -> int | str:

@@ -118,7 +118,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         reading["columns"] = columns
     if fields:
         reading["fields"] = fields
-    gold, systems = _sources(args)
+    gold, systems = _sources(args, reading)
     function = evaluation.compare if compare else evaluation.evaluate
     return function(
         gold,
@@ -157,20 +157,38 @@ def finish(args: argparse.Namespace, result: Result) -> int:
     from spanwise.evaluation import write_json
 
     saved = []
+    if args.json and args.json != "-":  # first: everything else can be made from it
+        result.to_json(args.json)
+        saved.append(args.json)
     if args.html:
         result.to_html(args.html)
         saved.append(args.html)
     if args.save_edges:
         write_json(result.edges(), args.save_edges)
         saved.append(args.save_edges)
-    if args.json and args.json != "-":
-        result.to_json(args.json)
-        saved.append(args.json)
     if args.json == "-":
         sys.stdout.write(result.to_json())
     elif not args.quiet:
         show(result.summary, saved=saved, args=args)
     return check(args, result)
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Refuse places that cannot be written to, before time is spent on what would be lost."""
+    inputs = [args.gold, *(_named(text)[1] for text in args.systems), *(args.train or [])]
+    read = {Path(path).resolve() for path in inputs}
+    for name in ("json", "html", "save_edges", "junit"):
+        path = getattr(args, name, None)
+        if not path or path == "-":
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if Path(path).resolve() in read:
+            raise ChoiceError(f"{option} {path} would overwrite an input.\nChoose another name.")
+        if Path(path).is_dir():
+            raise InputError(f"{path}: this is a folder, but {option} writes a file.\nName a file in it.")
+        if not Path(path).parent.is_dir():
+            folder = Path(path).parent
+            raise InputError(f"{path}: there is no folder {str(folder)!r} to write to.\nMake it first.")
 
 
 def check_thresholds(args: argparse.Namespace) -> None:
@@ -287,9 +305,18 @@ def _show_document(args: argparse.Namespace, document: dict[str, Any]) -> int:
     return 0
 
 
-def _sources(args: argparse.Namespace) -> tuple[Any, Any]:
-    """Gold and systems; without systems the gold file holds both."""
-    return args.gold, named_systems(args.systems) if args.systems else None
+def _sources(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, Any]:
+    """Gold and systems; files that all hold both are systems with one gold annotation."""
+    from spanwise.formats import looks_merged
+
+    if not args.systems:
+        return args.gold, None
+    named = named_systems(args.systems)
+    if "tag_column" not in reading and all(
+        looks_merged(path, **reading) for path in (args.gold, *named.values())
+    ):
+        return named if args.gold in named.values() else named_systems([args.gold, *args.systems]), None
+    return args.gold, named
 
 
 def named_systems(texts: Sequence[str]) -> dict[str, str]:
@@ -358,7 +385,7 @@ def _read_edges(path: str | None) -> dict[str, Any] | None:
         edges = json.loads(Path(path).read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: these are no saved edges.\nMake them with --save-edges FILE.") from error
-    if not isinstance(edges, dict):
+    if not isinstance(edges, dict) or not all(isinstance(value, dict) for value in edges.values()):
         raise InputError(f"{path}: these are no saved edges.\nMake them with --save-edges FILE.")
     return edges
 
@@ -366,4 +393,9 @@ def _read_edges(path: str | None) -> dict[str, Any] | None:
 def _read_vocabulary(path: str | None) -> list[str] | None:
     if path is None:
         return None
-    return Path(path).read_text(encoding="utf-8").split("\n")
+    try:
+        return Path(path).read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: this is no list of words in UTF-8.\nConvert it, or give another one."
+        ) from error

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import NoReturn
 
 from spanwise import __version__
 
@@ -40,6 +41,34 @@ EPILOG = """examples:
 exit status: 0 fine; 1 a threshold was missed; 2 the call is wrong; 3 an input cannot be used"""
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one sentence and where to read on, not a screen of options."""
+
+    def parsed(self, given: Sequence[str]) -> argparse.Namespace:
+        """The arguments; an option that there is not is answered with the nearest one that there is."""
+        found, rest = self.parse_known_args(given)
+        if rest:
+            self.error(self._surplus(next((text for text in rest if text.startswith("-")), rest[0])))
+        return found
+
+    def _surplus(self, text: str) -> str:
+        import difflib
+
+        wrong = text.partition("=")[0]
+        if not wrong.startswith("-"):
+            return f"{text!r} is one argument too many"
+        known = [option for action in self._actions for option in action.option_strings]
+        near = difflib.get_close_matches(wrong, known, n=1)
+        return f"there is no option {wrong}" + (f"; did you mean {near[0]}?" if near else "")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what `main` answers with exit status 2."""
+        from spanwise.errors import ChoiceError
+
+        ending = "" if message.endswith("?") else "."
+        raise ChoiceError(f"{message.removeprefix('argument ')}{ending}\nSee {self.prog} --help.")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give back its exit status."""
     # Our matrices are small: BLAS threads cost more than they bring, and must be chosen before NumPy loads.
@@ -62,10 +91,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
 
 
-def parser_of(name: str) -> argparse.ArgumentParser:
+def parser_of(name: str) -> Parser:
     """The parser of one command, as the reference of the documentation shows it too."""
     module = _module(name)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"spanwise {name}",
         description=(module.__doc__ or "").strip().split("\n\n")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -77,7 +106,7 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 
 def _run(given: list[str]) -> int:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="spanwise",
         description="Why one system scores better than another, on which mentions, and whether it is real.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -87,7 +116,7 @@ def _run(given: list[str]) -> int:
     top.add_argument("--version", action="version", version=f"spanwise {__version__}")
     top.add_argument("command", metavar="COMMAND", nargs="?", help="one of the commands below")
     if not given or given[0].startswith("-"):
-        top.parse_args(given)
+        top.parsed(given)
         top.print_help(sys.stdout if not given else sys.stderr)
         return 0
     name = given[0]
@@ -95,7 +124,7 @@ def _run(given: list[str]) -> int:
         from spanwise.errors import unknown
 
         raise unknown("command", name, COMMANDS)
-    arguments = parser_of(name).parse_args(given[1:])
+    arguments = parser_of(name).parsed(given[1:])
     arguments.command_line = given
     status: int = _module(name).run(arguments)
     sys.stdout.flush()

@@ -12,7 +12,7 @@ from spanwise.description import dataset_document
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._dataset import dataset
-from spanwise.evaluation._inputs import Units, gather
+from spanwise.evaluation._inputs import Units, check_sources, gather
 from spanwise.evaluation._memory import memory_bound
 from spanwise.evaluation._preset import apply_preset, check_preset
 from spanwise.evaluation._streamed import evaluate_streamed
@@ -103,6 +103,7 @@ def evaluate(
         >>> result["mine"].exact.overall.f1, result["mine"].fair.overall.BEs
         (0.0, 1)
     """
+    check_sources(gold, systems, reading)
     departures = check_preset(preset, switched_off, train)
     if departures is not None and attributes is None:
         attributes = "none"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,8 @@ from spanwise.alignment import align as align_to
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
-from spanwise.errors import ChoiceError, InputError
-from spanwise.formats import read, read_layers
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.formats import looks_merged, read, read_layers
 
 UNITS = ("sentence", "document")
 
@@ -61,6 +63,25 @@ class Units:
             assert corpus.documents is not None
             return cls("document", len(corpus.documents) - 1, documents)
         return cls("sentence", len(corpus), ints(np.arange(len(corpus))))
+
+
+def check_sources(gold: Any, systems: Any, reading: Mapping[str, Any]) -> None:
+    """Refuse keywords that nothing takes, and a gold file that holds predictions as well.
+
+    The last column of such a file would be taken for gold, and its system would be perfect.
+    """
+    known = [name for name in signature(read).parameters if name not in ("source", "name")]
+    for name in reading:
+        if name not in known:
+            others = signature(import_module("spanwise.evaluation").evaluate).parameters
+            raise unknown("keyword", name, [*known, *(one for one in others if one != "reading")])
+    if systems is None or "tag_column" in reading or not looks_merged(gold, **reading):
+        return
+    raise ChoiceError(
+        f"{gold}: the last two columns hold tags of the same types, so they seem to be gold and predicted "
+        "tags.\nGive such files alone, without other predictions; if the last column is gold, add "
+        "tag_column=-1."
+    )
 
 
 def gather(

@@ -30,7 +30,7 @@ def check_preset(preset: str | None, switched_off: Sequence[str], train: Any) ->
     if preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
     if train is None:
-        raise ChoiceError("the preset 'interpreteval' needs training data.\nGive them as train.")
+        raise ChoiceError("the preset 'interpreteval' needs training data.\nPass train=.")
     known = [switch.name for switch in fields(Departures)]
     for name in switched_off:
         if name not in known:

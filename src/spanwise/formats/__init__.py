@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ __all__ = [
     "format_of",
     "from_spans",
     "from_tags",
+    "looks_merged",
     "read",
     "read_layers",
     "validate",
@@ -154,8 +156,17 @@ def validate(
 
 
 def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) -> Annotation:
+    if source is None:
+        raise ChoiceError("there is nothing to read, but None.\nGive a path, or a list for each sentence.")
     listed = list(source)
+    if listed and isinstance(listed[0], str):
+        raise InputError(
+            f"{name or '<tags>'}: there is one list of strings, beginning with {listed[0]!r}.\n"
+            "Give a list for each sentence, be it one: [[…]]."
+        )
     first = next((item for sentence in listed for item in sentence), None)
+    if isinstance(first, Integral):
+        listed, first = _named_tags(listed, options, name or "<tags>"), ""
     if first is None and tokens is not None and any(map(len, tokens)):
         return from_spans(listed, tokens=tokens, name=name or "<spans>")
     if first is None or isinstance(first, str):
@@ -164,6 +175,24 @@ def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) ->
             name=name or "<tags>",
         )  # fmt: skip
     return from_spans(listed, tokens=tokens, duplicates=options.duplicates, name=name or "<spans>")
+
+
+def _named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) -> list[list[str]]:
+    """Lists of tags from lists of their numbers."""
+    if options.labels is None:
+        raise InputError(
+            f"{name}: the tags are numbers.\n"
+            "Say what they mean with labels=, the list of tags in their order."
+        )
+    known = len(options.labels)
+    for number, sentence in enumerate(listed, start=1):
+        for tag in sentence:
+            if not 0 <= tag < known:
+                raise InputError(
+                    f"{name}: sentence {number}: the tag {tag!r} is outside the {known} labels that were "
+                    "given.\nGive all of them, in their order."
+                )
+    return [[options.labels[tag] for tag in sentence] for sentence in listed]
 
 
 def format_of(file: File, format: str | Format | None) -> Format:
@@ -176,9 +205,23 @@ def format_of(file: File, format: str | Format | None) -> Format:
     for known in sorted(FORMATS, key=lambda known: known.name == "conll"):
         if known.recognise(file) is not None:
             return known
+    if file.is_folder:
+        raise InputError(at(file.path, None, "this is a folder, not a file.\nName the file in it."))
     raise InputError(
         at(file.path, None, 'no format recognises this.\nName its format, such as format="conll".')
     )
+
+
+def looks_merged(
+    source: Any, *, format: str | Format | None = None, encoding: str | None = None, **_: Any
+) -> bool:
+    """Whether a source is a CoNLL file whose last two columns look like gold and predicted tags."""
+    if not isinstance(source, (str, os.PathLike)) or os.fspath(source) == "-":
+        return False
+    from spanwise.formats.conll import looks_merged as in_columns
+
+    file = File(source, encoding=encoding)
+    return format_of(file, format).name == "conll" and in_columns(file)
 
 
 def read_layers(

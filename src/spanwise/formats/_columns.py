@@ -130,10 +130,18 @@ def layout_of(
         if not fields or fields[0] == DOCSTART:
             continue
         _check_width(path, number, fields, separator)
+        if len(tag_columns) > 1 and len(fields) == 2:
+            raise ChoiceError(
+                at(path, number, "the line has 2 columns, but a file given alone must hold a token, a gold "
+                   "tag and a predicted tag.\nGive the predictions as a second file.")
+            )  # fmt: skip
         places = [_place(column, len(fields), names, path, number) for column in asked]
         tags = tuple(places[1 : 1 + len(tag_columns)])
         if places[0] in tags:
-            raise ChoiceError(f"the tokens and the tags are both said to stand in column {places[0]}.")
+            raise ChoiceError(
+                at(path, number, "the tokens and the tags are both said to stand in column "
+                   f"{places[0]}.\nName another column.")
+            )  # fmt: skip
         return Layout(path, separator, len(fields), number, tuple(places), tags, mark), skipped
     return None, 0
 
@@ -184,7 +192,10 @@ def _place(column: int | str, width: int, names: list[str], path: str, line: int
     """The number of a column, from 0, that was asked for by number or name."""
     if not is_number(column):
         if column not in names:
-            raise unknown("column", column, names)
+            raise ChoiceError(
+                at(path, None, f"{unknown('column', column, names)}\n"
+                   "These stand in the first line; without such names, give a column by its number, from 0.")
+            )  # fmt: skip
         return names.index(str(column))
     number = int(column)
     if not -width <= number < width:

@@ -44,6 +44,27 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     return _layers(file, options, {"gold": first, "predicted": first + 1})
 
 
+def looks_merged(file: File) -> bool:
+    """Whether the last two columns of a file's first lines look like gold and predicted tags.
+
+    They do where both hold tags, mostly of the same types, and a quarter or more of the tokens that have
+    a type in either column have the same tag in both: part-of-speech and chunk tags have other types, and
+    layers of nested mentions differ almost everywhere.
+    """
+    rows = [line.split() for line in file.head.split(b"\n")[:-1]]
+    pairs = {tuple(row[-2:]): 0 for row in rows if len(row) > 2 and row[0] != DOCSTART}
+    for row in rows:
+        if (pair := tuple(row[-2:])) in pairs:
+            pairs[pair] += 1
+    decoded = {tuple(tag.decode("utf-8", "replace") for tag in pair): n for pair, n in pairs.items()}
+    if any(malformed(tag) for pair in decoded for tag in pair):
+        return False
+    types = [{pair[side][2:] for pair in decoded if pair[side] != "O"} for side in (0, 1)]
+    typed = sum(number for pair, number in decoded.items() if set(pair) != {"O"})
+    same = sum(number for pair, number in decoded.items() if pair[0] == pair[1] != "O")
+    return 2 * len(types[0] & types[1]) >= len(types[0] | types[1]) > 0 and 4 * same >= typed
+
+
 def _layers(file: File, options: Options, tag_columns: Mapping[str, int | str]) -> dict[str, Annotation]:
     """One annotation for each column of tags, all of one corpus."""
     columns = whole(file, options, tuple(tag_columns.values()))

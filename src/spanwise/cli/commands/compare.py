@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, show and write."""
-    from spanwise.cli.evaluating import evaluate_files, finish, is_result
+    from spanwise.cli.evaluating import check_outputs, evaluate_files, finish, is_result
+
+    check_outputs(args)
 
     if is_result(args.gold):
         from spanwise.cli.evaluating import compare_results

@@ -44,9 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, show, write, and check the thresholds."""
-    from spanwise.cli.evaluating import check_thresholds, evaluate_files, finish
+    from spanwise.cli.evaluating import check_outputs, check_thresholds, evaluate_files, finish
 
     check_thresholds(args)
+    check_outputs(args)
     if args.format == "conlleval":
         return _conlleval(args)
     return finish(args, evaluate_files(args))

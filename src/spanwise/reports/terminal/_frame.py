@@ -136,7 +136,10 @@ def next_steps(document: Document, width: int, saved: Sequence[str]) -> list[Lin
         if row["role"] == "predicted" and gold is not None and row.get("system") == _first_system(document):
             chosen, number = _largest_confusion(document, row["system"])
             note = say.plural(number, "error") if chosen else "every error in its sentence"
-            steps.append((f"spanwise errors {_quoted(gold)} {_quoted(row['path'])}{chosen}", note))
+            # A file that holds gold and predictions is named once, as it was.
+            files = [row["path"]] if _is_merged(document) else [gold, row["path"]]
+            call = " ".join(["spanwise errors", *map(_quoted, files), *_reading(settings["command"])])
+            steps.append((f"{call}{chosen}", note))
     result = next((path for path in saved if str(path).endswith(".json")), None)
     if result is not None:
         steps.append((f"spanwise report {_quoted(result)} -o report.html", "interactive, one file"))
@@ -155,6 +158,32 @@ def next_steps(document: Document, width: int, saved: Sequence[str]) -> list[Lin
                 for at, line in enumerate(_command_lines(command, width))
             ]
     return lines
+
+
+# The options of an evaluation without which `spanwise errors` would not read the same mentions.
+_READING = (
+    "--align", "--format", "--token-column", "--tag-column", "--separator", "--scheme", "--repair",
+    "--comments", "--duplicates", "--labels", "--documents", "--encoding",
+)  # fmt: skip
+
+
+def _reading(command: str) -> list[str]:
+    """The options of a command that say how files are read, quoted for the shell."""
+    words = shlex.split(command)
+    found = []
+    for at, word in enumerate(words):
+        if word in _READING and at + 1 < len(words):
+            found += [word, _quoted(words[at + 1])]
+        elif word.partition("=")[0] in _READING:
+            found.append(_quoted(word))
+    return found
+
+
+def _is_merged(document: Document) -> bool:
+    """Whether gold and predictions stand in the same files: then the gold file is one of the systems'."""
+    rows = document.get("inputs") or ()
+    gold = {row["path"] for row in rows if row["role"] == "gold"}
+    return bool(gold & {row["path"] for row in rows if row["role"] == "predicted"})
 
 
 def _command_lines(command: str, width: int) -> list[Line]:
