@@ -26,11 +26,9 @@ def brat(folder: Path, name: str = "a", text: str = TEXT, ann: str = "") -> Path
 
 def shown(annotation: Annotation) -> list[tuple[str, list[str]]]:
     """The mentions as (label, the strings of their pieces)."""
-    from spanwise.formats._standoff import pieces_of
-
     mentions, corpus = annotation.mentions, annotation.corpus
     result = []
-    for sentence, pieces, label in zip(mentions.sentence, pieces_of(mentions), mentions.names(), strict=True):
+    for sentence, pieces, label in zip(mentions.sentence, mentions.pieces(), mentions.names(), strict=True):
         body: Any = corpus.texts[sentence] if corpus.texts else corpus.words(int(sentence))
         result.append((label, [body[start:end] for start, end in pieces]))
     return result

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from spanwise.columns import Bools, Codes, Column, Ints, codes, frozen, ints, offsets, run_positions
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError
 
 Unit = Literal["token", "character"]
+Pieces = tuple[tuple[int, int], ...]  # where the tokens of one mention lie: (start, end), half-open
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +147,32 @@ class Parts:
     start: Ints
     end: Ints
 
+    @classmethod
+    def of(cls, mentions: Sequence[Sequence[tuple[int, int]]]) -> Parts:
+        """The pieces of lists of (start, end), one list a mention."""
+        flat = [piece for pieces in mentions for piece in pieces]
+        return cls(
+            offsets([len(pieces) for pieces in mentions]),
+            ints([start for start, _ in flat]),
+            ints([end for _, end in flat]),
+        )
+
+
+def joined_pieces(pieces: Iterable[tuple[int, int]]) -> Pieces:
+    """The pieces in ascending order, those that touch or overlap made one: the same tokens, the same pieces.
+
+    Examples:
+        >>> joined_pieces([(4, 6), (0, 2), (2, 3)])
+        ((0, 3), (4, 6))
+    """
+    result: list[tuple[int, int]] = []
+    for start, end in sorted(pieces):
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return tuple(result)
+
 
 @dataclass(frozen=True, eq=False)
 class Mentions:
@@ -226,6 +254,14 @@ class Mentions:
             )
         )
 
+    def pieces(self) -> list[Pieces]:
+        """The pieces of each mention; one where it has no gap."""
+        if self.parts is None:
+            borders = zip(self.start.tolist(), self.end.tolist(), strict=True)
+            return [((start, end),) for start, end in borders]
+        spans = list(zip(self.parts.start.tolist(), self.parts.end.tolist(), strict=True))
+        return [tuple(spans[first:last]) for first, last in pairwise(self.parts.at.tolist())]
+
     def take(self, which: Any) -> Mentions:
         """The mentions chosen by a mask or by row numbers, which must leave sentences in order."""
         rows = np.arange(len(self))[which]
@@ -263,7 +299,8 @@ class Mentions:
         if _all_differ(columns):
             return repeated
         if self.parts is not None:
-            columns.append(_shape_codes(self.parts, len(self)))
+            shapes: dict[Pieces, int] = {}
+            columns.append(ints([shapes.setdefault(pieces, len(shapes)) for pieces in self.pieces()]))
         order = np.lexsort((np.arange(len(self)), *reversed(columns)))
         same = np.ones(max(len(self) - 1, 0), dtype=bool)
         for column in columns:
@@ -271,22 +308,20 @@ class Mentions:
         repeated[order[1:]] = same & (self.start[order][1:] >= 0)
         return repeated
 
-    def sole(self, *, duplicates: Literal["error", "drop"], corpus: Corpus | None = None) -> Mentions:
-        """The mentions without repetitions: an error that names the first place, or dropped."""
+    def sole(
+        self, *, duplicates: Literal["error", "drop"], place: Callable[[int], str] | None = None
+    ) -> Mentions:
+        """The mentions without repetitions; under "error" the first one is named by `place(row)`."""
         if not self.repeated.any():
             return self
         if duplicates == "drop":
             return self.take(~self.repeated)
-        first = int(np.flatnonzero(self.repeated)[0])
-        sentence, start, end, label = self.rows()[first]
-        place = None if corpus is None else corpus.place(sentence, max(start, 0))
+        row = int(self.repeated.argmax())
+        sentence, start, end, label = self.rows()[row]
+        where = f"sentence {sentence + 1}" if place is None else place(row)
         raise InputError(
-            at(
-                place or f"sentence {sentence + 1}",
-                None,
-                f"the mention {label} [{start}, {end}) stands twice in one sentence.\n"
-                'Remove one of them, or pass duplicates="drop".',
-            )
+            f"{where}: the mention {label} [{start}, {end}) stands twice in one sentence.\n"
+            'Remove one of them, or pass duplicates="drop".'
         )
 
 
@@ -304,17 +339,6 @@ def _all_differ(columns: Sequence[Ints]) -> bool:
         return True
     key = np.sort(key)
     return bool((key[1:] != key[:-1]).all())
-
-
-def _shape_codes(parts: Parts, number: int) -> Ints:
-    """A number for each mention, equal where all pieces are equal."""
-    shapes: dict[tuple[int, ...], int] = {}
-    result = np.empty(number, dtype=np.int64)
-    for i in range(number):
-        piece = slice(int(parts.at[i]), int(parts.at[i + 1]))
-        key = (*parts.start[piece].tolist(), *parts.end[piece].tolist())
-        result[i] = shapes.setdefault(key, len(shapes))
-    return ints(result)
 
 
 def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
@@ -340,7 +364,7 @@ class Reading:
     repairs: int = 0
     notes: tuple[
         str, ...
-    ] = ()  # sentences a person should read, such as labels that differ by a no-break space
+    ] = ()  # what a person should read, such as of labels that differ by a no-break space
     tags_fit: tuple[str, ...] = ()  # schemes without an impossible tag
 
 

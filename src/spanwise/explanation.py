@@ -188,13 +188,9 @@ def _first(error: InputError) -> str:
 
 def _units(mentions: Mentions, *, first: bool) -> set[tuple[int, int, str, bool]]:
     """The tokens of mentions as (sentence, position, label, begins); `begins` is told apart where `first`."""
-    parts = mentions.parts
     units: set[tuple[int, int, str, bool]] = set()
-    for number, (sentence, start, end, label) in enumerate(mentions.rows()):
-        pieces = [(start, end)]
-        if parts is not None:
-            piece = slice(int(parts.at[number]), int(parts.at[number + 1]))
-            pieces = list(zip(parts.start[piece].tolist(), parts.end[piece].tolist(), strict=True))
+    rows = zip(mentions.rows(), mentions.pieces(), strict=True)
+    for number, ((sentence, start, _, label), pieces) in enumerate(rows):
         for begin, stop in pieces:
             places = range(begin, stop) if begin >= 0 else range(-1 - number, -number)
             units.update((sentence, place, label, first and place == start) for place in places)

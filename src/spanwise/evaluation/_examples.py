@@ -124,17 +124,14 @@ class _Writer:
 
 
 def _spans(mentions: Mentions, chosen: Ints) -> list[dict[str, Any]]:
-    start, end = mentions.start[chosen].tolist(), mentions.end[chosen].tolist()
-    labels = [mentions.labels[code] for code in mentions.label[chosen].tolist()]
+    taken = mentions.take(chosen)
     rows: list[dict[str, Any]] = [
-        {"start": a, "end": b, "label": label} for a, b, label in zip(start, end, labels, strict=True)
+        {"start": start, "end": end, "label": label} for _, start, end, label in taken.rows()
     ]
-    if mentions.parts is not None:
-        for row, number in zip(rows, chosen.tolist(), strict=True):
-            piece = slice(int(mentions.parts.at[number]), int(mentions.parts.at[number + 1]))
-            starts, ends = mentions.parts.start[piece].tolist(), mentions.parts.end[piece].tolist()
-            if len(starts) > 1:
-                row["parts"] = [list(pair) for pair in zip(starts, ends, strict=True)]
+    if taken.parts is not None:
+        for row, pieces in zip(rows, taken.pieces(), strict=True):
+            if len(pieces) > 1:
+                row["parts"] = [list(piece) for piece in pieces]
     return rows
 
 

@@ -126,22 +126,6 @@ def label_notes(mentions: Mentions) -> list[str]:
     return notes
 
 
-def sole(
-    mentions: Mentions, *, duplicates: Literal["error", "drop"], place: Callable[[int], str]
-) -> Mentions:
-    """The mentions without repetitions; under "error" the first one is named by `place(row)`."""
-    if not mentions.repeated.any():
-        return mentions
-    if duplicates == "drop":
-        return mentions.take(~mentions.repeated)
-    row = int(mentions.repeated.argmax())
-    _, start, end, label = mentions.rows()[row]
-    raise InputError(
-        f"{place(row)}: the mention {label} [{start}, {end}) stands twice in one sentence.\n"
-        'Remove one of them, or pass duplicates="drop".'
-    )
-
-
 def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int | None]) -> list[Problem]:
     """The impossible tags as problems, each with the tag that conlleval's reading would write there."""
     scheme = options.scheme or recognise(tags, prefer=options.prefer).scheme

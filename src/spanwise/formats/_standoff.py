@@ -9,13 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.columns import codes, ints, offsets
-from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
+from spanwise.columns import codes, ints
+from spanwise.corpus import (
+    Annotation,
+    Corpus,
+    Mentions,
+    Parts,
+    Pieces,
+    Reading,
+    Source,
+    joined_pieces,
+)
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Options, in_tokens, label_notes, sole
+from spanwise.formats._format import Options, in_tokens, label_notes
 from spanwise.formats._words import words
-
-Pieces = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -57,8 +64,7 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
     _check_inside(units, origin)
     mentions = mentions_of([unit.mentions for unit in units])
     owner = mentions.sentence
-    mentions = sole(
-        mentions,
+    mentions = mentions.sole(
         duplicates=options.duplicates,
         place=lambda row: _place(origin, units[int(owner[row])], int(owner[row])),
     )
@@ -77,18 +83,13 @@ def mentions_of(sentences: Sequence[Sequence[tuple[Pieces, str]]]) -> Mentions:
     labels = tuple(sorted({label for sentence in sentences for _, label in sentence}))
     code = {label: number for number, label in enumerate(labels)}
     rows = [
-        (number, joined(pieces), code[label])
+        (number, joined_pieces(pieces), code[label])
         for number, sentence in enumerate(sentences)
         for pieces, label in sentence
     ]
     parts = None
     if any(len(pieces) > 1 for _, pieces, _ in rows):
-        flat = [piece for _, pieces, _ in rows for piece in pieces]
-        parts = Parts(
-            offsets([len(pieces) for _, pieces, _ in rows]),
-            ints([start for start, _ in flat]),
-            ints([end for _, end in flat]),
-        )
+        parts = Parts.of([pieces for _, pieces, _ in rows])
     return Mentions(
         sentence=ints([number for number, _, _ in rows]),
         start=ints([pieces[0][0] for _, pieces, _ in rows]),
@@ -99,38 +100,12 @@ def mentions_of(sentences: Sequence[Sequence[tuple[Pieces, str]]]) -> Mentions:
     )
 
 
-def joined(pieces: Pieces) -> Pieces:
-    """The pieces in ascending order, those that touch or overlap made one.
-
-    Examples:
-        >>> joined(((4, 6), (0, 2), (2, 3)))
-        ((0, 3), (4, 6))
-    """
-    result: list[tuple[int, int]] = []
-    for start, end in sorted(pieces):
-        if result and start <= result[-1][1]:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
-        else:
-            result.append((start, end))
-    return tuple(result)
-
-
-def pieces_of(mentions: Mentions) -> list[Pieces]:
-    """The pieces of every mention; a continuous one has a single piece."""
-    if mentions.parts is None:
-        return [
-            ((start, end),) for start, end in zip(mentions.start.tolist(), mentions.end.tolist(), strict=True)
-        ]
-    spans = list(zip(mentions.parts.start.tolist(), mentions.parts.end.tolist(), strict=True))
-    return [tuple(spans[begin:end]) for begin, end in pairwise(mentions.parts.at.tolist())]
-
-
 def by_sentence(annotation: Annotation) -> list[list[tuple[Pieces, str]]]:
     """The mentions of each sentence as (pieces, label)."""
     result: list[list[tuple[Pieces, str]]] = [[] for _ in range(len(annotation.corpus))]
     mentions = annotation.mentions
     for sentence, pieces, label in zip(
-        mentions.sentence.tolist(), pieces_of(mentions), mentions.names(), strict=True
+        mentions.sentence.tolist(), mentions.pieces(), mentions.names(), strict=True
     ):
         result[sentence].append((pieces, label))
     return result

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spanwise.corpus import Annotation, Reading
+from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Options
-from spanwise.formats._standoff import Origin, Pieces, Standoff
+from spanwise.formats._standoff import Origin, Standoff
 from spanwise.formats._standoff import annotation as standoff_annotation
 from spanwise.formats._tagged import Tagged
 from spanwise.formats._tagged import annotation as tagged_annotation

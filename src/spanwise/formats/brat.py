@@ -8,11 +8,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from spanwise.corpus import Annotation
+from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File, write_atomically
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, check_labels, texts_of
+from spanwise.formats._standoff import Origin, Standoff, annotation, check_labels, texts_of
 
 _LINE = re.compile(r"T\S*\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?$")
 

@@ -23,7 +23,6 @@ from spanwise.formats._format import (
     in_tokens,
     label_notes,
     problem_at,
-    sole,
 )
 from spanwise.formats._opening import File
 from spanwise.formats._words import words
@@ -64,8 +63,7 @@ def read(file: File, options: Options) -> Annotation:
     reading = Reading(path=file.path, sha256=file.sha256, format="jsonl", evidence=found.kind)
     if found.kind == "tokens with tags":
         return annotated(corpus, Tags.of(found.tags), options, reading)
-    mentions = sole(
-        _mentions(found),
+    mentions = _mentions(found).sole(
         duplicates=options.duplicates,
         place=lambda row: f"{file.path}:{found.lines[found.spans[row][0]]}",
     )
@@ -308,13 +306,7 @@ def _mentions(found: _Gathered) -> Mentions:
     mentions = Mentions.of(found.spans)
     if all(len(pieces) == 1 for pieces in found.pieces):
         return mentions
-    flat = [piece for pieces in found.pieces for piece in pieces]
-    parts = Parts(
-        offsets([len(pieces) for pieces in found.pieces]),
-        ints([piece[0] for piece in flat]),
-        ints([piece[1] for piece in flat]),
-    )
-    return Mentions(mentions.sentence, mentions.start, mentions.end, mentions.label, mentions.labels, parts)
+    return replace(mentions, parts=Parts.of(found.pieces))
 
 
 def _corpus(found: _Gathered, options: Options) -> Corpus:
@@ -401,7 +393,7 @@ def problems(file: File, options: Options) -> list[Problem]:
         one = _Gathered(file.path, kind)
         try:
             _gather(one, line, _mapping(file.path, line, _loaded(file.path, line, row)), options)
-            sole(_mentions(one), duplicates=options.duplicates, place=partial(_place, file.path, line))
+            _mentions(one).sole(duplicates=options.duplicates, place=partial(_place, file.path, line))
         except InputError as error:
             found.append(problem_at(file.path, line, str(error)))
             continue
@@ -454,12 +446,10 @@ def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], di
 
 def _with_spans(corpus: Corpus, mentions: Mentions) -> Callable[[int], dict[str, Any]]:
     listed: list[list[dict[str, Any]]] = [[] for _ in range(len(corpus))]
-    for number, (sentence, start, end, label) in enumerate(mentions.rows()):
+    for (sentence, start, end, label), pieces in zip(mentions.rows(), mentions.pieces(), strict=True):
         span: dict[str, Any] = {"start": start, "end": end, "label": label}
-        if mentions.parts is not None and np.diff(mentions.parts.at)[number] > 1:
-            which = slice(int(mentions.parts.at[number]), int(mentions.parts.at[number + 1]))
-            starts, ends = mentions.parts.start[which].tolist(), mentions.parts.end[which].tolist()
-            span["parts"] = [list(piece) for piece in zip(starts, ends, strict=True)]
+        if len(pieces) > 1:
+            span["parts"] = [list(piece) for piece in pieces]
         listed[sentence].append(span)
     if corpus.texts is not None:
         texts = corpus.texts

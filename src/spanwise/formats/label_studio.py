@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spanwise.corpus import Annotation
+from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, json_of, only_piece, texts_of
+from spanwise.formats._standoff import Origin, Standoff, annotation, json_of, only_piece, texts_of
 
 
 def read(file: File, options: Options) -> Annotation:

@@ -77,7 +77,7 @@ def from_spans(
                 )
     else:
         corpus = _textless(offsets(np.zeros(len(spans), dtype=np.int64)), documents, name)
-    mentions = Mentions.of(rows).sole(duplicates=duplicates, corpus=corpus)
+    mentions = Mentions.of(rows).sole(duplicates=duplicates, place=lambda _: name)
     return Annotation(corpus, mentions, Reading(path=name, format="spans in memory"))
 
 

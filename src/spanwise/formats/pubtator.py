@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spanwise.corpus import Annotation
+from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import (
     Origin,
-    Pieces,
     Standoff,
     annotation,
     check_characters,

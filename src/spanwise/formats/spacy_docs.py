@@ -7,13 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from spanwise.corpus import Annotation
+from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import (
     Origin,
-    Pieces,
     Standoff,
     annotation,
     by_sentence,

@@ -12,7 +12,7 @@ import numpy as np
 from spanwise.columns import Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at, sole
+from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at
 from spanwise.formats._opening import File
 
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
@@ -58,8 +58,7 @@ def read(file: File, options: Options) -> Annotation:
         without_text=True,
         source=Source(file.path, ints(lines)),
     )
-    mentions = sole(
-        _mentions(known, code[row], np.cumsum(begins)[row] - 1),
+    mentions = _mentions(known, code[row], np.cumsum(begins)[row] - 1).sole(
         duplicates=options.duplicates,
         place=lambda which: f"{file.path}:{row[which] + 1}",
     )
@@ -185,10 +184,7 @@ def _mentions(known: _Known, code: Ints, sentence: Ints) -> Mentions:
     parts = None
     if known.pieces:
         rows = zip(code.tolist(), start.tolist(), end.tolist(), strict=True)
-        pieces = [known.pieces.get(row, [(first, stop)]) for row, first, stop in rows]
-        flat = [piece for found in pieces for piece in found]
-        size = offsets([len(found) for found in pieces])
-        parts = Parts(size, ints([piece[0] for piece in flat]), ints([piece[1] for piece in flat]))
+        parts = Parts.of([known.pieces.get(row, [(first, stop)]) for row, first, stop in rows])
     return Mentions(sentence, start, end, label, labels, parts)
 
 
@@ -228,25 +224,16 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
                 "Write jsonl instead."
             )
     listed: list[list[str]] = [[] for _ in range(len(corpus))]
-    for number, (sentence, start, end, label) in enumerate(mentions.rows()):
+    for (sentence, start, end, label), pieces in zip(mentions.rows(), mentions.pieces(), strict=True):
         if start < 0:
             raise InputError(
                 at(annotation.reading.path, None, f"a mention {label} of sentence {sentence + 1} has no "
                    "place in the text.\nSpan files need one; align it first.")
             )  # fmt: skip
-        tokens = ", ".join(str(token + 1) for token in _tokens(mentions, number, start, end))
+        tokens = ", ".join(str(token) for first, stop in pieces for token in range(first + 1, stop + 1))
         listed[sentence].append(f"{label}\t{start + 1}\t{end}\t{tokens}")
     empty = "NONE\t999\t999\t999"
     return "".join("\n".join(rows or [empty]) + "\n\n" for rows in listed).encode("utf-8")
-
-
-def _tokens(mentions: Mentions, number: int, start: int, end: int) -> list[int]:
-    if mentions.parts is None:
-        return list(range(start, end))
-    which = slice(int(mentions.parts.at[number]), int(mentions.parts.at[number + 1]))
-    starts: Ints = mentions.parts.start[which]
-    pieces = zip(starts.tolist(), mentions.parts.end[which].tolist(), strict=True)
-    return [token for first, stop in pieces for token in range(first, stop)]
 
 
 FORMAT = Format(

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from spanwise.corpus import Annotation
+from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import (
     Origin,
-    Pieces,
     Standoff,
     annotation,
     by_sentence,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spanwise.corpus import Annotation
+from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, by_sentence, tokens_for
+from spanwise.formats._standoff import Origin, Standoff, annotation, by_sentence, tokens_for
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 _ESCAPED = re.compile(r"\\(.)")

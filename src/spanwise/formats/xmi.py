@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from spanwise.corpus import Annotation
+from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation
+from spanwise.formats._standoff import Origin, Standoff, annotation
 
 # Annotations of the machinery and of syntax, which are mentions of nothing.
 _NO_MENTIONS = frozenset(

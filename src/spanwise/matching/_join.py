@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spanwise.columns import Bools, Column, Ints
-from spanwise.corpus import Mentions, Parts
+from spanwise.corpus import Mentions, Parts, Pieces, joined_pieces
 
 _LARGEST = 2**62  # packed keys must stay below, to fit int64
 
@@ -37,7 +37,7 @@ def lines(gold: Mentions, predicted: Mentions) -> tuple[Line, Line]:
     stride = max(stride, 0) + 1
     if all(side.parts is None for side in sides):
         return _flat(gold, stride), _flat(predicted, stride)
-    known: dict[tuple[int, ...], int] = {}
+    known: dict[Pieces, int] = {}
     return _with_pieces(gold, stride, known), _with_pieces(predicted, stride, known)
 
 
@@ -52,7 +52,7 @@ def _flat(side: Mentions, stride: int) -> Line:
     )
 
 
-def _with_pieces(side: Mentions, stride: int, known: dict[tuple[int, ...], int]) -> Line:
+def _with_pieces(side: Mentions, stride: int, known: dict[Pieces, int]) -> Line:
     flat = _flat(side, stride)
     if side.parts is None:
         pieces = Parts(np.arange(len(side) + 1), flat.start, flat.end)
@@ -62,35 +62,16 @@ def _with_pieces(side: Mentions, stride: int, known: dict[tuple[int, ...], int])
     at = [0]
     shape = np.zeros(len(side), dtype=np.int64)
     size = np.zeros(len(side), dtype=np.int64)
-    part = side.parts
-    borders = zip(part.at[:-1].tolist(), part.at[1:].tolist(), side.sentence.tolist(), strict=True)
-    for row, (first, last, sentence) in enumerate(borders):
-        cover = merged(part.start[first:last].tolist(), part.end[first:last].tolist())
+    for row, (sentence, own) in enumerate(zip(side.sentence.tolist(), side.pieces(), strict=True)):
+        cover = joined_pieces(own)
         size[row] = sum(end - start for start, end in cover)
         if len(cover) > 1:
-            key = tuple(border for piece in cover for border in piece)
-            shape[row] = known.setdefault(key, len(known) + 1)
+            shape[row] = known.setdefault(cover, len(known) + 1)
         starts.extend(sentence * stride + start for start, _ in cover)
         ends.extend(sentence * stride + end for _, end in cover)
         at.append(len(starts))
     pieces = Parts(np.array(at, np.int64), np.array(starts, np.int64), np.array(ends, np.int64))
     return replace(flat, size=size, shape=shape, pieces=pieces)
-
-
-def merged(starts: list[int], ends: list[int]) -> list[tuple[int, int]]:
-    """Pieces in ascending order with touching ones joined: the same tokens have the same pieces.
-
-    Examples:
-        >>> merged([4, 0, 2], [6, 2, 3])
-        [(0, 3), (4, 6)]
-    """
-    result: list[tuple[int, int]] = []
-    for start, end in sorted(zip(starts, ends, strict=True)):
-        if result and start <= result[-1][1]:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
-        else:
-            result.append((start, end))
-    return result
 
 
 def packed(*columns: tuple[Column, Column]) -> tuple[Ints, Ints]:
