@@ -267,14 +267,26 @@ def place(row: Mapping[str, Any]) -> str:
     return f"{attribute(row['attribute'])} {name} {held if held[0] in '([' else f'({held})'}"
 
 
-def path_title(path: Sequence[str]) -> str:
-    """Where in the document a score stands, in words.
+def held_by_buckets(systems: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """What each bucket of each attribute holds, in words; it is the same for all systems."""
+    return {
+        (name, cell["name"]): bucket(cell)
+        for system in systems.values()
+        for name, table in (system.get("attributes") or {}).items()
+        for cell in table.get("buckets") or ()
+    }
+
+
+def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None = None) -> str:
+    """Where in the document a score stands, in words; with `held` a bucket is named by what it holds.
 
     Examples:
         >>> path_title(["exact", "labels", "PER", "f1"]), path_title(["tough", "SEEN", "overall", "recall"])
         ('type PER, F1', 'seen in training, recall')
         >>> path_title(["attributes", "entity_length", "XL", "f1"]), path_title(["gains", "LE", "gain"])
         ('entity length XL, F1', 'F1 lost to wrong label')
+        >>> path_title(["attributes", "entity_length", "XL", "f1"], {("entity_length", "XL"): "≥ 4"})
+        'entity length ≥ 4, F1'
     """
     head, *rest = [visible(part) for part in path]
     score = SCORES.get(rest[-1], rest[-1]) if rest else ""
@@ -284,7 +296,9 @@ def path_title(path: Sequence[str]) -> str:
         where = TOUGH.get(rest[0], rest[0])
         return f"{where}, {score}" if rest[1] == "overall" else f"{where}, type {rest[-2]}, {score}"
     if head == "attributes":
-        return f"{attribute(rest[0])} {rest[1]}, {score}"
+        holds = (held or {}).get((path[1], path[2]))
+        where = rest[1] if holds is None else f"in {holds}" if holds.startswith("(") else f"= {holds}"
+        return f"{_spoken(f'{rest[0]} {where}')}, {score}"
     if rest[:1] == ["labels"]:
         return f"type {rest[1]}, {score}" if head == "exact" else f"type {rest[1]}, {head} {score}"
     if rest[:1] == ["overall"]:
@@ -391,8 +405,8 @@ def _odd(row: Mapping[str, Any]) -> str:
         f"{plural(number, _ODD.get(key, key))} {_ODD_WHAT.get(key, '')}".strip()
         for key, number in (row.get("of") or {}).items()
     ]
-    if row.get("few_units"):
-        parts.append(f"only {count(row['few_units'])} units to resample, so intervals are too narrow")
+    if row.get("few_units") is not None:
+        parts.append(f"only {plural(row['few_units'], 'unit')} to resample, so intervals are too narrow")
     return ", ".join(parts) or count(row.get("value"))
 
 

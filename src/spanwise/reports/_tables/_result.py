@@ -314,13 +314,14 @@ def slices(document: Document) -> Table | None:
 
 def comparisons(document: Document) -> Table | None:
     """Every tested difference of every pair of systems."""
+    held = say.held_by_buckets(document.get("systems") or {})
     rows: list[tuple[Cell, ...]] = []
     for comparison in document.get("comparisons") or ():
         one, other = comparison["systems"]
         for row in comparison["scores"]:
             rows.append(
                 (
-                    one, other, say.path_title(row["path"]), count(row.get("mentions")),
+                    one, other, say.path_title(row["path"], held), count(row.get("mentions")),
                     points(row.get("a")), points(row.get("b")),
                     replace(signed(row["difference"]), best=bool(row.get("significant"))),
                     interval(row.get("interval"), differs=True),

@@ -192,10 +192,11 @@ def _places(document: Document, width: int) -> list[Line]:
         {tuple(part[1]["path"]): part for part in parts}.values(),
         key=lambda part: -abs(part[1]["difference"]),
     )
+    held = say.held_by_buckets(document.get("systems") or {})
     rows: list[list[Cell]] = []
     for (one, other), row in parts[:MOST_PLACES]:
         names = [*text(letter[one], "strong"), (" − ", "faint"), *text(letter[other], "strong")]
-        where = text(say.path_title(row["path"]))
+        where = text(say.path_title(row["path"], held))
         rows.append([names, where, _known(row.get("mentions")), *_difference(row)])
     if not any(row.get("p") is not None for pair in pairs for row in pair["scores"]):
         return []  # nothing was tested
@@ -355,6 +356,9 @@ def _recall(system: Mapping[str, Any], subset: str) -> float | None:
     return value
 
 
+_LEGEND = "XS to XL: from the lowest values to the highest; the table 'buckets' has their bounds"
+
+
 def _attributes(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     shown = _names(systems, width, 24, 22)
     rows: list[list[Cell]] = []
@@ -371,6 +375,7 @@ def _attributes(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Li
         *heading("By attribute", "F1 of worst → best bucket", width),
         *table,
         *_left_out(systems, shown, width),
+        *flow([[(_LEGEND, "faint")]], width, indent=2),
     ]
 
 
