@@ -101,3 +101,18 @@ def test_errors_speak_of_options_instead_of_keywords(
     path.write_text('{"tokens": ["a"], "tags": [1]}\n')
     assert main(["convert", str(path), str(tmp_path / "out.jsonl"), "--format", "jsonl"]) == 3
     assert "Say what the numbers mean with --labels, the list" in capsys.readouterr().err
+
+
+def test_standard_output_needs_the_name_of_a_format(
+    source: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", str(source), "-"]) == 2
+    assert b"Add --to FORMAT." in capfdbinary.readouterr().err
+    assert main(["convert", str(source), "-", "--to", "brat"]) == 2
+    assert b"cannot be written to standard output" in capfdbinary.readouterr().err
+    assert main(["convert", str(source), "-", "--to", "jsonl"]) == 0
+    shown = capfdbinary.readouterr().out
+    assert main(["convert", str(source), "out.jsonl"]) == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == shown
+    assert not (tmp_path / "-").exists()

@@ -312,7 +312,19 @@ def test_a_document_that_holds_only_some_sentences_says_so():
     tokens, gold = ["a", "b"], ["B-PER", "O"]
     assert incomplete(of_tags(tokens, gold, ["O", "O"])) is None
     assert "0 of 1 sentences" in incomplete(of_tags(tokens, gold, ["O", "O"], examples_cap=0))
-    assert "not complete" in incomplete(of_tags(tokens, gold, ["O", "O"], examples="none"))
+    with pytest.raises(InputError, match="the document holds no sentences"):
+        listing(of_tags(tokens, gold, ["O", "O"], examples="none"))
+
+
+def test_a_bucket_may_be_given_by_what_it_holds():
+    found = evaluate(
+        [["B-X", "I-X", "B-X"]], {"one": [["O", "O", "O"]]}, attributes=["entity_length"], resamples=0
+    )
+    document = found.to_dict()
+    held = {row["name"]: row["label"] for row in found["one"].attributes.entity_length.buckets}
+    for name in ("XS", "S"):
+        by_name = listing(document, bucket=("entity_length", name))
+        assert len(by_name) == 1 and listing(document, bucket=("entity_length", f" {held[name]} ")) == by_name
 
 
 # The command

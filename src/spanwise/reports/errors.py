@@ -63,7 +63,7 @@ def listing(
         gold: only errors about a gold mention with this label.
         predicted: only errors about a predicted mention with this label.
         system: only those of this system; by default of all.
-        bucket: (attribute, bucket name); the gold mention's bucket where the error
+        bucket: (attribute, bucket name or what it holds); the gold mention's bucket where the error
             counts it, else the predicted one's.
         tough: only gold mentions of this tough subset.
         over: "error" has one line for each error; "gold" one for each gold mention that was
@@ -77,7 +77,9 @@ def listing(
     if over not in OVERS:
         raise unknown("way to count errors", over, OVERS)
     kinds = _kinds(outcome)
-    _check(document, gold, predicted, system, bucket, tough)
+    _check(document, gold, predicted, system, tough)
+    if bucket is not None:
+        bucket = bucket[0], _bucket_name(document.get("systems") or {}, *bucket)
     found = []
     for error in _all(document, system, over):
         if error.outcome not in kinds:
@@ -112,7 +114,6 @@ def _check(
     gold: str | None,
     predicted: str | None,
     system: str | None,
-    bucket: tuple[str, str] | None,
     tough: str | None,
 ) -> None:
     systems = document.get("systems") or {}
@@ -122,33 +123,38 @@ def _check(
     for label in (gold, predicted):
         if label is not None and label not in labels:
             raise unknown("label", label, labels)
-    if bucket is not None:
-        _check_bucket(systems, *bucket)
     subsets = {name for one in systems.values() for name in one.get("tough") or ()}
     if tough is not None and not subsets:
         raise ChoiceError("tough subsets need training data.\nEvaluate with --train FILE.")
     if tough is not None and tough not in subsets:
         raise unknown("tough subset", tough, subsets)
-    if "sentences" not in document:
+    if "sentences" not in document or (document.get("examples") or {}).get("policy") == "none":
         raise InputError(
             "the document holds no sentences.\nMake it anew with --examples errors, or give the files."
         )
 
 
-def _check_bucket(systems: Mapping[str, Any], attribute: str, name: str) -> None:
+def _bucket_name(systems: Mapping[str, Any], attribute: str, given: str) -> str:
+    """The name of a bucket that is given by its name or by what it holds, as the screen shows it."""
     tables = [one.get("attributes") or {} for one in systems.values()]
     known = {key for table in tables for key, entry in table.items() if entry.get("unit") == "mention"}
     if attribute not in known:
         raise unknown("attribute of mentions in this result", attribute, known)
-    names = {row["name"] for table in tables for row in table.get(attribute, {}).get("buckets", ())}
-    if name not in names:
-        raise unknown(f"bucket of {attribute}", name, names)
+    rows = [row for table in tables for row in table.get(attribute, {}).get("buckets", ())]
+    names = {row["name"] for row in rows}
+    held = {"".join(str(row.get("label")).split()): row["name"] for row in rows}
+    if given in names:
+        return given
+    name: str | None = held.get("".join(given.split()))
+    if name is None:
+        raise unknown(f"bucket of {attribute}", given, names)
+    return name
 
 
 def incomplete(document: Document) -> str | None:
     """What to tell the reader where the document holds fewer sentences with errors than there are."""
     about = document.get("examples") or {}
-    if about.get("policy") == "none" or about.get("shown", 0) < about.get("of", 0):
+    if about.get("shown", 0) < about.get("of", 0):
         return (
             f"the document holds {about.get('shown', 0)} of {about.get('of', 0)} sentences "
             f"(examples: {about.get('policy')}, at most {about.get('cap')}), so the list is not complete.\n"

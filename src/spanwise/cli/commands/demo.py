@@ -7,6 +7,7 @@ The systems score about the same for three different reasons.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,12 +52,15 @@ def run(args: argparse.Namespace) -> int:
     from spanwise.cli.showing import show
     from spanwise.evaluation import evaluate
 
-    command = (
-        f"spanwise evaluate {demo.gold} {' '.join(map(str, demo.systems.values()))} --train {demo.train}"
+    gold, train, *systems = (
+        shlex.quote(str(path)) for path in (demo.gold, demo.train, *demo.systems.values())
     )
+    parts = [f"spanwise evaluate {gold}", *systems, f"--train {train}"]
+    command = " ".join(parts)
     result = evaluate(demo.gold, dict(demo.systems), train=demo.train, name="demo", command=command)
     show(result.summary, saved=_save(demo, result), args=args)
-    sys.stdout.write("\n".join(_told(verdicts(result.summary))) + f"\n\n The same by hand:\n  {command}\n")
+    by_hand = " \\\n    ".join(parts)
+    sys.stdout.write("\n".join(_told(verdicts(result.summary))) + f"\n\n The same by hand:\n  {by_hand}\n")
     return 0
 
 
@@ -84,6 +88,8 @@ _KINDS = {
 
 
 def _told(found: list[Verdict]) -> Iterator[str]:
+    from spanwise.reports._wording import slice_title
+
     yield "\n Planted and found"
     for verdict in found:
         yield f"  {verdict.system}"
@@ -93,7 +99,7 @@ def _told(found: list[Verdict]) -> Iterator[str]:
         if verdict.slice is not None:
             row = verdict.slice
             score = "recall" if row["score"] == "recall" else "F1"
-            evidence.append(f"the costliest slice is {row['title']} with {score} {100 * row['value']:.1f}")
+            evidence.append(f"the costliest slice is: {slice_title(row)}, {score} {100 * row['value']:.1f}")
         if kind == "LE" and verdict.confused:
             pairs = ", ".join(f"{gold}→{predicted} {count}" for gold, predicted, count in verdict.confused)
             evidence.append(f"the labels confused most are {pairs}")
