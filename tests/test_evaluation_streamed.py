@@ -135,6 +135,13 @@ def test_merged_files_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert spanwise.evaluate(merged, resamples=20, memory="1GB").to_json() == whole.to_json()
 
 
+def test_a_merged_file_is_not_asked_for_a_column_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "both.txt"
+    path.write_text("word gold said\nRome B-LOC O\n")
+    with pytest.raises(ChoiceError, match="names one column, but a merged file has two"):
+        spanwise.evaluate(path, memory="1MB", tag_column="gold")
+
+
 def test_a_column_that_is_numeric_in_one_part_alone_is_of_categories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ from spanwise.buckets import default_strategy, fit
 from spanwise.columns import Bools, Codes, Ints, codes, ints, offsets, plain, ratio, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.counts import CrossTable
-from spanwise.formats import read
+from spanwise.formats import read, stem_of
 
 SCHEMA = 1
 ALL = None  # the column of all mentions, beside those of tough subsets
@@ -101,7 +101,7 @@ def describe(
     if not gold.corpus.without_text:
         tough = toughness(gold.corpus, gold.mentions, lexicon, context=context)
     dataset = dataset_document(
-        name or Path(gold.reading.path).stem or "data",
+        name or stem_of(gold.reading.path),
         gold,
         training,
         toughness=tough,

@@ -131,7 +131,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         buckets=dict(_parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
         edges=_read_edges(args.edges),
         cross=[_cross(text) for text in args.cross],
-        vocabulary=_read_vocabulary(args.vocabulary),
+        vocabulary=read_vocabulary(args.vocabulary),
         lowercase=args.lowercase,
         resamples=args.resamples,
         seed=args.seed,
@@ -270,7 +270,7 @@ def compare_runs(args: argparse.Namespace) -> int:
     named = named_systems(args.systems)
     document = study(
         {
-            "datasets": {args.name or Path(args.gold).stem: dataset},
+            "datasets": {args.name or _named(args.gold)[0]: dataset},
             "systems": {name: {"predictions": path} for name, path in named.items()},
             "attributes": args.attributes or "fu20",
             "buckets": dict(_parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
@@ -337,10 +337,9 @@ def _named(text: str) -> tuple[str, str]:
     name, equals, path = text.partition("=")
     if equals and name and not Path(text).exists():
         return name, path
-    stem = Path(text).name
-    for suffix in (".gz", ".xz", ".zst"):
-        stem = stem.removesuffix(suffix)
-    return Path(stem).stem or stem, text
+    from spanwise.formats import stem_of
+
+    return stem_of(text), text
 
 
 def _parted(text: str, example: str) -> tuple[str, str]:
@@ -390,12 +389,10 @@ def _read_edges(path: str | None) -> dict[str, Any] | None:
     return edges
 
 
-def _read_vocabulary(path: str | None) -> list[str] | None:
+def read_vocabulary(path: str | None) -> list[str] | None:
+    """The known words of a file, where one was given."""
     if path is None:
         return None
-    try:
-        return Path(path).read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: this is no list of words in UTF-8.\nConvert it, or give another one."
-        ) from error
+    from spanwise.formats import read_words
+
+    return read_words(path)

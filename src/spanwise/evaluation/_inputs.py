@@ -16,7 +16,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import looks_merged, read, read_layers
+from spanwise.formats import looks_merged, read, read_layers, stem_of
 
 UNITS = ("sentence", "document")
 
@@ -181,14 +181,6 @@ def named_sources(systems: Any) -> dict[str, Any]:
 def _system_name(source: Any) -> str:
     path = source.reading.path if isinstance(source, Annotation) else str(source)
     return stem_of(path)
-
-
-def stem_of(path: str) -> str:
-    """The name of a file without its folder and suffixes."""
-    name = Path(path).name
-    for suffix in (".gz", ".xz", ".zst"):
-        name = name.removesuffix(suffix)
-    return Path(name).stem or name or "data"
 
 
 def _annotation(source: Any, reading: Mapping[str, Any], prefer: str | None) -> Annotation:

@@ -9,6 +9,7 @@ from typing import Any
 
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._inputs import named_sources
+from spanwise.formats import PACKED
 
 # What a byte of a file may cost when all files are held at once, and a file's growth when it is unpacked.
 BYTES_PER_BYTE = 12
@@ -68,7 +69,7 @@ def _paths(gold: Any, systems: Any) -> list[Path] | None:
 def _size(path: Path) -> int:
     if not path.is_file():
         return 0  # reading says what is wrong with it
-    return path.stat().st_size * (UNPACKED if path.suffix in (".gz", ".xz", ".zst") else 1)
+    return path.stat().st_size * (UNPACKED if path.suffix in PACKED else 1)
 
 
 def _physical() -> int | None:

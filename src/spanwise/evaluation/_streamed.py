@@ -20,9 +20,10 @@ from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Dataset, Facts, fixed_facts, possible_attributes
 from spanwise.evaluation._examples import examples
-from spanwise.evaluation._inputs import Inputs, Units, named_sources, stem_of, training_of
+from spanwise.evaluation._inputs import Inputs, Units, named_sources, training_of
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import Counted, evaluate_system
+from spanwise.formats import stem_of
 from spanwise.formats.parts import Piece, Survey, pieces, read_piece, reading_of_survey, survey_layers
 
 # What one token of a part may cost at the height of its evaluation, in bytes, for each file that holds it.

@@ -13,13 +13,14 @@ from typing import Any, Literal
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats._format import Column, Format, Options, Problem, is_plainly_tagged
-from spanwise.formats._opening import File, write_atomically
+from spanwise.formats._opening import PACKED, File, read_words, stem_of, write_atomically
 from spanwise.formats.memory import from_spans, from_tags
 from spanwise.registry import Registry
 from spanwise.schemes import Repair
 
 __all__ = [
     "FORMATS",
+    "PACKED",
     "Format",
     "Options",
     "Problem",
@@ -30,6 +31,8 @@ __all__ = [
     "looks_merged",
     "read",
     "read_layers",
+    "read_words",
+    "stem_of",
     "validate",
     "write",
     "write_atomically",
@@ -206,7 +209,7 @@ def format_of(file: File, format: str | Format | None) -> Format:
         if known.recognise(file) is not None:
             return known
     if file.is_folder:
-        raise InputError(at(file.path, None, "this is a folder, not a file.\nName the file in it."))
+        raise InputError(file.no_file())
     raise InputError(
         at(file.path, None, 'no format recognises this.\nName its format, such as format="conll".')
     )
@@ -259,7 +262,7 @@ def write(
 
 
 def _format_for(path: Path) -> Format:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".xz", ".zst")]
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
     for known in FORMATS:
         if suffixes and suffixes[-1] in known.suffixes and known.write is not None:
             return known

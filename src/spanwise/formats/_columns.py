@@ -13,7 +13,7 @@ from spanwise.errors import ChoiceError, InputError, at, unknown
 from spanwise.formats._format import Options
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats._rows import DOCSTART, Layout, Rows, parse, split
+from spanwise.formats._rows import BETWEEN, DOCSTART, Layout, Rows, parse, split
 
 _FIRST, _MOST = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
 _HEADER = b"# global.columns ="
@@ -52,10 +52,27 @@ def whole(file: File, options: Options, tag_columns: tuple[int | str, ...]) -> C
             open_, line = rows.open, rows.line
             parts.append(rows)
     if layout is None or not any(len(part.columns[0]) for part in parts):
-        raise InputError(
-            at(file.path, None, "the file holds no token.\nGive a file with a token and a tag in each line.")
-        )
+        raise InputError(no_token(file.path))
     return Columns(layout, _joined(parts), tuple(tuple(interner.strings) for interner in interners))
+
+
+def no_token(path: str) -> str:
+    """The error text for a file without a token."""
+    return at(path, None, "the file holds no token.\nGive a file with a token and a tag in each line.")
+
+
+def tag_columns(options: Options, *, merged: bool) -> dict[str, int | str]:
+    """The columns of tags by layer: `only`, or of a merged file `gold` and, in the next one, `predicted`."""
+    column = options.tag_column
+    if not merged:
+        return {"only": -1 if column is None else column}
+    if isinstance(column, str) and not is_number(column):
+        raise ChoiceError(
+            f"tag_column={column!r} names one column, but a merged file has two.\n"
+            "Give the number of the gold one."
+        )
+    first = -2 if column is None else int(column)
+    return {"gold": first, "predicted": first + 1}
 
 
 def interners_of(layout: Layout) -> tuple[Interner, ...]:
@@ -149,12 +166,12 @@ def layout_of(
 def _check_width(path: str, line: int, fields: list[bytes], separator: str) -> None:
     if len(fields) > 1:
         return
-    kind = "tabs" if separator == "tab" else "blanks"
     word = fields[0].decode("utf-8", "replace")
     shown = repr(word if len(word) < 40 else word[:40] + "…")
     raise InputError(
-        at(path, line, f"the line has only one column, {shown} (columns are separated by {kind}), "
-           "but a token and a tag are needed.\nIs this a CoNLL file? Otherwise name its format.")
+        at(path, line, f"the line has only one column, {shown} (columns are separated by "
+           f"{BETWEEN[separator]}), but a token and a tag are needed.\n"
+           "Is this a CoNLL file? Otherwise name its format.")
     )  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from typing import IO, Any
 from spanwise.errors import InputError, MissingExtra, at
 
 BOM = b"\xef\xbb\xbf"
-_PACKED = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+PACKED = (".gz", ".xz", ".zst")  # the suffixes of packed files
+UTF8 = (None, "utf-8", "utf8", "UTF-8")  # the encodings that need no conversion
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _FOREIGN_MAGIC = {b"PK\x03\x04": "a zip archive", b"BZh": "a bzip2 file", b"%PDF": "a PDF document"}
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -36,9 +37,8 @@ class File:
     @property
     def name(self) -> str:
         """The file's name without folder and without the suffix of its packing."""
-        name = Path(self.path).name
-        stem, suffix = os.path.splitext(name)  # noqa: PTH122
-        return stem if suffix in _PACKED else name
+        path = Path(self.path)
+        return path.stem if path.suffix in PACKED else path.name
 
     @property
     def suffix(self) -> str:
@@ -65,6 +65,20 @@ class File:
         return b"".join(self.chunks(1 << 24))
 
     @cached_property
+    def stored(self) -> bytes:
+        """All bytes as they are stored, for formats that are no text."""
+        if self.is_folder:
+            raise InputError(self.no_file())
+        try:
+            with Path(self.path).open("rb") as stream:
+                stored = stream.read()
+        except OSError as error:
+            raise InputError(self._unreadable(error)) from None
+        self._hash.update(stored)
+        self._done()
+        return stored
+
+    @cached_property
     def text(self) -> str:
         """The whole file as a string; its line ends stay as they are."""
         try:
@@ -86,7 +100,7 @@ class File:
         if "data" in self.__dict__:
             yield self.data
             return
-        if self.encoding not in (None, "utf-8", "utf8", "UTF-8"):
+        if self.encoding not in UTF8:
             yield self._transcoded()
             return
         before = 0
@@ -116,7 +130,7 @@ class File:
             self._done()
             return io.BytesIO(data)
         if self.is_folder:
-            raise InputError(at(self.path, None, "this is a folder, not a file.\nName the file in it."))
+            raise InputError(self.no_file())
         raw = _Hashing(open(self.path, "rb", buffering=0), self._hash, self._done)  # noqa: SIM115, PTH123
         magic = raw.peek(6)
         for mark, kind in MAGIC.items():
@@ -161,6 +175,10 @@ class File:
             self.path, line, "the line holds a NUL byte, so this is no text file.\n"
             "Give the file as UTF-8 text."
         )  # fmt: skip
+
+    def no_file(self) -> str:
+        """The error text for a folder where a file is expected."""
+        return at(self.path, None, "this is a folder, not a file.\nName the file in it.")
 
     def _unreadable(self, error: Exception) -> str:
         if isinstance(error, PermissionError):
@@ -245,6 +263,29 @@ def _zstd(stream: IO[bytes]) -> IO[bytes]:
     return unpacking.stream_reader(stream, read_across_frames=True)
 
 
+def stem_of(path: str | os.PathLike[str]) -> str:
+    """The name of a file without its folder, its last suffix and the suffix of its packing.
+
+    Examples:
+        >>> stem_of("runs/bert.conll.gz"), stem_of("crf.txt")
+        ('bert', 'crf')
+    """
+    name = Path(path).name
+    for suffix in PACKED:
+        name = name.removesuffix(suffix)
+    return Path(name).stem or name or "data"
+
+
+def read_words(path: str | os.PathLike[str]) -> list[str]:
+    """The words of a list, one a line, such as those that a model knows."""
+    try:
+        return Path(path).read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{os.fspath(path)}: this is no list of words in UTF-8.\nConvert it, or give another one."
+        ) from error
+
+
 def _near(path: Path) -> str:
     import difflib
 
@@ -278,13 +319,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     except BaseException as error:
         Path(beside).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise InputError(
-                at(
-                    str(target),
-                    None,
-                    f"the file cannot be written ({error.strerror}).\nChoose another place.",
-                )
-            ) from None
+            raise _unwritable(target, error) from None
         raise
 
 

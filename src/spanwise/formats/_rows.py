@@ -12,6 +12,7 @@ from spanwise.formats._interning import PADDING, Interner, windows
 
 DOCSTART = b"-DOCSTART-"
 _BLANKS = b" \t\r"
+BETWEEN = {"tab": "tabs", "blank": "blanks"}
 _DOCSTART_HEAD = np.frombuffer(DOCSTART[:8], dtype="<u8")[0]
 _DOCSTART_TAIL = np.frombuffer(DOCSTART[-8:], dtype="<u8")[0]
 
@@ -27,6 +28,11 @@ class Layout:
     wanted: tuple[int, ...]
     tags: tuple[int, ...] = ()  # those of `wanted` that hold tags: blanks around them are no part of them
     comments: bytes | None = None
+
+    @property
+    def between(self) -> str:
+        """What separates the columns, in words."""
+        return BETWEEN[self.separator]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +114,12 @@ def _coded(words: list[bytes], interner: Interner) -> Codes:
 
 def wrong_width(layout: Layout, line: int, found: int) -> str:
     """The error text for a line with another number of columns."""
-    kind = "tabs" if layout.separator == "tab" else "blanks"
     seen = f"{found} column" + ("s" if found != 1 else "")
     return at(
         layout.path,
         line,
         f"the line has {seen}, but there are {layout.width} from line {layout.first_line} on "
-        f"(columns are separated by {kind}).\n"
+        f"(columns are separated by {layout.between}).\n"
         "Mend the line; if it is a comment, name the mark of comments; if blanks and tabs are mixed, "
         "name the separator.",
     )

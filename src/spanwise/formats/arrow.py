@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from spanwise.corpus import Annotation, Reading
@@ -34,7 +33,7 @@ def read(source: Any, options: Options) -> Annotation:
     """The annotation of a file, table or dataset: a row is a sentence (tags or spans), or a token."""
     if isinstance(source, File):
         table = _table_of(source)
-        reading = Reading(source.path, _sha256(source), "arrow", evidence="Parquet or Arrow columns")
+        reading = Reading(source.path, source.sha256, "arrow", evidence="Parquet or Arrow columns")
     else:
         table = _table_in(source)
         kind = type(source).__name__
@@ -53,20 +52,19 @@ def _pyarrow() -> Any:
 
 def _table_of(file: File) -> Any:
     arrow = _pyarrow()
-    path = Path(file.path)
+    stream = arrow.BufferReader(file.stored)
     try:
-        if path.read_bytes()[:4] == b"PAR1":
+        if file.stored.startswith(b"PAR1"):
             import pyarrow.parquet as parquet
 
-            return parquet.read_table(path)
+            return parquet.read_table(stream)
         import pyarrow.ipc as ipc
 
-        with arrow.OSFile(str(path), "rb") as stream:
-            try:
-                return ipc.open_file(stream).read_all()
-            except arrow.ArrowInvalid:
-                stream.seek(0)
-                return ipc.open_stream(stream).read_all()
+        try:
+            return ipc.open_file(stream).read_all()
+        except arrow.ArrowInvalid:
+            stream.seek(0)
+            return ipc.open_stream(stream).read_all()
     except (arrow.ArrowInvalid, OSError) as error:
         raise InputError(
             at(file.path, None, f"the file is neither Parquet nor Arrow ({error}).\nIs it complete?")
@@ -80,12 +78,6 @@ def _table_in(source: Any) -> Any:
         # A dataset that was selected or shuffled keeps its table and a list of rows.
         return source.with_format("arrow")[:]
     return source
-
-
-def _sha256(file: File) -> str:
-    import hashlib
-
-    return hashlib.sha256(Path(file.path).read_bytes()).hexdigest()
 
 
 def _class_names(table: Any) -> list[str] | None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from spanwise.columns import codes
 from spanwise.corpus import Annotation, Reading
-from spanwise.errors import ChoiceError, InputError, at
-from spanwise.formats._columns import corpus_of, is_number, layout_of, whole
+from spanwise.errors import InputError, at
+from spanwise.formats._columns import corpus_of, layout_of, tag_columns, whole
 from spanwise.formats._format import (
     Format,
     Options,
@@ -25,8 +25,7 @@ from spanwise.schemes import Tags, encode, malformed
 
 def read(file: File, options: Options) -> Annotation:
     """The annotation of a file with one column of tags."""
-    number = -1 if options.tag_column is None else options.tag_column
-    return _layers(file, options, {"only": number})["only"]
+    return _layers(file, options, tag_columns(options, merged=False))["only"]
 
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
@@ -34,14 +33,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
 
     With `tag_column` the gold tags stand there, and the predicted ones in the next column.
     """
-    gold = options.tag_column
-    if isinstance(gold, str) and not is_number(gold):
-        raise ChoiceError(
-            f"tag_column={gold!r} names one column, but a merged file has two.\n"
-            "Give the number of the gold one."
-        )
-    first = -2 if gold is None else int(gold)
-    return _layers(file, options, {"gold": first, "predicted": first + 1})
+    return _layers(file, options, tag_columns(options, merged=True))
 
 
 def looks_merged(file: File) -> bool:
@@ -65,24 +57,23 @@ def looks_merged(file: File) -> bool:
     return 2 * len(types[0] & types[1]) >= len(types[0] | types[1]) > 0 and 4 * same >= typed
 
 
-def _layers(file: File, options: Options, tag_columns: Mapping[str, int | str]) -> dict[str, Annotation]:
+def _layers(file: File, options: Options, where: Mapping[str, int | str]) -> dict[str, Annotation]:
     """One annotation for each column of tags, all of one corpus."""
-    columns = whole(file, options, tuple(tag_columns.values()))
+    columns = whole(file, options, tuple(where.values()))
     corpus = corpus_of(columns, options, file)
     notes = []
     if columns.rows.comments:
         notes.append(f"{columns.rows.comments:,} comment lines were left out")
-    kind = "tabs" if columns.layout.separator == "tab" else "blanks"
     reading = Reading(
         path=file.path,
         sha256=file.sha256,
         format="conll",
-        evidence=f"{columns.layout.width} columns separated by {kind}",
+        evidence=f"{columns.layout.width} columns separated by {columns.layout.between}",
         notes=tuple(notes),
     )
     sentences = columns.offsets()
     result: dict[str, Annotation] = {}
-    for place, name in enumerate(tag_columns, start=1):
+    for place, name in enumerate(where, start=1):
         tags = Tags(codes(columns.rows.columns[place]), columns.strings[place], sentences)
         if result and options.prefer is None:
             options = replace(options, prefer=next(iter(result.values())).reading.scheme)
@@ -92,9 +83,9 @@ def _layers(file: File, options: Options, tag_columns: Mapping[str, int | str]) 
 
 def problems(file: File, options: Options) -> list[Problem]:
     """Every malformed line and every impossible tag, line by line."""
-    number = -1 if options.tag_column is None else options.tag_column
+    where = tuple(tag_columns(options, merged=False).values())
     texts = file.data.split(b"\n")
-    layout, skipped = layout_of(file.path, file.data, options, (number,), 1)
+    layout, skipped = layout_of(file.path, file.data, options, where, 1)
     if layout is None:
         return [Problem(None, "the file holds no token. Give a file with a token and a tag in each line.")]
     found: list[Problem] = []

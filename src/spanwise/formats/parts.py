@@ -13,11 +13,11 @@ import numpy as np
 
 from spanwise.columns import Codes, Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
-from spanwise.errors import ChoiceError, InputError, at
+from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import _columns, format_of
 from spanwise.formats._format import Options, annotated, label_notes
 from spanwise.formats._interning import Interner
-from spanwise.formats._opening import BOM, MAGIC, File
+from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._rows import Layout, Rows, parse
 from spanwise.schemes import Recognised, Tags, checked, recognise_situations, situations
 
@@ -88,13 +88,8 @@ def survey_layers(
         )
     options.pop("tokens", None)
     chosen = Options(**options)
-    column = chosen.tag_column
-    if not merged:
-        return survey(
-            path, chosen, {"only": -1 if column is None else column}, tokens=tokens, sentences=sentences
-        )
-    first = -2 if column is None else int(column)
-    return survey(path, chosen, {"gold": first, "predicted": first + 1}, tokens=tokens)
+    columns = _columns.tag_columns(chosen, merged=merged)
+    return survey(path, chosen, columns, tokens=tokens, sentences=sentences)
 
 
 def survey(
@@ -112,7 +107,7 @@ def survey(
     """
     if os.fspath(path) == "-":
         raise ChoiceError("standard input cannot be streamed, as it is read more than once.\nGive a file.")
-    if options.encoding not in (None, "utf-8", "utf8", "UTF-8"):
+    if options.encoding not in UTF8:
         raise ChoiceError("only UTF-8 files can be streamed.\nConvert the file, or leave memory out.")
     return _Looker(File(path), options, columns, tokens, sentences).look()
 
@@ -159,13 +154,7 @@ class _Looker:
         for place, name in enumerate(self._columns):
             self._count(name, place, self._held[place], [])
         if self._layout is None or not self._token:
-            raise InputError(
-                at(
-                    self._file.path,
-                    None,
-                    "the file holds no token.\nGive a file with a token and a tag in each line.",
-                )
-            )
+            raise InputError(_columns.no_token(self._file.path))
         return self._survey(self._layout, Cut(self._sentence, self._token, line, byte))
 
     def _begin(self, chunk: bytes, line: int, end: int) -> tuple[bytes, int]:
@@ -245,12 +234,11 @@ class _Looker:
         for name in names:
             prefer = self._options.prefer or next((one.scheme for one in layers.values()), None)
             layers[name] = recognise_situations(self._situations[name], prefer=prefer)
-        kind = "tabs" if layout.separator == "tab" else "blanks"
         extra = layout.wanted[1 + len(names) :]
         return Survey(
             path=self._file.path,
             sha256=self._file.sha256,
-            evidence=f"{layout.width} columns separated by {kind}",
+            evidence=f"{layout.width} columns separated by {layout.between}",
             comments=self._comments,
             options=replace(
                 self._options,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
@@ -58,23 +57,18 @@ def _annotation(source: Any, options: Options, side: str) -> Annotation:
     units: list[Standoff] = []
     for number, doc in enumerate(_docs(source, side), start=1):
         units.extend(_sentences(doc, group, f"document {number}", path))
-    digest = _sha256(source) if isinstance(source, File) else None
+    digest = source.sha256 if isinstance(source, File) else None
     evidence = "entities" if group == "ents" else f"spans of the group {group!r}"
     return annotation(units, Origin(path, "spacy", evidence, digest), options)
-
-
-def _sha256(file: File) -> str:
-    import hashlib
-
-    return hashlib.sha256(Path(file.path).read_bytes()).hexdigest()
 
 
 def _docs(source: Any, side: str) -> Iterable[Any]:
     if isinstance(source, File):
         spacy = _spacy()
+        stored = source.stored
         try:
-            packed = spacy.tokens.DocBin().from_bytes(Path(source.path).read_bytes())
-        except Exception as error:
+            packed = spacy.tokens.DocBin().from_bytes(stored)
+        except Exception as error:  # zlib, msgpack and spaCy itself each raise their own
             raise InputError(
                 at(
                     source.path,

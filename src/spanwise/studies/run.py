@@ -140,16 +140,14 @@ def check_cell(task: Task) -> str | None:
 def compute_cell(task: Task) -> dict[str, Any]:
     """Evaluate all runs of a cell, and keep the result where a cache is given."""
     from spanwise.evaluation import evaluate
+    from spanwise.formats import read_words
 
-    words = None
-    if task.vocabulary is not None:
-        words = Path(task.vocabulary).read_text(encoding="utf-8").split("\n")
     result = evaluate(
         task.test,
         dict(task.runs),
         train=list(task.train) or None,
         name=task.dataset,
-        vocabulary=words,
+        vocabulary=None if task.vocabulary is None else read_words(task.vocabulary),
         pairs=[],
         examples="none",
         **task.options,

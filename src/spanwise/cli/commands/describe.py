@@ -43,13 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Describe the file, write what is asked for, show the screen."""
     from spanwise.cli.arguments import reading_of
+    from spanwise.cli.evaluating import read_vocabulary
     from spanwise.description import describe
 
     described = describe(
         args.test,
         train=args.train,
         attributes=args.attributes,
-        vocabulary=_words(args.vocabulary),
+        vocabulary=read_vocabulary(args.vocabulary),
         lowercase=args.lowercase,
         name=args.name,
         examples=args.examples,
@@ -69,11 +70,3 @@ def run(args: argparse.Namespace) -> int:
 
         show(described.to_dict(), saved=saved, args=args)
     return 0
-
-
-def _words(path: str | None) -> list[str] | None:
-    if path is None:
-        return None
-    from pathlib import Path
-
-    return Path(path).read_text(encoding="utf-8").split("\n")
