@@ -13,7 +13,7 @@ from typing import Any
 
 # The rooms that people call from Python, in the order in which data flow through them.
 ROOMS = (
-    "evaluation", "description", "study", "gates", "formats", "corpus", "schemes", "alignment", "matching",
+    "evaluation", "description", "studies", "gates", "formats", "corpus", "schemes", "alignment", "matching",
     "attributes", "buckets", "credits", "scores", "table", "uncertainty", "statistics", "diagnosis",
     "engines", "interpreteval", "demo", "reproduction", "reports", "citations", "registry", "errors",
 )  # fmt: skip
