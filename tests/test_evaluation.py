@@ -280,6 +280,12 @@ def test_a_comparison_needs_two_systems() -> None:
         spanwise.evaluate([["O"]], {})
 
 
+@pytest.mark.parametrize("alone", [[], {}, [["B-PER"]]])
+def test_gold_alone_must_be_a_file_with_predictions(alone: Any) -> None:
+    with pytest.raises(ChoiceError, match=r"gold stands alone.*\nGive the predictions as systems"):
+        spanwise.evaluate(alone)
+
+
 def test_two_files_with_one_name_are_refused(tmp_path: Any) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()

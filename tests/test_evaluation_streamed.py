@@ -154,6 +154,19 @@ def test_a_column_that_is_numeric_in_one_part_alone_is_of_categories(
     assert spanwise.evaluate(gold, {"it": gold}, memory="1GB", **choices).to_json() == whole.to_json()
 
 
+def test_only_the_gold_file_needs_a_column_of_its_own(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wide = tmp_path / "wide.txt"
+    lines = files["gold"].read_text().split("\n")
+    tokens = [line.split() for line in lines]
+    wide.write_text("\n".join(f"{one[0]} news {one[-1]}" if len(one) > 1 else "" for one in tokens))
+    chosen = {"attributes": ["domain=column:1"], "columns": {"1": 1}}
+    whole, parts = documents({**files, "gold": wide}, monkeypatch, 60, **chosen)
+    assert parts == whole
+    assert '"news"' in whole
+
+
 def test_the_first_difference_is_named_by_its_line(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

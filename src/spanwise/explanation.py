@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spanwise.alignment import How
 from spanwise.alignment import align as align_to
 from spanwise.columns import Floats, Ints, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
@@ -85,7 +86,7 @@ class _Pair:
         ).astype(np.float64)
 
 
-def explain(gold: Any, predicted: Any = None, *, align: str = "strict", **reading: Any) -> Explanation:
+def explain(gold: Any, predicted: Any = None, *, align: How = "strict", **reading: Any) -> Explanation:
     """The same predictions under every convention in use.
 
     Args:
@@ -124,8 +125,8 @@ def _read(
     return first, read(predicted, **choices)
 
 
-def _pair(sides: tuple[Annotation, Annotation], align: str) -> _Pair:
-    placed = align_to(*sides, how=align).mentions  # type: ignore[arg-type]
+def _pair(sides: tuple[Annotation, Annotation], align: How) -> _Pair:
+    placed = align_to(*sides, how=align).mentions
     return _Pair(sides[0].corpus, *with_one_labelling([sides[0].mentions, placed]))
 
 
@@ -160,7 +161,7 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Row]:
 
 
 def _repair_rows(
-    gold: Any, predicted: Any, options: Mapping[str, Any], align: str, sides: tuple[Annotation, Annotation]
+    gold: Any, predicted: Any, options: Mapping[str, Any], align: How, sides: tuple[Annotation, Annotation]
 ) -> list[Row]:
     """What other readings of impossible tags make of it."""
     if sides[0].reading.scheme is None and sides[1].reading.scheme is None:

@@ -12,6 +12,7 @@ from spanwise.diagnosis import findings, letters, score_row
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation import compared, load, scored, unpacked
 from spanwise.scores import Measure
+from spanwise.statistics import LEVEL
 from spanwise.uncertainty import Resampling
 
 F1 = ("exact", "overall", "f1")
@@ -207,7 +208,7 @@ def _drops(
         if fail_drop is None:
             notes.append(f"{spoken}.")
         else:
-            failed = -change > fail_drop and bool(p is not None and p < 0.05)
+            failed = -change > fail_drop and bool(p is not None and p < LEVEL)
             verdict = "a significant drop of more than" if failed else "no significant drop of more than"
             checks.append(Check(f"{name} drop", not failed, f"{spoken}: {verdict} {fail_drop:g}."))
         least = comparison["detectable"].get("f1")

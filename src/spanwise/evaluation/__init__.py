@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
@@ -57,7 +58,7 @@ def evaluate(
     unit: str | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     correction: str = "holm",
-    align: str = "strict",
+    align: How = "strict",
     examples: str = "errors",
     examples_cap: int = CAP,
     redact: bool = False,

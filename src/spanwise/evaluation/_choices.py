@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spanwise.alignment import How
 from spanwise.attributes import Attribute, choose
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit, credit_of
 from spanwise.errors import ChoiceError, unknown
+from spanwise.statistics import CORRECTIONS
 
 FOCI = ("gold", "predicted", "both")
-CORRECTIONS = ("holm", "bh")
 POLICIES = ("errors", "all", "none")  # which sentences a result document holds
 CAP = 10_000  # and how many of them at most
 
@@ -35,7 +36,7 @@ class Choices:
     unit: str | None
     pairs: Sequence[tuple[str, str]] | None
     correction: str
-    align: str
+    align: How
     examples: str
     examples_cap: int
     redact: bool

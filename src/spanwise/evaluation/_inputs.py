@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from spanwise.alignment import How
 from spanwise.alignment import align as align_to
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
@@ -58,10 +60,9 @@ class Units:
                 f"{corpus.source.path}: the file marks no documents, so they cannot be resampled.\n"
                 'Use unit="sentence", or mark documents with -DOCSTART- lines.'
             )
-        marked = corpus.documents is not None and len(corpus.documents) > 2
-        if documents is not None and (kind == "document" or (kind is None and marked)):
-            assert corpus.documents is not None
-            return cls("document", len(corpus.documents) - 1, documents)
+        number = 0 if corpus.documents is None else len(corpus.documents) - 1
+        if documents is not None and (kind == "document" or (kind is None and number > 1)):
+            return cls("document", number, documents)
         return cls("sentence", len(corpus), ints(np.arange(len(corpus))))
 
 
@@ -89,15 +90,13 @@ def gather(
     systems: Any,
     train: Any,
     *,
-    align: Any,
+    align: How,
     reading: Mapping[str, Any],
     name: str | None,
 ) -> Inputs:
     """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
     gold_annotation, predicted = _gold_and_systems(gold, systems, reading)
-    rest = _without_extras(reading)
-    training = tuple(_annotation(source, rest, None) for source in _listed(train))
-    _check_training(training)
+    training = training_of(train, reading)
     corpora = [gold_annotation.corpus, *(one.corpus for one in training)]
     corpora += [annotation.corpus for annotation in predicted.values()]
     recoded = iter(with_one_vocabulary(corpora))
@@ -130,11 +129,11 @@ def _gold_and_systems(
     named = named_sources(systems)
     if not named:
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
-    rest = _without_extras(reading)
+    rest = without_extras(reading)
     return annotation, {key: _annotation(source, rest, prefer) for key, source in named.items()}
 
 
-def _without_extras(reading: Mapping[str, Any]) -> dict[str, Any]:
+def without_extras(reading: Mapping[str, Any]) -> dict[str, Any]:
     """The same choices without columns and fields of one's own: only the gold text needs to have them."""
     return {key: value for key, value in reading.items() if key not in ("columns", "fields")}
 
@@ -144,20 +143,20 @@ def _merged(gold: Any, reading: Mapping[str, Any]) -> tuple[Annotation, dict[str
     files = named_sources(
         gold if isinstance(gold, Mapping) else [gold] if not isinstance(gold, list) else gold
     )
-    first: Annotation | None = None
-    predicted: dict[str, Annotation] = {}
-    for key, source in files.items():
-        layers = read_layers(source, **reading)
-        if first is None:
-            first = layers["gold"]
-        elif first.mentions.rows() != layers["gold"].mentions.rows():
+    if not files or not all(isinstance(source, str | os.PathLike) for source in files.values()):
+        raise ChoiceError(
+            "gold stands alone, but is no file that holds predicted tags as well.\n"
+            "Give the predictions as systems."
+        )
+    found = {key: read_layers(source, **reading) for key, source in files.items()}
+    first, *others = (layers["gold"] for layers in found.values())
+    for gold_annotation in others:
+        if first.mentions.rows() != gold_annotation.mentions.rows():
             raise InputError(
-                f"{layers['gold'].reading.path}: its gold mentions are not those of {first.reading.path}.\n"
+                f"{gold_annotation.reading.path}: its gold mentions are not those of {first.reading.path}.\n"
                 "Files that hold gold and predictions can be compared only over the same gold annotation."
             )
-        predicted[key] = layers["predicted"]
-    assert first is not None
-    return first, predicted
+    return first, {key: layers["predicted"] for key, layers in found.items()}
 
 
 def named_sources(systems: Any) -> dict[str, Any]:
@@ -191,8 +190,14 @@ def _annotation(source: Any, reading: Mapping[str, Any], prefer: str | None) -> 
 
 def training_of(train: Any, reading: Mapping[str, Any]) -> tuple[Annotation, ...]:
     """The training data, read; they must hold text."""
-    training = tuple(_annotation(source, reading, None) for source in _listed(train))
-    _check_training(training)
+    rest = without_extras(reading)
+    training = tuple(_annotation(source, rest, None) for source in _listed(train))
+    for one in training:
+        if one.corpus.without_text:
+            raise InputError(
+                f"{one.reading.path}: training data without tokens cannot tell what was seen.\n"
+                "Give a file that holds the text."
+            )
     return training
 
 
@@ -205,12 +210,3 @@ def _listed(train: Any) -> Sequence[Any]:
     if listed and not all(isinstance(one, str | Path | Annotation) for one in listed):
         return [listed]
     return listed
-
-
-def _check_training(training: Sequence[Annotation]) -> None:
-    for one in training:
-        if one.corpus.without_text:
-            raise InputError(
-                f"{one.reading.path}: training data without tokens cannot tell what was seen.\n"
-                "Give a file that holds the text."
-            )

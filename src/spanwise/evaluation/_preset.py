@@ -13,6 +13,7 @@ from spanwise.diagnosis import slices
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Inputs
+from spanwise.evaluation._system import SMALL
 from spanwise.formats import read
 from spanwise.interpreteval import Departures, Figures, Tagged, Training
 from spanwise.interpreteval import compare as compare_figures
@@ -65,10 +66,10 @@ def _attribute(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _bucket(row: Mapping[str, Any]) -> dict[str, Any]:
     if "value" in row:
-        return {**row, "label": row["value"], "special": False, "small": row["gold"] < 30}
+        return {**row, "label": row["value"], "special": False, "small": row["gold"] < SMALL}
     point = row["special"] or row["low"] == row["high"]
     text = range_text(row["low"], row["high"], point, ())
-    return {**row, "label": text, "small": row["gold"] < 30}
+    return {**row, "label": text, "small": row["gold"] < SMALL}
 
 
 def _training(inputs: Inputs, choices: Choices) -> Tagged:

@@ -20,7 +20,7 @@ from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Dataset, Facts, fixed_facts, possible_attributes
 from spanwise.evaluation._examples import examples
-from spanwise.evaluation._inputs import Inputs, Units, named_sources, training_of
+from spanwise.evaluation._inputs import Inputs, Units, named_sources, training_of, without_extras
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import Counted, evaluate_system
 from spanwise.formats import stem_of
@@ -151,7 +151,9 @@ def _survey(gold: Any, systems: Any, choices: Choices, memory: int) -> Files:
     prefer = first.layers["only"].scheme if first.options.scheme is None else first.options.scheme
     surveys = {}
     for system, source in named.items():
-        one = survey_layers(source, {**choices.reading, "prefer": prefer}, merged=False, sentences=cuts)
+        one = survey_layers(
+            source, {**without_extras(choices.reading), "prefer": prefer}, merged=False, sentences=cuts
+        )
         if one.sentences != first.sentences:
             raise InputError(
                 at(
@@ -337,7 +339,6 @@ class Part:
     repairs: Mapping[str, int]
     labels: Mapping[str, Sequence[str]]
     mentions: Mapping[str, int]
-    tokens: Mapping[str, int]
     alignment: Mapping[str, Mapping[str, Any]]
     wrong: tuple[list[dict[str, Any]], int]
     clean: tuple[list[dict[str, Any]], int]
@@ -352,7 +353,7 @@ def _count(part: Mapping[str, Piece], shared: Shared) -> Part:
         name: replace(one, corpus=corpus)
         for (name, one), corpus in zip(predicted.items(), corpora[1:], strict=True)
     }
-    aligned = {name: align(gold, one, how=shared.choices.align) for name, one in predicted.items()}  # type: ignore[arg-type]
+    aligned = {name: align(gold, one, how=shared.choices.align) for name, one in predicted.items()}
     mentions = {name: one.mentions for name, one in aligned.items()}
     context = _context(gold, shared, list(mentions.values()))
     inputs = Inputs("", gold, mentions, predicted, shared.files.merged, (), ())
@@ -380,7 +381,6 @@ def _count(part: Mapping[str, Piece], shared: Shared) -> Part:
         repairs={name: one.reading.repairs for name, one in sides.items()},
         labels={name: one.mentions.labels for name, one in sides.items()},
         mentions={name: len(one.mentions) for name, one in sides.items()},
-        tokens={name: len(one.corpus.tokens) for name, one in sides.items()},
         alignment={name: one.report for name, one in aligned.items()},
         wrong=_kept(chosen.get("errors")),
         clean=_kept(chosen.get("correct")),

@@ -11,7 +11,7 @@ import numpy as np
 from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
 from spanwise.scores import Measure, Scores
-from spanwise.statistics import correct
+from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
 
 Path = tuple[str, ...]
@@ -332,7 +332,7 @@ def _score(row: Row, corrected: float, confidence: float) -> dict[str, Any]:
         "interval": bounds,
         "p": plain(row.p),
         "p_corrected": plain(corrected),
-        "significant": bool(corrected < 0.05),
+        "significant": bool(corrected < LEVEL),
         "mentions": row.mentions,
     }
 

@@ -121,8 +121,8 @@ def check_cell(task: Task) -> str | None:
     """Read every file of a cell and align it with gold: the text of what is wrong, or None."""
     from spanwise.evaluation import gather
 
-    reading = {key: value for key, value in task.options.items() if key in _reading_keys()}
-    align = str(reading.pop("align", "strict"))
+    reading = {key: value for key, value in task.options.items() if key in READING}
+    align = reading.pop("align", "strict")
     try:
         gather(
             task.test,
@@ -156,10 +156,6 @@ def compute_cell(task: Task) -> dict[str, Any]:
     if task.cache is not None:
         Cache(task.cache).put(task.key, kept)
     return kept
-
-
-def _reading_keys() -> frozenset[str]:
-    return frozenset({*READING, "columns"})
 
 
 # ---- in the main process --------------------------------------------------------------------
