@@ -53,7 +53,7 @@ def test_what_was_repaired_and_noted_is_said(tmp_path: Path, capsys: pytest.Capt
     path.write_text("a I-X\nb B-X\xa0\n")
     assert main(["convert", str(path), str(tmp_path / "out.conll"), "--scheme", "IOB2"]) == 0
     said = capsys.readouterr().err
-    assert "1 tags repaired (conlleval)" in said
+    assert "1 tag repaired (conlleval)" in said
     assert "note: the label 'X\\xa0' holds a no-break space; without it there is 'X'" in said
 
 

@@ -154,3 +154,8 @@ def test_a_mistake_in_python_is_told_too(gold, options, error, message) -> None:
 def test_numbers_of_tags_are_read_with_their_labels() -> None:
     result = spanwise.evaluate([[1, 0]], {"a": [[1, 0]]}, labels=["O", "B-PER"], resamples=0)
     assert result["a"].exact.overall.f1 == 1
+
+
+def test_an_attribute_needs_a_name() -> None:
+    with pytest.raises(ChoiceError, match="a function without a name cannot be an attribute"):
+        spanwise.attribute(lambda mention: 1, summary="one")

@@ -144,6 +144,12 @@ def test_thresholds_that_every_score_or_none_would_reach_are_refused(results, th
     assert expected in str(error.value)
 
 
+@pytest.mark.parametrize("document", [{"kind": "study"}, {"systems": {}}])
+def test_a_document_without_systems_passes_no_gate(document):
+    with pytest.raises(InputError, match="thresholds are for systems, and the document holds none"):
+        gate(document, fail_under=50)
+
+
 def test_a_tough_floor_without_training_data_is_told(files):
     document = evaluate(files / "gold.txt", {"mine": files / "good.txt"}, resamples=0).to_dict()
     with pytest.raises(ChoiceError, match="the floor of tough/SEEN needs training data"):

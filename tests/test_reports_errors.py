@@ -316,6 +316,11 @@ def test_a_document_that_holds_only_some_sentences_says_so():
         listing(of_tags(tokens, gold, ["O", "O"], examples="none"))
 
 
+def test_a_study_has_no_errors_to_list():
+    with pytest.raises(InputError, match="a study holds no sentences"):
+        listing({"kind": "study"})
+
+
 def test_a_bucket_may_be_given_by_what_it_holds():
     found = evaluate(
         [["B-X", "I-X", "B-X"]], {"one": [["O", "O", "O"]]}, attributes=["entity_length"], resamples=0

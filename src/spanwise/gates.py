@@ -67,7 +67,12 @@ def gate(
         ChoiceError: a threshold is not in points, names no score, or asks for a test that is not made.
     """
     checks: list[Check] = []
-    systems: Mapping[str, Any] = document["systems"]
+    systems: Mapping[str, Any] = document.get("systems") or {}
+    if not systems:  # nothing to check must not pass for everything checked
+        raise InputError(
+            "thresholds are for systems, and the document holds none; studies have none either.\n"
+            "Give the result of an evaluation."
+        )
     if fail_under is not None:
         _check_points("fail_under", fail_under)
         checks += [

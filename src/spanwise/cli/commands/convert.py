@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         write(annotation, args.target, format=args.to, scheme=args.to_scheme)
     reading = annotation.reading
-    repaired = f", {reading.repairs:,} tags repaired ({reading.repair})" if reading.repairs else ""
+    tags = "tag" if reading.repairs == 1 else "tags"
+    repaired = f", {reading.repairs:,} {tags} repaired ({reading.repair})" if reading.repairs else ""
     sys.stderr.write(
         f"{args.target}: {len(annotation.corpus):,} sentences, {len(annotation.mentions):,} mentions, "
         f"read as {reading.format} ({reading.evidence}){repaired}\n"
