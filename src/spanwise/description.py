@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,8 +54,6 @@ class Description:
 
     def to_json(self) -> str:
         """The document as JSON."""
-        import json
-
         return json.dumps(self.document, ensure_ascii=False, allow_nan=False, indent=1)
 
 
@@ -180,12 +179,8 @@ def dataset_entry(
     }
 
 
-def label_sizes(mentions: Mentions) -> dict[str, int]:
-    """How many mentions each label has, the most frequent first, equally frequent ones by name."""
-    return _sizes(members_by_label(mentions, None))
-
-
 def _sizes(members: CrossTable) -> dict[str, int]:
+    """How many mentions each label has, the most frequent first, equally frequent ones by name."""
     sizes = members.chosen(members.rows, [ALL])[:, 0].tolist()
     ranked = sorted(zip(map(str, members.rows), sizes, strict=True), key=lambda pair: (-pair[1], pair[0]))
     return {name: size for name, size in ranked if size}

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats._format import Column, Format, Options, Problem, is_plainly_tagged
-from spanwise.formats._opening import PACKED, File, read_words, stem_of, write_atomically
+from spanwise.formats._opening import PACKED, File, read_words, sha256_of, stem_of, write_atomically
 from spanwise.formats.memory import from_spans, from_tags
 from spanwise.registry import Registry
 from spanwise.schemes import Repair
@@ -32,6 +32,7 @@ __all__ = [
     "read",
     "read_layers",
     "read_words",
+    "sha256_of",
     "stem_of",
     "validate",
     "write",

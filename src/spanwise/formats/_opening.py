@@ -276,6 +276,12 @@ def stem_of(path: str | os.PathLike[str]) -> str:
     return Path(name).stem or name or "data"
 
 
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """The hash of a file's bytes as they are stored."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def read_words(path: str | os.PathLike[str]) -> list[str]:
     """The words of a list, one a line, such as those that a model knows."""
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spanwise import __version__
+from spanwise.description import SCHEMA
 from spanwise.studies._cache import default_folder
 from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest
 from spanwise.studies._plan import Plan, make_plan
@@ -76,7 +77,7 @@ def study(
     settings = _settings(read, cells)
     return {
         "spanwise": __version__,
-        "schema": 1,
+        "schema": SCHEMA,
         "kind": "study",
         "signature": _signature(read, cells, tasks),
         "name": read.name,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from spanwise.formats import write_atomically
 
 SUFFIX = ".json.z"
 
@@ -39,17 +40,9 @@ class Cache:
             return None
 
     def put(self, key: str, value: Any) -> None:
-        """Keep `value` under `key`: written beside and renamed, so that no half file is ever there."""
+        """Keep `value` under `key`."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        data = zlib.compress(json.dumps(value, allow_nan=False).encode(), 6)
-        number, beside = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=SUFFIX)
-        try:
-            with os.fdopen(number, "wb") as stream:
-                stream.write(data)
-            Path(beside).replace(self._path(key))
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
+        write_atomically(self._path(key), zlib.compress(json.dumps(value, allow_nan=False).encode(), 6))
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{SUFFIX}"

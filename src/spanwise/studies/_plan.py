@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from spanwise.errors import InputError, at
+from spanwise.formats import sha256_of
 from spanwise.studies._manifest import Dataset, Manifest, System
 
 ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
@@ -110,7 +110,7 @@ def _file(manifest: Manifest, dataset: Dataset, key: str, shown: str) -> File:
                 f"the file {str(path)!r} of the dataset {dataset.name!r} {what}.\n{_relative(manifest)}",
             )
         )
-    return File(shown, path, _sha256(path))
+    return File(shown, path, sha256_of(path))
 
 
 def _relative(manifest: Manifest) -> str:
@@ -157,7 +157,7 @@ def _cell(
             missing.append(run)
             continue
         path = manifest.root / runs[run]
-        file = File(runs[run], path, _sha256(path))
+        file = File(runs[run], path, sha256_of(path))
         same = next((name for name, other in kept.items() if other.sha256 == file.sha256), None)
         if same is None:
             kept[run] = file
@@ -195,8 +195,3 @@ def _step(root: Path, place: str, part: str, run: str | None) -> list[tuple[str,
 
 def _joined(place: str, part: str) -> str:
     return f"{place}{'' if place.endswith('/') or not place else '/'}{part}"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

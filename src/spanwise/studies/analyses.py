@@ -161,19 +161,19 @@ def tough(scores: Scores) -> dict[str, Any]:
 def _subset(runs: Mapping[str, Mapping[str, Any]], subset: str) -> dict[str, Any]:
     cells = {name: run["tough"][subset] for name, run in runs.items()}
     labels = dict.fromkeys(label for cell in cells.values() for label in cell.get("labels", {}))
-
-    def spread(pick: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
-        rows = {name: pick(cell) for name, cell in cells.items()}
-        mentions = max((row.get("mentions", 0) for row in rows.values()), default=0)
-        return {
-            **over_runs({name: score_of(row, "recall") for name, row in rows.items()}),
-            "mentions": mentions,
-        }
-
     return {
-        **spread(lambda cell: cell["overall"]),
-        "labels": {label: spread(lambda cell, w=label: cell["labels"].get(w, {})) for label in labels},  # type: ignore[misc]
+        **_recalls({name: cell["overall"] for name, cell in cells.items()}),
+        "labels": {
+            label: _recalls({name: cell["labels"].get(label, {}) for name, cell in cells.items()})
+            for label in labels
+        },
     }
+
+
+def _recalls(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Recall over runs, and the mentions of the run that has most."""
+    mentions = max((row.get("mentions", 0) for row in rows.values()), default=0)
+    return {**over_runs({name: score_of(row, "recall") for name, row in rows.items()}), "mentions": mentions}
 
 
 # ---- model-wise and attribute-wise ----------------------------------------------------------

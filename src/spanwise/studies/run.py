@@ -117,7 +117,7 @@ def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: P
 # ---- in the workers -------------------------------------------------------------------------
 
 
-def check_cell(task: Task) -> str | None:
+def check_cell(task: Task, _: object) -> str | None:
     """Read every file of a cell and align it with gold: the text of what is wrong, or None."""
     from spanwise.evaluation import gather
 
@@ -137,7 +137,7 @@ def check_cell(task: Task) -> str | None:
     return None
 
 
-def compute_cell(task: Task) -> dict[str, Any]:
+def compute_cell(task: Task, _: object) -> dict[str, Any]:
     """Evaluate all runs of a cell, and keep the result where a cache is given."""
     from spanwise.evaluation import evaluate
     from spanwise.formats import read_words
@@ -175,25 +175,17 @@ def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dic
     fresh = [task for task in tasks if task.key not in results]
     if len(fresh) < len(tasks):
         progress(f"{len(tasks) - len(fresh)} of {len(tasks)} cells are kept from before")
-    wrong = [text for text in map_parts(_checked, fresh, None, workers=workers) if text is not None]
+    wrong = [text for text in map_parts(check_cell, fresh, None, workers=workers) if text is not None]
     if wrong:
         more = f"\n{len(wrong) - 1} more cells hold a file that cannot be used." if len(wrong) > 1 else ""
         raise InputError(wrong[0] + more)
     if fresh:
         progress(f"all files of {len(fresh)} cells can be read")
-    computed = map_parts(_computed, fresh, None, workers=workers)
+    computed = map_parts(compute_cell, fresh, None, workers=workers)
     for number, (task, result) in enumerate(zip(fresh, computed, strict=True), start=1):
         results[task.key] = result
         progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result)}")
     return {task.key: results[task.key] for task in tasks}
-
-
-def _checked(task: Task, _: object) -> str | None:
-    return check_cell(task)
-
-
-def _computed(task: Task, _: object) -> dict[str, Any]:
-    return compute_cell(task)
 
 
 def _spoken(result: Mapping[str, Any]) -> str:
