@@ -1,0 +1,143 @@
+"""Measure what spanwise costs beside its peers and write the tables.
+
+    python -m benchmarks --data PATH
+
+makes the corpora (kept in --folder), runs everything and writes results.json, results.md and growth.svg to
+--out. --quick measures tiny corpora once, to see that everything runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from benchmarks import beside, ours
+from benchmarks.measuring import Bench
+from benchmarks.planning import Plan
+from benchmarks.tables import Section
+from benchmarks.writing import write
+
+SECTIONS: dict[str, Callable[[Plan], Section | None]] = {
+    "startup": ours.startup,
+    "evaluation": ours.evaluation,
+    "large": ours.large,
+    "reading": ours.reading,
+    "resampling": ours.resampling,
+    "growth": ours.growth,
+    "study": ours.study,
+    "real": ours.real_files,
+    "matching": beside.matching,
+    "lists": beside.lists,
+    "report": beside.report,
+    "files": beside.files,
+    "one_document": beside.one_document,
+}
+PACKAGES = ("spanwise", "numpy", "seqeval", "evaluate", "nervaluate", "seqscore", "conlleval", "spacy")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the sections that were asked for and write what was measured."""
+    given = sys.argv[1:] if arguments is None else arguments
+    args = parser().parse_args(given)
+    folder = Path(args.folder or Path(tempfile.gettempdir()) / "spanwise-benchmarks")
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = plan_of(args, folder)
+    began = time.perf_counter()
+    sections = []
+    for name in args.only or SECTIONS:
+        start = time.perf_counter()
+        section = SECTIONS[name](plan)
+        if section is None:
+            _say(f"{name}: left out, there are no data for it")
+            continue
+        _say(f"{name}: {time.perf_counter() - start:.0f} s")
+        sections.append(section.to_dict())
+    results = {
+        "command": " ".join(["python -m benchmarks", *("PATH" if "/" in one else one for one in given)]),
+        "quick": args.quick,
+        "seconds": round(time.perf_counter() - began),
+        "load": round(os.getloadavg()[0], 1),
+        "machine": machine(),
+        "versions": versions(),
+        "sections": sections,
+    }
+    write(results, Path(args.out))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    found = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    found.add_argument("--quick", action="store_true", help="tiny corpora, each job once")
+    found.add_argument("--data", metavar="FOLDER", help="real data: a folder with masakhaner/ and others")
+    results = Path(__file__).resolve().parent / "results"
+    found.add_argument("--out", metavar="FOLDER", default=results, help="where the tables go")
+    found.add_argument("--folder", metavar="FOLDER", help="where corpora are made and kept")
+    found.add_argument(
+        "--sizes", default="50k,1M,10M", help="test tokens at which growth is measured (default: %(default)s)"
+    )
+    found.add_argument("--rounds", type=int, default=3, help="how often each job runs (default: %(default)s)")
+    found.add_argument(
+        "--program", metavar="NAME=PATH", action="append", default=[],
+        help="another program, called as PATH GOLD PREDICTED; may be repeated",
+    )  # fmt: skip
+    found.add_argument(
+        "--only", metavar="SECTION", action="append", choices=SECTIONS, help="one section; may be repeated"
+    )
+    return found
+
+
+def plan_of(args: argparse.Namespace, folder: Path) -> Plan:
+    """What the options ask for."""
+    programs = dict(text.split("=", 1) for text in args.program)
+    data = None if args.data is None else Path(args.data).resolve()
+    bench = Bench(folder, rounds=1 if args.quick else args.rounds)
+    if args.quick:
+        tiny = (500, 1_000)
+        return Plan(bench, folder, ("2k", "4k"), "4k", None, data, programs, lengths=tiny, patience=1.0)
+    return Plan(bench, folder, tuple(args.sizes.split(",")), "0.93M", "large", data, programs)
+
+
+def machine() -> dict[str, Any]:
+    """What the measurements ran on."""
+    model = platform.processor()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        lines = information.read_text(encoding="utf-8").splitlines()
+        named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+        model = named[0] if named else model
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions of spanwise and of the peers that are installed."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _say(text: str) -> None:
+    print(f"benchmarks: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

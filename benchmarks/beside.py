@@ -1,0 +1,160 @@
+"""What spanwise and its peers cost on the same work, in turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.measuring import Failed, Job
+from benchmarks.planning import Plan, shown
+from benchmarks.tables import Row, Section
+
+# Peer, its work, and the same work in spanwise: names of benchmarks.peers.WORK.
+PAIRS = {
+    "seqeval": ("seqeval", "ours seqeval"),
+    "seqeval, strict": ("seqeval strict", "ours strict"),
+    "evaluate": ("evaluate", "ours evaluate"),
+    "nervaluate": ("nervaluate", "ours nervaluate"),
+    "seqscore": ("seqscore", "ours seqeval"),
+    "conlleval (Python)": ("conlleval", "ours conlleval"),
+    "spaCy's scorer": ("spacy", "ours spacy"),
+}
+# From here on the fixed part of a call no longer shows in the cost of a token.
+_LONG = 64_000
+
+
+def matching(plan: Plan) -> Section:
+    """Fair matching beside a plain transcription of the same algorithm."""
+    gold, first, second, _ = plan.files(plan.peers_at)
+    rows: list[Row] = []
+    for system, path in (("shortsighted", first), ("memoriser", second)):
+        found = plan.bench.best({name: Job.work(name, gold, path) for name in ("match", "plain match")})
+        fast, plain = found["match"], found["plain match"]
+        if fast.answer["events"] != plain.answer["events"]:
+            raise AssertionError("the fast matching and the plain one found different events")
+        rows.append(
+            {
+                "system": system,
+                "mentions": fast.answer["mentions"],
+                "ours": fast.cpu,
+                "mentions/s": fast.answer["mentions"] / fast.cpu,
+                "CPU": plain.cpu,
+                "times ours": plain.cpu / fast.cpu,
+            }
+        )
+    facts = {
+        "match rate": min(row["mentions/s"] for row in rows),
+        "match ratio": min(row["times ours"] for row in rows),
+    }
+    note = "Gold and predicted mentions; CPU is that of the plain transcription that the tests rest on."
+    columns = ("system", "mentions", "ours", "mentions/s", "CPU", "times ours")
+    return Section("matching", "Fair matching", note, columns, rows, facts)
+
+
+def lists(plan: Plan) -> Section:
+    """Scores from lists of tags, in the form that each peer gives."""
+    gold, _, predicted, _ = plan.files(plan.peers_at)
+    names = dict.fromkeys(name for pair in PAIRS.values() for name in pair)
+    jobs = {name: Job.work(name, gold, predicted) for name in names}
+    found, left_out = plan.tried(jobs, rounds=plan.bench.rounds)
+    rows: list[Row] = []
+    facts: dict[str, float] = {}
+    for peer, (theirs, ours) in PAIRS.items():
+        if theirs not in found or ours not in found:
+            rows.append({"peer": peer, "left out": left_out.get(theirs) or left_out.get(ours)})
+            continue
+        facts[f"lists {peer}"] = found[theirs].cpu / found[ours].cpu
+        rows.append(
+            {
+                "peer": peer,
+                "CPU": found[theirs].cpu,
+                "ours": found[ours].cpu,
+                "times ours": facts[f"lists {peer}"],
+                "F1": found[theirs].answer["answer"],
+                "our F1": found[ours].answer["answer"],
+            }
+        )
+    note = (
+        f"{plan.corpus(plan.peers_at)['tokens']:,} tokens in lists of tags (lines for conlleval, documents"
+        " for spaCy), which are there before the clock starts. `ours` is our layer with the same answer; for"
+        " seqscore the one for seqeval. evaluate fetches its metric from a network: what stands here is the"
+        " computation of that metric, by the same calls of seqeval."
+    )
+    columns = ("peer", "CPU", "ours", "times ours", "F1", "our F1", "left out")
+    return Section("lists", "Scores from lists of tags", note, columns, rows, facts)
+
+
+def report(plan: Plan) -> Section:
+    """The report of seqeval and of our layer for it at the size of CoNLL-2003."""
+    gold, _, predicted, _ = plan.files("conll2003")
+    rows: list[Row] = []
+    facts: dict[str, float] = {}
+    for peer in ("seqeval", "seqeval, strict"):
+        theirs, ours = PAIRS[peer]
+        found = plan.bench.best({name: Job.work(name, gold, predicted) for name in (theirs, ours)})
+        facts[f"report {peer}"] = found[theirs].cpu / found[ours].cpu
+        rows.append(
+            {
+                "peer": peer,
+                "CPU": found[theirs].cpu,
+                "ours": found[ours].cpu,
+                "times ours": facts[f"report {peer}"],
+            }
+        )
+    title = "`classification_report` of the layer for seqeval"
+    columns = ("peer", "CPU", "ours", "times ours")
+    return Section("report", title, "46 k tokens in lists of tags.", columns, rows, facts)
+
+
+def files(plan: Plan) -> Section:
+    """From files to scores, as whole processes."""
+    gold, _, predicted, _ = plan.files(plan.peers_at)
+    call = ("evaluate", gold, predicted, "--resamples", 0, "--attributes", "none")
+    jobs = {"spanwise": Job.spanwise(*call)}
+    jobs |= {peer: Job.whole(theirs, gold, predicted) for peer, (theirs, _) in PAIRS.items()}
+    jobs |= {name: Job((path, gold, predicted)) for name, path in plan.programs.items()}
+    found, left_out = plan.tried(jobs, rounds=plan.bench.rounds)
+    ours = found["spanwise"].cpu
+    rows: list[Row] = [
+        {"peer": name, **shown(measured), "times ours": measured.cpu / ours}
+        for name, measured in found.items()
+    ]
+    rows += [{"peer": name, "left out": why} for name, why in left_out.items()]
+    facts = {f"files {name}": measured.cpu / ours for name, measured in found.items() if name != "spanwise"}
+    note = (
+        f"{plan.corpus(plan.peers_at)['tokens']:,} tokens. Peers get the tags from the plainest reader in"
+        " Python; spaCy's process makes its documents, too. `spanwise evaluate` shows exact, fair and relaxed"
+        " scores, every kind of error and what mending it would gain, where peers have exact scores alone"
+        " (nervaluate: the relaxed ones, too)."
+    )
+    columns = ("peer", "wall", "CPU", "peak", "times ours", "left out")
+    return Section("files", "From files to scores, whole processes", note, columns, rows, facts)
+
+
+def one_document(plan: Plan) -> Section:
+    """The cost of one sentence that grows longer, which is where peers become quadratic."""
+    gold, _, predicted, _ = plan.files(plan.peers_at)
+    works = {
+        "spanwise": "ours everything",
+        "seqeval": "seqeval",
+        "seqeval, strict": "seqeval strict",
+        "nervaluate": "nervaluate",
+    }
+    rows: list[Row] = []
+    for length in plan.lengths:
+        row: dict[str, Any] = {"tokens": length}
+        for name, work in list(works.items()):
+            try:
+                row[name] = plan.bench.run(Job.work(work, gold, predicted, length)).cpu
+            except Failed:
+                row[name] = float("inf")
+            if row[name] > plan.patience:
+                works.pop(name)
+        rows.append({name: value for name, value in row.items() if value != float("inf")})
+    note = (
+        "CPU of one sentence of so many tokens. `spanwise` is all that `evaluate` says without training data."
+        f" A peer that took more than {plan.patience:.0f} s is not asked for a longer one."
+    )
+    ours = [row["spanwise"] / row["tokens"] for row in rows if row["tokens"] >= _LONG]
+    facts = {"growth of one": max(ours) / min(ours)} if len(ours) > 1 else {}
+    columns = ("tokens", "spanwise", "seqeval", "seqeval, strict", "nervaluate")
+    return Section("one_document", "Growth with the length of one document", note, columns, rows, facts)

@@ -1,0 +1,75 @@
+"""What is aimed at, and whether the measurements of a run reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.tables import written
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure that shall not be above its limit (or, with `least`, below it), written as in `column`."""
+
+    work: str
+    fact: str
+    limit: float
+    column: str
+    least: bool = False
+    reason: str = ""  # why it is missed, where it is
+
+    def row(self, facts: Mapping[str, float]) -> dict[str, str]:
+        """The goal beside what was measured, and the distance where it was not reached."""
+        sign = "≥" if self.least else "≤"
+        row = {"work": self.work, "goal": f"{sign} {written(self.column, self.limit)}"}
+        if self.fact not in facts:
+            return {**row, "measured": "", "verdict": "not measured in this run"}
+        value = facts[self.fact]
+        met = value >= self.limit if self.least else value <= self.limit
+        distance = self.limit / value if self.least else value / self.limit
+        verdict = "met" if met else f"missed by a factor of {distance:.2f}"
+        if not met and self.reason:
+            verdict += f": {self.reason}"
+        return {**row, "measured": written(self.column, value), "verdict": verdict}
+
+
+_ALL = "CoNLL-2003 size, two systems, everything"
+_LARGE = "10 M training and 9 M test tokens, two systems, everything"
+
+GOALS = (
+    Goal("`spanwise --help`, wall", "help wall", 0.040, "wall"),
+    Goal(f"{_ALL}, wall from the start of the process", "conll2003 wall", 0.35, "wall"),
+    Goal(f"{_ALL}, peak memory", "conll2003 peak", 100e6, "peak"),
+    Goal(f"{_ALL}, without resampling, wall", "conll2003 plain wall", 0.22, "wall"),
+    Goal(f"{_LARGE}, wall", "large wall", 8.0, "wall"),
+    Goal(f"{_LARGE}, peak memory", "large peak", 1e9, "peak"),
+    Goal(f"{_LARGE}, out of core, peak memory", "streamed peak", 512e6, "peak"),
+    Goal("reading a CoNLL file into integer codes", "read rate", 150, "MB/s", least=True),
+    Goal("1000 resamples of all cells, 3.6 k sentences", "resample few", 0.060, "CPU"),
+    Goal("1000 resamples of all cells, 700 k sentences", "resample many", 1.5, "CPU"),
+    Goal("fair matching", "match rate", 8e6, "mentions/s", least=True),
+    Goal("fair matching beside a plain transcription", "match ratio", 40, "times ours", least=True),
+    Goal("scores from lists of tags beside seqeval", "lists seqeval", 30, "times ours", least=True),
+    Goal("… beside seqeval, strict", "lists seqeval, strict", 30, "times ours", least=True),
+    Goal("… beside nervaluate", "lists nervaluate", 30, "times ours", least=True),
+    Goal("… beside seqscore", "lists seqscore", 8, "times ours", least=True),
+    Goal("report of the layer for seqeval, CoNLL-2003 size", "report seqeval", 25, "times ours", least=True),
+    Goal("… strict", "report seqeval, strict", 25, "times ours", least=True),
+    Goal("whole process, file to scores, beside seqeval", "files seqeval", 20, "times ours", least=True),
+    Goal("… beside seqeval, strict", "files seqeval, strict", 20, "times ours", least=True),
+    Goal("… beside evaluate's computation", "files evaluate", 20, "times ours", least=True),
+    Goal("… beside nervaluate", "files nervaluate", 20, "times ours", least=True),
+    Goal("… beside seqscore", "files seqscore", 20, "times ours", least=True),
+    Goal("… beside conlleval (Python)", "files conlleval (Python)", 20, "times ours", least=True),
+    Goal("growth: dearest by cheapest CPU a token, over all sizes", "growth", 1.5, "times ours"),
+    Goal("growth with the length of one document, the same", "growth of one", 1.5, "times ours"),
+    Goal("study of 36 runs, all attributes, intervals and tests, wall", "study wall", 60, "wall"),
+    Goal("study of 36 runs, peak memory of one process", "study peak", 300e6, "peak"),
+)
+
+
+def judged(facts: Mapping[str, float]) -> list[dict[str, Any]]:
+    """A row for every goal."""
+    return [dict(goal.row(facts)) for goal in GOALS]

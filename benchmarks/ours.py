@@ -1,0 +1,200 @@
+"""What spanwise costs by itself: start-up, whole evaluations, stages, growth, studies."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.measuring import ROOT, Job, Measured
+from benchmarks.planning import Plan, shown
+from benchmarks.tables import Row, Section
+
+PROCESS = ("work", "wall", "CPU", "peak")
+
+
+def _processes(found: dict[str, Measured]) -> list[Row]:
+    return [{"work": name, **shown(measured)} for name, measured in found.items()]
+
+
+def startup(plan: Plan) -> Section:
+    """From the start of a process to its first use."""
+    python = sys.executable
+    jobs = {
+        "python -c pass": Job((python, "-c", "pass")),
+        "spanwise --help": Job.spanwise("--help"),
+        "import spanwise": Job((python, "-c", "import spanwise")),
+        "import numpy": Job((python, "-c", "import numpy")),
+        "from spanwise import evaluate": Job((python, "-c", "from spanwise import evaluate")),
+    }
+    plan.bench.warm(list(jobs.values()))
+    found = plan.bench.best(jobs, rounds=4 * plan.bench.rounds)
+    facts = {"help wall": found["spanwise --help"].wall}
+    note = "The peak of the smallest processes is that of the one which measures them."
+    return Section("startup", "Start-up", note, PROCESS, _processes(found), facts)
+
+
+def evaluation(plan: Plan) -> Section:
+    """`spanwise evaluate` as a process, at the size of CoNLL-2003."""
+    jobs: dict[str, Job] = {}
+    for words, name in (("words of the demo", "conll2003"), ("natural words", "conll2003-natural")):
+        gold, first, second, train = plan.files(name)
+        call = ("evaluate", gold, first, second, "--train", train)
+        jobs |= {
+            f"everything, by sentences; {words}": Job.spanwise(*call, "--unit", "sentence"),
+            f"everything, by documents; {words}": Job.spanwise(*call),
+            f"without resampling; {words}": Job.spanwise(*call, "--resamples", 0),
+        }
+    plan.bench.warm(list(jobs.values()))
+    found = plan.bench.best(jobs, rounds=2 * plan.bench.rounds)
+    every = found["everything, by sentences; words of the demo"]
+    facts = {
+        "conll2003 wall": every.wall,
+        "conll2003 peak": every.peak,
+        "conll2003 plain wall": found["without resampling; words of the demo"].wall,
+    }
+    note = (
+        "46 k test and 204 k training tokens, two systems: outcomes, eight attributes, tough mentions, 1000"
+        " resamples of every cell, the paired test, and the screen; from the start of the process."
+    )
+    title = "An evaluation of the size of CoNLL-2003"
+    return Section("evaluation", title, note, PROCESS, _processes(found), facts)
+
+
+def large(plan: Plan) -> Section | None:
+    """The same on ten million training and nine million test tokens."""
+    if plan.large is None:
+        return None
+    gold, first, second, train = plan.files(plan.large)
+    call = ("evaluate", gold, first, second, "--train", train, "--unit", "sentence", "--quiet")
+    jobs = {
+        "everything": Job.spanwise(*call),
+        "without resampling": Job.spanwise(*call, "--resamples", 0),
+        "--memory 512MB": Job.spanwise(*call, "--memory", "512MB"),
+        "--memory 512MB --workers 2": Job.spanwise(*call, "--memory", "512MB", "--workers", 2),
+    }
+    found = plan.bench.best(jobs, rounds=min(2, plan.bench.rounds))
+    facts = {
+        "large wall": found["everything"].wall,
+        "large peak": found["everything"].peak,
+        "streamed peak": found["--memory 512MB"].peak,
+    }
+    title = "Ten million training and nine million test tokens, two systems"
+    return Section("large", title, "", PROCESS, _processes(found), facts)
+
+
+def reading(plan: Plan) -> Section:
+    """The rate at which CoNLL files are read, from bytes to codes and mentions."""
+    rows: list[Row] = []
+    corpora = {
+        "the demo": plan.corpus(plan.peers_at),
+        "natural text": plan.corpus(f"{plan.peers_at}-natural"),
+    }
+    jobs = {name: Job.work("read", corpus["files"]["gold"]) for name, corpus in corpora.items()}
+    for name, measured in plan.bench.best(jobs).items():
+        corpus = corpora[name]
+        rows.append(
+            {
+                "words of": name,
+                "words": corpus["words"],
+                "tokens": corpus["tokens"],
+                "CPU": measured.cpu,
+                "MB/s": corpus["bytes"]["gold"] / measured.cpu / 1e6,
+                "ns/token": 1e9 * measured.cpu / corpus["tokens"],
+            }
+        )
+    note = (
+        "A file that the system has in memory: hashed, checked, cut, interned, its scheme recognised and"
+        " its tags decoded to mentions."
+    )
+    columns = ("words of", "words", "tokens", "CPU", "MB/s", "ns/token")
+    return Section("reading", "Reading", note, columns, rows, {"read rate": rows[0]["MB/s"]})
+
+
+def resampling(plan: Plan) -> Section:
+    """What 1000 resamples of all cells add to an evaluation of one system."""
+    rows: list[Row] = []
+    facts: dict[str, float] = {}
+    for name, fact in (("conll2003", "resample few"), (plan.large, "resample many")):
+        if name is None:
+            continue
+        gold, first, _, train = plan.files(name)
+        jobs = {number: Job.work("resample", gold, first, train, number) for number in ("0", "1000")}
+        found = plan.bench.best(jobs, rounds=plan.bench.rounds if name == "conll2003" else 1)
+        facts[fact] = found["1000"].cpu - found["0"].cpu
+        rows.append({"sentences": found["0"].answer["sentences"], "CPU": facts[fact]})
+    note = "CPU of an evaluation of annotations that are read, with 1000 resamples less without."
+    title = "1000 resamples of all cells of one system"
+    return Section("resampling", title, note, ("sentences", "CPU"), rows, facts)
+
+
+def growth(plan: Plan) -> Section:
+    """The stages of an evaluation of two systems at every size."""
+    rows: list[Row] = []
+    for name in plan.sizes:
+        corpus = plan.corpus(name)
+        rounds = plan.bench.rounds if corpus["tokens"] < 5e6 else 1
+        measured = plan.bench.best({name: Job.work("stages", *plan.files(name))}, rounds=rounds)[name]
+        seconds = measured.answer["seconds"]
+        whole = sum(seconds[stage] for stage in ("read", "match", "attributes", "count"))
+        rows.append(
+            {
+                "tokens": corpus["tokens"],
+                "training tokens": corpus["training_tokens"],
+                **seconds,
+                "ns/token": 1e9 * whole / corpus["tokens_read"],
+                "peak": measured.peak,
+            }
+        )
+    note = (
+        "CPU of two systems with all attributes and tough mentions, stage by stage. `read` holds `decode`;"
+        " `count` is all of `evaluate` but matching, attributes and resampling; `ns/token` is read, match,"
+        " attributes and count together for each of the tokens read (gold, both systems, training data)."
+        " What 1000 resamples and the tests cost hardly depends on the size."
+    )
+    stages = ("read", "decode", "match", "attributes", "count", "resample")
+    costs = [row["ns/token"] for row in rows]
+    return Section(
+        "growth",
+        "Growth with the size of the test set",
+        note,
+        ("tokens", "training tokens", *stages, "ns/token", "peak"),
+        rows,
+        {"growth": max(costs) / min(costs)},
+    )
+
+
+def study(plan: Plan) -> Section | None:
+    """The study of 36 runs that stands among the examples, where its data are given."""
+    root = None if plan.data is None else plan.data / "masakhaner"
+    if root is None or not root.is_dir():
+        return None
+    manifest = ROOT / "examples" / "masakhaner.toml"
+    call = ("study", manifest, "--root", root, "--no-cache", "--quiet")
+    jobs = {f"{number} processes": Job.spanwise(*call, "--workers", number) for number in (1, 2)}
+    found = plan.bench.best(jobs, rounds=min(2, plan.bench.rounds))
+    facts = {
+        "study wall": found["2 processes"].wall,
+        "study peak": max(measured.peak for measured in found.values()),
+    }
+    note = "MasakhaNER 2.0: three languages, four systems, three seeds; all attributes, intervals and tests."
+    return Section("study", "A study of 36 runs", note, PROCESS, _processes(found), facts)
+
+
+def real_files(plan: Plan) -> Section | None:
+    """Files of others, where they are given: every training file in CoNLL columns among the data."""
+    if plan.data is None:
+        return None
+    paths = sorted(path for path in plan.data.rglob("train.*") if path.suffix in (".txt", ".conll", ".bio"))
+    if not paths:
+        return None
+    jobs = {str(path.relative_to(plan.data)): Job.work("read", path) for path in paths}
+    rows = [
+        {
+            "file": name,
+            "tokens": measured.answer["tokens"],
+            "CPU": measured.cpu,
+            "MB/s": (plan.data / name).stat().st_size / measured.cpu / 1e6,
+            "ns/token": 1e9 * measured.cpu / measured.answer["tokens"],
+        }
+        for name, measured in plan.bench.best(jobs).items()
+    ]
+    return Section("real", "Reading real files", "", ("file", "tokens", "CPU", "MB/s", "ns/token"), rows)

@@ -1,0 +1,65 @@
+"""What a run of the benchmarks measures, where its corpora lie, and what else it was given."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measuring import Bench, Failed, Job, Measured
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The corpora by name (see benchmarks.data), how often to measure, and how long to wait for peers."""
+
+    bench: Bench
+    folder: Path
+    sizes: tuple[str, ...]  # at which growth is measured
+    peers_at: str  # the corpus on which peers are measured
+    large: str | None
+    data: Path | None = None
+    programs: Mapping[str, str] = field(default_factory=dict)
+    lengths: tuple[int, ...] = (4_000, 16_000, 64_000, 250_000, 900_000)
+    patience: float = 10.0  # seconds after which a peer is not asked for a longer document
+
+    def corpus(self, name: str) -> dict[str, Any]:
+        """The description of a corpus, which is made if it is not there, in a process of its own."""
+        made = subprocess.run(
+            [sys.executable, "-m", "benchmarks.data", str(self.folder), name],
+            env=self.bench.environment,
+            check=True,
+            capture_output=True,
+        )
+        found: dict[str, Any] = json.loads(made.stdout)
+        return found
+
+    def files(self, name: str) -> tuple[str, str, str, str]:
+        """Gold, both systems and training data of a corpus."""
+        paths = self.corpus(name)["files"]
+        return paths["gold"], paths["shortsighted"], paths["memoriser"], paths["train"]
+
+    def tried(self, jobs: Mapping[str, Job], *, rounds: int) -> tuple[dict[str, Measured], dict[str, str]]:
+        """The best of several rounds of all jobs, and why some could not be run."""
+        found: dict[str, Measured] = {}
+        left_out: dict[str, str] = {}
+        for _ in range(rounds):
+            for name, job in jobs.items():
+                if name in left_out:
+                    continue
+                try:
+                    measured = self.bench.run(job)
+                except (Failed, OSError) as error:
+                    left_out[name] = str(error).strip().rsplit("\n", 1)[-1]
+                    continue
+                found[name] = found[name].better(measured) if name in found else measured
+        return found, left_out
+
+
+def shown(measured: Measured) -> dict[str, Any]:
+    """The columns of a measurement of a whole process."""
+    return {"wall": measured.wall, "CPU": measured.cpu, "peak": measured.peak}

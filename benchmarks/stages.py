@@ -1,0 +1,130 @@
+"""The stages of spanwise, one piece of work each, through its public functions."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Prepared = Callable[[], Any]
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def reading(path: str) -> Prepared:
+    """Read a CoNLL file: integer codes of its words and tags, and the mentions they stand for."""
+    from spanwise import read
+
+    return lambda: {"tokens": len(read(path).corpus.tokens)}
+
+
+def matching(gold: str, predicted: str) -> Prepared:
+    """Match fairly all mentions of a system."""
+    from spanwise.matching import match
+
+    sides = _mentions(gold, predicted)
+    return lambda: {"mentions": sum(map(len, sides)), "events": len(match(*sides).events())}
+
+
+def plain_matching(gold: str, predicted: str) -> Prepared:
+    """The same by the plain transcription of the algorithm that the tests hold the fast one to."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from matching_oracle import events_of  # type: ignore[import-not-found]
+
+    sides = _mentions(gold, predicted)
+    sentences = max(int(side.sentence[-1]) for side in sides) + 1
+    rows: list[list[list[Any]]] = [[[] for _ in range(sentences)] for _ in sides]
+    for side, grouped in zip(sides, rows, strict=True):
+        for sentence, *span in side.rows():
+            grouped[sentence].append(tuple(span))
+
+    def work() -> dict[str, int]:
+        events = sum(len(events_of(*pair)) for pair in zip(*rows, strict=True))
+        return {"mentions": sum(map(len, sides)), "events": events}
+
+    return work
+
+
+def _mentions(gold: str, predicted: str) -> Any:
+    from spanwise import read
+    from spanwise.corpus import with_one_labelling
+
+    return with_one_labelling([read(gold).mentions, read(predicted).mentions])
+
+
+def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
+    """An evaluation of two systems with all attributes, stage by stage.
+
+    Counting is what `evaluate` takes of annotations that are read, without resampling, less matching and
+    attributes; resampling is what 1000 resamples and the paired tests add to that. Attributes are those of
+    gold and both systems, with the tough subsets.
+    """
+    from spanwise import evaluate, read
+    from spanwise.attributes import PRESETS, Context, Lexicon, toughness, values
+    from spanwise.corpus import with_one_labelling
+    from spanwise.matching import match
+    from spanwise.schemes import decode, encode, recognise
+
+    paths = {"gold": gold, "first": first, "second": second, "train": train}
+
+    def work() -> dict[str, Any]:
+        seconds: dict[str, float] = {}
+        read_in = _clocked(seconds, "read", lambda: {key: read(path) for key, path in paths.items()})
+        tags = [encode(one.mentions, one.corpus.lengths, "IOB2") for one in read_in.values()]
+        _clocked(seconds, "decode", lambda: [decode(one, recognise(one).scheme) for one in tags])
+        target, *systems = (read_in[key] for key in ("gold", "first", "second"))
+        named = {"first": systems[0], "second": systems[1]}
+        options: dict[str, Any] = {"train": read_in["train"], "unit": "sentence", "examples": "none"}
+        counted = _clocked(seconds, "evaluate", lambda: evaluate(target, named, **options, resamples=0))
+        _clocked(seconds, "all", lambda: evaluate(target, named, **options))
+        sides = [with_one_labelling([target.mentions, one.mentions]) for one in systems]
+        _clocked(seconds, "match", lambda: [match(*side).events() for side in sides])
+
+        def attributes() -> None:
+            lexicon = Lexicon.of([read_in["train"]])
+            seen = tuple(one.mentions for one in systems)
+            context = Context(target.corpus, target.mentions, lexicon, predicted=seen)
+            for mentions in (target.mentions, *seen):
+                for name in PRESETS["fu20"]:
+                    values(name, context, mentions)
+            toughness(target.corpus, target.mentions, lexicon, context=context)
+
+        _clocked(seconds, "attributes", attributes)
+        seconds["resample"] = seconds.pop("all") - seconds["evaluate"]
+        seconds["count"] = seconds.pop("evaluate") - seconds["match"] - seconds["attributes"]
+        return {"seconds": seconds, "f1": counted["first"].exact.overall.f1}
+
+    return work
+
+
+def _clocked(seconds: dict[str, float], name: str, work: Callable[[], Any]) -> Any:
+    began = time.process_time()
+    result = work()
+    seconds[name] = time.process_time() - began
+    return result
+
+
+def resampling(gold: str, predicted: str, train: str, resamples: str) -> Prepared:
+    """Evaluate one system that is read already, with so many resamples of all its cells."""
+    from spanwise import evaluate, read
+
+    sides = read(gold), read(predicted)
+    options: dict[str, Any] = {"train": read(train), "unit": "sentence", "resamples": int(resamples)}
+    result = None
+
+    def work() -> dict[str, Any]:
+        nonlocal result
+        result = evaluate(sides[0], {"it": sides[1]}, **options, examples="none")
+        return {"sentences": len(sides[0].corpus)}
+
+    return work
+
+
+WORK: dict[str, Callable[..., Prepared]] = {
+    "read": reading,
+    "match": matching,
+    "plain match": plain_matching,
+    "stages": all_stages,
+    "resample": resampling,
+}

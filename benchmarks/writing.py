@@ -1,0 +1,42 @@
+"""The results of a run as JSON, as Markdown and as a drawing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.goals import judged
+from benchmarks.tables import markdown
+
+
+def write(results: dict[str, Any], out: Path) -> None:
+    """Write results.json, results.md and growth.svg."""
+    from benchmarks.plot import draw
+
+    out.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    (out / "results.json").write_text(text, encoding="utf-8")
+    (out / "results.md").write_text(document(results), encoding="utf-8")
+    draw(results, out / "growth.svg")
+
+
+def document(results: dict[str, Any]) -> str:
+    """All tables in one Markdown text, the goals first."""
+    facts = {key: value for section in results["sections"] for key, value in section["facts"].items()}
+    tiny = "The corpora of this run are tiny: what is missed here says nothing."
+    goals = {
+        "title": "Goals",
+        "note": tiny if results["quick"] else "",
+        "columns": ["work", "goal", "measured", "verdict"],
+        "rows": judged(facts),
+    }
+    made = results["machine"]
+    packages = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
+    head = (
+        f"Measured with `{results['command']}` in {results['seconds']:,} s on {made['cores']} cores of"
+        f" {made['processor']} (load at the end {results['load']:.1f}), Python {made['python']}; {packages}."
+        "\n\nEach job has a process of its own; jobs that are compared run in turns, and the best run of each"
+        " counts. CPU is user and system time together; peak is the largest resident memory of the process.\n"
+    )
+    return head + "\n" + "\n".join(markdown(table) for table in (goals, *results["sections"]))
