@@ -159,3 +159,13 @@ def test_numbers_of_tags_are_read_with_their_labels() -> None:
 def test_an_attribute_needs_a_name() -> None:
     with pytest.raises(ChoiceError, match="a function without a name cannot be an attribute"):
         spanwise.attribute(lambda mention: 1, summary="one")
+
+
+def test_types_that_gold_has_not_are_told(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "names.conll").write_text(GOLD.replace("-PER", "-PERSON").replace("-LOC", "-PLACE"))
+    assert main(["evaluate", "gold.conll", "names.conll", "--resamples", "0"]) == 0
+    assert "! 4 mentions of types that gold has not: PERSON, PLACE" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert main(["evaluate", "gold.conll", "gold.conll", "--resamples", "0"]) == 0
+    assert "types that gold has not" not in capsys.readouterr().out

@@ -42,8 +42,15 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
         >>> print(unknown("attribute", "entity_lenght", ["entity_length", "label"]))
         no attribute is called 'entity_lenght'. Did you mean 'entity_length'?
         There are: entity_length, label.
+        >>> print(unknown("label", "org", ["LOC", "ORG"]))
+        no label is called 'org'. Did you mean 'ORG'?
+        There are: LOC, ORG.
     """
     names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=1)
+    # Case is the commonest slip and no slip at all to a reader, so it does not count.
+    folded = {one.casefold(): one for one in reversed(names)}
+    near = difflib.get_close_matches(str(name), names, n=1) or [
+        folded[one] for one in difflib.get_close_matches(str(name).casefold(), folded, n=1)
+    ]
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return ChoiceError(f"no {kind} is called {name!r}.{hint}\nThere are: {', '.join(names)}.")

@@ -175,7 +175,7 @@ def own(
         >>> values(own(capitals), Context(corpus, gold), gold).value.tolist()
         [2.0]
     """
-    if name is None and function.__name__ == "<lambda>":
+    if not name and function.__name__ == "<lambda>":
         raise ChoiceError("a function without a name cannot be an attribute.\nPass name=.")
     documented = (function.__doc__ or "").strip().partition("\n")[0]
     return Attribute(

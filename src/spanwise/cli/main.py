@@ -93,10 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser_of(name: str) -> Parser:
     """The parser of one command, as the reference of the documentation shows it too."""
+    import shutil
+    import textwrap
+
     module = _module(name)
+    told = (module.__doc__ or "").strip().split("\n\n")[0]
     parser = Parser(
         prog=f"spanwise {name}",
-        description=(module.__doc__ or "").strip().split("\n\n")[0],
+        description=textwrap.fill(told, shutil.get_terminal_size().columns - 2),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=getattr(module, "EPILOG", None),
         allow_abbrev=False,

@@ -67,9 +67,22 @@ def _facts(row: Mapping[str, Any], document: Document) -> list[Line]:
     if row.get("repairs"):
         rule = f" ({row['repair']} rule)" if row.get("repair") else ""
         facts.append(_warned(f"{say.plural(row['repairs'], 'impossible tag')} repaired{rule}"))
+    if role == "predicted":
+        facts += _foreign((document.get("systems") or {}).get(row.get("system")) or {})
     facts += aligned(row.get("alignment"))
     facts += [_warned(str(note)) for note in row.get("notes") or ()]
     return facts
+
+
+def _foreign(system: Mapping[str, Any]) -> list[Line]:
+    """The types that are predicted and not in gold: mostly other names for the same thing."""
+    labels = (system.get("exact") or {}).get("labels") or {}
+    rows = {name: cell for name, cell in labels.items() if cell.get("predicted") and not cell.get("gold")}
+    if not rows or not any(cell.get("gold") for cell in labels.values()):
+        return []
+    number = sum(cell["predicted"] for cell in rows.values())
+    names = ", ".join(say.visible(name) for name in list(rows)[:4]) + (" …" if len(rows) > 4 else "")
+    return [_warned(f"{say.plural(number, 'mention')} of types that gold has not: {names}")]
 
 
 def aligned(report: Mapping[str, Any] | None) -> list[Line]:
