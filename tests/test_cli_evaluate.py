@@ -103,7 +103,9 @@ def test_runs_are_compared_with_their_spread(files: Path, capsys: pytest.Capture
     assert cell["std"] == pytest.approx((1 - 1 / 3) / 2**0.5)
     assert cell["runs"] == 2
     assert main(call) == 0
-    assert "±" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "±" in shown
+    assert "hierarchical bootstrap" in shown
     assert main([*call, "--memory", "1GB"]) == 2
     assert "--memory cannot be used with runs" in capsys.readouterr().err
 

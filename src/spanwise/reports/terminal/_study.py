@@ -181,7 +181,38 @@ def _differences(document: Document, pairs: Sequence[Mapping[str, Any]], width: 
         *grid(columns, rows, width),
         *_cut(shown, datasets, width),
         *(line for note in notes for line in sentence(f"Wilcoxon: {note}", width, style="faint")),
+        *_over_both(datasets, shown, width),
     ]
+
+
+def _over_both(datasets: Mapping[str, Any], shown: Sequence[str], width: int) -> list[Line]:
+    """The differences when data and runs are both drawn anew, where systems have several runs."""
+    rows: list[list[Cell]] = []
+    for dataset in shown:
+        for comparison in datasets[dataset].get("comparisons") or ():
+            test = comparison.get("hierarchical") or {}
+            if test.get("interval") is None or max(test.get("runs") or [0]) < 2:
+                continue
+            rows.append(
+                [
+                    " − ".join(say.visible(name) for name in comparison["systems"]),
+                    say.visible(dataset),
+                    say.signed_interval(test["interval"]),
+                    say.p_value(test["p"]),
+                    [("*" if test["significant"] else " ", "good")],
+                ]
+            )
+    if not rows:
+        return []
+    columns = [
+        Column("pair", least=14),
+        Column("dataset", least=6),
+        Column("95% CI"),
+        Column("p", right=True),
+        Column(""),
+    ]
+    about = "hierarchical bootstrap · * significant"
+    return [*heading("Over data and runs at once", about, width), *grid(columns, rows[:MOST_PAIRS], width)]
 
 
 def _cut(shown: Sequence[str], datasets: Mapping[str, Any], width: int) -> list[Line]:
