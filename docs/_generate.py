@@ -15,7 +15,8 @@ from typing import Any
 ROOMS = (
     "evaluation", "description", "studies", "gates", "formats", "corpus", "schemes", "alignment", "matching",
     "attributes", "buckets", "credits", "scores", "table", "uncertainty", "statistics", "diagnosis",
-    "engines", "interpreteval", "demo", "reproduction", "reports", "citations", "registry", "errors",
+    "findings", "explanation", "engines", "interpreteval", "demo", "reproduction", "reports", "citations",
+    "registry", "errors",
 )  # fmt: skip
 SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
 

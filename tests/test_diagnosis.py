@@ -10,6 +10,7 @@ from scipy import stats
 
 from documents import result
 from spanwise import diagnosis
+from spanwise.findings import findings
 
 lawful = settings(deadline=None, derandomize=True, max_examples=80)
 score = st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10))
@@ -201,12 +202,12 @@ def test_the_order_of_values_does_not_move_a_mean(values, draw):
 
 
 def kinds(document):
-    return [row["kind"] for row in diagnosis.findings(document)]
+    return [row["kind"] for row in findings(document)]
 
 
 def test_findings_are_at_most_four_and_about_the_best_system():
     document = result("crf", "bert")
-    found = diagnosis.findings(document)
+    found = findings(document)
     assert 1 <= len(found) <= 4
     best = max(document["systems"], key=lambda name: document["systems"][name]["exact"]["overall"]["f1"])
     assert {row["system"] for row in found} <= {best, None}
@@ -217,7 +218,7 @@ def test_the_first_finding_is_the_kind_of_error_that_costs_most():
     gains = document["systems"]["crf"]["gains"]
     most = max(gains, key=lambda kind: gains[kind]["gain"])
     document["systems"]["crf"]["fair"]["overall"][most] = 50
-    row = diagnosis.findings(document)[0]
+    row = findings(document)[0]
     assert row["kind"] == "gain" and row["value"] == max(kind["gain"] for kind in gains.values())
     assert row["count"] == document["systems"]["crf"]["fair"]["overall"][row["path"][1]]
     assert row["filter"] == {"system": "crf", "outcome": row["path"][1]}
@@ -231,8 +232,8 @@ def test_a_perfect_system_on_clean_data_has_no_findings():
     one["slices"], one["tough"] = [], {}
     document["settings"]["few_units"] = False
     document["dataset"]["duplicates_with_train"] = 0
-    assert diagnosis.findings(document) == []
-    assert diagnosis.findings({"dataset": {}}) == []
+    assert findings(document) == []
+    assert findings({"dataset": {}}) == []
 
 
 def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():
@@ -240,7 +241,7 @@ def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():
     tough = document["systems"]["crf"]["tough"]
     tough["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
     tough["UNSEEN-ANY"]["overall"] |= {"mentions": 100, "correct": 40, "recall": 0.4}
-    row = next(row for row in diagnosis.findings(document) if row["kind"] == "tough")
+    row = next(row for row in findings(document) if row["kind"] == "tough")
     assert (row["value"], row["against"], row["count"]) == (0.4, 0.9, 60)
     tough["UNSEEN-ANY"]["overall"] |= {"mentions": 49, "correct": 1}
     assert "tough" not in kinds(document)
@@ -279,17 +280,17 @@ def test_a_real_lead_names_the_slice_that_gives_most_of_it():
     for row in document["comparisons"][0]["scores"]:
         row["significant"] = row["path"] in (["exact", "overall", "f1"], ["exact", "labels", "PER", "f1"])
         row["difference"] = 0.1
-    row = next(row for row in diagnosis.findings(document) if row["kind"] == "lead")
+    row = next(row for row in findings(document) if row["kind"] == "lead")
     assert row["path"] == ["exact", "labels", "PER", "f1"] and row["filter"]["gold"] == "PER"
     for other in document["comparisons"][0]["scores"]:
         if other["path"][0] == "tough":
             other |= {"significant": True, "difference": -0.2, "mentions": 60}
-    row = next(row for row in diagnosis.findings(document) if row["kind"] == "lead")
+    row = next(row for row in findings(document) if row["kind"] == "lead")
     assert row["loses"][0] == "tough"
 
 
 def test_odd_data_are_a_finding_with_what_is_odd():
     document = result("crf", "bert")
-    row = diagnosis.findings(document)[-1]
+    row = findings(document)[-1]
     assert row["kind"] == "data"
     assert row["of"] == {"repairs": 7, "duplicates_with_train": 3} and row["few_units"] == 12

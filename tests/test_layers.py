@@ -24,7 +24,7 @@ ORDER = [
     ["table", "statistics"],
     ["uncertainty"],
     ["diagnosis"],
-    ["engines", "interpreteval", "description"],
+    ["engines", "interpreteval", "description", "findings"],
     ["evaluation"],
     ["studies", "gates", "explanation"],
     ["demo", "reproduction"],

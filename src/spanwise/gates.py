@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.attributes import ATTRIBUTES
-from spanwise.diagnosis import findings, letters, score_row
+from spanwise.diagnosis import F1, letters, score_row
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation import compared, load, scored, unpacked
+from spanwise.findings import findings
 from spanwise.scores import Measure
 from spanwise.statistics import LEVEL
 from spanwise.uncertainty import Resampling
-
-F1 = ("exact", "overall", "f1")
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from typing import Any
 
 from spanwise import __version__
 from spanwise.description import SCHEMA
-from spanwise.diagnosis import findings, letters, slices
+from spanwise.diagnosis import letters, slices
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Facts
 from spanwise.evaluation._system import Counted, system_document
 from spanwise.evaluation._uncertain import compared, scored
+from spanwise.findings import findings
 from spanwise.uncertainty import Resampling
 
 FEW_UNITS = 60  # under which intervals cover less than they say

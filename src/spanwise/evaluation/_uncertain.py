@@ -10,6 +10,7 @@ import numpy as np
 
 from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
+from spanwise.diagnosis import F1
 from spanwise.scores import Measure, Scores
 from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
@@ -340,6 +341,6 @@ def _score(row: Row, corrected: float, confidence: float) -> dict[str, Any]:
 def _detectable(rows: Sequence[Row]) -> dict[str, float | None]:
     """The smallest difference of overall F1 that this test set can be expected to show."""
     for row in rows:
-        if row.path == ("exact", "overall", "f1") and row.differences is not None:
+        if row.path == F1 and row.differences is not None:
             return {"f1": plain(DETECTABLE * standard_error(row.differences))}
     return {}
