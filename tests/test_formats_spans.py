@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -161,6 +163,20 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         formats.write_atomically(target, "two")
     assert target.read_text() == "one"
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_a_pipe_is_written_to_and_a_link_is_followed(tmp_path: Path) -> None:
+    pipe, link, file = tmp_path / "pipe", tmp_path / "link", tmp_path / "file"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit(pipe.read_text)
+        formats.write_atomically(pipe, "through")
+        assert read.result(10) == "through"
+    assert pipe.is_fifo()
+    file.write_text("old")
+    link.symlink_to(file)
+    formats.write_atomically(link, "new")
+    assert link.is_symlink() and file.read_text() == "new"
 
 
 def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:

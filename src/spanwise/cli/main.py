@@ -157,6 +157,8 @@ def _status(error: Exception) -> int | None:
 def _text(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"the output cannot be written: {error.strerror.lower()}."
     from spanwise.cli.arguments import in_options
 
     return in_options(str(error))

@@ -305,12 +305,23 @@ def _near(path: Path) -> str:
 def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Write `data` beside `path` and rename it, so that the file is whole or not there at all.
 
-    A path that ends in .gz or .xz is packed.
+    A path that ends in .gz or .xz is packed. A link is followed, and a pipe or a device (such as
+    /dev/stdout) is written to as it is: a file in its place would be the end of it.
     """
     target = Path(path)
     import tempfile
 
     packed = _pack(data.encode("utf-8") if isinstance(data, str) else data, target.suffix)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        try:
+            target.write_bytes(packed)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _unwritable(target, error) from None
+        return
+    if target.is_symlink():
+        target = target.resolve()
     try:
         handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
