@@ -20,6 +20,7 @@ D = TypeVar("D", bound=np.generic)
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
 _ROUNDS = 20
+_FEW = 16  # columns that are compared one by one, which is faster
 
 
 def ints(values: Any) -> Ints:
@@ -111,11 +112,13 @@ def numbered(words: Words) -> tuple[Ints, Ints]:
 
     Far cheaper than sorting where many rows are equal, and exact: rows that meet are compared.
     """
-    columns = [np.ascontiguousarray(column) for column in words.T]
-    mixed = words @ multipliers(len(columns))
+    few = words.shape[1] <= _FEW
+    columns = [np.ascontiguousarray(column) for column in words.T] if few else []
+    mixed = words @ multipliers(words.shape[1])
     like = np.empty(len(words), dtype=np.int64)
+    everyone: Column = np.arange(len(words))
+    place = everyone
     left: Column | slice = slice(None)
-    place = np.arange(len(words))
     bits = min(max(len(words).bit_length(), 8), 20)
     at_slot = np.empty(1 << bits, dtype=np.int64)
     for _ in range(_ROUNDS):
@@ -124,18 +127,18 @@ def numbered(words: Words) -> tuple[Ints, Ints]:
         at_slot[slot] = place
         found = at_slot[slot]
         like[left] = found
-        unlike = np.zeros(len(found), dtype=bool)
+        unlike = np.zeros(len(found), dtype=bool) if few else (words[found] != words[left]).any(axis=1)
         for column in columns:
             unlike |= column[found] != column[left]
         if not unlike.any():
             break
-        left, mixed = place[unlike], mixed[unlike]
-        place = left
+        left = place = place[unlike]
+        mixed = mixed[unlike]
         mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD
     else:
         # Millions of distinct rows, or some that are mixed to the same 64 bits.
         return _sorted_places(words)
-    first = np.flatnonzero(like == np.arange(len(words)))
+    first = np.flatnonzero(like == everyone)
     number = np.empty(len(words), dtype=np.int64)
     number[first] = np.arange(len(first))
     return first, number[like]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -120,23 +120,30 @@ class Corpus:
         line = self.source.line(sentence, token, first_token=first)
         return self.source.path if line is None else f"{self.source.path}:{line}"
 
-    def recoded(self, vocabulary: Mapping[str, int], strings: Sequence[str]) -> Corpus:
-        """The same corpus with codes from another vocabulary that holds all its strings."""
-        table = np.fromiter((vocabulary[word] for word in self.vocabulary), np.int32, len(self.vocabulary))
-        return replace(self, tokens=table[self.tokens], vocabulary=strings)
+    def recoded(self, table: Codes | None, strings: Sequence[str]) -> Corpus:
+        """The same corpus with the codes `table[code]` into `strings`; without a table they stay."""
+        return replace(self, tokens=self.tokens if table is None else table[self.tokens], vocabulary=strings)
 
 
 def with_one_vocabulary(corpora: Sequence[Corpus]) -> list[Corpus]:
-    """The same corpora with codes from one vocabulary, so that equal strings have equal codes."""
-    first = corpora[0].vocabulary
-    if all(corpus.vocabulary is first for corpus in corpora):
+    """The same corpora with codes from one vocabulary, so that equal strings have equal codes.
+
+    The words of the first corpus keep their codes, and so do those of others that begin like it.
+    """
+    if all(corpus.vocabulary is corpora[0].vocabulary for corpus in corpora):
         return list(corpora)
-    merged: dict[str, int] = {}
-    for corpus in corpora:
-        for word in corpus.vocabulary:
-            merged.setdefault(word, len(merged))
+    lists = [tuple(corpus.vocabulary) for corpus in corpora]
+    longest = max(lists, key=len)
+    if all(longest[: len(words)] == words for words in lists):
+        return [corpus.recoded(None, longest) for corpus in corpora]
+    merged = dict(zip(dict.fromkeys(chain.from_iterable(lists)), count(), strict=False))
     strings = tuple(merged)
-    return [corpus.recoded(merged, strings) for corpus in corpora]
+    result = []
+    for corpus, words in zip(corpora, lists, strict=True):
+        same = strings[: len(words)] == words
+        table = None if same else np.fromiter(map(merged.__getitem__, words), np.int32, len(words))
+        result.append(corpus.recoded(table, strings))
+    return result
 
 
 @dataclass(frozen=True, eq=False)
