@@ -169,3 +169,13 @@ def test_types_that_gold_has_not_are_told(files: Path, capsys: pytest.CaptureFix
     )
     assert main(["evaluate", "gold.conll", "gold.conll", "--resamples", "0"]) == 0
     assert "types that gold has not" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"), [(["help"], "usage: spanwise COMMAND"), (["help", "table"], "usage: spanwise table")]
+)
+def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str], call: list[str], shown: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(call)
+    assert left.value.code == 0
+    assert shown in capsys.readouterr().out

@@ -119,6 +119,8 @@ def _run(given: list[str]) -> int:
     )
     top.add_argument("--version", action="version", version=f"spanwise {__version__}")
     top.add_argument("command", metavar="COMMAND", nargs="?", help="one of the commands below")
+    if given[:1] == ["help"]:  # what many type first
+        given = [*given[1:2], "--help"]
     if not given or given[0].startswith("-"):
         top.parsed(given)
         top.print_help(sys.stdout if not given else sys.stderr)
