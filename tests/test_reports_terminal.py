@@ -18,6 +18,7 @@ import documents
 import study_documents
 from spanwise.reports import _wording as say
 from spanwise.reports import terminal
+from spanwise.reports._document import common_letters
 from spanwise.reports.terminal import _layout
 from spanwise.reports.terminal import render as render_screen
 
@@ -254,7 +255,7 @@ def test_a_study_gives_each_system_one_letter_for_all_datasets() -> None:
         "x": {"one": {"letter": "a", "letters": "b"}, "two": {"letter": "b", "letters": ""}},
         "y": {"one": {"letter": "b", "letters": ""}, "two": {"letter": "a", "letters": "b"}},
     }
-    own, beats = say.common_letters(holistic)
+    own, beats = common_letters(holistic)
     assert own == {"x": "a", "y": "b"}
     assert beats == {("x", "one"): "b", ("y", "one"): "", ("x", "two"): "", ("y", "two"): "a"}
 

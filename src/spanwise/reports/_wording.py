@@ -421,25 +421,6 @@ def _place(row: Mapping[str, Any]) -> str:
     return "it is measured"
 
 
-def common_letters(
-    holistic: Mapping[str, Mapping[str, Mapping[str, Any]]],
-) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
-    """One letter a system for a whole table of datasets, and whom each beats in each of them.
-
-    A study letters its systems anew in every dataset, by score; a table of all datasets needs
-    one letter a row.
-    """
-    own = {system: chr(97 + at) if at < 26 else f"({at + 1})" for at, system in enumerate(holistic)}
-    beats: dict[tuple[str, str], str] = {}
-    for dataset in dict.fromkeys(name for row in holistic.values() for name in row):
-        cells = {system: row.get(dataset) or {} for system, row in holistic.items()}
-        of = {str(cell["letter"]): own[system] for system, cell in cells.items() if cell.get("letter")}
-        for system, cell in cells.items():
-            beaten = sorted(of[letter] for letter in str(cell.get("letters") or "") if letter in of)
-            beats[system, dataset] = "".join(beaten)
-    return own, beats
-
-
 def named_test(settings: Mapping[str, Any]) -> str:
     """The test and the correction behind letters and p-values, for captions."""
     correction = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}

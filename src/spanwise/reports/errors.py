@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports import _wording as say
+from spanwise.reports._document import Document
 
-Document = Mapping[str, Any]
 Span = Mapping[str, Any]
 
 KINDS = ("LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")

@@ -7,9 +7,10 @@ from typing import Any
 
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.evaluation import Document, places, shown
+from spanwise.reports._charts.evaluation import places, shown
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.style import Style, reach, share, titled
+from spanwise.reports._document import Document
 
 
 def diagnosis(document: Document, focus: str, style: Style) -> Drawing | None:

@@ -9,9 +9,10 @@ import altair as alt
 
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.evaluation import Document, places, shown
+from spanwise.reports._charts.evaluation import places, shown
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.style import Style, reach, share, shortened, width_of
+from spanwise.reports._document import Document
 
 
 def gains(document: Document, focus: str, style: Style) -> Drawing:

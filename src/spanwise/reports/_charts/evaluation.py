@@ -5,28 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spanwise.diagnosis import F1
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing
-from spanwise.reports._charts.style import (
-    Style,
-    ends,
-    points_pair,
-    reach,
-    share,
-    shortened,
-)  # fmt: skip
+from spanwise.reports._charts.style import Style, ends, points_pair, reach, share, shortened
+from spanwise.reports._document import Document, compared, ranked
 
-Document = Mapping[str, Any]
 MOST_SYSTEMS = 6  # as many as there are colours; the page's tables show all
-
-
-def ranked(document: Document) -> list[str]:
-    """The systems from the highest F1 to the lowest, those without one last."""
-    systems = document.get("systems") or {}
-    scores = {name: share(system["exact"]["overall"]["f1"]) for name, system in systems.items()}
-    lowest = {name: -1.0 if score is None else score for name, score in scores.items()}
-    return sorted(lowest, key=lambda name: (-lowest[name], name))
 
 
 def shown(document: Document, focus: str | None = None) -> list[str]:
@@ -109,33 +95,10 @@ def _differences(document: Document, names: Sequence[str]) -> list[dict[str, Any
     """The first system against each other one, whichever way round the document tested them."""
     found = []
     for other in names[1:]:
-        row = compared(document, names[0], other, ["exact", "overall", "f1"])
+        row = compared(document, names[0], other, F1)
         if row is not None and words.defined(row["difference"]):
             found.append({**row, "other": other})
     return found
-
-
-def compared(document: Document, one: str, other: str, path: Sequence[str]) -> dict[str, Any] | None:
-    """The test of one score between two systems, with the sign of `one` less `other`."""
-    for comparison in document.get("comparisons") or ():
-        if set(comparison["systems"]) != {one, other}:
-            continue
-        row = next((row for row in comparison["scores"] if list(row["path"]) == list(path)), None)
-        if row is None:
-            return None
-        turned = comparison["systems"][0] != one
-        return _turned(row) if turned else dict(row)
-    return None
-
-
-def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    pair = row.get("interval")
-    swapped = [None if end is None else -end for end in reversed(pair)] if pair else pair
-    difference = row["difference"]
-    return {
-        **row, "a": row.get("b"), "b": row.get("a"), "interval": swapped,
-        "difference": None if difference is None else -difference,
-    }  # fmt: skip
 
 
 def _difference_layers(

@@ -13,8 +13,8 @@ from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.rows import Layout, Line, Point, draw
 from spanwise.reports._charts.style import Style, points_pair, reach, share, shortened, titled
+from spanwise.reports._document import Document
 
-Document = Mapping[str, Any]
 MOST_SERIES = 6
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
 ALIASES = {
@@ -237,7 +237,7 @@ def factor(document: Document, name: str, style: Style) -> Drawing | None:
 # ---- bucket-wise ----------------------------------------------------------------------------
 
 
-def increase(document: Document, pair: Mapping[str, Any], style: Style) -> Drawing | None:
+def increase(pair: Mapping[str, Any], style: Style) -> Drawing | None:
     """The relative increase of F1 by dataset, attribute and bucket (Fu20, Figure 6)."""
     names = heat_columns(pair)
     if not names:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spanwise.reports import _wording as words
-from spanwise.reports._charts.evaluation import Document, compared, label_order, places, says, shown
+from spanwise.reports._charts.evaluation import label_order, places, says, shown
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.rows import Layout, Line, Point, draw
 from spanwise.reports._charts.style import Style, ends, share, shortened
+from spanwise.reports._document import Document, compared
 
 MOST_LABELS = 30  # a taller chart is no longer read; the page says how many there are
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from spanwise.diagnosis import letter
 from spanwise.reports import _wording as say
+from spanwise.reports._document import Document, scored_labels, union
 from spanwise.reports._tables._table import Cell, Interval, Number, Table
-
-Document = Mapping[str, Any]
 
 RELAXED = ("strict", "exact", "partial", "type")
 PARTS = ("correct", "incorrect", "partial", "missed", "spurious")
@@ -93,7 +93,7 @@ def holistic(document: Document) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for at, name in enumerate(systems):
         ends = (exact[name].get("interval") or {}).get("f1")
-        signs = [_letter(letters, name)] if letters else []
+        signs = [letter(at)] if letters else []
         rows.append((*signs, name, f1[at], interval(ends), *(column[at] for column in others)))
     caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + _resampling(document)
     if len(systems) > 1:
@@ -106,17 +106,11 @@ def holistic(document: Document) -> Table | None:
     return Table("holistic", caption, (("letter", *header) if letters else header), tuple(rows))
 
 
-def _letter(letters: Mapping[str, str], name: str) -> str:
-    place = list(letters).index(name) if name in letters else 0
-    alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    return alphabet[place] if place < len(alphabet) else f"({place + 1})"
-
-
 def labels(document: Document) -> Table | None:
     """One row a label: precision, recall and F1 of one system, or the F1 of several."""
     systems = _systems(document)
     tables = {name: system["exact"]["labels"] for name, system in systems.items()}
-    order = _label_order(document, tables)
+    order = scored_labels(document)
     rows: list[tuple[Cell, ...]] = []
     for label in order:
         cells = {name: table.get(label) or {} for name, table in tables.items()}
@@ -132,12 +126,6 @@ def labels(document: Document) -> Table | None:
         header: tuple[str, ...] = ("type", "gold", "precision", "recall", "F1", "interval")
         return Table("labels", "Exact-match scores by type." + _resampling(document), header, tuple(rows))
     return Table("labels", "Exact-match F1 by type. Bold: best.", ("type", "gold", *systems), tuple(rows))
-
-
-def _label_order(document: Document, tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    known = dict.fromkeys(label for table in tables.values() for label in table)
-    order = [label for label in (document.get("dataset") or {}).get("label_order") or () if label in known]
-    return order + [label for label in known if label not in set(order)]
 
 
 def errors(document: Document) -> Table | None:
@@ -202,19 +190,10 @@ def relaxed(document: Document) -> Table | None:
     return Table("relaxed", "Relaxed matchings of MUC and SemEval-2013 task 9.1.", header, tuple(rows))
 
 
-def _union(systems: Mapping[str, Any], part: str) -> dict[str, Any]:
-    """What any of the systems has of one part; saved results that are compared may differ in it."""
-    found: dict[str, Any] = {}
-    for system in systems.values():
-        for name, value in (system.get(part) or {}).items():
-            found.setdefault(name, value)
-    return found
-
-
 def tough(document: Document) -> Table | None:
     """Recall on mentions by what training showed of them."""
     systems = _systems(document)
-    first = _union(systems, "tough")
+    first = union(systems, "tough")
     rows: list[tuple[Cell, ...]] = []
     for subset in first:
         cells = [
@@ -269,7 +248,7 @@ def buckets(document: Document) -> Table | None:
     """One row a bucket: its gold units and the F1 of every system."""
     systems = _systems(document)
     rows: list[tuple[Cell, ...]] = []
-    first = _union(systems, "attributes")
+    first = union(systems, "attributes")
     for attribute, found in first.items():
         for bucket in found["buckets"]:
             cells = [_same_bucket(system, attribute, bucket["name"]) for system in systems.values()]

@@ -7,11 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from spanwise.reports import _wording as say
+from spanwise.reports._document import Document, bucket_of, common_letters, greyed, inner_keys
 from spanwise.reports._tables._result import count, marked, p_value, points, signed
 from spanwise.reports._tables._table import Cell, Number, Table
-
-Document = Mapping[str, Any]
-LEVEL = 0.05
 
 
 def _analysis(document: Document, *path: str) -> Any:
@@ -21,28 +19,17 @@ def _analysis(document: Document, *path: str) -> Any:
     return node
 
 
-def _keys(tree: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The second level's names over all of the first, in the order they are met."""
-    return list(dict.fromkeys(key for inner in tree.values() for key in inner))
-
-
 def _mean(found: Mapping[str, Any] | None) -> Number:
     row = found or {}
     mean, std = row.get("mean"), row.get("std")
     return Number(mean, say.spread(mean, std), std=std)
 
 
-def _friedman(test: Mapping[str, Any] | None) -> tuple[float | None, bool]:
-    found = test or {}
-    p = found.get("p")
-    return p, bool(found.get("grey", p is None or not p < LEVEL))
-
-
 def holistic(document: Document) -> Table | None:
     """Systems by datasets: mean F1 and its spread over runs, with letters where they were tested."""
     table = _analysis(document, "holistic")
-    datasets = _keys(table)
-    own, beats = say.common_letters(table)
+    datasets = inner_keys(table)
+    own, beats = common_letters(table)
     lettered = any(beats.values())
     columns: dict[str, list[Number]] = {}
     for dataset in datasets:
@@ -67,13 +54,13 @@ def holistic(document: Document) -> Table | None:
 def model_wise(document: Document) -> Table | None:
     """Systems by attributes: mean rank correlation of F1 with the bucket number, and mean deviation."""
     table = _analysis(document, "model_wise")
-    attributes = _keys(table)
+    attributes = inner_keys(table)
     rows: list[tuple[Cell, ...]] = []
     for system, found in table.items():
         row: list[Cell] = [system]
         for attribute in attributes:
             cell = found.get(attribute) or {}
-            weak = _friedman(cell.get("friedman"))[1]
+            weak = greyed(cell.get("friedman"))
             rho, sigma = ((cell.get(key) or {}).get("mean") for key in ("spearman", "std"))
             row += [Number(rho, say.correlation(rho), weak=weak), Number(sigma, say.points(sigma), weak=weak)]
         rows.append(tuple(row))
@@ -93,7 +80,7 @@ def attribute_wise(document: Document) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for dataset, found in _analysis(document, "attribute_wise").items():
         for attribute, row in found.items():
-            p, weak = _friedman(row.get("friedman"))
+            weak, p = greyed(row.get("friedman")), (row.get("friedman") or {}).get("p")
             numbers = [
                 Number(row.get("zeta"), say.plain(row.get("zeta"))),
                 Number(row.get("rho1"), say.correlation(row.get("rho1")).removeprefix("+"), weak=weak),
@@ -117,7 +104,7 @@ def self_diagnosis(document: Document) -> Table | None:
     for system, datasets in _analysis(document, "bucket_wise", "self").items():
         for dataset, attributes in datasets.items():
             for attribute, found in attributes.items():
-                ends = [_name(found.get(end)) for end in ("worst", "best")]
+                ends = [bucket_of(found.get(end)) or say.UNDEFINED for end in ("worst", "best")]
                 rows.append((system, dataset, say.attribute(attribute), *ends, points(found.get("gap"))))
     header = ("system", "dataset", "attribute", "worst", "best", "gap")
     return Table(
@@ -126,12 +113,6 @@ def self_diagnosis(document: Document) -> Table | None:
         header,
         tuple(rows),
     )
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, Mapping):
-        value = value.get("bucket", value.get("name"))
-    return say.UNDEFINED if value is None else str(value)
 
 
 def comparative_diagnosis(document: Document) -> Table | None:
@@ -145,7 +126,7 @@ def comparative_diagnosis(document: Document) -> Table | None:
                 for end in ("best", "worst"):
                     cell = found.get(end)
                     ends += [
-                        _name(cell),
+                        bucket_of(cell) or say.UNDEFINED,
                         signed(cell.get("difference") if isinstance(cell, Mapping) else None),
                     ]
                 rows.append((one, other, dataset, say.attribute(attribute), *ends, signed(found.get("beta"))))
@@ -235,8 +216,8 @@ def tough(document: Document) -> Table | None:
     """Recall on tough mentions: mean and spread over runs."""
     table = _analysis(document, "tough")
     rows: list[tuple[Cell, ...]] = []
-    for dataset in _keys(table):
-        for subset in _keys({system: found.get(dataset) or {} for system, found in table.items()}):
+    for dataset in inner_keys(table):
+        for subset in inner_keys({system: found.get(dataset) or {} for system, found in table.items()}):
             cells = [_mean((found.get(dataset) or {}).get(subset)) for found in table.values()]
             rows.append((dataset, subset, *marked(cells)))
     caption = "Recall on tough mentions (Tu and Lignos 2021): mean and sample standard deviation over runs."

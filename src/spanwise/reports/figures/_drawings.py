@@ -50,5 +50,5 @@ def of_study(document: Mapping[str, Any]) -> list[Drawing]:
     several += [study.factor(document, name, STYLE) for name in document["analyses"].get("factors") or {}]
     found += [replace(one, legend=datasets) for one in several if one]
     pairs = (document["analyses"].get("bucket_wise") or {}).get("comparative") or []
-    found += [one for pair in pairs if (one := study.increase(document, pair, STYLE))]
+    found += [one for pair in pairs if (one := study.increase(pair, STYLE))]
     return found

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from spanwise.errors import InputError
 from spanwise.registry import Registry
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import errors, evaluation, marks, study
+from spanwise.reports._charts import errors, marks, study
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.style import Style, reach, share
+from spanwise.reports._document import Document, compared, ranked
 from spanwise.reports.figures._drawings import STYLE
-
-Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _pairs(document: Document) -> list[tuple[str, tuple[str, str], Mapping[str, 
             for pair in pairs
             for dataset, rows in pair["datasets"].items()
         ]
-    order = evaluation.ranked(document)
+    order = ranked(document)
     if len(order) < 2:
         return []
     return [(f"{order[0]}-{order[1]}", (order[0], order[1]), _against(document, order[0], order[1]))]
@@ -117,12 +117,12 @@ def _against(document: Document, one: str, other: str) -> dict[str, Any]:
         found = []
         for bucket in table["buckets"]:
             path = ["attributes", attribute, bucket["name"], "f1"]
-            test = evaluation.compared(document, one, other, path)
+            test = compared(document, one, other, path)
             if test and words.defined(test["difference"]):
                 found.append({"bucket": bucket["name"], "difference": test["difference"]})
         if found:
-            key = lambda row: row["difference"]  # noqa: E731
-            rows[attribute] = {"best": max(found, key=key), "worst": min(found, key=key)}
+            lead = itemgetter("difference")
+            rows[attribute] = {"best": max(found, key=lead), "worst": min(found, key=lead)}
     return rows
 
 
@@ -206,7 +206,7 @@ def _figure_5(document: Document) -> list[Drawing]:
 
 def _figure_6(document: Document) -> list[Drawing]:
     pairs = ((document.get("analyses") or {}).get("bucket_wise") or {}).get("comparative") or []
-    found = [study.increase(document, pair, STYLE) for pair in pairs]
+    found = [study.increase(pair, STYLE) for pair in pairs]
     return [replace(one, name=one.name.replace("increase-", "fu20-figure6-")) for one in found if one]
 
 

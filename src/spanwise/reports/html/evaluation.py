@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -12,8 +13,8 @@ from spanwise.reports._charts import diagnosis, errors, evaluation, marks, where
 from spanwise.reports._charts.palette import PAGE
 from spanwise.reports._charts.style import Style
 from spanwise.reports._charts.svg import svg
+from spanwise.reports._document import compared, ranked
 from spanwise.reports.html.packing import contents
-from spanwise.reports.html.page import named
 from spanwise.reports.html.verdict import findings, verdict
 
 
@@ -21,7 +22,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that the template of an evaluation or a description asks for."""
     if not document.get("systems"):
         return {"template": "description.html.jinja", "data": None, "title": _title(document), "charts": {}}
-    order = evaluation.ranked(document)
+    order = ranked(document)
     views = evaluation.shown(document)
     return {
         "template": "evaluation.html.jinja",
@@ -34,7 +35,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "most_labels": where.MOST_LABELS,
         "attributes": _attributes(document),
         "charts": {name: Markup(drawn) for name, drawn in svg(_drawings(document)).items()},
-        "compared": evaluation.compared,
+        "compared": compared,
         "comparisons": _tests(document),
         "data": contents(document),
     }
@@ -49,7 +50,7 @@ def _title(document: Mapping[str, Any]) -> str:
 def _attributes(document: Mapping[str, Any]) -> list[str]:
     """The attributes that any system has, the widest gap of the best system first."""
     found: dict[str, float] = {}
-    for name in evaluation.ranked(document):
+    for name in ranked(document):
         for attribute, table in (document["systems"][name].get("attributes") or {}).items():
             found.setdefault(attribute, float(table.get("gap") or 0.0))
     return sorted(found, key=lambda name: (-found[name], name))
@@ -67,7 +68,7 @@ def _drawings(document: Mapping[str, Any]) -> list[marks.Drawing]:
                 where.slices(document, focus, style),
                 diagnosis.diagnosis(document, focus, style),
             )
-            found += [named(drawing, f"{drawing.name}-{place}") for drawing in per_system if drawing]
+            found += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
         found += [where.attribute(document, name, style) for name in _attributes(document)]
         if evaluation.label_order(document):
             found.append(where.labels(document, style))

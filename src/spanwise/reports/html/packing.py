@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from spanwise.reports import _wording as words
-from spanwise.reports._charts.evaluation import label_order, ranked
+from spanwise.reports._charts.evaluation import label_order
+from spanwise.reports._document import ranked
 
 OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 _CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -98,8 +97,3 @@ def mentions(number: float | None, text: str | None = None, **choices: str | Non
 def heat(number: float, most: float) -> int:
     """Which of ten shades a count has; a root, since a few cells hold most errors."""
     return 0 if not number or not most else max(1, round(10 * (number / most) ** 0.5))
-
-
-def named(drawing: Any, name: str) -> Any:
-    """The same drawing under another name, where a page has one a system."""
-    return replace(drawing, name=name)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from spanwise.diagnosis import F1
 from spanwise.reports import _wording as words
-from spanwise.reports._charts.evaluation import compared, ranked
+from spanwise.reports._document import compared, ranked
 from spanwise.reports._links import examples
 
 
@@ -32,7 +33,7 @@ def verdict(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         pair = words.interval((overall.get("interval") or {}).get("f1"))
         return [*pieces, (f", between {pair.replace('–', ' and ')}." if pair else ".", "")]
     second = order[1]
-    row = compared(document, first, second, ["exact", "overall", "f1"])
+    row = compared(document, first, second, F1)
     if row is None or not words.defined(row.get("difference")):
         score = words.points(document["systems"][second]["exact"]["overall"]["f1"])
         return [*pieces, (", ", ""), (words.visible(second), second), (f" {score}.", "")]
@@ -99,7 +100,7 @@ def _kind(row: Mapping[str, Any]) -> str:
 
 def _lead(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
     other = words.visible(row.get("other") or "the next system")
-    if list(row["path"]) == ["exact", "overall", "f1"]:
+    if tuple(row["path"]) == F1:
         strong, rest = f"Ahead of {other} overall:", f"{words.signed(row['value'])} F1."
     else:
         place = words.path_title(row["path"]).rsplit(", ", 1)[0]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from spanwise.reports import _wording as say
-from spanwise.reports.terminal._frame import Document, banner, files
+from spanwise.reports._document import Document
+from spanwise.reports.terminal._frame import banner, files
 from spanwise.reports.terminal._layout import (
     Cell,
     Column,

@@ -9,9 +9,8 @@ from typing import Any
 from rich.cells import cell_len
 
 from spanwise.reports import _wording as say
+from spanwise.reports._document import Document
 from spanwise.reports.terminal._layout import Line, flow, heading, pieces, sentence, tail, text
-
-Document = Mapping[str, Any]
 
 _ROLES = {"gold": "gold", "predicted": "pred", "train": "train"}
 _MOST_FILES = 8

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from spanwise.reports import _wording as say
+from spanwise.reports._document import Document, scored_labels
 from spanwise.reports.terminal._frame import (
-    Document,
     banner,
     few_units,
     files,
@@ -155,8 +155,7 @@ def _parts(system: Mapping[str, Any], kind: str) -> list[tuple[str, float]]:
 
 def _types(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
     labels: Mapping[str, Any] = system["exact"]["labels"]
-    order = [w for w in (document["dataset"].get("label_order") or ()) if w in labels]
-    order += [label for label in labels if label not in order]
+    order = scored_labels(document)
     shown = order[:MOST_LABELS]
     overall = system["exact"]["overall"]["f1"]
     rows = [(label, labels[label]["gold"], labels[label], ["precision", "recall"], "f1") for label in shown]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spanwise.diagnosis import F1, score_row
 from spanwise.reports import _wording as say
-from spanwise.reports.terminal._frame import Document, banner, few_units, files, interval_title, next_steps
+from spanwise.reports._document import Document, highest, own_letters, ranked, scored_labels, turned, union
+from spanwise.reports.terminal._frame import banner, few_units, files, interval_title, next_steps
 from spanwise.reports.terminal._layout import Cell, Column, Line, Scale, fit, flow, grid, heading, text
 from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, slices
 
@@ -17,7 +19,7 @@ MOST_SLICES = 9
 
 def lines(document: Document, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
     """All sections of a document with several systems, the best first."""
-    systems = ordered(document)
+    systems = {name: document["systems"][name] for name in ranked(document)}
     return [
         *banner(document, seconds),
         *files(document, width),
@@ -35,30 +37,18 @@ def lines(document: Document, width: int, seconds: float | None, saved: Sequence
     ]
 
 
-def ordered(document: Document) -> dict[str, Mapping[str, Any]]:
-    """The systems in the order of their F1, which is also the order of their letters."""
-    systems: Mapping[str, Mapping[str, Any]] = document["systems"]
-    undefined = float("-inf")
-
-    def rank(name: str) -> float:
-        value = systems[name]["exact"]["overall"]["f1"]
-        return -(value if say.defined(value) else undefined)
-
-    return {name: systems[name] for name in sorted(systems, key=rank)}
-
-
 def _scores(document: Document, systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
-    letters: Mapping[str, str] = document.get("letters") or {}
+    own, letters = own_letters(document), document.get("letters") or {}
     exact = {name: system["exact"]["overall"] for name, system in systems.items()}
     scale = Scale.around(_reach(exact.values(), "f1"))
     credits = list(union(systems, "credits"))
     rows: list[list[Cell]] = []
-    for place, (name, system) in enumerate(systems.items()):
+    for name, system in systems.items():
         one, ends = exact[name], (exact[name].get("interval") or {}).get("f1")
         better = letters.get(name) or ""
         rows.append(
             [
-                [(chr(97 + place) if place < 26 else " ", "faint")],
+                [(own[name], "faint")],
                 text(name, "strong"),
                 [(say.points(one["f1"]), "score")],
                 [(say.interval(ends), "faint")],
@@ -103,23 +93,15 @@ def _reach(cells: Any, score: str) -> list[float]:
 
 def facing(document: Document) -> list[Mapping[str, Any]]:
     """The comparisons with the better system of each pair first, so that differences read along the order."""
-    place = {name: at for at, name in enumerate(ordered(document))}
+    place = {name: at for at, name in enumerate(ranked(document))}
     found = []
     for comparison in document.get("comparisons") or ():
         one, other = comparison["systems"]
         if place.get(one, 0) > place.get(other, 0):
-            turned = [_turned(row) for row in comparison["scores"]]
-            comparison = {**comparison, "systems": [other, one], "scores": turned}
+            scores = [turned(row) for row in comparison["scores"]]
+            comparison = {**comparison, "systems": [other, one], "scores": scores}
         found.append(comparison)
     return sorted(found, key=lambda one: [place.get(name, 0) for name in one["systems"]])
-
-
-def _turned(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A difference the other way round."""
-    if row["difference"] is None:
-        return row
-    ends = row.get("interval")
-    return {**row, "difference": -row["difference"], "interval": [-ends[1], -ends[0]] if ends else ends}
 
 
 def _pairs(document: Document, width: int) -> list[Line]:
@@ -127,11 +109,11 @@ def _pairs(document: Document, width: int) -> list[Line]:
     rows: list[list[Cell]] = []
     for comparison in comparisons[:MOST_PAIRS]:
         one, other = comparison["systems"]
-        for row in comparison["scores"]:
-            if list(row["path"]) == ["exact", "overall", "f1"]:
-                detectable = (comparison.get("detectable") or {}).get("f1")
-                names = [*text(one), (" − ", "faint"), *text(other)]
-                rows.append([names, *_difference(row), [(_at_least(detectable), "faint")]])
+        row = score_row(comparison, F1)
+        if row is not None:
+            detectable = (comparison.get("detectable") or {}).get("f1")
+            names = [*text(one), (" − ", "faint"), *text(other)]
+            rows.append([names, *_difference(row), [(_at_least(detectable), "faint")]])
     if not rows:
         return []
     columns = [
@@ -177,7 +159,7 @@ def _difference(row: Mapping[str, Any]) -> list[Cell]:
 def _places(document: Document, width: int) -> list[Line]:
     """Where a pair differs beyond the whole: the largest significant differences of parts."""
     pairs = facing(document)
-    letter = {name: chr(97 + at) if at < 26 else name for at, name in enumerate(ordered(document))}
+    letter = own_letters(document)
     parts = []
     for comparison in pairs:
         found = [
@@ -238,13 +220,8 @@ def _titles(names: Sequence[str], most: int) -> list[Column]:
     ]
 
 
-def _best(values: Sequence[float | None]) -> float | None:
-    inside = [value for value in values if value is not None and say.defined(value)]
-    return max(inside) if len(inside) > 1 else None
-
-
 def _valued(values: Sequence[float | None]) -> list[Cell]:
-    best = _best(values)
+    best = highest(values)
     return [[(say.points(value), "strong" if value == best else "")] for value in values]
 
 
@@ -305,8 +282,7 @@ def _side_by_side(
 
 def _types(document: Document, systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     known = {label: cell for system in systems.values() for label, cell in system["exact"]["labels"].items()}
-    order = [label for label in document["dataset"].get("label_order") or () if label in known]
-    order += [label for label in known if label not in order]
+    order = scored_labels(document)
     rows = []
     for label in order[:MOST_LABELS]:
         cells = [system["exact"]["labels"].get(label) or {} for system in systems.values()]
@@ -340,15 +316,6 @@ def _tough(document: Document, systems: Mapping[str, Mapping[str, Any]], width: 
         *_side_by_side(document, systems, rows, "mentions", width),
         *none_of(first, width),
     ]
-
-
-def union(systems: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, Any]:
-    """What any of the systems has of one part; saved results that are compared may differ in it."""
-    found: dict[str, Any] = {}
-    for system in systems.values():
-        for name, value in (system.get(part) or {}).items():
-            found.setdefault(name, value)
-    return found
 
 
 def _recall(system: Mapping[str, Any], subset: str) -> float | None:

@@ -7,11 +7,13 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from spanwise.diagnosis import F1, score_row
 from spanwise.reports import _wording as say
-from spanwise.reports.terminal._frame import Document, banner
+from spanwise.reports._document import Document, bucket_of, common_letters, greyed, highest, inner_keys
+from spanwise.reports.terminal._frame import banner
 from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, heading, sentence, size, text
+from spanwise.statistics import LEVEL
 
-LEVEL = 0.05
 MOST_FLIPS = 8
 MOST_PAIRS = 15
 
@@ -70,11 +72,6 @@ def _range(numbers: Sequence[int]) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def _keys(tree: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The second level's names over all of the first, in the order they are met."""
-    return list(dict.fromkeys(key for inner in tree.values() for key in inner))
-
-
 def _matrix(
     title: str,
     rows: Sequence[str],
@@ -110,9 +107,9 @@ def _matrix(
 def _holistic(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     if not table:
         return []
-    datasets = _keys(table)
-    best = {name: _most([_value(table[system], name, "mean") for system in table]) for name in datasets}
-    own, beats = say.common_letters(table)
+    datasets = inner_keys(table)
+    best = {name: highest([_value(table[system], name, "mean") for system in table]) for name in datasets}
+    own, beats = common_letters(table)
     lettered = any(beats.values())
     titles = {f"{own[system]}  {say.visible(system)}" if lettered else system: system for system in table}
 
@@ -150,9 +147,9 @@ def _differences(document: Document, pairs: Sequence[Mapping[str, Any]], width: 
     for dataset, part in datasets.items():
         for comparison in part.get("comparisons") or ():
             one, other = comparison["systems"]
-            for row in comparison["scores"]:
-                if list(row["path"]) == ["exact", "overall", "f1"]:
-                    found.setdefault((one, other), {})[dataset] = row
+            row = score_row(comparison, F1)
+            if row is not None:
+                found.setdefault((one, other), {})[dataset] = row
     whole = {tuple(pair["systems"]): pair.get("overall") or {} for pair in pairs}
     shown = list(datasets)[: max(1, (width - 40) // 9)]
     rows: list[list[Cell]] = []
@@ -234,24 +231,10 @@ def _value(row: Mapping[str, Any], name: str, key: str) -> float | None:
     return value
 
 
-def _most(values: Sequence[float | None]) -> float | None:
-    inside = [value for value in values if value is not None and say.defined(value)]
-    return max(inside) if len(inside) > 1 else None
-
-
-def greyed(test: Mapping[str, Any] | None) -> bool:
-    """Whether a Friedman test did not reach its level, or could not be made."""
-    given = (test or {}).get("grey")
-    if given is not None:
-        return bool(given)
-    p = (test or {}).get("p")
-    return p is None or not p < LEVEL
-
-
 def _model_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     if not table:
         return []
-    attributes = _keys(table)
+    attributes = inner_keys(table)
 
     def cell(attribute: str, system: str) -> Line:
         found = table[system].get(attribute) or {}
@@ -302,7 +285,7 @@ def _attribute_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[
 def _self(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> list[Line]:
     result: list[Line] = []
     for system, datasets in table.items():
-        attributes = _keys(datasets)
+        attributes = inner_keys(datasets)
 
         def cell(attribute: str, dataset: str, datasets: Mapping[str, Any] = datasets) -> Line:
             found = datasets[dataset].get(attribute) or {}
@@ -318,9 +301,8 @@ def _self(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> l
 
 def _bucket(value: Any) -> str:
     """A bucket's name, given as such or as an object that also carries its score."""
-    if isinstance(value, Mapping):
-        value = value.get("bucket", value.get("name"))
-    return say.UNDEFINED if value is None else say.visible(value)
+    name = bucket_of(value)
+    return say.UNDEFINED if name is None else say.visible(name)
 
 
 def _comparative(pairs: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
@@ -337,7 +319,7 @@ def _comparative(pairs: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
         if result:
             result.append([])
         result.append([("  ", ""), *text(one, "strong"), (" − ", "faint"), *text(other, "strong")])
-        result += _matrix("attribute", _keys(datasets), list(datasets), cell, width, worded=True)
+        result += _matrix("attribute", inner_keys(datasets), list(datasets), cell, width, worded=True)
         result += _wilcoxon(tests, width)
     note = "buckets where the first leads most and least, F1"
     return [*heading("Comparative diagnosis", note, width), *result] if result else []
@@ -404,11 +386,11 @@ def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
 
 def _tough(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> list[Line]:
     result: list[Line] = []
-    for dataset in _keys(table):
+    for dataset in inner_keys(table):
         parts = {system: found.get(dataset) or {} for system, found in table.items()}
         words = {
             say.TOUGH.get(name, name): name
-            for name in _keys(parts)
+            for name in inner_keys(parts)
             if any(say.defined((part.get(name) or {}).get("mean")) for part in parts.values())
         }
 

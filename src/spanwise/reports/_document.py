@@ -1,0 +1,107 @@
+"""What several reports look up in a document: who is best, which test is meant, what all systems have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from spanwise.diagnosis import letter, lettering, score_row
+from spanwise.reports._wording import defined
+from spanwise.statistics import LEVEL
+
+Document = Mapping[str, Any]
+
+
+def own_letters(document: Document) -> dict[str, str]:
+    """The letter of every system, from the highest F1 to the lowest; those without one come last."""
+    f1 = {name: system["exact"]["overall"]["f1"] for name, system in (document.get("systems") or {}).items()}
+    return lettering({name: value if defined(value) else None for name, value in f1.items()})
+
+
+def ranked(document: Document) -> list[str]:
+    """The systems from the highest F1 to the lowest, in the order of their letters."""
+    return list(own_letters(document))
+
+
+def union(systems: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, Any]:
+    """What any of the systems has of one part; saved results that are compared may differ in it."""
+    found: dict[str, Any] = {}
+    for system in systems.values():
+        for name, value in (system.get(part) or {}).items():
+            found.setdefault(name, value)
+    return found
+
+
+def scored_labels(document: Document) -> list[str]:
+    """The labels that some system has scores of, the most frequent gold ones first."""
+    systems: Mapping[str, Any] = document.get("systems") or {}
+    known = dict.fromkeys(label for system in systems.values() for label in system["exact"]["labels"])
+    gold = (document.get("dataset") or {}).get("label_order") or ()
+    return list(dict.fromkeys([*(label for label in gold if label in known), *known]))
+
+
+def inner_keys(tree: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The names of the second level over all of the first, in the order they are met."""
+    return list(dict.fromkeys(key for inner in tree.values() for key in inner))
+
+
+def highest(values: Iterable[float | None]) -> float | None:
+    """The highest of the defined values, where there is something to choose."""
+    inside = [value for value in values if value is not None and defined(value)]
+    return max(inside) if len(inside) > 1 else None
+
+
+def compared(document: Document, one: str, other: str, path: Sequence[str]) -> dict[str, Any] | None:
+    """The test of one score between two systems, with the sign of `one` less `other`."""
+    for comparison in document.get("comparisons") or ():
+        if set(comparison["systems"]) == {one, other}:
+            row = score_row(comparison, path)
+            if row is None:
+                return None
+            return dict(row) if comparison["systems"][0] == one else turned(row)
+    return None
+
+
+def turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A tested difference the other way round."""
+    ends = row.get("interval")
+    return {
+        **row,
+        "a": row.get("b"),
+        "b": row.get("a"),
+        "interval": [None if end is None else -end for end in reversed(ends)] if ends else ends,
+        "difference": None if row["difference"] is None else -row["difference"],
+    }
+
+
+def greyed(test: Mapping[str, Any] | None) -> bool:
+    """Whether a Friedman test did not reach its level, or could not be made."""
+    found = test or {}
+    p = found.get("p")
+    return bool(found.get("grey", p is None or not p < LEVEL))
+
+
+def bucket_of(value: Any) -> str | None:
+    """The name of a bucket, given as such or as an object that also carries its score."""
+    if isinstance(value, Mapping):
+        value = value.get("bucket", value.get("name"))
+    return None if value is None else str(value)
+
+
+def common_letters(
+    holistic: Mapping[str, Mapping[str, Mapping[str, Any]]],
+) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
+    """One letter a system for a whole table of datasets, and whom each beats in each of them.
+
+    A study letters its systems anew in every dataset, by score; a table of all datasets needs
+    one letter a row.
+    """
+    own = {system: letter(place) for place, system in enumerate(holistic)}
+    beats: dict[tuple[str, str], str] = {}
+    for dataset in dict.fromkeys(name for row in holistic.values() for name in row):
+        cells = {system: row.get(dataset) or {} for system, row in holistic.items()}
+        of = {str(cell["letter"]): own[system] for system, cell in cells.items() if cell.get("letter")}
+        for system, cell in cells.items():
+            beaten = sorted(of[letter] for letter in str(cell.get("letters") or "") if letter in of)
+            beats[system, dataset] = "".join(beaten)
+    return own, beats
