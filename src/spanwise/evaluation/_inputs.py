@@ -18,7 +18,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import looks_merged, read, read_layers, stem_of
+from spanwise.formats import Interner, looks_merged, read, read_layers, stem_of
 
 UNITS = ("sentence", "document")
 
@@ -71,7 +71,7 @@ def check_sources(gold: Any, systems: Any, reading: Mapping[str, Any]) -> None:
 
     The last column of such a file would be taken for gold, and its system would be perfect.
     """
-    known = [name for name in signature(read).parameters if name not in ("source", "name")]
+    known = [name for name in signature(read).parameters if name not in ("source", "name", "words")]
     for name in reading:
         if name not in known:
             others = signature(import_module("spanwise.evaluation").evaluate).parameters
@@ -95,6 +95,8 @@ def gather(
     name: str | None,
 ) -> Inputs:
     """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
+    # Words that one file has taught cost nothing in the next.
+    reading = {**reading, "words": Interner()}
     gold_annotation, predicted = _gold_and_systems(gold, systems, reading)
     training = training_of(train, reading)
     corpora = [gold_annotation.corpus, *(one.corpus for one in training)]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats._format import Column, Format, Options, Problem, is_plainly_tagged
+from spanwise.formats._interning import Interner
 from spanwise.formats._opening import PACKED, File, read_words, sha256_of, stem_of, write_atomically
 from spanwise.formats.memory import from_spans, from_tags
 from spanwise.registry import Registry
@@ -22,6 +23,7 @@ __all__ = [
     "FORMATS",
     "PACKED",
     "Format",
+    "Interner",
     "Options",
     "Problem",
     "Validation",
@@ -90,6 +92,7 @@ def read(
     encoding: str | None = None,
     tokens: Sequence[Sequence[str]] | None = None,
     name: str | None = None,
+    words: Interner | None = None,
 ) -> Annotation:
     """The annotation in a file, or in lists of tags or of spans.
 
@@ -109,10 +112,11 @@ def read(
         encoding: The encoding of the text, UTF-8 without it.
         tokens: The tokens that lists of tags or spans belong to.
         name: What to call a source that is no file.
+        words: What has interned the words of files read before, and goes on with this one.
     """
     options = Options(
         token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,
-        columns or {}, fields or {}, encoding,
+        columns or {}, fields or {}, encoding, words,
     )  # fmt: skip
     if isinstance(source, Annotation):
         return source

@@ -45,7 +45,7 @@ def whole(file: File, options: Options, tag_columns: tuple[int | str, ...]) -> C
             if layout is None:
                 line += chunk.count(b"\n")
                 continue
-            interners = interners_of(layout)
+            interners = interners_of(layout, options.words)
             chunk, line = without_header(chunk, line, skipped)
         if chunk:
             rows = parse(chunk, layout, interners, open=open_, line=line)
@@ -75,9 +75,13 @@ def tag_columns(options: Options, *, merged: bool) -> dict[str, int | str]:
     return {"gold": first, "predicted": first + 1}
 
 
-def interners_of(layout: Layout) -> tuple[Interner, ...]:
-    """One list of strings a wanted column; those of tags begin with O, as `parse` expects."""
-    result = tuple(Interner() for _ in layout.wanted)
+def interners_of(layout: Layout, words: Interner | None = None) -> tuple[Interner, ...]:
+    """One list of strings a wanted column, that of the tokens first; tags begin with O, as `parse` expects.
+
+    `words` knows tokens already, those of other files.
+    """
+    first = Interner() if words is None else words
+    result = (first, *(Interner() for _ in layout.wanted[1:]))
     for which, interner in zip(layout.wanted, result, strict=True):
         if which in layout.tags:
             interner.codes_of([b"O"])

@@ -12,6 +12,7 @@ import numpy as np
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import InputError
+from spanwise.formats._interning import Interner
 from spanwise.schemes import Repair, Tags, checked, decode, encode, impossible, malformed, recognise
 
 Column = int | str
@@ -34,6 +35,7 @@ class Options:
     columns: Mapping[str, Column] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
+    words: Interner | None = None
 
 
 @dataclass(frozen=True)
