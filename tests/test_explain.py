@@ -16,7 +16,7 @@ from spanwise.compat.seqeval import metrics, scheme
 from spanwise.errors import InputError
 from spanwise.evaluation import evaluate
 from spanwise.explanation import Explanation, explain
-from spanwise.formats import from_spans, from_tags
+from spanwise.formats import from_spans, from_tags, read
 
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "O", "O"]]
 SAID = [["B-PER", "O", "O", "B-LOC"], ["B-LOC", "O", "I-PER"]]
@@ -188,3 +188,12 @@ def test_a_real_corpus_is_explained(data: Path) -> None:
     found = explain(folder / "test.txt", folder / "predictions" / "mbert.1.txt")
     assert found["exact, micro"].f1 == pytest.approx(0.8521, abs=5e-5)
     assert all(row.tools and row.why for row in found.rows)
+
+
+def test_an_explanation_and_an_annotation_print_what_a_person_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = merged(tmp_path)
+    assert main(["explain", str(path), "--width", "80"]) == 0
+    assert str(explain(path)) == capsys.readouterr().out
+    assert repr(read(path)).startswith(f"<spanwise.Annotation {path}: ") and "\n" not in repr(read(path))

@@ -375,10 +375,17 @@ class Reading:
     tags_fit: tuple[str, ...] = ()  # schemes without an impossible tag
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Annotation:
     """One annotation of one text: the corpus, its mentions and how both were read."""
 
     corpus: Corpus
     mentions: Mentions
     reading: Reading = Reading()
+
+    def __repr__(self) -> str:
+        # The columns would fill a notebook; their sizes say what a person looks for.
+        return (
+            f"<spanwise.Annotation {self.reading.path}: {len(self.corpus):,} sentences, "
+            f"{len(self.mentions):,} mentions>"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,21 @@ class Explanation:
     def __getitem__(self, name: str) -> Row:
         return next(row for row in self.rows if row.name == name)
 
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, width: int = 80) -> str:
+        """The rows in points, each with who reports it and why it differs."""
+        document = self.to_dict()
+        name = max(len(row.name) for row in self.rows)
+        lines = [f"{'convention':<{name}}      P      R     F1  change", ""]
+        for row in document["rows"]:
+            numbers = " ".join(f"{_points(row[key]):>6}" for key in ("precision", "recall", "f1"))
+            change = "" if row is document["rows"][0] else _points(row["difference"], signed=True)
+            lines.append(f"{row['name']:<{name}} {numbers} {change:>7}".rstrip())
+            lines += [f"    {line}" for line in wrap(f"{row['tools']}: {row['why']}.", width - 4)]
+        return "\n".join(lines) + "\n"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and dicts; `difference` is F1 less that of the first row."""
         first = self.rows[0].f1
@@ -62,6 +78,12 @@ class Explanation:
                 for row in self.rows
             ],
         }
+
+
+def _points(value: float | None, *, signed: bool = False) -> str:
+    if value is None:
+        return "n/a"
+    return f"{100 * value:+.2f}".replace("-", "−") if signed else f"{100 * value:.2f}"
 
 
 @dataclass(frozen=True, eq=False)
