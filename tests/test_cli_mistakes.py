@@ -57,6 +57,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("evaluate gold.conll pred.conll --examples-cap -1", 2, "--examples-cap is -1, but must be 0"),
         ("evaluate gold.conll pred.conll --switch-off x", 2, "Add --preset interpreteval."),
         ("evaluate gold.conll pred.conll --quiet --resamples 0 --fail-under 0.9", 2, "Write 90."),
+        ("explain merged.txt pred.conll", 2, "merged.txt: the last two columns hold tags of the same types"),
         ("evaluate merged.txt pred.conll", 2, "merged.txt: the last two columns hold tags of the same types"),
     ],
 )  # fmt: skip

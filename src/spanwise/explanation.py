@@ -15,7 +15,7 @@ from spanwise.columns import Floats, Ints, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.credits import credit_of
 from spanwise.errors import InputError
-from spanwise.formats import read, read_layers
+from spanwise.formats import read, read_layers, refuse_merged
 from spanwise.matching import OUTCOMES, match
 from spanwise.matching.overlap import relaxed
 from spanwise.schemes import encode
@@ -122,6 +122,8 @@ def explain(gold: Any, predicted: Any = None, *, align: How = "strict", **readin
         (0.5, 0.0, 1.0)
     """
     options = {key: value for key, value in reading.items() if key != "repair"}
+    if predicted is not None:
+        refuse_merged(gold, **options)
     sides = _read(gold, predicted, options, "conlleval")
     pair = _pair(sides, align)
     rows = [

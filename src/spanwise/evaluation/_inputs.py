@@ -18,7 +18,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import Interner, looks_merged, read, read_layers, stem_of
+from spanwise.formats import Interner, read, read_layers, refuse_merged, stem_of
 
 UNITS = ("sentence", "document")
 
@@ -67,22 +67,14 @@ class Units:
 
 
 def check_sources(gold: Any, systems: Any, reading: Mapping[str, Any]) -> None:
-    """Refuse keywords that nothing takes, and a gold file that holds predictions as well.
-
-    The last column of such a file would be taken for gold, and its system would be perfect.
-    """
+    """Refuse keywords that nothing takes, and a gold file that holds predictions as well."""
     known = [name for name in signature(read).parameters if name not in ("source", "name", "words")]
     for name in reading:
         if name not in known:
             others = signature(import_module("spanwise.evaluation").evaluate).parameters
             raise unknown("keyword", name, [*known, *(one for one in others if one != "reading")])
-    if systems is None or "tag_column" in reading or not looks_merged(gold, **reading):
-        return
-    raise ChoiceError(
-        f"{gold}: the last two columns hold tags of the same types, so they seem to be gold and predicted "
-        "tags.\nGive such files alone, without other predictions; if the last column is gold, add "
-        "tag_column=-1."
-    )
+    if systems is not None:
+        refuse_merged(gold, **reading)
 
 
 def gather(

@@ -34,6 +34,7 @@ __all__ = [
     "read",
     "read_layers",
     "read_words",
+    "refuse_merged",
     "sha256_of",
     "stem_of",
     "validate",
@@ -230,6 +231,19 @@ def looks_merged(
 
     file = File(source, encoding=encoding)
     return format_of(file, format).name == "conll" and in_columns(file)
+
+
+def refuse_merged(gold: Any, **reading: Any) -> None:
+    """Refuse gold that seems to hold predictions as well, where no column was named.
+
+    Its last column would be taken for gold, and the system behind it would be perfect.
+    """
+    if reading.get("tag_column") is None and looks_merged(gold, **reading):
+        raise ChoiceError(
+            f"{gold}: the last two columns hold tags of the same types, so they seem to be gold and "
+            "predicted tags.\nGive such files alone, without other predictions; if the last column is gold, add "
+            "tag_column=-1."
+        )
 
 
 def read_layers(
