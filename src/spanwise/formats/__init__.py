@@ -241,8 +241,8 @@ def refuse_merged(gold: Any, **reading: Any) -> None:
     if reading.get("tag_column") is None and looks_merged(gold, **reading):
         raise ChoiceError(
             f"{gold}: the last two columns hold tags of the same types, so they seem to be gold and "
-            "predicted tags.\nGive such files alone, without other predictions; if the last column is gold, add "
-            "tag_column=-1."
+            "predicted tags.\nGive such files alone, without other predictions; "
+            "if the last column is gold, add tag_column=-1."
         )
 
 
