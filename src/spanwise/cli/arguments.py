@@ -71,6 +71,22 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--encoding", metavar="NAME", help="the encoding of the text (default: utf-8)")
 
 
+def add_screen(group: Any, what: str = "screen") -> None:
+    """Add the options for the width and the colours of what is shown."""
+    group.add_argument("--width", type=int, help=f"columns of the {what}")
+    group.add_argument(
+        "--color", choices=["auto", "always", "never"], default="auto", help=f"colours of the {what}"
+    )
+
+
+def add_align(group: Any) -> None:
+    """Add the option that says how predictions are put on the gold text."""
+    group.add_argument(
+        "--align", default="strict", choices=["strict", "position", "characters", "diff"],
+        help="what to do where the tokens of predictions differ (default: strict, an error)",
+    )  # fmt: skip
+
+
 def reading_of(args: argparse.Namespace) -> dict[str, Any]:
     """The keywords of `spanwise.read` that were given; what was left out keeps its default there."""
     given = {name: getattr(args, name, None) for name in _KEYWORDS}

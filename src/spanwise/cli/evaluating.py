@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanwise.cli.arguments import add_align, add_screen
 from spanwise.errors import ChoiceError, InputError
 
 if TYPE_CHECKING:
@@ -66,10 +67,7 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--workers", type=int, default=1, help="processes for the parts (default: 1); changes no number"
     )
-    group.add_argument(
-        "--align", default="strict", choices=["strict", "position", "characters", "diff"],
-        help="what to do where the tokens of predictions differ (default: strict, an error)",
-    )  # fmt: skip
+    add_align(group)
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -85,10 +83,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--examples-cap", type=int, default=10_000, help="the most sentences they hold")
     group.add_argument("--redact", action="store_true", help="leave out all text")
     group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    group.add_argument("--width", type=int, help="columns of the screen")
-    group.add_argument(
-        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the screen"
-    )
+    add_screen(group)
 
 
 def add_gates(parser: argparse.ArgumentParser) -> None:
@@ -285,23 +280,9 @@ def compare_runs(args: argparse.Namespace) -> int:
 
 def _show_document(args: argparse.Namespace, document: dict[str, Any]) -> int:
     """Write what was asked for of a document, and show its screen."""
-    from spanwise.cli.showing import show
-    from spanwise.evaluation import write_json
+    from spanwise.cli.showing import save_document, show_document
 
-    saved = []
-    if args.json and args.json != "-":
-        write_json(document, args.json)
-        saved.append(args.json)
-    if args.html:
-        from spanwise.formats import write_atomically
-        from spanwise.reports.html import render
-
-        write_atomically(args.html, render(document))
-        saved.append(args.html)
-    if args.json == "-":
-        sys.stdout.write(write_json(document))
-    elif not args.quiet:
-        show(document, saved=saved, args=args)
+    show_document(args, document, save_document(args, document))
     return 0
 
 

@@ -167,7 +167,7 @@ def _text(error: Exception) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"spanwise: {text}", file=sys.stderr)  # noqa: T201
+    sys.stderr.write(f"spanwise: {text}\n")
 
 
 if __name__ == "__main__":

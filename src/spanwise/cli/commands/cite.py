@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-SUMMARY = "print the papers behind the numbers"
-
 EPILOG = """examples:
   spanwise cite
   spanwise cite --bibtex > spanwise.bib

@@ -11,7 +11,6 @@ from spanwise.cli.arguments import add_reading, reading_of
 if TYPE_CHECKING:
     from spanwise.corpus import Annotation
 
-SUMMARY = "convert between formats and tag schemes"
 EPILOG = """examples:
   spanwise convert in.conll out.jsonl
   spanwise convert in.conll out.conll --to-scheme BIOES

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from spanwise.demo import Demo, Verdict
     from spanwise.evaluation import Result
 
-SUMMARY = "make a small corpus with three flawed systems and show what is found"
 EPILOG = """examples:
   spanwise demo
   spanwise demo corpus --nested
@@ -26,6 +25,8 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise demo`."""
+    from spanwise.cli.arguments import add_screen
+
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", default="spanwise-demo", help="where to put the files"
     )
@@ -33,10 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nested", action="store_true", help="with mentions inside mentions, as JSONL")
     parser.add_argument("--seed", type=int, default=0, help="of the corpus and the systems (default: 0)")
     parser.add_argument("--only-files", action="store_true", help="write the files and evaluate nothing")
-    parser.add_argument("--width", type=int, help="columns of the screen")
-    parser.add_argument(
-        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the screen"
-    )
+    add_screen(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-
-SUMMARY = "describe a test set before any system is run"
 
 EPILOG = """examples:
   spanwise describe test.conll
@@ -15,7 +12,7 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise describe`."""
-    from spanwise.cli.arguments import add_reading
+    from spanwise.cli.arguments import add_reading, add_screen
 
     parser.add_argument("test", metavar="TEST", help="the gold file")
     group = parser.add_argument_group("what to compute")
@@ -33,10 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--examples", type=int, default=20, help="the most conflicts shown (default: 20)")
     group.add_argument("--redact", action="store_true", help="leave out all text")
     group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    group.add_argument("--width", type=int, help="columns of the screen")
-    group.add_argument(
-        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the screen"
-    )
+    add_screen(group)
     add_reading(parser)
 
 
@@ -44,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Describe the file, write what is asked for, show the screen."""
     from spanwise.cli.arguments import reading_of
     from spanwise.cli.evaluating import read_vocabulary
+    from spanwise.cli.showing import give, show
     from spanwise.description import describe
 
     described = describe(
@@ -57,16 +52,8 @@ def run(args: argparse.Namespace) -> int:
         redact=args.redact,
         **reading_of(args),
     )
-    saved = []
-    if args.json == "-":
-        sys.stdout.write(described.to_json() + "\n")
-    elif args.json:
-        from spanwise.formats import write_atomically
-
-        write_atomically(args.json, described.to_json() + "\n")
-        saved.append(args.json)
+    if args.json:
+        give(described.to_json() + "\n", args.json)
     if not args.quiet and args.json != "-":
-        from spanwise.cli.showing import show
-
-        show(described.to_dict(), saved=saved, args=args)
+        show(described.to_dict(), saved=[args.json] if args.json else [], args=args)
     return 0

@@ -7,13 +7,13 @@ a predicted label, a bucket or a tough subset to see what is behind a number.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spanwise.reports.errors import Listed
 
-SUMMARY = "list the errors with their sentences"
 EPILOG = """examples:
   spanwise errors gold.conll pred.conll --outcome LE --gold ORG --predicted LOC
   spanwise errors run.json --system crf --outcome BE --as csv -o boundaries.csv
@@ -25,7 +25,7 @@ _NO_LIMIT = 10**9
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise errors`."""
-    from spanwise.cli.arguments import add_reading
+    from spanwise.cli.arguments import add_align, add_reading, add_screen
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -57,10 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="text with the spans drawn under the tokens (default), JSON lines, or CSV",
     )  # fmt: skip
     group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
-    group.add_argument("--width", type=int, help="columns of the text")
-    group.add_argument(
-        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the text"
-    )
+    add_screen(group, "text")
     group = parser.add_argument_group("what to compute (not with RESULT.json)")
     group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
     group.add_argument("--attributes", metavar="NAMES", help="the attributes that --bucket may name")
@@ -68,10 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[], help="how to cut an attribute"
     )
     group.add_argument("--edges", metavar="FILE", help="use the buckets that --save-edges wrote")
-    group.add_argument(
-        "--align", default="strict", choices=["strict", "position", "characters", "diff"],
-        help="what to do where the tokens of predictions differ (default: strict, an error)",
-    )  # fmt: skip
+    add_align(group)
     add_reading(parser)
     # What else `evaluate` can be told changes no error.
     parser.set_defaults(
@@ -83,8 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the errors that were asked for."""
-    import sys
-
+    from spanwise.cli.showing import give
     from spanwise.reports.errors import incomplete, listing
 
     bucket = _bucket(args.bucket)
@@ -100,12 +93,7 @@ def run(args: argparse.Namespace) -> int:
         over=args.over,
     )
     text = _written(args, errors)
-    if args.output:
-        from spanwise.formats import write_atomically
-
-        write_atomically(args.output, text)
-    else:
-        sys.stdout.write(text)
+    give(text, args.output)
     missing = incomplete(document)
     if missing:
         sys.stderr.write(f"spanwise: {missing}\n")
@@ -146,11 +134,7 @@ def _written(args: argparse.Namespace, errors: Sequence[Listed]) -> str:
         return to_csv(errors)
     if args.form == "jsonl":
         return to_jsonl(errors)
-    import shutil
-    import sys
+    from spanwise.cli.showing import wants_color, width_of
 
-    from spanwise.cli.showing import wants_color
-
-    shown = not args.output and sys.stdout.isatty()
-    width = args.width or (shutil.get_terminal_size((100, 24)).columns if shown else 100)
+    width = width_of(args.width, terminal=not args.output and sys.stdout.isatty())
     return to_text(errors, width=width, color=not args.output and wants_color(args.color))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spanwise.gates import Check
-
-SUMMARY = "turn a saved result into what other tools read"
 
 FORMS = {
     "flat": "scalars with stable names, as JSON",
@@ -20,13 +17,10 @@ FORMS = {
     "model-index": "YAML for the front matter of a model card",
 }
 
-EPILOG = """forms:
-  flat         scalars with stable names, as JSON
-  rows         every score as one row, as CSV
-  summary      Markdown, for a GitHub step summary
-  junit        JUnit XML of the thresholds
-  model-index  YAML for the front matter of a model card
-
+EPILOG = (
+    "forms:\n"
+    + "".join(f"  {name:<13}{text}\n" for name, text in FORMS.items())
+    + """
 examples:
   spanwise export run.json flat
   spanwise export run.json summary --fail-under 90 >> "$GITHUB_STEP_SUMMARY"
@@ -35,6 +29,7 @@ examples:
   spanwise export --schema
 
 exit status 1 where a threshold was given and missed"""
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,12 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write one form of the document."""
+    from spanwise.cli.showing import give
     from spanwise.errors import ChoiceError, unknown
 
     if args.schema:
         from spanwise.reports.schema import schema_text
 
-        _write(schema_text(), args.output or args.result)
+        give(schema_text(), args.output or args.result)
         return 0
     if args.result is None or args.form is None:
         raise ChoiceError(f"export needs a result document and a form.\nThe forms are: {', '.join(FORMS)}.")
@@ -71,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
     document = load(args.result)
     checks = _checks(args, document)
-    _write(_text(args, document, checks), args.output)
+    give(_text(args, document, checks), args.output)
     return 0 if all(check.passed for check in checks) else 1
 
 
@@ -101,12 +97,3 @@ def _text(args: argparse.Namespace, document: Mapping[str, Any], checks: tuple[C
             return outlets.to_junit(checks, details=document.get("signature") or "")
         case _:
             return outlets.model_index(document, name=args.name, dataset=args.dataset)
-
-
-def _write(text: str, path: str | None) -> None:
-    if path is None:
-        sys.stdout.write(text)
-        return
-    from spanwise.formats import write_atomically
-
-    write_atomically(path, text)

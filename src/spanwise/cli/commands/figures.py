@@ -8,8 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-SUMMARY = "draw the figures of a saved result as SVG, PDF or PNG"
-
 EPILOG = """examples:
   spanwise figures run.json
   spanwise figures run.json -o figures --format pdf,svg
@@ -58,5 +56,5 @@ def run(args: argparse.Namespace) -> int:
         background=args.background,
     )
     files = "1 file" if len(written) == 1 else f"{len(written)} files"
-    print(f"saved: {files} in {args.output}", file=sys.stderr)  # noqa: T201
+    sys.stderr.write(f"saved: {files} in {args.output}\n")
     return 0

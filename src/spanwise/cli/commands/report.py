@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-SUMMARY = "make the HTML page of a saved result"
-
 EPILOG = """examples:
   spanwise report run.json -o run.html
   spanwise report study.json -o study.html"""
@@ -24,15 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page."""
+    from spanwise.cli.showing import give
     from spanwise.evaluation import load
     from spanwise.reports.html import render
 
-    page = render(load(args.result))
+    give(render(load(args.result)), args.output)
     if args.output:
-        from spanwise.formats import write_atomically
-
-        write_atomically(args.output, page)
-        print(f"saved: {args.output}", file=sys.stderr)  # noqa: T201
-    else:
-        sys.stdout.write(page)
+        sys.stderr.write(f"saved: {args.output}\n")
     return 0

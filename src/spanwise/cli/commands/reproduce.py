@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from spanwise.reproduction import Cell, Effect, Reproduction
 
-SUMMARY = "recompute the papers' published figures cell by cell"
 EPILOG = """examples:
   spanwise reproduce data
   spanwise reproduce data --different

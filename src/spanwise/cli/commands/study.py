@@ -31,6 +31,8 @@ a manifest:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise study`."""
+    from spanwise.cli.arguments import add_screen
+
     parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and what is asked")
     parser.add_argument(
         "--root", metavar="FOLDER", help="what paths are relative to; by default the manifest's folder"
@@ -50,14 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--parquet", metavar="FILE", help="write the tidy performance table as Parquet")
     group.add_argument("--quiet", action="store_true", help="show neither progress nor the screen")
-    group.add_argument("--width", type=int, help="columns of the screen")
-    group.add_argument(
-        "--color", choices=["auto", "always", "never"], default="auto", help="colours of the screen"
-    )
+    add_screen(group)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the study, write what was asked for, and show its tables."""
+    from spanwise.cli.showing import save_document, show_document
     from spanwise.errors import ChoiceError
     from spanwise.studies import study
 
@@ -72,15 +72,8 @@ def run(args: argparse.Namespace) -> int:
         cache=args.cache or not args.no_cache,
         progress=None if args.quiet else _say,
     )
-    saved = _write(args, document)
-    if args.json == "-":
-        from spanwise.evaluation import write_json
-
-        sys.stdout.write(write_json(document))
-    elif not args.quiet:
-        from spanwise.cli.showing import show
-
-        show(document, saved=saved, args=args)
+    saved = [*save_document(args, document), *_save_tables(args, document)]
+    show_document(args, document, saved)
     return 0
 
 
@@ -89,30 +82,18 @@ def _say(text: str) -> None:
     sys.stderr.flush()
 
 
-def _write(args: argparse.Namespace, document: dict[str, Any]) -> list[str]:
-    """Write the files asked for, each whole or not at all; their names."""
+def _save_tables(args: argparse.Namespace, document: dict[str, Any]) -> list[str]:
+    """Write the tables that were asked for; the names of the files."""
+    if not args.csv and not args.parquet:
+        return []
     from spanwise.formats import write_atomically
+    from spanwise.table import PerformanceTable
 
-    saved: list[str] = []
-    if args.json and args.json != "-":
-        from spanwise.evaluation import write_json
-
-        write_json(document, args.json)
-        saved.append(args.json)
-    if args.html:
-        from spanwise.reports.html import render
-
-        write_atomically(args.html, render(document))
-        saved.append(args.html)
-    if args.csv or args.parquet:
-        from spanwise.table import PerformanceTable
-
-        table = PerformanceTable.of_document(document)
-        if args.csv:
-            saved += _write_csv(Path(args.csv), table.to_csv(), document)
-        if args.parquet:
-            write_atomically(args.parquet, table.to_parquet())
-            saved.append(args.parquet)
+    table = PerformanceTable.of_document(document)
+    saved = _write_csv(Path(args.csv), table.to_csv(), document) if args.csv else []
+    if args.parquet:
+        write_atomically(args.parquet, table.to_parquet())
+        saved.append(args.parquet)
     return saved
 
 

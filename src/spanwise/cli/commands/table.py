@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-
-SUMMARY = "print one table of a saved result as LaTeX, Markdown or CSV"
 
 EPILOG = """examples:
   spanwise table run.json
@@ -31,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the tables, or the names of those there are."""
+    from spanwise.cli.showing import give
     from spanwise.evaluation import load
     from spanwise.reports.tables import table, tables
 
@@ -43,12 +41,7 @@ def run(args: argparse.Namespace) -> int:
         names = list(tables(document)) if args.names == ["all"] else args.names
         form = f"to_{args.form or 'markdown'}"
         text = "\n".join(getattr(table(document, name), form)() for name in names)
-    if args.output:
-        from spanwise.formats import write_atomically
-
-        write_atomically(args.output, text)
-    else:
-        sys.stdout.write(text)
+    give(text, args.output)
     return 0
 
 

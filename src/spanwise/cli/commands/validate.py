@@ -11,7 +11,6 @@ from spanwise.cli.arguments import add_reading, reading_of
 if TYPE_CHECKING:
     from spanwise.formats import Validation
 
-SUMMARY = "list every impossible tag and malformed line of files"
 EPILOG = """examples:
   spanwise validate gold.conll pred.conll
   spanwise validate old.conll --scheme IOB1 --most 20
