@@ -15,8 +15,6 @@ from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._dataset import dataset
 from spanwise.evaluation._inputs import Units, check_sources, gather
 from spanwise.evaluation._memory import memory_bound
-from spanwise.evaluation._preset import apply_preset, check_preset
-from spanwise.evaluation._streamed import evaluate_streamed
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import evaluate_system
 from spanwise.evaluation._uncertain import compared, scored
@@ -105,7 +103,11 @@ def evaluate(
         (0.0, 1)
     """
     check_sources(gold, systems, reading)
-    departures = check_preset(preset, switched_off, train)
+    departures = None
+    if preset is not None or switched_off:  # an import that only those who ask for a preset must pay
+        from spanwise.evaluation._preset import apply_preset, check_preset
+
+        departures = check_preset(preset, switched_off, train)
     if departures is not None and attributes is None:
         attributes = "none"
     choices = Choices.of(
@@ -116,6 +118,8 @@ def evaluate(
     )  # fmt: skip
     bound = memory_bound(memory, workers, gold, systems, streamable=departures is None)
     if bound is not None:
+        from spanwise.evaluation._streamed import evaluate_streamed
+
         return Result(
             *evaluate_streamed(gold, systems, train, choices, name=name, memory=bound, workers=workers)
         )
