@@ -212,6 +212,13 @@ def test_wrong_choices_are_refused(files: dict[str, Path], options: dict[str, An
     assert message in str(caught.value)
 
 
+def test_several_merged_files_cannot_be_streamed(tmp_path: Path) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("a B-X B-X\n")
+    with pytest.raises(ChoiceError, match="only one file with gold and predicted tags can be streamed"):
+        spanwise.evaluate([tmp_path / "one.txt", tmp_path / "two.txt"], memory="1GB")
+
+
 def test_lists_and_standard_input_cannot_be_streamed() -> None:
     with pytest.raises(ChoiceError, match="only files can be streamed"):
         spanwise.evaluate([["O"]], {"a": [["O"]]}, memory="1GB")

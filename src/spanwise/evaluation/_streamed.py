@@ -168,6 +168,10 @@ def _survey(gold: Any, systems: Any, choices: Choices, memory: int) -> Files:
 
 
 def _check_paths(gold: Any, systems: Any) -> None:
+    if systems is None and not isinstance(gold, str | os.PathLike):
+        raise ChoiceError(
+            "only one file with gold and predicted tags can be streamed.\nGive one, or leave memory out."
+        )
     sources = [gold, *(named_sources(systems).values() if systems is not None else ())]
     for source in sources:
         if not isinstance(source, str | os.PathLike):
