@@ -112,14 +112,14 @@ class Resampling:
     def _moved_units(self, pairs: Sequence[Sequence[Counts]]) -> list[Floats]:
         """What the first tables gain by the units that change sides, per resample."""
         whole = np.concatenate([other.matrix() - one.matrix() for one, other in pairs], axis=1)
-        differs = whole.any(axis=1)
+        differs = np.flatnonzero(whole.any(axis=1))
         distinct, number = distinct_rows(np.ascontiguousarray(whole[differs].T))
         size = np.abs(distinct)
         exact = _exact_type(int(size.max(initial=0)), int(size.sum(axis=1, dtype=np.int64).max(initial=0)))
         change = distinct.T.astype(exact)
         moved = np.empty((self.resamples, len(distinct)))
         for at, swaps in self._swaps():
-            moved[at : at + len(swaps)] = swaps[:, differs].astype(change.dtype) @ change
+            moved[at : at + len(swaps)] = np.take(swaps, differs, axis=1).astype(change.dtype) @ change
         return _parted(moved[:, number], [one for one, _ in pairs])
 
     def _by_cells(self, table: Counts, purpose: str) -> Floats:
@@ -260,24 +260,23 @@ def _distinct_columns(tables: Sequence[Counts]) -> tuple[Weights, list[int]]:
 
     Many are the same, such as the gold mentions of a bucket in the tables of two systems.
     """
+    totals = [int((table.times @ table.rows).max(initial=0)) for table in tables]
+    largest = [int(table.rows.max(initial=0)) for table in tables]
+    whole = sum(table.rows.shape[1] for table in tables)
+    columns = np.empty((tables[0].units, whole), _exact_type(max(largest), max(totals)), order="F")
     number: list[int] = []
-    found: dict[int, int] = {}
-    chosen: list[tuple[Counts, int]] = []
+    known: dict[int, int] = {}
+    used = 0
     for table in tables:
-        for place, hashed in enumerate(_column_hashes(table)):
-            if (known := found.setdefault(hashed, len(chosen))) < len(chosen) and _same(
-                chosen[known], (table, place)
-            ):
-                number.append(known)
-            else:
-                number.append(len(chosen))
-                chosen.append((table, place))
-    largest = max((int(table.rows[:, place].max(initial=0)) for table, place in chosen), default=0)
-    total = max((int(table.times @ table.rows[:, place]) for table, place in chosen), default=0)
-    columns = np.empty((tables[0].units, len(chosen)), dtype=_exact_type(largest, total))
-    for at, (table, place) in enumerate(chosen):
-        columns[:, at] = table.rows[:, place][table.row]
-    return columns, number
+        counts = np.asfortranarray(table.rows)
+        for column, hashed in zip(counts.T, _column_hashes(table), strict=True):
+            columns[:, used] = column[table.row]
+            place = known.setdefault(hashed, used)
+            if place < used and not np.array_equal(columns[:, place], columns[:, used]):
+                place = used  # another column of the same hash: as good as never
+            number.append(place)
+            used += place == used
+    return columns[:, :used], number
 
 
 def _column_hashes(table: Counts) -> list[int]:
@@ -286,11 +285,6 @@ def _column_hashes(table: Counts) -> list[int]:
     np.add.at(weight, table.row, multipliers(table.units))
     hashes: list[int] = (weight @ table.rows.astype(np.uint64)).tolist()
     return hashes
-
-
-def _same(one: tuple[Counts, int], other: tuple[Counts, int]) -> bool:
-    first, second = (table.rows[:, place][table.row] for table, place in (one, other))
-    return np.array_equal(first, second)
 
 
 def _pairs(first: Counts, second: Counts) -> tuple[Matrix, Matrix, Ints]:
