@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from spanwise.citations import ORTMANN
 from spanwise.columns import Column, Floats
 from spanwise.errors import ChoiceError
 from spanwise.matching import OUTCOMES
@@ -168,15 +169,14 @@ def _worth(statement: str, text: str) -> Weights:
 
 
 CREDITS: Registry[Credit] = Registry("credit")
-_ORTMANN = "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC"
 _BALANCED: Weights = (0.5, 0.25, 0.25)
-CREDITS.add(Credit("fair", "each error is half a false positive and half a false negative", {}, _ORTMANN))
+CREDITS.add(Credit("fair", "each error is half a false positive and half a false negative", {}, ORTMANN))
 CREDITS.add(
     Credit(
         "ortmann-eq6",
         "a boundary error is half right",
         dict.fromkeys(_GROUPS["BE"], _BALANCED),
-        f"{_ORTMANN}, equation 6",
+        f"{ORTMANN}, equation 6",
     )
 )
 CREDITS.add(
@@ -184,7 +184,7 @@ CREDITS.add(
         "ortmann-eq7",
         "a boundary error is half right; too short is half missed, too long half spurious",
         {"BEs": (0.5, 0.0, 0.5), "BEl": (0.5, 0.5, 0.0), "BEo": _BALANCED},
-        f"{_ORTMANN}, equation 7",
+        f"{ORTMANN}, equation 7",
     )
 )
 

@@ -22,9 +22,10 @@ def compute(attribute: Attribute, side: Side) -> Values:
         unit_mention, position = side.units
     defined = _defined(attribute, side, position)
     given = attribute.function(side)
-    if len(given[0] if isinstance(given, tuple) else given) != len(defined):
+    number = len(given[0] if isinstance(given, tuple) else given)
+    if number != len(defined):
         raise InputError(
-            f"the attribute {attribute.name!r} gave {len(given)} values for {len(defined)} units"
+            f"the attribute {attribute.name!r} gave {number} values for {len(defined)} units"
             f" ({attribute.unit}s).\nIts function must give one value a unit."
         )
     names: tuple[str, ...] | None = None

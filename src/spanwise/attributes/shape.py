@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from spanwise.attributes._context import Attribute, Side
+from spanwise.citations import FU19, FU20
 from spanwise.columns import Codes, Column, Ints, ints, ratio
 
-FU20 = "Fu, Liu and Neubig (2020)"
-FU19 = "Fu, Liu and Huang (2019)"
 MORPHOLOGY = ("digit", "upper", "lower", "capitalised", "other")
 _BESIDE_DIGITS = frozenset(".,:/-%+$€")
 

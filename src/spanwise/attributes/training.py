@@ -9,10 +9,8 @@ import numpy as np
 
 from spanwise.attributes._context import Attribute, AttributeUnit, Side
 from spanwise.attributes._lexicon import Lexicon
+from spanwise.citations import FU19, FU20
 from spanwise.columns import Column, Floats, ratio
-
-FU20 = "Fu, Liu and Neubig (2020)"
-FU19 = "Fu, Liu and Huang (2019)"
 
 
 def entity_frequency(side: Side) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from spanwise.attributes import ATTRIBUTES, Attribute
 from spanwise.buckets._text import number_text
+from spanwise.citations import FU19, FU20
 from spanwise.columns import Floats, Ints, ints
 from spanwise.errors import ChoiceError
 from spanwise.registry import Registry
@@ -79,8 +80,7 @@ def _none(ordered: Floats, numbers: tuple[float, ...]) -> list[float]:
     return []
 
 
-_FU20 = "Fu, Liu and Neubig (2020), appendix B"
-_FU19 = "Fu, Liu and Huang (2019)"
+_APPENDIX = f"{FU20}, appendix B"
 BUCKETINGS: Registry[Strategy] = Registry("bucketing", group="spanwise.bucketings")
 for _strategy in (
     Strategy(
@@ -88,14 +88,14 @@ for _strategy in (
         summary="about equally many gold units in each of m buckets; ties never part",
         function=_balanced,
         numbers=(4,),
-        source=_FU20,
+        source=_APPENDIX,
     ),
     Strategy(
         name="special",
         summary="each value named is a bucket; another rule takes the rest",
         function=_none,
         many=True,
-        source=_FU20,
+        source=_APPENDIX,
     ),
     Strategy(
         name="even_range",
@@ -109,14 +109,14 @@ for _strategy in (
         summary="each gold value is a bucket; beyond so many the highest join the last",
         function=_discrete,
         numbers=(10,),
-        source=f"{_FU19}, R-bucket",
+        source=f"{FU19}, R-bucket",
     ),
     Strategy(
         name="familiarity",
         summary="m equal parts of 0 … 1; 0 joins the first",
         function=_familiarity,
         numbers=(5,),
-        source=f"{_FU19}, F- and MF-bucket",
+        source=f"{FU19}, F- and MF-bucket",
     ),
     Strategy(
         name="category",

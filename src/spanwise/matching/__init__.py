@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from spanwise.citations import ORTMANN
 from spanwise.corpus import Mentions
 from spanwise.matching._events import OUTCOMES, Events, Matching
 from spanwise.matching.exact import match_exact
@@ -51,7 +52,7 @@ MATCHERS.add(
         "fair",
         "Ortmann's algorithm: every error is named, and counted once",
         match_fair,
-        "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC",
+        ORTMANN,
     )
 )
 MATCHERS.add(

@@ -300,8 +300,7 @@ def inert(cell: object) -> object:
     """
     if isinstance(cell, str):
         cell = cell.replace("\x00", "␀")
-        if cell.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
-            return "'" + cell
+        return f"'{cell}" if say.is_formula(cell) else cell
     return cell
 
 

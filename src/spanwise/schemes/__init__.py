@@ -157,31 +157,29 @@ def _own_letters(scheme: Scheme) -> Bools:
     return np.array([name == "O" or name in scheme.letters for name in LETTERS])
 
 
-def _forbidden(
-    scheme: Scheme, letter: Small, starts: Bools, ends: Bools, before: Bools, after: Bools
-) -> dict[str, Bools]:
-    """For each reason which tokens carry a tag that `scheme` cannot have written there."""
-    kind = KIND_OF_LETTER[letter]
-    foreign = ~_own_letters(scheme)[letter]
+def _forbidden(scheme: Scheme, marked: _Marked) -> dict[str, Bools]:
+    """For each reason which marked tokens carry a tag that `scheme` cannot have written there."""
+    kind = KIND_OF_LETTER[marked.letter]
+    foreign = ~_own_letters(scheme)[marked.letter]
     reasons = {f"{scheme.name} has no such letter": foreign}
     if scheme.between == "B":
-        reasons["B- stands only behind a mention of the same label"] = (kind == BEGIN) & ~before
+        reasons["B- stands only behind a mention of the same label"] = (kind == BEGIN) & ~marked.same_before
     elif scheme.between == "E":
-        reasons["E- stands only before a mention of the same label"] = (kind == END) & ~after
+        reasons["E- stands only before a mention of the same label"] = (kind == END) & ~marked.same_after
     elif scheme.begin != scheme.inside:
         going_on = (kind == INSIDE) | (kind == END)
-        reasons["no mention of its label is open before it"] = going_on & starts & ~foreign
+        reasons["no mention of its label is open before it"] = going_on & marked.starts & ~foreign
     if scheme.end != scheme.inside:
         open_ended = (kind == BEGIN) | (kind == INSIDE)
-        reasons["its mention goes on, but the next tag does not belong to it"] = open_ended & ends & ~foreign
+        last = marked.ends & ~foreign
+        reasons["its mention goes on, but the next tag does not belong to it"] = open_ended & last
     return reasons
 
 
 def _impossible(scheme: Scheme, marked: _Marked) -> Bools:
     """Which marked tokens carry an impossible tag."""
-    columns = (marked.letter, marked.starts, marked.ends, marked.same_before, marked.same_after)
     result = np.zeros(len(marked.position), dtype=bool)
-    for reason in _forbidden(scheme, *columns).values():
+    for reason in _forbidden(scheme, marked).values():
         result |= reason
     return result
 
@@ -384,8 +382,7 @@ def impossible(
     """
     chosen = SCHEMES.find(scheme)
     marked = tags._marked
-    columns = (marked.letter, marked.starts, marked.ends, marked.same_before, marked.same_after)
-    reasons = _forbidden(chosen, *columns)
+    reasons = _forbidden(chosen, marked)
     which = np.full(len(marked.position), -1, dtype=np.int64)
     for number, mask in reversed(list(enumerate(reasons.values()))):
         which[mask] = number

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-SUMMARY = "show the same predictions under every convention in use"
-
 EPILOG = """examples:
   spanwise explain gold.conll pred.conll
   spanwise explain merged.txt --json -"""
@@ -14,16 +12,13 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise explain`."""
-    from spanwise.cli.arguments import add_reading
+    from spanwise.cli.arguments import add_align, add_reading
 
     parser.add_argument(
         "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
     )
     parser.add_argument("predicted", metavar="PRED", nargs="?", help="predictions")
-    parser.add_argument(
-        "--align", choices=["strict", "position", "characters", "diff"], default="strict",
-        help="how predictions are put on the gold text (default: strict)",
-    )  # fmt: skip
+    add_align(parser)
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON (- for standard output)")
     parser.add_argument("--width", type=int, help="columns of the screen")
     add_reading(parser)
@@ -32,21 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explain, and show the table."""
     from spanwise.cli.arguments import reading_of
+    from spanwise.cli.showing import give, width_of
     from spanwise.explanation import explain
 
     explanation = explain(args.gold, args.predicted, align=args.align, **reading_of(args))
     if args.json:
         import json
 
-        text = json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1) + "\n"
-        if args.json == "-":
-            sys.stdout.write(text)
-            return 0
-        from spanwise.formats import write_atomically
-
-        write_atomically(args.json, text)
-    import shutil
-
-    width = args.width or shutil.get_terminal_size((100, 24)).columns
-    sys.stdout.write(explanation.to_text(width=max(width, 80)))
+        give(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1) + "\n", args.json)
+    if args.json != "-":
+        sys.stdout.write(explanation.to_text(width=max(width_of(args.width, terminal=True), 80)))
     return 0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from spanwise.reports._wording import UNDEFINED, defined, visible
+from spanwise.reports._wording import UNDEFINED, defined, is_formula, visible
 
 
 @dataclass(frozen=True)
@@ -222,13 +222,9 @@ def _markdown_cell(cell: Cell) -> str:
     return f"({text})" if cell.weak else text
 
 
-# Excel, LibreOffice and Sheets read a cell that begins so as a formula, the wide forms included.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-
-
 def _inert(text: str) -> str:
     shown = visible(text)
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+    return f"'{shown}" if is_formula(shown) else shown
 
 
 def _part(cell: Cell, part: str) -> str:
