@@ -139,8 +139,7 @@ class Interner:
         code = np.empty(len(firsts), dtype=np.int32)
         code[by_place] = np.arange(known, known + len(firsts), dtype=np.int32)
         rows = firsts[by_place]
-        spans = zip(begin[rows].tolist(), end[rows].tolist(), strict=True)
-        self.strings.extend([buffer[a:b].decode("utf-8") for a, b in spans])
+        self.strings.extend(_strings(buffer, begin[rows], end[rows]))
         self._remember(rows, buffer, begin, end, known)
         long_ones = size[firsts] > 8
         for table, mask in ((self._short, ~long_ones), (self._long, long_ones)):
@@ -200,6 +199,17 @@ class Interner:
             for name in ("_length", "_first", "_second", "_at"):
                 setattr(self, name, _extended(getattr(self, name), grown))
         return self._others[word]
+
+
+def _strings(buffer: bytes, begin: Ints, end: Ints) -> list[str]:
+    """The words `buffer[begin:end]` as strings, decoded all at once: no word holds the end of a line."""
+    size = end - begin + 1
+    until = np.cumsum(size)
+    place = np.repeat(begin - (until - size), size) + np.arange(until[-1])
+    letters = np.frombuffer(buffer, dtype=np.uint8)[place]
+    letters[until - 1] = ord("\n")
+    joined: bytes = letters[:-1].tobytes()
+    return joined.decode("utf-8").split("\n")
 
 
 def _extended(column: Column, size: int) -> Column:
