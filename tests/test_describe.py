@@ -69,7 +69,7 @@ def test_sentences_of_training_data_are_counted(dataset):
 
 @pytest.mark.parametrize("kinds", [2**64 - 1, 3])
 def test_repeated_sentences_are_counted_exactly_though_hashes_be_equal(kinds, monkeypatch):
-    import spanwise.description as module
+    from spanwise.description import _repeated as module
 
     hashes = module._sentence_hashes
     monkeypatch.setattr(module, "_sentence_hashes", lambda *text: hashes(*text) % np.uint64(kinds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import signature
@@ -18,7 +18,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import Interner, read, read_layers, refuse_merged, stem_of
+from spanwise.formats import Interner, listed_sources, read, read_layers, refuse_merged, stem_of
 
 UNITS = ("sentence", "document")
 
@@ -118,13 +118,13 @@ def _gold_and_systems(
 ) -> tuple[Annotation, dict[str, Annotation]]:
     if systems is None:
         return _merged(gold, reading)
-    annotation = _annotation(gold, reading, None)
+    annotation = read(gold, **reading)
     prefer = annotation.reading.scheme
     named = named_sources(systems)
     if not named:
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
     rest = without_extras(reading)
-    return annotation, {key: _annotation(source, rest, prefer) for key, source in named.items()}
+    return annotation, {key: read(source, **rest, prefer=prefer) for key, source in named.items()}
 
 
 def without_extras(reading: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,16 +176,10 @@ def _system_name(source: Any) -> str:
     return stem_of(path)
 
 
-def _annotation(source: Any, reading: Mapping[str, Any], prefer: str | None) -> Annotation:
-    if isinstance(source, Annotation):
-        return source
-    return read(source, **reading, prefer=prefer)
-
-
 def training_of(train: Any, reading: Mapping[str, Any]) -> tuple[Annotation, ...]:
     """The training data, read; they must hold text."""
     rest = without_extras(reading)
-    training = tuple(_annotation(source, rest, None) for source in _listed(train))
+    training = tuple(read(source, **rest) for source in listed_sources(train))
     for one in training:
         if one.corpus.without_text:
             raise InputError(
@@ -193,14 +187,3 @@ def training_of(train: Any, reading: Mapping[str, Any]) -> tuple[Annotation, ...
                 "Give a file that holds the text."
             )
     return training
-
-
-def _listed(train: Any) -> Sequence[Any]:
-    if train is None:
-        return []
-    if isinstance(train, str | Path | Annotation):
-        return [train]
-    listed = list(train)
-    if listed and not all(isinstance(one, str | Path | Annotation) for one in listed):
-        return [listed]
-    return listed

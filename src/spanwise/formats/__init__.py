@@ -30,6 +30,7 @@ __all__ = [
     "format_of",
     "from_spans",
     "from_tags",
+    "listed_sources",
     "looks_merged",
     "read",
     "read_layers",
@@ -130,6 +131,20 @@ def read(
         if known.accepts is not None and known.accepts(source):
             return known.read(source, options)
     return _from_lists(source, options, tokens, name)
+
+
+def listed_sources(given: Any) -> list[Any]:
+    """What `read` takes, one source or several, as a list; lists of tags or spans are one source.
+
+    Examples:
+        >>> listed_sources("a.conll"), listed_sources(["a.conll", "b.conll"]), listed_sources([["B-PER"]])
+        (['a.conll'], ['a.conll', 'b.conll'], [[['B-PER']]])
+    """
+    if given is None or isinstance(given, str | os.PathLike | Annotation):
+        return [] if given is None else [given]
+    listed = list(given)
+    alone = not all(isinstance(one, str | os.PathLike | Annotation) for one in listed)
+    return [listed] if alone else listed
 
 
 @dataclass(frozen=True, eq=False)
