@@ -12,7 +12,7 @@ import numpy as np
 
 from spanwise.attributes._forms import Forms, Runs
 from spanwise.attributes._lexicon import FormCounts, Lexicon, distinct_units, lowered, mention_tokens
-from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, offsets, ratio
+from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, numbered, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
 
 AttributeUnit = Literal["mention", "token"]
@@ -60,11 +60,15 @@ class Values:
 
     def distinct(self) -> tuple[Floats, Ints]:
         """The distinct numbers among the values, ascending, and how many units have each."""
-        known = np.sort(self.value[self.defined & ~np.isnan(self.value)])
-        fresh = np.ones(len(known), dtype=bool)
-        fresh[1:] = known[1:] != known[:-1]
-        first = np.flatnonzero(fresh)
-        return floats(known[first]), ints(np.diff(np.append(first, len(known))))
+        return self._distinct
+
+    @cached_property
+    def _distinct(self) -> tuple[Floats, Ints]:
+        known = self.value[self.defined & ~np.isnan(self.value)] + 0.0  # -0 is 0
+        first, number = numbered(known.view(np.uint64)[:, None])
+        order = np.argsort(known[first])
+        times = np.bincount(number, minlength=len(first))
+        return floats(known[first[order]]), ints(times[order])
 
 
 @dataclass(frozen=True, eq=False)

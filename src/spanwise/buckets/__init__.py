@@ -213,8 +213,8 @@ def fit(strategy: str | Strategy, values: Values, *, attribute: str = "") -> Buc
         raise ChoiceError(f"the values of {name!r} are {_KINDS[values.kind]}: {chosen} cannot bucket them.")
     if values.names is not None:
         return Bucketing(name, "category", _with_rest(_categories(chosen, values)), str(chosen))
-    known = np.sort(values.value[values.defined])
-    if not np.isfinite(known).all():
+    known = np.repeat(*values.distinct())  # in order
+    if len(known) != np.count_nonzero(values.defined) or not np.isfinite(known).all():
         raise InputError(f"the attribute {name!r} has values that are not finite numbers.")
     return Bucketing(name, "numeric", _with_rest(_numeric(chosen, known, values)), str(chosen))
 
