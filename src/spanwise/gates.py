@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from spanwise.diagnosis import F1, letters, score_row
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation import compared, load, scored, unpacked
 from spanwise.findings import findings
-from spanwise.scores import Measure
 from spanwise.statistics import LEVEL
 from spanwise.uncertainty import Resampling
 
@@ -273,62 +273,69 @@ def compare_documents(
     _check_same_gold(documents, names)
     renamed = _renamed(documents, stems, always=pairs is not None)
     differing, notes = _differing(documents)
-    measures: dict[str, list[Measure]] = {}
-    systems: dict[str, Any] = {}
-    inputs = [row for row in documents[0]["inputs"] if row["role"] != "predicted"]
-    for stem, document, place in zip(stems, documents, names, strict=True):
-        for system, part in document["systems"].items():
-            new = renamed[stem, system]
-            entries = document["units"]["systems"][system]
-            found = unpacked(entries, place=place)
-            measures[new] = [one for one in found if one.name not in differing]
-            systems[new] = part
-        inputs += [
-            {**row, "system": renamed[stem, row["system"]]}
-            for row in document["inputs"]
-            if row["role"] == "predicted"
+    measures = {
+        renamed[stem, system]: [
+            one
+            for one in unpacked(document["units"]["systems"][system], place=name)
+            if one.name not in differing
         ]
+        for stem, document, name in zip(stems, documents, names, strict=True)
+        for system in document["systems"]
+    }
     resampling = Resampling(documents[0]["units"]["number"], resamples, seed)
-    listed = list(systems)
-    chosen = (
-        list(pairs)
-        if pairs is not None
-        else [(a, b) for at, a in enumerate(listed) for b in listed[at + 1 :]]
-    )
     comparisons = compared(
         scored(measures, resampling, confidence=confidence),
-        chosen,
+        list(combinations(measures, 2)) if pairs is None else list(pairs),
         resampling,
         confidence=confidence,
         correction=correction,
     )
-    merged: dict[str, Any] = {
-        **documents[0],
-        "kind": "comparison",
-        "inputs": inputs,
-        "settings": {
-            **documents[0]["settings"],
-            "resamples": resamples, "seed": seed, "confidence": confidence, "correction": correction,
-            "examples": "none",
-        },
-        "systems": systems,
+    merged = _merged(documents, stems, renamed)
+    merged["settings"] |= {
+        "resamples": resamples,
+        "seed": seed,
+        "confidence": confidence,
+        "correction": correction,
+    }
+    merged |= {
         "comparisons": comparisons,
-        "letters": letters(systems, comparisons),
+        "letters": letters(merged["systems"], comparisons),
         "notes": notes,
+    }
+    merged["findings"] = findings(merged)
+    return merged
+
+
+def _merged(
+    documents: Sequence[Mapping[str, Any]], stems: Sequence[str], renamed: Mapping[tuple[str, str], str]
+) -> dict[str, Any]:
+    """One document with the systems of all under their new names; what a comparison finds is added to it."""
+    first = documents[0]
+    owned = [
+        (renamed[stem, system], document, system)
+        for stem, document in zip(stems, documents, strict=True)
+        for system in document["systems"]
+    ]
+    predicted = [
+        {**row, "system": renamed[stem, row["system"]]}
+        for stem, document in zip(stems, documents, strict=True)
+        for row in document["inputs"]
+        if row["role"] == "predicted"
+    ]
+    return {
+        **first,
+        "kind": "comparison",
+        "inputs": [*(row for row in first["inputs"] if row["role"] != "predicted"), *predicted],
+        "settings": {**first["settings"], "examples": "none"},
+        "systems": {new: document["systems"][system] for new, document, system in owned},
         # Each document holds the sentences of its own systems, which cannot be set side by side.
         "sentences": [],
         "examples": {"policy": "none", "cap": 0, "shown": 0, "of": 0},
         "units": {
-            **documents[0]["units"],
-            "systems": {
-                renamed[stem, system]: document["units"]["systems"][system]
-                for stem, document in zip(stems, documents, strict=True)
-                for system in document["systems"]
-            },
+            **first["units"],
+            "systems": {new: document["units"]["systems"][system] for new, document, system in owned},
         },
-    }  # fmt: skip
-    merged["findings"] = findings(merged)
-    return merged
+    }
 
 
 def _renamed(

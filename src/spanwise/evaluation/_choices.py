@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from spanwise.alignment import How
@@ -95,7 +96,7 @@ class Choices:
         """The pairs of systems to test: those asked for, or all."""
         if self.pairs is not None:
             return [(one, other) for one, other in self.pairs]
-        return [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
+        return list(combinations(names, 2))
 
     def check_crosses(self, absent: Mapping[str, str]) -> None:
         """Refuse to cross attributes that cannot be computed."""
