@@ -115,6 +115,13 @@ def test_a_file_is_short_and_says_what_it_holds(path: Path) -> None:
     assert ast.get_docstring(ast.parse(text)), "the module opens with no sentence"
 
 
+def test_the_design_page_names_every_room_in_its_order() -> None:
+    page = (SOURCE.parents[1] / "docs" / "design.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.split("| room |")[1].splitlines() if line.startswith("| `")]
+    named = [[name.strip(" `") for name in row.split(",")] for row in rows]
+    assert named[: len(ORDER)] == ORDER
+
+
 def test_random_numbers_are_drawn_in_two_rooms_only() -> None:
     drawing = {
         dotted(path)[0]
