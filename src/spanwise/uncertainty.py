@@ -156,15 +156,21 @@ class Resampling:
         return totals
 
     def _moved(self, changes: Matrix, times: Ints, purpose: str) -> Floats:
-        """The sum of the changes of units that change sides: Binomial(n, ½) of n units with one change."""
-        distinct, number = _gathered(changes, times)
+        """The sum of the changes of units that change sides: Binomial(n, ½) of n units with one change.
+
+        A unit that changes sides by the opposite change is as good as one that stays, so that both
+        kinds are drawn together: B(m, ½) has the distribution of m - B(m, ½).
+        """
+        ahead = _first_sign(changes)
+        distinct, number = _gathered(changes * ahead[:, None], times)
+        backward = changes.astype(np.int64).T @ (times * (ahead < 0))
         differs = distinct.any(axis=1)
         distinct, number = distinct[differs], number[differs]
         generator = self.generator(purpose)
         totals = np.empty((self.resamples, changes.shape[1]))
         for at, size in self._blocks(len(distinct), BLOCK_WEIGHTS):
             totals[at : at + size] = generator.binomial(number, 0.5, size=(size, len(distinct))) @ distinct
-        return totals
+        return totals + backward
 
     def _drawn_units(self) -> Iterator[tuple[int, Weights]]:
         """Blocks of how often each unit is drawn, float32, with the number of their first resample."""
@@ -301,6 +307,12 @@ def _pairs(first: Counts, second: Counts) -> tuple[Matrix, Matrix, Ints]:
         pairs = ordered[begin]
         times = np.diff(np.append(begin, len(ordered)))
     return first.rows[pairs // wide], second.rows[pairs % wide], times
+
+
+def _first_sign(rows: Matrix) -> Matrix:
+    """1 or -1 for each row: the sign of its first count that is not 0; 1 where all are."""
+    first = np.take_along_axis(rows, (rows != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
+    return np.where(first < 0, -1, 1).astype(np.int32)
 
 
 def _by_cell(rows: Matrix, table: Counts) -> list[Matrix]:

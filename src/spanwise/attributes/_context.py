@@ -126,6 +126,10 @@ class Context:
         otherwise stay until the garbage collector comes by."""
         self._sides.clear()
 
+    def forget(self, mentions: Mentions) -> None:
+        """Let go of one side, whose columns would be made anew."""
+        self._sides.pop(id(mentions), None)
+
     @cached_property
     def training(self) -> Lexicon | None:
         """The lexicon whose strings are compared: as written, or in lower case."""
@@ -184,6 +188,19 @@ class Context:
             key: (forms, ints(part), counts)
             for key, part in zip(sides, np.split(number, ends[:-1]), strict=True)
         }
+
+    @cached_property
+    def unknown(self) -> Ints:
+        """How many tokens of each sentence are not in the training vocabulary, or in a given word list."""
+        if self.known is not None:
+            known = {word.lower() for word in self.known} if self.lowercase else self.known
+            strange = np.fromiter((word not in known for word in self.strings), bool, len(self.strings))
+        elif self.training is not None:
+            strange = np.ones(len(self.strings), dtype=bool)
+            strange[: self.trained] = self.training.frequency == 0
+        else:
+            raise ValueError("there is neither training data nor a word list")
+        return self.per_sentence(strange[self.tokens])
 
     def per_sentence(self, marked: Bools) -> Ints:
         """How many tokens of each sentence are marked."""

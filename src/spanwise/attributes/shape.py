@@ -47,17 +47,7 @@ def entity_token_density(side: Side) -> Column:
 
 def oov_density(side: Side) -> Column:
     """Tokens of the sentence that are not in the training vocabulary (or a given word list) / its tokens."""
-    context = side.context
-    if context.known is not None:
-        known = {word.lower() for word in context.known} if context.lowercase else context.known
-        strange = np.fromiter((word not in known for word in context.strings), bool, len(context.strings))
-    elif context.training is not None:
-        strange = np.ones(len(context.strings), dtype=bool)
-        strange[: context.trained] = context.training.frequency == 0
-    else:
-        raise ValueError("there is neither training data nor a word list")
-    unknown = context.per_sentence(strange[context.tokens])
-    return side.of_sentence(ratio(unknown, context.corpus.lengths))
+    return side.of_sentence(ratio(side.context.unknown, side.context.corpus.lengths))
 
 
 def label(side: Side) -> tuple[Codes, tuple[str, ...]]:

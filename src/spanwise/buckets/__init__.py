@@ -101,11 +101,17 @@ class Bucketing:
 
     def _of_numbers(self, value: Floats) -> Ints:
         specials, where, edges, ranges = self._cuts
-        number = ranges[np.searchsorted(edges, value, side="left")]
-        if len(specials):
-            place = np.minimum(np.searchsorted(specials, value, side="left"), len(specials) - 1)
-            number = np.where(specials[place] == value, where[place], number)
-        return np.where(np.isnan(value), len(self.buckets) - 2, number)
+        if len(edges) > _FEW:
+            number = ranges[np.searchsorted(edges, value, side="left")]
+        else:
+            above = np.zeros(len(value), dtype=np.int8)
+            for edge in edges.tolist():
+                above += value > edge
+            number = ranges[above]
+        for special, bucket in zip(specials.tolist(), where.tolist(), strict=True):
+            number[value == special] = bucket
+        number[np.isnan(value)] = len(self.buckets) - 2
+        return number
 
     @cached_property
     def _cuts(self) -> tuple[Floats, Ints, Floats, Ints]:
@@ -155,6 +161,7 @@ class Bucketing:
         return cls(attribute, kind, _with_rest(buckets), strategy)
 
 
+_FEW = 16  # edges with which each value is compared, which is faster than to search among them
 _KINDS = {"numeric": "numbers", "category": "categories"}
 
 

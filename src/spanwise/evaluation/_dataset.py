@@ -63,10 +63,12 @@ class Dataset:
 
     def sides(self, mentions: Mentions) -> dict[str, Side]:
         """The units of every attribute among predicted mentions, each in its bucket."""
-        return {
+        found = {
             name: self._side(name, values(one, self.context, mentions))
             for name, one in self.facts.attributes.items()
         }
+        self.context.forget(mentions)
+        return found
 
     def _side(self, name: str, found: Values) -> Side:
         bucketing = self.facts.bucketings[name]

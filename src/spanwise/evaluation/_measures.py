@@ -380,7 +380,9 @@ def _tags(corpus: Corpus, mentions: Mentions) -> tuple[Ints, Ints]:
 def _overlapping(mentions: Mentions) -> bool:
     if mentions.parts is not None:
         return True
-    placed = mentions.take(mentions.placed)
-    order = np.lexsort((placed.start, placed.sentence))
-    sentence, start, end = placed.sentence[order], placed.start[order], placed.end[order]
+    placed = mentions if mentions.placed.all() else mentions.take(mentions.placed)
+    sentence, start, end = placed.sentence, placed.start, placed.end
+    if ((sentence[1:] == sentence[:-1]) & (start[1:] < start[:-1])).any():
+        order = np.lexsort((start, sentence))
+        sentence, start, end = sentence[order], start[order], end[order]
     return bool(((sentence[1:] == sentence[:-1]) & (start[1:] < end[:-1])).any())

@@ -106,7 +106,11 @@ def evaluate_system(
     for one, two in choices.crosses:
         measures.append(_cross(case, data.facts, one, two, gold_sides, predicted_sides))
     counted = Counted(tuple(case.labels), measures, tables)
-    return Evaluated(counted, case, matching, gold_sides, predicted_sides)
+    case.pairs.clear()
+    # Units of tokens are many, and once they are counted nobody asks for them.
+    kept = [{name: side for name, side in sides.items() if side.position is None} for sides in
+            (gold_sides, predicted_sides)]  # fmt: skip
+    return Evaluated(counted, case, matching, *kept)
 
 
 def _cross(
