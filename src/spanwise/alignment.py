@@ -164,6 +164,8 @@ def _changed(gold: Corpus, predicted: Corpus) -> Bools:
 
 def _any_in(mask: Bools, borders: Column) -> Bools:
     """Whether a run between neighbouring borders holds a True."""
+    if not mask.any():
+        return np.zeros(len(borders) - 1, dtype=bool)
     before = np.concatenate([[0], np.cumsum(mask)])
     return np.asarray(before[borders[1:]] > before[borders[:-1]])
 

@@ -323,7 +323,8 @@ def _mentions(tags: Tags, marked: _Marked, *, dropped: Bools | None = None) -> M
         clean = before[last + 1] == before[first]
         first, last = first[clean], last[clean]
     begin = marked.position[first]
-    sentence = np.searchsorted(tags.sentences, begin, side="right") - 1
+    # Sentences are fewer than mentions, or not many more: look for their borders among the beginnings.
+    sentence = np.repeat(np.arange(len(tags.sentences) - 1), np.diff(np.searchsorted(begin, tags.sentences)))
     offset = tags.sentences[sentence]
     return Mentions(
         sentence=ints(sentence),
