@@ -90,6 +90,7 @@ def _schemes(
     events = matching.events()
     counts = relaxed_counts(np.bincount(events.outcome, minlength=len(OUTCOMES)))
     results, indices = {}, {}
+    sides = _Places(gold), _Places(predicted)
     for scheme, name in NAMES.items():
         correct, incorrect, partial, missed, spurious = (int(count) for count in counts[scheme])
         scores = {key: float(np.nan_to_num(value)) for key, value in relaxed_scores(counts[scheme]).items()}
@@ -105,29 +106,37 @@ def _schemes(
             actual=int(scores["actual"]),
             possible=int(scores["possible"]),
         )
-        indices[name] = _indices(gold, predicted, matching.gold_outcome, matching.predicted_outcome, scheme)
+        indices[name] = _indices(sides, matching.gold_outcome, matching.predicted_outcome, scheme)
     return results, indices
 
 
+class _Places:
+    """The mentions of one side as (sentence, number of the mention in it)."""
+
+    def __init__(self, mentions: Mentions) -> None:
+        self._sentence: Ints = mentions.sentence
+        first = np.searchsorted(self._sentence, self._sentence, side="left")
+        self._within = np.arange(len(self._sentence)) - first
+
+    def of(self, chosen: Bools) -> list[tuple[int, int]]:
+        """Those of the chosen mentions."""
+        return list(zip(self._sentence[chosen].tolist(), self._within[chosen].tolist(), strict=True))
+
+
 def _indices(
-    gold: Mentions, predicted: Mentions, gold_outcome: Any, predicted_outcome: Any, scheme: str
+    sides: tuple[_Places, _Places], gold_outcome: Any, predicted_outcome: Any, scheme: str
 ) -> EvaluationIndices:
-    def of(category: str) -> Bools:
+    gold, predicted = sides
+
+    def of(category: str) -> list[tuple[int, int]]:
         kinds = {kind for kind, name in SCHEMES[scheme].items() if name == category}
         member: Bools = np.array([outcome.rstrip("slo") in kinds for outcome in OUTCOMES])
-        return np.asarray(member[predicted_outcome])
+        return predicted.of(np.asarray(member[predicted_outcome]))
 
     return EvaluationIndices(
-        correct_indices=_places(predicted, of("correct")),
-        incorrect_indices=_places(predicted, of("incorrect")),
-        partial_indices=_places(predicted, of("partial")),
-        missed_indices=_places(gold, np.asarray(gold_outcome == OUTCOMES.index("FN"))),
-        spurious_indices=_places(predicted, np.asarray(predicted_outcome == OUTCOMES.index("FP"))),
+        correct_indices=of("correct"),
+        incorrect_indices=of("incorrect"),
+        partial_indices=of("partial"),
+        missed_indices=gold.of(np.asarray(gold_outcome == OUTCOMES.index("FN"))),
+        spurious_indices=predicted.of(np.asarray(predicted_outcome == OUTCOMES.index("FP"))),
     )
-
-
-def _places(mentions: Mentions, chosen: Bools) -> list[tuple[int, int]]:
-    sentence: Ints = mentions.sentence
-    first = np.searchsorted(sentence, sentence, side="left")
-    within = np.arange(len(sentence)) - first
-    return list(zip(sentence[chosen].tolist(), within[chosen].tolist(), strict=True))

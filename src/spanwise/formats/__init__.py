@@ -125,7 +125,7 @@ def read(
     if isinstance(source, (str, os.PathLike)):
         file = File(source, encoding=encoding)
         return format_of(file, format).read(file, options)
-    if isinstance(source, list | tuple) and all(isinstance(sentence, list | tuple) for sentence in source):
+    if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple}:
         return _from_lists(source, options, tokens, name)
     for known in FORMATS:
         if known.accepts is not None and known.accepts(source):
