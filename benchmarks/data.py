@@ -4,8 +4,9 @@
 
 makes one of them, unless it is there already, and prints where its files are and how large they are.
 Names are a number of test tokens (50k, 1M, 10M, 50M), `conll2003` (46 k test and 204 k training tokens)
-and `large` (9 M and 10 M); with `-natural` behind it every word outside gold mentions is drawn from a
-million words whose frequencies fall as in natural text, as the generator has few words of its own.
+and `large` (9 M and 10 M). With `-natural` behind it every word outside gold mentions is drawn from a
+million words whose frequencies fall as in natural text, as the generator has few words of its own; with
+`-columns` a part of speech and a chunk stand between token and tag, as in CoNLL-2003.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _KINDS = 1_000_000  # distinct words that natural text is drawn from
 
 def size_of(name: str) -> tuple[int, int | None]:
     """The test and the training tokens of a corpus by its name; None: as many as the generator gives."""
-    name = name.removesuffix("-natural")
+    name = name.split("-")[0]
     if name in NAMED:
         return NAMED[name]
     return int(float(name[:-1]) * _UNITS[name[-1]]), None
@@ -49,9 +50,12 @@ def make(folder: Path, name: str) -> dict[str, object]:
         for other in demo.systems.values():
             if other not in files.values():
                 other.unlink()
-        if name.endswith("-natural"):
+        if "-natural" in name:
             _naturalise([demo.gold, *(files[one] for one in SYSTEMS)], seed=1)
             _naturalise([demo.train], seed=2)
+        if "-columns" in name:
+            for path in files.values():
+                _widen(path)
         described.write_text(json.dumps(_described(files)), encoding="utf-8")
     found: dict[str, object] = json.loads(described.read_text(encoding="utf-8"))
     return found
@@ -85,6 +89,17 @@ def _naturalise(paths: list[Path], *, seed: int) -> None:
             line = lines[number]
             lines[number] = word + line[line.rfind(b" ") :]
         path.write_bytes(b"\n".join(lines))
+
+
+def _widen(path: Path) -> None:
+    """Two more columns; what they hold follows from the length of the word."""
+    kinds = (b"NN I-NP", b"IN I-PP", b"NNP I-NP", b"VBD I-VP", b"DT I-NP", b"CD I-NP", b". O")
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines):
+        word, blank, tag = line.partition(b" ")
+        if blank:
+            lines[number] = b"%b %b %b" % (word, kinds[len(word) % len(kinds)], tag)
+    path.write_bytes(b"\n".join(lines))
 
 
 def _words(number: int, seed: int) -> Iterator[bytes]:

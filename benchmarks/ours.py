@@ -84,16 +84,18 @@ def large(plan: Plan) -> Section | None:
 def reading(plan: Plan) -> Section:
     """The rate at which CoNLL files are read, from bytes to codes and mentions."""
     rows: list[Row] = []
+    at = plan.peers_at
     corpora = {
-        "the demo": plan.corpus(plan.peers_at),
-        "natural text": plan.corpus(f"{plan.peers_at}-natural"),
+        "four columns, natural words": plan.corpus(f"{at}-natural-columns"),
+        "two columns, natural words": plan.corpus(f"{at}-natural"),
+        "two columns, words of the demo": plan.corpus(at),
     }
     jobs = {name: Job.work("read", corpus["files"]["gold"]) for name, corpus in corpora.items()}
     for name, measured in plan.bench.best(jobs).items():
         corpus = corpora[name]
         rows.append(
             {
-                "words of": name,
+                "file": name,
                 "words": corpus["words"],
                 "tokens": corpus["tokens"],
                 "CPU": measured.cpu,
@@ -103,9 +105,9 @@ def reading(plan: Plan) -> Section:
         )
     note = (
         "A file that the system has in memory: hashed, checked, cut, interned, its scheme recognised and"
-        " its tags decoded to mentions."
+        " its tags decoded to mentions. Four columns are those of CoNLL-2003; the goal is held against them."
     )
-    columns = ("words of", "words", "tokens", "CPU", "MB/s", "ns/token")
+    columns = ("file", "words", "tokens", "CPU", "MB/s", "ns/token")
     return Section("reading", "Reading", note, columns, rows, {"read rate": rows[0]["MB/s"]})
 
 
