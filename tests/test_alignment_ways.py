@@ -159,7 +159,7 @@ def test_text_and_tokens_meet_by_characters(tmp_path: Path) -> None:
 def test_without_text_only_lengths_can_be_compared(tmp_path: Path) -> None:
     tags, other = formats.from_tags([["O", "B-X"]]), formats.from_tags([["B-X", "O"]])
     assert align(tags, other).mentions.rows() == [(0, 0, 1, "X")]
-    with pytest.raises(InputError, match="sentence . has 1 token, but 2 in the gold file"):
+    with pytest.raises(InputError, match=r"sentence . has 1 token, but 2 in the gold file"):
         align(tags, formats.from_tags([["O"]]))
     assert align(tags, formats.from_spans([[(0, 1, "X")]])).mentions.rows() == [(0, 0, 1, "X")]
     with pytest.raises(InputError, match="the mentions count characters"):

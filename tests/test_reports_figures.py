@@ -17,6 +17,7 @@ from study_documents import study
 pytest.importorskip("altair", reason="figures need the extra 'report'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'report'")
 
+from spanwise.cli.main import main
 from spanwise.errors import ChoiceError, InputError
 from spanwise.reports.figures import figures, paper, papers, save
 
@@ -173,7 +174,9 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_commands_write_the_page_and_the_figures(tmp_path: Path) -> None:
+def test_the_commands_write_the_page_and_the_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     saved = tmp_path / "run.json"
     saved.write_text(json.dumps(result("bert", "crf")), encoding="utf-8")
     page = command("report", str(saved), "-o", str(tmp_path / "run.html"))
@@ -181,7 +184,8 @@ def test_the_commands_write_the_page_and_the_figures(tmp_path: Path) -> None:
     assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     drawn = command("figures", str(saved), "score", "-o", str(tmp_path / "f"), "--format", "svg,pdf")
     assert drawn.returncode == 0 and drawn.stderr == f"saved: 2 files in {tmp_path / 'f'}\n"
-    listed = command("figures", str(saved))
-    assert "score\n" in listed.stdout and "--paper fu20-figure4" in listed.stdout
-    assert command("figures", str(saved), "-o", str(tmp_path), "--format", "gif").returncode == 2
-    assert command("figures", str(saved), "-o", str(tmp_path), "--paper", "fu20-figure4").returncode == 3
+    assert main(["figures", str(saved)]) == 0
+    listed = capsys.readouterr().out
+    assert "score\n" in listed and "--paper fu20-figure4" in listed
+    assert main(["figures", str(saved), "-o", str(tmp_path), "--format", "gif"]) == 2
+    assert main(["figures", str(saved), "-o", str(tmp_path), "--paper", "fu20-figure4"]) == 3
