@@ -19,7 +19,7 @@ from spanwise.counts import Counts, Matrix, distinct_rows
 MATRIX_UNITS = 20_000
 FEWER_ROWS = 8
 # Resamples are drawn in blocks of so many weights, one a unit, and of swaps, one bit a unit.
-BLOCK_WEIGHTS = 1_000_000
+BLOCK_WEIGHTS = 500_000
 BLOCK_SWAPS = 4_000_000
 
 Weights = npt.NDArray[Any]
