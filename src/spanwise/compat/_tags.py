@@ -103,9 +103,10 @@ def strict(
     letters = [PREFIXES.index(letter) for letter in prefixes]
     flags, kinds, types = flags_of(tags, letters, named, rules)
     size = len(flags)
-    outside = (flags & _INSIDE) == 0
+    outside = np.ones(size + 1, dtype=bool)  # the last run ends behind all tokens
+    np.equal(flags & _INSIDE, 0, out=outside[:-1])
     outside[np.cumsum(tags.sizes + 1) - (tags.sizes + 1)] = True
-    runs = np.append(np.flatnonzero(outside), size)
+    runs = np.flatnonzero(outside)
     starts = np.flatnonzero(flags & _STARTS)
     run = np.searchsorted(runs, starts, side="right")
     first = np.diff(run, prepend=-1) != 0
@@ -117,7 +118,9 @@ def strict(
         steps[ends] -= 1
         return np.cumsum(steps[:-1]) > 0
 
-    good = (np.append(flags, 0)[ends] & _ENDS) != 0
+    closing = np.zeros(size + 1, dtype=bool)
+    np.not_equal(flags & _ENDS, 0, out=closing[:-1])
+    good = closing[ends]
     kind = kinds[tags.stream[starts[good] + 1]]
     return Spans(ints(starts[good]), ints(ends[good]), ints(kind), types, size + 1), consumed
 
