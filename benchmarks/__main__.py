@@ -104,7 +104,7 @@ def plan_of(args: argparse.Namespace, folder: Path) -> Plan:
     bench = Bench(folder, rounds=1 if args.quick else args.rounds)
     if args.quick:
         tiny = (500, 1_000)
-        return Plan(bench, folder, ("2k", "4k"), "4k", None, data, programs, lengths=tiny, patience=1.0)
+        return Plan(bench, folder, ("2k", "4k"), "4k", None, data, programs, lengths=tiny)
     return Plan(bench, folder, tuple(args.sizes.split(",")), "0.93M", "large", data, programs)
 
 

@@ -24,8 +24,8 @@ class Plan:
     large: str | None
     data: Path | None = None
     programs: Mapping[str, str] = field(default_factory=dict)
-    lengths: tuple[int, ...] = (4_000, 16_000, 64_000, 250_000, 900_000)
-    patience: float = 10.0  # seconds after which a peer is not asked for a longer document
+    lengths: tuple[int, ...] = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 900_000)
+    patience: float = 1.0  # seconds after which a peer is not asked for a longer document
 
     def corpus(self, name: str) -> dict[str, Any]:
         """The description of a corpus, which is made if it is not there, in a process of its own."""

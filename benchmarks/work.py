@@ -3,8 +3,8 @@
     python -m benchmarks.work NAME ARGUMENT …          prints its seconds as JSON
     python -m benchmarks.work --once NAME ARGUMENT …   does it once, to be measured from outside
 
-A piece of work is prepared (imports, reading, lists) and then timed alone, as often as fits into about two
-seconds; the shortest time counts. What it answers, such as F1, is kept, to see that all did the same.
+A piece of work is prepared (imports, reading, lists) and then timed alone, as often as fits into about a
+second; the shortest time counts. What it answers, such as F1, is kept, to see that all did the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks import peers, stages
 Prepared = Callable[[], Any]
 
 WORK: dict[str, Callable[..., Prepared]] = {**peers.WORK, **stages.WORK}
-_ENOUGH = 2.0  # seconds
+_ENOUGH = 1.0  # seconds
 _MOST = 7  # times
 
 
