@@ -566,3 +566,37 @@ def test_thousands_of_sequences_are_told_apart_and_counted_across_blocks(monkeyp
     assert found.tolist() == [expected[form] for form in asked]
     assert len(set(number.tolist())) == len(set(asked))
     assert forms.find(tokens, Runs.spanning(first, size)).tolist() == number.tolist()
+
+
+def test_sequences_asked_for_in_parts_have_the_counts_of_all_at_once():
+    """A lexicon looks for a sequence once; what it says must not depend on what was asked for before."""
+    random = np.random.default_rng(0)
+
+    def drawn(sentences, words):
+        texts = [list(random.choice(words, random.integers(1, 9))) for _ in range(sentences)]
+        spans = set()
+        for number, text in enumerate(texts):
+            for _ in range(random.integers(0, 4)):
+                start = int(random.integers(0, len(text)))
+                end = int(random.integers(start + 1, len(text) + 1))
+                spans.add((number, start, end, str(random.choice(["X", "Y"]))))
+        return texts, Mentions.of(sorted(spans), labels=("X", "Y"))
+
+    for _ in range(40):
+        texts, mentions = drawn(30, list("abcdefgh")[: random.integers(2, 7)])
+        train = [Annotation(Corpus.of(texts), mentions)]
+        lexicon = Lexicon.of(train)
+        for _ in range(4):
+            part, gold = drawn(8, list("abcdefgh")[: random.integers(2, 9)])
+            again = Context(Corpus.of(part), gold, lexicon).side(gold)
+            fresh = Context(Corpus.of(part), gold, Lexicon.of(train)).side(gold)
+            for one, other in ((again, fresh), (fresh, again)):
+                assert one.form.tolist() == other.form.tolist()
+                assert one.counts.occurrences.tolist() == other.counts.occurrences.tolist()
+                for table in ("exact", "mentions"):
+                    mine, theirs = getattr(one.counts, table), getattr(other.counts, table)
+                    assert mine.total(one.form).tolist() == theirs.total(other.form).tolist()
+                    for label in (0, 1):
+                        labels = np.full(len(gold), label)
+                        found = mine.count(one.form, labels).tolist()
+                        assert found == theirs.count(other.form, labels).tolist()

@@ -143,8 +143,7 @@ class Context:
         corpus = lowered(self.corpus) if self.lowercase else self.corpus
         if self.training is None or self.training.corpus.vocabulary is corpus.vocabulary:
             return corpus.tokens, corpus.vocabulary
-        strings = list(self.training.corpus.vocabulary)
-        number = {word: code for code, word in enumerate(strings)}
+        number = dict(self.training.codes)
         table = np.fromiter(
             (number.setdefault(word, len(number)) for word in corpus.vocabulary),
             np.int32,

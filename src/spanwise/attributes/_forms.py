@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 import numpy as np
 
@@ -114,23 +116,27 @@ class Forms:
             live = live[(size[live] > depth) & (number[live] >= 0)]
         return ints(number)
 
-    def occurrences(self, tokens: Codes, last: Bools, frequency: Ints) -> Ints:
+    def occurrences(
+        self, tokens: Codes, last: Bools, frequency: Ints, *, wanted: Bools | None = None
+    ) -> Ints:
         """How often each sequence occurs in a text; occurrences may overlap.
 
         `last` marks the last token of each sentence, which no occurrence goes
-        beyond, and `frequency` is how often each code occurs.
+        beyond, and `frequency` is how often each code occurs. With `wanted` only
+        those sequences are looked for, and what is said of others means nothing.
         """
         counts = np.zeros(len(self), dtype=np.int64)
         heads = np.flatnonzero(self.single >= 0)
         counts[: self.singles] = frequency[heads]
-        if not len(self.keys) or not len(tokens):
+        keys = self.keys if wanted is None else self.keys[self._leading_to(wanted)[self.singles :]]
+        if not len(keys) or not len(tokens):
             return ints(counts)
         grows = np.zeros(len(self), dtype=bool)
-        grows[self.keys // self.width] = True
+        grows[keys // self.width] = True
         opens = np.zeros(self.width, dtype=bool)
         opens[heads] = grows[: self.singles]
         inner = np.zeros(self.width, dtype=bool)
-        inner[self.keys % self.width] = True
+        inner[keys % self.width] = True
         for begin in range(0, len(tokens) - 1, BLOCK):
             end = min(begin + BLOCK, len(tokens) - 1)
             going = opens[tokens[begin:end]]
@@ -147,6 +153,80 @@ class Forms:
                 further = np.flatnonzero(grows[number] & ~last[at])
                 at, number = at[further], number[further]
         return ints(counts)
+
+    def _leading_to(self, wanted: Bools) -> Bools:
+        """Which sequences are wanted, or the beginning of one that is."""
+        leading = wanted.copy()
+        for level in reversed(list(self.levels())):
+            parent = self.keys[level] // self.width
+            leading[parent[leading[self.singles :][level]]] = True
+        return leading
+
+    def levels(self) -> Iterator[slice]:
+        """Which keys are those of sequences of two tokens, of three, and so on."""
+        begin, known = 0, self.singles
+        while begin < len(self.keys):
+            end = int(np.searchsorted(self.keys, known * self.width))
+            yield slice(begin, end)
+            begin, known = end, self.singles + end
+
+    def within(self, width: int) -> tuple[Forms, Ints]:
+        """The tree of the sequences with codes below `width` alone, and their numbers in it, or -1."""
+        single = ints(self.single[:width])
+        singles = int((single >= 0).sum())
+        place = np.full(len(self), -1, dtype=np.int64)
+        place[:singles] = np.arange(singles)  # singles are numbered in the order of their codes
+        levels, total = [], singles
+        for level in self.levels():
+            parent, code = np.divmod(self.keys[level], self.width)
+            kept = np.flatnonzero((place[parent] >= 0) & (code < width))
+            levels.append(place[parent[kept]] * width + code[kept])
+            place[self.singles + level.start + kept] = np.arange(total, total + len(kept))
+            total += len(kept)
+        keys = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
+        return Forms(single, ints(keys), singles), ints(place)
+
+    def joined(self, other: Forms) -> tuple[Forms, Ints, Ints]:
+        """The tree of the sequences of both, which have codes of one width, and the numbers of each there."""
+        sides = (self, other)
+        present = (self.single >= 0) | (other.single >= 0)
+        single = np.where(present, np.cumsum(present) - 1, -1)
+        total = int(present.sum())
+        places = [np.empty(len(side), dtype=np.int64) for side in sides]
+        for side, place in zip(sides, places, strict=True):
+            place[: side.singles] = single[side.single >= 0]
+        levels = []
+        nothing = slice(0, 0)
+        for here, there in zip_longest(self.levels(), other.levels(), fillvalue=nothing):
+            keys = []
+            for side, place, level in zip(sides, places, (here, there), strict=True):
+                parent, code = np.divmod(side.keys[level], self.width)
+                keys.append(place[parent] * self.width + code)
+            known, number = distinct(ints(np.concatenate(keys)))
+            levels.append(known)
+            for side, place, level, part in zip(
+                sides, places, (here, there), np.split(number, [len(keys[0])]), strict=True
+            ):
+                place[side.singles :][level] = total + part
+            total += len(known)
+        keys_of_all = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
+        union = Forms(ints(single), ints(keys_of_all), int(present.sum()))
+        return union, ints(places[0]), ints(places[1])
+
+    def places(self, other: Forms) -> Ints:
+        """The number here of each sequence of `other`, whose codes may go beyond ours; -1 where none."""
+        place = np.full(len(other), -1, dtype=np.int64)
+        heads = np.flatnonzero(other.single >= 0)
+        common = heads < self.width
+        place[: other.singles][common] = self.single[heads[common]]
+        if not len(self.keys):
+            return ints(place)
+        for level in other.levels():
+            parent, code = np.divmod(other.keys[level], other.width)
+            going = np.flatnonzero((place[parent] >= 0) & (code < self.width))
+            child = self._child(place[parent[going]], code[going].astype(np.int32))
+            place[other.singles + level.start + going] = child
+        return ints(place)
 
     def _child(self, number: Ints, code: Codes) -> Ints:
         """The numbers of the sequences made longer by one code each, -1 where there is none."""
@@ -221,6 +301,10 @@ class PairCounts:
         if not self.table.shape[1]:
             return np.zeros(len(item), dtype=np.int64)
         return np.where(label >= 0, self.table[self.row[item], label], 0)
+
+    def at(self, item: Ints) -> PairCounts:
+        """The counts of other items, each of which is one of ours, or none (-1)."""
+        return PairCounts(ints(self.row[np.append(item, -1)]), self.table)
 
     def total(self, item: Ints) -> Ints:
         """How often each item was met with any label."""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from spanwise.attributes._asked import Asked
 from spanwise.attributes._forms import Forms, PairCounts, Runs
 from spanwise.columns import Bools, Codes, Column, Ints, frozen, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labelling, with_one_vocabulary
@@ -158,17 +159,43 @@ class Lexicon:
         return ints(np.bincount(self.mentions.label, minlength=len(self.mentions.labels)))
 
     def count(self, forms: Forms) -> FormCounts:
-        """How often the token sequences of `forms`, whose codes begin with ours, occur and are mentions."""
-        frequency = np.zeros(forms.width, dtype=np.int64)
-        frequency[: len(self.frequency)] = self.frequency
+        """How often the token sequences of `forms`, whose codes begin with ours, occur and are mentions.
+
+        Asked for the first time, the training text is searched for them. Later, as when a test set comes in
+        parts, it is searched for those only that nobody asked for before.
+        """
+        occurrences = self._asked.occurrences(forms)
         labels = len(self.mentions.labels)
-        number = forms.find(self.corpus.tokens, self.runs)
         whole = self._one_occurrence
-        return FormCounts(
-            occurrences=forms.occurrences(self.corpus.tokens, self.last, ints(frequency)),
-            exact=PairCounts.of(number[whole], self.mentions.label[whole], items=len(forms), labels=labels),
-            mentions=PairCounts.of(number, self.mentions.label, items=len(forms), labels=labels),
+        if self._asked.times == 1:
+            number = forms.find(self.corpus.tokens, self.runs)
+            exact = PairCounts.of(number[whole], self.mentions.label[whole], items=len(forms), labels=labels)
+            mentions = PairCounts.of(number, self.mentions.label, items=len(forms), labels=labels)
+        else:
+            own, *tables = self._own_forms
+            place = own.places(forms)
+            exact, mentions = (table.at(place) for table in tables)
+        return FormCounts(occurrences, exact, mentions)
+
+    @cached_property
+    def _asked(self) -> Asked:
+        return Asked(self.corpus.tokens, self.last, self.frequency)
+
+    @cached_property
+    def _own_forms(self) -> tuple[Forms, PairCounts, PairCounts]:
+        """The token sequences of the training mentions, and what `FormCounts` says of each."""
+        forms, number = Forms.of(self.corpus.tokens, self.runs, width=len(self.corpus.vocabulary))
+        labels, whole = len(self.mentions.labels), self._one_occurrence
+        return (
+            forms,
+            PairCounts.of(number[whole], self.mentions.label[whole], items=len(forms), labels=labels),
+            PairCounts.of(number, self.mentions.label, items=len(forms), labels=labels),
         )
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """The code of each word of the vocabulary."""
+        return {word: code for code, word in enumerate(self.corpus.vocabulary)}
 
     @cached_property
     def _one_occurrence(self) -> Column:

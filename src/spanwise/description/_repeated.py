@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +47,12 @@ class KnownSentences:
         """The tokens in codes of the training vocabulary, -1 for words that it lacks."""
         if test.vocabulary is self._vocabulary:
             return test.tokens
-        number = {word: code for code, word in enumerate(self._vocabulary)}
-        table = np.array([number.get(word, -1) for word in test.vocabulary], dtype=np.int32)
+        table = np.array([self._codes.get(word, -1) for word in test.vocabulary], dtype=np.int32)
         return codes(table[test.tokens])
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {word: code for code, word in enumerate(self._vocabulary)}
 
     def _equal(self, tokens: Codes, sentences: Ints, rows: Ints, known: Ints) -> Bools:
         """Whether each of the sentences `rows` has the tokens of the training sentence `known` beside it."""
