@@ -212,6 +212,20 @@ def test_wrong_choices_are_refused(files: dict[str, Path], options: dict[str, An
     assert message in str(caught.value)
 
 
+def test_sequences_that_are_confusable_over_two_parts_are_seen_or_unseen_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold, train = tmp_path / "gold.conll", tmp_path / "train.conll"
+    gold.write_text("Zed B-PER\n\nRome B-LOC\n\nZed B-LOC\n\nRome B-ORG\n\n")
+    train.write_text("Rome B-LOC\n\n")
+    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    streamed = spanwise.evaluate(gold, {"it": gold}, train=train, resamples=0, memory="1GB")
+    tough = streamed["it"].tough
+    assert [tough[name].overall.mentions for name in ("TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")] == [4, 2, 2]
+    assert streamed.to_json() == spanwise.evaluate(gold, {"it": gold}, train=train, resamples=0).to_json()
+
+
 def test_several_merged_files_cannot_be_streamed(tmp_path: Path) -> None:
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text("a B-X B-X\n")
