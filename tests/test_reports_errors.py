@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from spanwise.cli.main import main
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import evaluate
-from spanwise.reports.errors import incomplete, inert, listing, to_csv, to_jsonl, to_text
+from spanwise.reports.errors import incomplete, listing, to_csv, to_jsonl, to_text
 
 WORDS = ["Anna", "Berlin", "sees", "the", "Bank", "of", "Oslo", "in", "May", "."]
 
@@ -212,7 +212,6 @@ def test_no_cell_of_the_csv_can_be_taken_for_a_formula(start):
     row = next(csv.DictReader(io.StringIO(to_csv(listing(document)), newline="")))
     assert row["gold_text"] == f"'{cell}"
     assert row["text"].startswith("'")
-    assert inert(-1) == -1
 
 
 def test_a_predicted_mention_without_a_place_says_so(tmp_path):

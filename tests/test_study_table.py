@@ -10,6 +10,7 @@ import pytest
 
 from documents import result
 from spanwise.errors import ChoiceError
+from spanwise.spreadsheet import to_csv
 from spanwise.table import AXES, PerformanceTable
 from study_documents import study
 
@@ -66,6 +67,24 @@ def test_undefined_scores_are_none_in_rows_and_empty_in_csv():
     assert np.isnan(table.scores()[0]) and table.rows()[0]["f1"] is None
     row = next(csv.DictReader(io.StringIO(table.to_csv())))
     assert row["f1"] == "" and row["gold"] == "0"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "＝"])
+def test_no_name_in_the_csv_can_be_taken_for_a_formula(start):
+    name = f"{start}cmd()"
+    names = dict.fromkeys(AXES, name)
+    table = PerformanceTable.of([{**names, "gold": 4, "predicted": 4, "correct": 3}])
+    (row,) = csv.DictReader(io.StringIO(table.to_csv(), newline=""))
+    assert [row[axis] for axis in AXES] == [f"'{name}"] * len(AXES)
+    assert (row["gold"], row["f1"]) == ("4", "0.75")
+
+
+def test_numbers_stay_numbers_in_csv_though_they_are_negative():
+    assert to_csv([["-1", -1, -0.5, None]]) == "'-1,-1,-0.5,\n"
+
+
+def test_a_carriage_return_begins_no_row_and_a_null_character_is_shown():
+    assert to_csv([["a\rb", "c\x00"], ["d", "e"]]) == '"a\rb",c␀\nd,e\n'
 
 
 def test_parquet_holds_the_same_rows():

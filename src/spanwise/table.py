@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 
 from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, plain, ratio
 from spanwise.errors import MissingExtra, unknown
+from spanwise.spreadsheet import to_csv
 
 AXES = ("dataset", "model", "run", "attribute", "bucket", "label")
 COUNTS = ("gold", "predicted", "correct")
@@ -113,12 +112,12 @@ class PerformanceTable:
         ]
 
     def to_csv(self) -> str:
-        """The tidy rows as CSV with a header; undefined scores are empty."""
-        stream = io.StringIO()
-        writer = csv.DictWriter(stream, [*AXES, "unit", *COUNTS, *SCORES], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows())
-        return stream.getvalue()
+        """The tidy rows as CSV with a header; undefined scores are empty.
+
+        A name that a spreadsheet would take for a formula is led by an apostrophe.
+        """
+        header = (*AXES, "unit", *COUNTS, *SCORES)
+        return to_csv([header, *([row[name] for name in header] for row in self.rows())])
 
     def to_parquet(self) -> bytes:
         """The tidy rows as a Parquet file; undefined scores are null."""

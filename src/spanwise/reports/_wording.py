@@ -69,20 +69,6 @@ def _shown(character: str) -> str:
     return character
 
 
-# Excel, LibreOffice and Sheets read a cell that begins so as a formula, the wide forms included.
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-
-
-def is_formula(text: str) -> bool:
-    """Whether a spreadsheet would compute or run a cell with this text.
-
-    Examples:
-        >>> is_formula(" =1+1"), is_formula("PER")
-        (True, False)
-    """
-    return text.lstrip(" ").startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA)
-
-
 def defined(value: object) -> bool:
     """Whether a number of the document is one: neither null nor NaN."""
     return isinstance(value, int | float) and not math.isnan(value)

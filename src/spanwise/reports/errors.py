@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from spanwise import spreadsheet
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document
@@ -266,7 +265,7 @@ COLUMNS = (
 
 def to_csv(errors: Iterable[Listed]) -> str:
     """One row an error under a line of names; no cell can be taken for a formula by a spreadsheet."""
-    lines = [_line(COLUMNS)]
+    rows: list[Sequence[object]] = [COLUMNS]
     for error in errors:
         cells: list[object] = [error.system, error.outcome, error.turn]
         for mention in (error.gold, error.predicted):
@@ -279,29 +278,8 @@ def to_csv(errors: Iterable[Listed]) -> str:
         sentence = error.sentence
         text = " ".join(sentence["tokens"]) if "tokens" in sentence else sentence.get("text")
         cells += [sentence.get("id"), sentence.get("source"), sentence.get("document"), text]
-        lines.append(_line([inert(cell) for cell in cells]))
-    return "".join(lines)
-
-
-def _line(cells: Iterable[object]) -> str:
-    # The writer quotes only the line ends it uses itself; a bare carriage return inside a
-    # cell must be quoted too, or it would begin a row of its own.
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\r\n").writerow(cells)
-    return buffer.getvalue().removesuffix("\r\n") + "\n"
-
-
-def inert(cell: object) -> object:
-    """The cell as it is, or behind an apostrophe where a spreadsheet would compute or run it.
-
-    Examples:
-        >>> inert("=1+1"), inert("PER"), inert(-3)
-        ("'=1+1", 'PER', -3)
-    """
-    if isinstance(cell, str):
-        cell = cell.replace("\x00", "␀")
-        return f"'{cell}" if say.is_formula(cell) else cell
-    return cell
+        rows.append(cells)
+    return spreadsheet.to_csv(rows)
 
 
 # Text

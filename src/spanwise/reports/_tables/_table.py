@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from spanwise.reports._wording import UNDEFINED, defined, is_formula, visible
+from spanwise.reports._wording import UNDEFINED, defined, visible
+from spanwise.spreadsheet import to_csv
 
 
 @dataclass(frozen=True)
@@ -112,20 +111,16 @@ class Table:
             '=1+1
         """
         columns = [self._parts(at) for at in range(len(self.header))]
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(
-            [
-                _inert(f"{title} {part}" if part else title)
-                for title, parts in zip(self.header, columns, strict=True)
-                for part in parts
-            ]
+        header = [
+            visible(f"{title} {part}" if part else title)
+            for title, parts in zip(self.header, columns, strict=True)
+            for part in parts
+        ]
+        rows = (
+            [_part(cell, part) for cell, parts in zip(row, columns, strict=True) for part in parts]
+            for row in self.rows
         )
-        for row in self.rows:
-            writer.writerow(
-                [_part(cell, part) for cell, parts in zip(row, columns, strict=True) for part in parts]
-            )
-        return buffer.getvalue()
+        return to_csv([header, *rows])
 
     def _numeric(self, at: int) -> bool:
         return any(isinstance(row[at], Number) for row in self.rows)
@@ -222,14 +217,9 @@ def _markdown_cell(cell: Cell) -> str:
     return f"({text})" if cell.weak else text
 
 
-def _inert(text: str) -> str:
-    shown = visible(text)
-    return f"'{shown}" if is_formula(shown) else shown
-
-
-def _part(cell: Cell, part: str) -> str:
+def _part(cell: Cell, part: str) -> float | str:
     if isinstance(cell, str):
-        return "" if part else _inert(cell)
+        return "" if part else visible(cell)
     if isinstance(cell, Interval):
         return _full(cell.ends[part == "high"])
     if part == "letters":
@@ -237,5 +227,5 @@ def _part(cell: Cell, part: str) -> str:
     return _full(cell.std if part == "std" else cell.value)
 
 
-def _full(value: float | None) -> str:
-    return UNDEFINED if value is None or not defined(value) else repr(value)
+def _full(value: float | None) -> float | str:
+    return UNDEFINED if value is None or not defined(value) else value
