@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -144,12 +145,13 @@ def test_markdown_holds_no_html_link_image_code_or_mention(text: str) -> None:
 def test_latex_leaves_no_special_character_alone(text: str) -> None:
     shown = latex(text)
     # What we write ourselves is taken away; nothing that TeX would act on may be left.
-    words = "textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar|textquotedbl|ldots"
-    ours = rf"\\({words})\{{\}}"
+    words = "backslash|asciicircum|asciitilde|asciigrave|less|greater|bar"
+    ours = rf"\\(text({words})|ldots)\{{\}}|\\texttt\{{\\symbol\{{34\}}\}}"
     left = re.sub(ours, "", shown)
     left = re.sub(r"\$(-|\\[a-z]+|\^\{[12]\})\$", "", left)
-    left = re.sub(r"\{[\[\]]\}", "", left)
+    left = re.sub(r"\{[\[\]*]\}", "", left)
     left = re.sub(r"\\[{}$&#%_]", "", left)
+    left = re.sub(r"(?<=[-',])\{\}(?=[-',])", "", left)
     assert not set(left) & set("\\{}$&#%_^~\n\r")
 
 
@@ -206,19 +208,74 @@ def test_an_unknown_table_is_answered_with_those_there_are() -> None:
         table(TWO, "holistc")
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex to typeset with")
-def test_latex_typesets_hostile_tables(tmp_path: Path) -> None:
-    made = Table(
-        "t", "caption", ("x", "n"), tuple((text, Number(1, "1")) for text in HOSTILE if text.isascii())
+def test_two_signs_in_latex_stay_two() -> None:
+    assert latex("a--b ''c'' ,,d") == "a-{}-b '{}'c'{}' ,{},d"
+    assert latex("1\u20132") == "1--2"
+
+
+def test_a_row_that_begins_with_a_star_or_a_bracket_keeps_it() -> None:
+    made = Table("t", "", ("label",), (("PER",), ("*",), ("[x]",))).to_latex()
+    assert "\n{*} \\\\\n{[}x{]} \\\\\n" in made
+
+
+def test_latex_shrinks_a_wide_table_and_sets_its_titles_upright() -> None:
+    narrow = Table("t", "", ("x", "n"), (("PER", Number(1, "1")),)).to_latex()
+    assert "% needs \\usepackage{booktabs,xcolor}\n" in narrow and "resizebox" not in narrow
+    titles = tuple(f"a title of {at}" for at in range(9))
+    wide = Table("t", "", ("x", *titles), (("PER", *[Number(1, "1")] * 9),)).to_latex()
+    assert "% needs \\usepackage{booktabs,graphicx,xcolor}\n" in wide
+    assert "\\resizebox{\\ifdim\\width>\\linewidth" in wide and wide.count("\\rotatebox{90}{a title") == 9
+
+
+def test_latex_sets_a_table_of_more_than_a_page_over_several() -> None:
+    made = Table("t", "All.", ("x", "n"), (("PER", Number(1, "1")),) * 41).to_latex()
+    assert "% needs \\usepackage{booktabs,longtable,xcolor}\n" in made
+    assert "\\begin{longtable}{lr}\n\\caption{All.}\\label{tab:t}\\\\\n" in made and "{table}" not in made
+
+
+def test_latex_says_which_letters_need_a_font() -> None:
+    assert "font" not in Table("t", "≤ ≥ × →", ("é",), (("ü",),)).to_latex()
+    made = Table("t", "", ("x",), (("\u4eba",), ("\u0105",))).to_latex()
+    assert made.splitlines()[1] == (
+        "% \u0105 \u4eba need a font that has them: \\usepackage[T1]{fontenc}, or LuaLaTeX with fontspec"
     )
+
+
+def renamed(value: Any, labels: Mapping[str, str]) -> Any:
+    """The same document with other labels, wherever they stand."""
+    if isinstance(value, str):
+        return labels.get(value, value)
+    if isinstance(value, list):
+        return [renamed(one, labels) for one in value]
+    if isinstance(value, dict):
+        return {renamed(key, labels): renamed(one, labels) for key, one in value.items()}
+    return value
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex to typeset with")
+def test_latex_typesets_every_table_whatever_its_labels_are(tmp_path: Path) -> None:
+    evil = {
+        "PER": "_ & % $ # { } ~ ^ \\ < > | \" ' ` -- ?` !` *",
+        "LOC": "→ × ≥ ≤ ± … – — \u202e \u200f é ü ø",
+        "ORG": "*[2pt] \\end{tabular} \n \x1b[31m",
+    }
+    hostile = tuple((text, Number(1, "1")) for text in [*HOSTILE, *evil.values()] if "＝" not in text)
+    made = [
+        Table("hostile", evil["PER"], (evil["PER"], "n"), hostile),
+        Table("long", evil["LOC"], (evil["ORG"], "n"), hostile * 3),
+        *tables(renamed(TWO, evil)).values(),
+        *tables(renamed(STUDY, evil)).values(),
+    ]
     (tmp_path / "t.tex").write_text(
-        "\\documentclass{article}\\usepackage{booktabs,xcolor,textcomp}\\begin{document}\n"
-        + made.to_latex()
+        "\\documentclass{article}\\usepackage{booktabs,graphicx,longtable,xcolor}\\begin{document}\n"
+        + "\\clearpage\n".join(one.to_latex() for one in made)
         + "\\end{document}\n"
     )
-    subprocess.run(
-        ["pdflatex", "-interaction=batchmode", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True
-    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
+    log = (tmp_path / "t.log").read_text(errors="replace")
+    assert done.returncode == 0, [line for line in log.splitlines() if line.startswith(("!", "l."))]
+    assert "Float too large" not in log and "Missing character" not in log
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from typing import Any
 
 from spanwise.errors import unknown
 from spanwise.reports._tables import _result, _study
-from spanwise.reports._tables._table import Cell, Interval, Number, Table, latex, markdown
+from spanwise.reports._tables._latex import latex
+from spanwise.reports._tables._table import Cell, Interval, Number, Table, markdown
 
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables"]
 

@@ -131,6 +131,8 @@ def labels(document: Document) -> Table | None:
 def errors(document: Document) -> Table | None:
     """One row a kind of error: how many, and what mending all of them would add to F1."""
     systems = _systems(document)
+    if not systems:
+        return None
     header = ["error"]
     for name in systems:
         header += ["errors", "F1 gain"] if len(systems) == 1 else [f"{name} errors", f"{name} F1 gain"]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from spanwise.reports._tables._latex import latex, typeset
 from spanwise.reports._wording import UNDEFINED, defined, visible
 from spanwise.spreadsheet import to_csv
 
@@ -53,31 +54,25 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def to_latex(self) -> str:
-        """A `table` environment for the packages booktabs and xcolor.
+        """A `table` environment, or a `longtable`; its first line names the packages it needs.
 
         Examples:
             >>> made = Table("holistic", "F1.", ("system", "F1"), (("crf", Number(0.5, "50.0", best=True)),))
             >>> print(made.to_latex().splitlines()[7])
             crf & \\textbf{50.0} \\\\
         """
-        columns = "".join("r" if self._numeric(at) else "l" for at in range(len(self.header)))
-        label = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
-        lines = [
-            "% needs \\usepackage{booktabs,xcolor}",
-            "\\begin{table}[t]",
-            "\\centering",
-            f"\\begin{{tabular}}{{{columns}}}",
-            "\\toprule",
-            _latex_row([latex(title) for title in self.header]),
-            "\\midrule",
-            *(_latex_row([_latex_cell(cell) for cell in row]) for row in self.rows),
-            "\\bottomrule",
-            "\\end{tabular}",
-            f"\\caption{{{latex(self.caption)}}}",
-            f"\\label{{tab:{label}}}",
-            "\\end{table}",
+        texts = [
+            [cell if isinstance(cell, str) else cell.text for cell in (row[at] for row in self.rows)]
+            for at in range(len(self.header))
         ]
-        return "\n".join(lines) + "\n"
+        return typeset(
+            self.name,
+            self.caption,
+            self.header,
+            [[_latex_cell(cell) for cell in row] for row in self.rows],
+            numeric=[self._numeric(at) for at in range(len(self.header))],
+            widths=[max(map(len, column), default=0) for column in texts],
+        )
 
     def to_markdown(self) -> str:
         """A pipe table under its caption.
@@ -133,55 +128,6 @@ class Table:
         numbers = [cell for cell in cells if isinstance(cell, Number)]
         std = ["std"] if any(number.std is not None for number in numbers) else []
         return ["", *std, *(["letters"] if any(number.letters for number in numbers) else [])]
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + " \\\\"
-
-
-_LATEX = {
-    "\\": "\\textbackslash{}",
-    "{": "\\{",
-    "}": "\\}",
-    "$": "\\$",
-    "&": "\\&",
-    "#": "\\#",
-    "%": "\\%",
-    "_": "\\_",
-    "^": "\\textasciicircum{}",
-    "~": "\\textasciitilde{}",
-    "<": "\\textless{}",
-    ">": "\\textgreater{}",
-    "|": "\\textbar{}",
-    '"': "\\textquotedbl{}",
-    "[": "{[}",  # behind a line end an open bracket would be its optional argument
-    "]": "{]}",
-    "−": "$-$",
-    "±": "$\\pm$",
-    "×": "$\\times$",
-    "→": "$\\rightarrow$",
-    "≥": "$\\geq$",
-    "∞": "$\\infty$",
-    "·": "$\\cdot$",
-    "–": "--",
-    "…": "\\ldots{}",
-    "ζ": "$\\zeta$",
-    "ρ": "$\\rho$",
-    "σ": "$\\sigma$",
-    "β": "$\\beta$",
-    "¹": "$^{1}$",
-    "²": "$^{2}$",
-    "⟨": "\\textless{}",
-    "⟩": "\\textgreater{}",
-}
-
-
-def latex(text: str) -> str:
-    """Text that LaTeX typesets as it stands, whatever is in it."""
-    shown = visible(text)
-    # Control pictures have no glyph in TeX's fonts; their code points are as clear.
-    shown = re.sub("[\u2400-\u2426]", lambda found: f"⟨U+{ord(found[0]) - 0x2400:04X}⟩", shown)
-    return "".join(_LATEX.get(character, character) for character in shown)
 
 
 def _latex_cell(cell: Cell) -> str:
