@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Codes, Column, Ints, codes, frozen, ints, multipliers, numbered, offsets
+from spanwise.columns import Column, Ints, frozen, ints, multipliers, numbered
 
 Matrix = npt.NDArray[np.int32]
 _BLOCK = 1 << 18  # events looked at together, so that they stay in the processor's cache
@@ -28,7 +28,7 @@ class Counts:
     cells: tuple[str, ...]
     columns: tuple[str, ...]
     rows: Matrix  # distinct rows × (cells · columns)
-    row: Codes  # of each unit
+    row: Column  # of each unit, in the narrowest numbers: units are many, and stay until the end
 
     @classmethod
     def of(
@@ -62,7 +62,7 @@ class Counts:
     ) -> Counts:
         """Count events in several groups of `unit`, `cell` and `column`."""
         rows, row = _rows_of_events(groups, units, len(cells), len(columns))
-        return cls(tuple(cells), tuple(columns), frozen(rows), codes(row))
+        return cls(tuple(cells), tuple(columns), frozen(rows), _narrow(row, len(rows)))
 
     @classmethod
     def of_matrix(
@@ -70,7 +70,7 @@ class Counts:
     ) -> Counts:
         """Counts of a matrix of one row a unit."""
         rows, row = distinct_rows(np.asarray(matrix, dtype=np.int32))
-        return cls(tuple(cells), tuple(columns), frozen(rows), codes(row))
+        return cls(tuple(cells), tuple(columns), frozen(rows), _narrow(row, len(rows)))
 
     @property
     def units(self) -> int:
@@ -102,9 +102,9 @@ class Counts:
         cells = tuple(dict.fromkeys(cell for part in parts for cell in part.cells))
         same = [part.with_cells(cells) for part in parts]
         rows, number = distinct_rows(np.concatenate([part.rows for part in same]))
-        first = offsets([len(part.rows) for part in same])
-        row = np.concatenate([number[part.row + at] for part, at in zip(same, first[:-1], strict=True)])
-        return cls(cells, parts[0].columns, frozen(rows), codes(row))
+        places = np.split(_narrow(number, len(rows)), np.cumsum([len(part.rows) for part in same])[:-1])
+        row = np.concatenate([place[part.row] for place, part in zip(places, same, strict=True)])
+        return cls(cells, parts[0].columns, frozen(rows), frozen(row))
 
     def with_cells(self, cells: Sequence[str]) -> Counts:
         """The counts in the cells of these names, in their order; a cell that is not there is 0."""
@@ -118,7 +118,7 @@ class Counts:
                 source = number[name] * wide
                 rows[:, place * wide : (place + 1) * wide] = self.rows[:, source : source + wide]
         merged, row = distinct_rows(rows)
-        return Counts(tuple(cells), self.columns, frozen(merged), codes(row[self.row]))
+        return Counts(tuple(cells), self.columns, frozen(merged), frozen(_narrow(row, len(merged))[self.row]))
 
     def with_sum(self) -> Counts:
         """The counts with one more cell in front: all cells added up.
@@ -145,7 +145,9 @@ class Counts:
         sums = [by_cell[:, list(part)].sum(axis=1, dtype=np.int32) for part in parts]
         rows = np.concatenate(sums, axis=1)
         order, rank = _ordered(rows)
-        return Counts(tuple(cells), self.columns, frozen(rows[order]), codes(rank[self.row]))
+        return Counts(
+            tuple(cells), self.columns, frozen(rows[order]), frozen(_narrow(rank, len(rank))[self.row])
+        )
 
     def as_one_cell(self) -> Counts:
         """The same counts with all columns of all cells as columns of one cell."""
@@ -230,6 +232,11 @@ def _rows_of_events(
     rows = (words[first][:, word] >> shift & np.uint64((1 << bits) - 1)).astype(np.int32)
     order, rank = _ordered(rows)
     return rows[order], rank[number]
+
+
+def _narrow(number: Ints, size: int) -> Column:
+    """Numbers below `size` in the narrowest type that holds them."""
+    return frozen(number.astype(np.min_scalar_type(max(size - 1, 0))))
 
 
 def _ordered(rows: Matrix) -> tuple[Ints, Ints]:
