@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "spanwise"
 
 # Rooms that share a line do not use each other.
 ORDER = [
-    ["errors", "columns", "spreadsheet"],
+    ["errors", "columns", "records", "spreadsheet"],
     ["registry", "citations"],
     ["corpus"],
     ["schemes"],

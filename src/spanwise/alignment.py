@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,11 +11,12 @@ import numpy as np
 from spanwise.columns import Bools, Column, Ints, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_vocabulary
 from spanwise.errors import InputError, at, unknown
+from spanwise.records import record
 
 How = Literal["strict", "position", "characters", "diff"]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Aligned:
     """Predicted mentions in positions of the gold text (-1 where they have none), and how that went.
 
@@ -265,7 +266,7 @@ def _moved(mentions: Mentions, start: Ints, end: Ints, maps: dict[int, _Map]) ->
     return moved
 
 
-@dataclass(frozen=True)
+@record
 class _Map:
     """Where a mention that starts before, or ends behind, a predicted token does so in the gold sentence."""
 
@@ -391,7 +392,7 @@ def _same_characters(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
     return _through_ink(mine, other, range(size), range(1, size + 1), changed)
 
 
-@dataclass(frozen=True)
+@record
 class _Ink:
     """The characters of a sentence without white space, and where each position begins and ends in them."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from spanwise.errors import unknown
+from spanwise.records import record
 
 # How the papers are named beside what rests on them.
 FU19 = "Fu, Liu and Huang (2019)"
@@ -13,7 +13,7 @@ FU20 = "Fu, Liu and Neubig (2020)"
 ORTMANN = "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC"
 
 
-@dataclass(frozen=True)
+@record
 class Citation:
     """A paper and what it is the source of."""
 

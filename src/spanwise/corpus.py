@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain, count, pairwise
 from typing import Any, Literal
@@ -12,12 +12,13 @@ import numpy as np
 
 from spanwise.columns import Bools, Codes, Column, Ints, codes, frozen, ints, offsets, run_positions
 from spanwise.errors import InputError
+from spanwise.records import record
 
 Unit = Literal["token", "character"]
 Pieces = tuple[tuple[int, int], ...]  # where the tokens of one mention lie: (start, end), half-open
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Source:
     """Where a corpus came from, so that every sentence and token can be named by its place."""
 
@@ -32,7 +33,7 @@ class Source:
         return None if self.lines is None else int(self.lines[sentence]) + token
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Corpus:
     """Sentences of interned tokens, some of them gathered in documents.
 
@@ -146,7 +147,7 @@ def with_one_vocabulary(corpora: Sequence[Corpus]) -> list[Corpus]:
     return result
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Parts:
     """The pieces of discontinuous mentions: mention `i` has pieces `at[i]:at[i + 1]`, in ascending order."""
 
@@ -181,7 +182,7 @@ def joined_pieces(pieces: Iterable[tuple[int, int]]) -> Pieces:
     return tuple(result)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Mentions:
     """Labeled spans, half-open within their sentence, in the order of the input within a sentence.
 
@@ -358,7 +359,7 @@ def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
     return [side.relabeled(names) for side in mentions]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Reading:
     """What was recognised in a file and what was repaired on the way in."""
 
@@ -375,7 +376,7 @@ class Reading:
     tags_fit: tuple[str, ...] = ()  # schemes without an impossible tag
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(eq=False)
 class Annotation:
     """One annotation of one text: the corpus, its mentions and how both were read."""
 

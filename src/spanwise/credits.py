@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 import numpy as np
@@ -13,6 +13,7 @@ from spanwise.citations import ORTMANN
 from spanwise.columns import Column, Floats
 from spanwise.errors import ChoiceError
 from spanwise.matching import OUTCOMES
+from spanwise.records import record
 from spanwise.registry import Registry
 
 Weights = tuple[float, float, float]  # of TP, FP and FN
@@ -28,7 +29,7 @@ _EXAMPLE = "BE = 0.5 TP + 0.25 FP + 0.25 FN"
 _TERM = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)?\s*\*?\s*(?P<part>[A-Za-z]+)?")
 
 
-@dataclass(frozen=True)
+@record
 class Credit:
     """What each outcome adds to the sums of TP, FP and FN that precision, recall and F1 divide.
 

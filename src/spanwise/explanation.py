@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
@@ -18,13 +17,14 @@ from spanwise.errors import InputError
 from spanwise.formats import read, read_layers, refuse_merged
 from spanwise.matching import OUTCOMES, match
 from spanwise.matching.overlap import relaxed
+from spanwise.records import record
 from spanwise.schemes import encode
 from spanwise.scores import averages, credited, exact
 
 _NAMES = ("precision", "recall", "f1")
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """The scores of one convention, what reports them, and why they differ from the first row.
 
@@ -39,7 +39,7 @@ class Row:
     f1: float | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Explanation:
     """The rows; the first one is the exact micro F1 that spanwise, conlleval and seqeval report."""
 
@@ -86,7 +86,7 @@ def _points(value: float | None, *, signed: bool = False) -> str:
     return f"{100 * value:+.2f}".replace("-", "−") if signed else f"{100 * value:.2f}"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Pair:
     """Gold and predicted mentions on the gold text."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ from spanwise.diagnosis import F1, letters, score_row
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation import compared, load, scored, unpacked
 from spanwise.findings import findings
+from spanwise.records import record
 from spanwise.statistics import LEVEL
 from spanwise.uncertainty import Resampling
 
 
-@dataclass(frozen=True)
+@record
 class Check:
     """One threshold: what it asks, whether it was reached, and one line that says so."""
 
@@ -26,7 +26,7 @@ class Check:
     message: str
 
 
-@dataclass(frozen=True)
+@record
 class Outcome:
     """All thresholds of a gate, and what else a person should read."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from spanwise.columns import Floats, ratio
 from spanwise.counts import Counts
 from spanwise.credits import Credit, credit_of
 from spanwise.matching.overlap import relaxed_counts, relaxed_scores
+from spanwise.records import record
 
 Scores: TypeAlias = dict[str, Floats]
 
@@ -31,7 +32,7 @@ _SUMMING = " with overall"  # the end of the name of a scorer that adds the sum 
 GAINS = (*EXACT, *(f"{kind}.{role}" for kind, roles in GAIN_ROLES.items() for role in roles))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Measure:
     """The scores of cells from one table of counts, and the place of each cell in the result.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 from math import comb
@@ -13,13 +12,14 @@ import numpy as np
 
 from spanwise.columns import Floats, Ints, plain
 from spanwise.errors import ChoiceError, unknown
+from spanwise.records import record
 
 LEVEL = 0.05
 SPEARMAN_EXACT = 8  # buckets; 8! = 40,320 orders are looked at one by one
 WILCOXON_EXACT = 25  # pairs; the sums of signed ranks are counted up to here
 
 
-@dataclass(frozen=True)
+@record
 class Test:
     """What a test found, how its p-value was made, and the least p-value it could have found.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, plain, ratio
 from spanwise.errors import MissingExtra, unknown
+from spanwise.records import record
 from spanwise.spreadsheet import to_csv
 
 AXES = ("dataset", "model", "run", "attribute", "bucket", "label")
@@ -19,7 +20,7 @@ SCORES = ("precision", "recall", "f1")
 ALL = ""  # the name on an axis that a cell does not divide
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PerformanceTable:
     """How many units were gold, predicted and correct in each cell; scores are divided from them.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from spanwise.columns import Floats, Ints, multipliers
 from spanwise.counts import Counts, Matrix, distinct_rows
+from spanwise.records import record
 
 # Up to here one matrix product over all units serves every cell of every system. Above, how often each
 # distinct row of a cell is taken is drawn at once, which costs the same for any number of units, and
@@ -26,7 +26,7 @@ Weights = npt.NDArray[Any]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@record
 class Resampling:
     """How often to resample, over how many units, from which seed."""
 

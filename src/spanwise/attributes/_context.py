@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import fsum
 from typing import Any, Literal
@@ -14,13 +14,14 @@ from spanwise.attributes._forms import Forms, Runs
 from spanwise.attributes._lexicon import FormCounts, Lexicon, distinct_units, lowered, mention_tokens
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, numbered, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
+from spanwise.records import record
 
 AttributeUnit = Literal["mention", "token"]
 Kind = Literal["numeric", "category"]
 UNPLACED = -1
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Values:
     """The values of an attribute, one a unit: a mention, or a distinct (position, label) of a token in one.
 
@@ -71,7 +72,7 @@ class Values:
         return floats(known[first[order]]), ints(times[order])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Attribute:
     """Something that can be said of a mention or of a token in it.
 
@@ -96,7 +97,7 @@ class Attribute:
     of_sentence: bool = False  # or of the label alone: a mention that could not be placed has it too
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Context:
     """What the mentions of any side are seen in: the gold text, the gold mentions, training data.
 
@@ -208,7 +209,7 @@ class Context:
         return ints(np.diff(running[self.corpus.sentences]))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Side:
     """Mentions of one side, gold or predicted, in their context; every column is made once and shared."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 
 import numpy as np
 
 from spanwise.columns import Bools, Codes, Column, Ints, distinct, ints, offsets, run_positions
+from spanwise.records import record
 
 BLOCK = 1 << 19  # positions of a text looked at together, so that they stay in the processor's cache
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Runs:
     """Ragged rows of token positions: row `i` holds `position[at[i]:at[i + 1]]`."""
 
@@ -37,7 +37,7 @@ class Runs:
         return cls(offsets(size), run_positions(first, size))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Forms:
     """A tree of token sequences: every sequence asked for, and every beginning of one, has a number.
 
@@ -263,7 +263,7 @@ def _hashed(key: Ints, size: int) -> Ints:
     return (product >> np.uint64(64 - (size.bit_length() - 1))).view(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class PairCounts:
     """How often each (item, label) pair was met; both are small numbers, and -1 is never met.
 

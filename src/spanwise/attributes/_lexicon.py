@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from spanwise.attributes._asked import Asked
 from spanwise.attributes._forms import Forms, PairCounts, Runs
 from spanwise.columns import Bools, Codes, Column, Ints, frozen, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labelling, with_one_vocabulary
+from spanwise.records import record
 
 
 def mention_tokens(corpus: Corpus, mentions: Mentions) -> Runs:
@@ -73,7 +74,7 @@ def distinct_units(position: Ints, label: Column, labels: int) -> Ints | None:
     return ints(np.sort(order[fresh]))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class FormCounts:
     """What a training text says of each token sequence of a tree of `Forms`; counts of parts add up."""
 
@@ -82,7 +83,7 @@ class FormCounts:
     mentions: PairCounts  # training mentions, by label
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Lexicon:
     """Training text and its mentions as integer columns, with their counts made when asked for.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from spanwise.attributes._context import Side
+from spanwise.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Mention:
     """One mention as a function of one's own sees it.
 
@@ -31,7 +31,7 @@ class Mention:
         return len(self.tokens)
 
 
-@dataclass(frozen=True)
+@record
 class Token:
     """One token of a mention as a function of one's own sees it."""
 

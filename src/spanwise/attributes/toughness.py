@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from spanwise.attributes._context import Context
@@ -11,11 +9,12 @@ from spanwise.attributes._lexicon import Lexicon
 from spanwise.columns import Bools, Ints, frozen
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import unknown
+from spanwise.records import record
 
 SUBSETS = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Toughness:
     """Which gold mentions belong to which subsets: `member[i, j]` is mention `i` in `subsets[j]`.
 

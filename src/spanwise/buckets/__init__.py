@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf
@@ -16,6 +15,7 @@ from spanwise.buckets._rules import BUCKETINGS, Strategy, default_strategy, pars
 from spanwise.buckets._text import number_text, range_text
 from spanwise.columns import Bools, Floats, Ints, ints
 from spanwise.errors import ChoiceError, InputError
+from spanwise.records import record
 
 __all__ = [
     "BUCKETINGS",
@@ -33,7 +33,7 @@ __all__ = [
 FOUR = ("XS", "S", "L", "XL")
 
 
-@dataclass(frozen=True)
+@record
 class Bucket:
     """A part of the values: one special value, `low < value ≤ high` without the special ones, or a category.
 
@@ -59,7 +59,7 @@ class Bucket:
         return {**shown, "low": self.low, "high": self.high}
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Bucketing:
     """The buckets of an attribute, in order of value, and behind them those for the rest.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
@@ -13,10 +13,11 @@ from spanwise.buckets._text import number_text
 from spanwise.citations import FU19, FU20
 from spanwise.columns import Floats, Ints, ints
 from spanwise.errors import ChoiceError
+from spanwise.records import record
 from spanwise.registry import Registry
 
 
-@dataclass(frozen=True)
+@record
 class Strategy:
     """A way to choose edges: `function(values, numbers)` gives the inner edges for the gold values.
 

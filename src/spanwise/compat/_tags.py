@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from spanwise.columns import Bools, Codes, Column, Ints, ints
+from spanwise.records import record
 
 # The letters that seqeval's default mode tells apart; any other one is like the last.
 _LETTERS = "O.BIES?"
@@ -28,7 +28,7 @@ class _Interned(dict[Any, int]):
         return number
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Tags:
     """Sequences of tags laid one behind the other, an O after each.
 
@@ -55,7 +55,7 @@ class Tags:
         return cls(stream, list(interned), ints(sizes))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Spans:
     """Entities as columns: `start` and `end` (half-open) count the O after every sentence as a token."""
 

@@ -7,7 +7,7 @@ numbers are equal wherever every mention overlaps at most one of the other side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,13 @@ from spanwise.columns import Bools, Ints
 from spanwise.corpus import Mentions
 from spanwise.matching import OUTCOMES, match
 from spanwise.matching.overlap import SCHEMES, relaxed_counts, relaxed_scores
+from spanwise.records import record
 
 # nervaluate's name of each scheme.
 NAMES = {"strict": "strict", "partial": "partial", "type": "ent_type", "exact": "exact"}
 
 
-@dataclass(frozen=True)
+@record
 class EvaluationResult:
     """The counts of one scheme and its scores, under nervaluate's names; what is undefined is 0, as there."""
 
@@ -37,7 +38,7 @@ class EvaluationResult:
     possible: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class EvaluationIndices:
     """Where the mentions of each category are: (sentence, number of the mention in it).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from spanwise.demo import _files, _inventory, _text
@@ -10,13 +9,14 @@ from spanwise.demo._systems import SYSTEMS, System, facts_of, labels_of, predict
 from spanwise.demo._verdicts import Verdict, verdicts
 from spanwise.errors import ChoiceError
 from spanwise.formats import write_atomically
+from spanwise.records import record
 
 __all__ = ["SYSTEMS", "Demo", "System", "Verdict", "generate", "verdicts"]
 
 _MOST_TRAINING = 100_000  # sentences: more would only repeat the same names
 
 
-@dataclass(frozen=True)
+@record
 class Demo:
     """Where the files of a generated corpus lie: gold and training file, and one file a system."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
+
+from spanwise.records import record
 
 LABELS = ("PER", "LOC", "ORG", "WORK")
 
@@ -94,7 +95,7 @@ TOPICS = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Piece:
     """A run of tokens that stands together: a name with its label, or words between names.
 
@@ -109,7 +110,7 @@ class Piece:
     trap_label: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Inventory:
     """All pieces, those that fill each slot, and the patterns of each topic as rows of pieces and slots."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from spanwise.columns import Bools, Ints, ints, offsets
 from spanwise.demo._inventory import Inventory
+from spanwise.records import record
 
 Part = Literal["train", "test"]
 
@@ -17,7 +17,7 @@ _NEW = 0.3  # share of the test mentions that are drawn from the other names
 _SIZES = (6, 14)  # sentences of a document
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Text:
     """The pieces of a text in order; sentence `i` has pieces `sentences[i]:sentences[i + 1]`."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from spanwise.demo._systems import SYSTEMS
+from spanwise.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Verdict:
     """What was planted in a system, what the result document ranks first, and whether that is it.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -30,6 +29,7 @@ from spanwise.counts import CrossTable
 from spanwise.description._conflicts import conflicts
 from spanwise.description._repeated import KnownSentences
 from spanwise.formats import listed_sources, read, stem_of
+from spanwise.records import record
 
 __all__ = [
     "SCHEMA",
@@ -47,7 +47,7 @@ SCHEMA = 1
 ALL = None  # the column of all mentions, beside those of tough subsets
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Description:
     """A described test set; its document is the one that reports and `--json` show."""
 
@@ -139,7 +139,7 @@ def dataset_document(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class DatasetPart:
     """What one part of a test set adds to the description of the whole."""
 

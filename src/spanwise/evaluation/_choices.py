@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +11,7 @@ from spanwise.attributes import Attribute, choose
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit, credit_of
 from spanwise.errors import ChoiceError, unknown
+from spanwise.records import record
 from spanwise.statistics import CORRECTIONS
 
 FOCI = ("gold", "predicted", "both")
@@ -19,7 +19,7 @@ POLICIES = ("errors", "all", "none")  # which sentences a result document holds
 CAP = 10_000  # and how many of them at most
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Choices:
     """The keywords of `evaluate` that shape its numbers or what is shown of them."""
 

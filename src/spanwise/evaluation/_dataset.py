@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,9 +26,10 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Inputs, Units
 from spanwise.evaluation._measures import Side
+from spanwise.records import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Facts:
     """What is fixed before any system is counted: the attributes, their buckets and ζ."""
 
@@ -40,7 +40,7 @@ class Facts:
     absent: Mapping[str, str]  # attributes that cannot be computed, and why
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Dataset:
     """The test set, or a part of it; adding a system changes nothing in it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from spanwise.counts import Counts, CrossTable
 from spanwise.evaluation._inputs import Units
 from spanwise.matching import OUTCOMES, Events, Matching, match
 from spanwise.matching.overlap import SCHEMES
+from spanwise.records import record
 from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure
 
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
@@ -25,7 +26,7 @@ _PARTS = tuple(subset for subset in SUBSETS if subset not in _SUMS)
 NOBODY = None  # stands for the mention that an event lacks
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Case:
     """One system on one dataset: both sides' mentions under one list of labels, and their matching."""
 
@@ -57,7 +58,7 @@ class Case:
         return np.asarray(self.matching.gold_outcome == OUTCOME["TP"])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Side:
     """The units of one attribute on one side: the mention each belongs to, and its bucket."""
 

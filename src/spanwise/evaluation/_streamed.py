@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,14 @@ from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import Counted, evaluate_system
 from spanwise.formats import stem_of
 from spanwise.formats.parts import Piece, Survey, pieces, read_piece, reading_of_survey, survey_layers
+from spanwise.records import record
 
 # What one token of a part may cost at the height of its evaluation, in bytes, for each file that holds it.
 BYTES_PER_TOKEN = 400
 LEAST_TOKENS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Streamed:
     """What remains of an evaluation whose parts are gone: counts and chosen sentences."""
 
@@ -48,7 +49,7 @@ class Streamed:
         return self.sentences, self.about
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Files:
     """The surveyed files: gold, and the predictions of each system; one file may hold both."""
 
@@ -81,7 +82,7 @@ class Files:
         return read_piece(self.gold, part[""])["gold" if self.merged else "only"]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Shared:
     """What every part needs."""
 
@@ -208,7 +209,7 @@ def _context(gold: Annotation, shared: Shared, predicted: Sequence[Any] = ()) ->
 # --- the first look: gold alone -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Look:
     """What the gold mentions of one part say of the whole: distinct values, and labels of token sequences."""
 
@@ -217,7 +218,7 @@ class Look:
     labels: Mapping[str, frozenset[str]]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class First:
     """The values of all gold units, and the token sequences that carry two labels or more."""
 
@@ -333,7 +334,7 @@ def _labels_of_surfaces(context: Context, gold: Annotation) -> dict[str, frozens
 # --- the second look: everything ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Part:
     """One part, counted."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from operator import add
@@ -37,13 +36,14 @@ from spanwise.evaluation._measures import (
 from spanwise.evaluation._uncertain import Scored
 from spanwise.matching import OUTCOMES, Matching, match
 from spanwise.matching.overlap import CATEGORIES, relaxed_counts, relaxed_scores
+from spanwise.records import record
 from spanwise.scores import EXACT, RECALL, Measure, with_overall
 
 CONFUSING = ("LE", "LBE")  # the errors with two labels
 SMALL = 30  # gold units under which a bucket carries a mark
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Counted:
     """One system's counts, before anything is divided; those of two parts of a corpus add up."""
 
@@ -65,7 +65,7 @@ class Counted:
         return cls(labels, measures, tables)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Evaluated:
     """One system with its counts and with what they were counted from, mention by mention."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
+from spanwise.records import record
 from spanwise.scores import Measure, Scores
 from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
@@ -24,7 +25,7 @@ DETECTABLE = 2.80
 SHUFFLES_PER_TEST = 100
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Scored:
     """Every score of one system, by the path of its cell, and the resampled scores behind the intervals."""
 
@@ -92,7 +93,7 @@ def _cells(
     return cells
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """One tested score of a pair of systems."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +18,7 @@ from spanwise.evaluation._system import Counted, Evaluated
 from spanwise.evaluation._units import packed
 from spanwise.formats import write_atomically
 from spanwise.matching import Matching
+from spanwise.records import record
 from spanwise.registry import reach
 
 
@@ -116,7 +116,7 @@ class Kept(Protocol):
     def examples(self, settings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]: ...
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class InMemory:
     """The whole evaluation, mention by mention."""
 

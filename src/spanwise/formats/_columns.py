@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,12 +13,13 @@ from spanwise.formats._format import Options
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import BETWEEN, DOCSTART, Layout, Rows, parse, split
+from spanwise.records import record
 
 _FIRST, _MOST = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
 _HEADER = b"# global.columns ="
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Columns:
     """A file, or a block of it, as columns of codes; each wanted column has its own list of strings."""
 

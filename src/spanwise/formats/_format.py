@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +13,13 @@ from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import InputError
 from spanwise.formats._interning import Interner
+from spanwise.records import record
 from spanwise.schemes import Repair, Tags, checked, decode, encode, impossible, malformed, recognise
 
 Column = int | str
 
 
-@dataclass(frozen=True)
+@record
 class Options:
     """The choices of `read`, as every format gets them; each format uses those that concern it."""
 
@@ -38,7 +39,7 @@ class Options:
     words: Interner | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Problem:
     """Something wrong at a line of a file: what, what to do, and whether reading can repair it."""
 
@@ -52,7 +53,7 @@ def problem_at(path: str, line: int, text: str) -> Problem:
     return Problem(line, text.removeprefix(f"{path}:{line}: ").replace("\n", " "))
 
 
-@dataclass(frozen=True)
+@record
 class Format:
     """A way to write annotations in a file.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from spanwise.columns import Codes, Ints, ints
 from spanwise.errors import InputError, at
 from spanwise.formats._interning import PADDING, Interner, windows
+from spanwise.records import record
 
 DOCSTART = b"-DOCSTART-"
 _BLANKS = b" \t\r"
@@ -17,7 +16,7 @@ _DOCSTART_HEAD = np.frombuffer(DOCSTART[:8], dtype="<u8")[0]
 _DOCSTART_TAIL = np.frombuffer(DOCSTART[-8:], dtype="<u8")[0]
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """How the lines of a file are cut: the separator, the number of columns, and which are wanted."""
 
@@ -35,7 +34,7 @@ class Layout:
         return BETWEEN[self.separator]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Rows:
     """The token lines of a piece of a file.
 
@@ -145,7 +144,7 @@ def parse_fast(
     return None if found is None else _rows(found, layout, interners, open=open, line=line)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Found:
     """Where the fields of regular lines begin and end, `width` of them in each of `number` rows."""
 

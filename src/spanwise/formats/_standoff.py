@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,9 +23,10 @@ from spanwise.corpus import (
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Options, in_tokens, label_notes
 from spanwise.formats._words import words
+from spanwise.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Standoff:
     """A sentence (a list of tokens) or a text (a string) with its mentions, as a file gives them."""
 
@@ -36,7 +37,7 @@ class Standoff:
     line: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Origin:
     """Where the sentences or texts came from, for the reading."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Options, annotated
+from spanwise.records import record
 from spanwise.schemes import Tags, encode
 
 
-@dataclass(frozen=True)
+@record
 class Tagged:
     """A sentence with its tags, as a file gives it; `lines` are those of its tokens."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
@@ -19,10 +19,11 @@ from spanwise.formats._format import Options, annotated, label_notes
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._rows import Layout, Rows, parse
+from spanwise.records import record
 from spanwise.schemes import Recognised, Tags, checked, recognise_situations, situations
 
 
-@dataclass(frozen=True)
+@record
 class Cut:
     """A place between two sentences: the number of the next one, its first line, and its first byte."""
 
@@ -32,7 +33,7 @@ class Cut:
     byte: int
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Survey:
     """What is known of a whole file after one look at it: its sizes, its schemes, and where to cut it."""
 
@@ -62,7 +63,7 @@ class Survey:
         return len(self.cuts) - 1
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Piece:
     """The bytes of one part of a file, or where they stand in it."""
 

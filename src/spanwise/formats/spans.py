@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -14,6 +13,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at
 from spanwise.formats._opening import File
+from spanwise.records import record
 
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
@@ -21,7 +21,7 @@ _BLANK, _WITHOUT, _MENTION = range(3)  # what a line is
 _DIGITS = 5  # of positions whose lists of tokens are compared with one text of all of them
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Known:
     """What the distinct lines of a file say, a row each: equal lines say the same, so each is read once."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
@@ -12,6 +11,7 @@ from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import Origin, Standoff, annotation, by_sentence, tokens_for
+from spanwise.records import record
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 _ESCAPED = re.compile(r"\\(.)")
@@ -19,7 +19,7 @@ _SPLIT = re.compile(r"(?<!\\)\|")
 _NUMBERED = re.compile(r"(.*?)(?<!\\)\[(\d+)\]$", re.DOTALL)
 
 
-@dataclass(frozen=True)
+@record
 class _Layer:
     """A span layer of the header, and the column of the feature that holds its labels."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import nan
 from typing import Any
 
@@ -19,6 +18,7 @@ from spanwise.diagnosis import comparative_diagnosis, self_diagnosis
 from spanwise.interpreteval._attributes import Attributes
 from spanwise.interpreteval._buckets import M, cut, members
 from spanwise.interpreteval._reading import Departures, Mention, Tagged, Training, Unit
+from spanwise.records import record
 
 __all__ = ["SHORT", "Departures", "Figures", "Tagged", "Training", "compare", "evaluate"]
 
@@ -35,7 +35,7 @@ SHORT = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Figures:
     """The buckets of every attribute, in the form that attributes have in a result document."""
 

@@ -6,13 +6,14 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
+from spanwise.records import record
 from spanwise.schemes import encode
 
 Mention = tuple[int, int, str]  # start, end in the file, label
@@ -26,7 +27,7 @@ def _switch(what: str) -> bool:
     return value
 
 
-@dataclass(frozen=True)
+@record
 class Departures:
     """Where the program leaves the paper; each holds unless it is switched off."""
 
@@ -49,7 +50,7 @@ class Departures:
     clamped: bool = _switch("leads and lags of a comparison end at 0")
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Tagged:
     """Sentences of tokens and one tag a token, as the program reads them."""
 
@@ -115,7 +116,7 @@ def _chunks(tags: Sequence[str], first: int, departures: Departures) -> Iterator
             begun, current = position, label
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Training:
     """What the program knows of the training file, looked up as the departures say."""
 

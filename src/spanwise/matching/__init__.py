@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from spanwise.citations import ORTMANN
 from spanwise.corpus import Mentions
@@ -18,6 +17,7 @@ from spanwise.matching.overlap import (
     relaxed_counts,
     relaxed_scores,
 )
+from spanwise.records import record
 from spanwise.registry import Registry
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@record
 class Matcher:
     """A way to pair mentions."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from spanwise.columns import Ints, Small, frozen, ints
+from spanwise.records import record
 
 OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 TP, LE, BES, BEL, BEO, LBE, FN, FP = range(len(OUTCOMES))
@@ -18,7 +18,7 @@ def small(values: object) -> Small:
     return frozen(np.asarray(values, dtype=np.int8))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Events:
     """One row for everything that is counted: a pair of mentions, or one that stands alone (-1).
 
@@ -52,7 +52,7 @@ class Events:
         return list(zip(*columns, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Matching:
     """For each gold and each predicted mention its outcome and its partner (-1: none).
 
@@ -96,7 +96,7 @@ def _turns(partner: Ints, back: Ints, *, taken: int) -> Small:
     return turn
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Pairing:
     """A matching in the making: writeable columns that start as all missed and all spurious."""
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from spanwise.columns import Bools, Column, Ints
 from spanwise.corpus import Mentions, Parts, Pieces, joined_pieces
+from spanwise.records import record
 
 _LARGEST = 2**62  # packed keys must stay below, to fit int64
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Line:
     """The spans of one side with all sentences laid end to end, so that sharing a position means overlap.
 

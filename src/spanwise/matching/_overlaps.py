@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from spanwise.columns import Bools, Codes, Column, Ints, Small, run_positions
 from spanwise.corpus import Mentions
 from spanwise.matching._events import BEL, BEO, BES, LBE
 from spanwise.matching._join import Line
+from spanwise.records import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Side:
     """The mentions of one side that are still free and cover something.
 
@@ -58,7 +57,7 @@ class Side:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Overlaps:
     """Pairs of mentions of two sides that share positions, and how many they share."""
 
@@ -74,7 +73,7 @@ class Overlaps:
         return Overlaps(self.gold[which], self.predicted[which], self.shared[which])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Reach:
     """For every interval of one side a range of intervals of the other, ordered by start, that it overlaps.
 

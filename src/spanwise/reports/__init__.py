@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from spanwise.records import record
 from spanwise.registry import Registry
 
 
-@dataclass(frozen=True)
+@record
 class Report:
     """One way to show a result document: `function(document, **choices)` gives text or bytes."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from spanwise import spreadsheet
 from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.records import record
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document
 
@@ -21,7 +21,7 @@ Over = Literal["error", "gold", "predicted"]
 OVERS: tuple[Over, ...] = ("error", "gold", "predicted")
 
 
-@dataclass(frozen=True)
+@record
 class Listed:
     """One error: what it is, the mentions it concerns and the sentence they stand in.
 

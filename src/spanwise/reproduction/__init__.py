@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 from spanwise.errors import InputError
+from spanwise.records import record
 from spanwise.reproduction import departures, fu, ortmann, printed, tough
 from spanwise.reproduction._cells import Cell, Missing
 from spanwise.reproduction.departures import Effect
@@ -41,7 +41,7 @@ NOT_COMPUTED = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Reproduction:
     """All cells that could be computed, and what could not."""
 

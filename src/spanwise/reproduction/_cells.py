@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from spanwise.records import record
 
 Number = float | int | str | None
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """One published figure: where it stands, what the paper has, what is computed, and why they differ.
 
@@ -30,7 +30,7 @@ class Cell:
         return "explained" if self.why else "unexplained"
 
 
-@dataclass(frozen=True)
+@record
 class Missing:
     """A published figure that cannot be recomputed here, and why."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from math import isnan, nan
 
 from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training, evaluate
+from spanwise.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Effect:
     """One departure switched off alone: how many bucket scores change, the largest change, and where.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isnan
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from spanwise.columns import Floats
 from spanwise.credits import CREDITS
 from spanwise.matching import OUTCOMES
+from spanwise.records import record
 from spanwise.reproduction._cells import Cell, closely, exactly
 from spanwise.scores import credited, exact
 
@@ -72,7 +72,7 @@ HOLISTIC = {
 PRINTED_MEAN = 75.52
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Row:
     """What is released of one label, or of all of them."""
 

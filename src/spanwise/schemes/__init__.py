@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Literal, get_args
@@ -13,6 +12,7 @@ import numpy as np
 from spanwise.columns import Bools, Codes, Ints, Small, codes, ints, offsets
 from spanwise.corpus import Mentions
 from spanwise.errors import InputError, at, unknown
+from spanwise.records import record
 from spanwise.schemes._spelling import (
     BEGIN,
     END,
@@ -43,7 +43,7 @@ class _Numbers(dict[str, int]):
         return self[name]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Tags:
     """Columns of tags: `names[codes[i]]` is the tag of token `i`; `sentences` are offsets into the tokens."""
 
@@ -76,7 +76,7 @@ class Tags:
         return _Marked.of(self)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Marked:
     """The tokens that are not O, and how each stands to its neighbours.
 
@@ -191,7 +191,7 @@ def _situation_kinds() -> _Marked:
     return _Marked(ints(every), (every >> 4).astype(np.int8), codes(every), (), *flags)
 
 
-@dataclass(frozen=True)
+@record
 class Recognised:
     """The scheme a file seems to be written in, why, and the impossible tags it would have in each scheme."""
 
@@ -271,7 +271,7 @@ def _some(number: int, noun: str, verb: str) -> str:
     return f"{_many(number, noun)} {verb}{'s' if number == 1 else ''}"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Decoded:
     """The mentions that tags stand for, and how many impossible tags were repaired to find them."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from spanwise.records import record
 from spanwise.registry import Registry
 
 # What a letter before the hyphen says, whatever the scheme: where in its mention the token stands.
@@ -15,7 +16,7 @@ LETTERS = "O" + "".join(KINDS)
 KIND_OF_LETTER = np.array([OUTSIDE, *KINDS.values()], dtype=np.int8)
 
 
-@dataclass(frozen=True)
+@record
 class Scheme:
     """A way to write mentions as tags.
 

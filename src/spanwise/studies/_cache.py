@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from spanwise.formats import write_atomically
+from spanwise.records import record
 
 SUFFIX = ".json.z"
 
@@ -26,7 +26,7 @@ def key_of(*parts: Any) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-@dataclass(frozen=True)
+@record
 class Cache:
     """A folder of results; a file is there whole or not at all, and a damaged one is as good as none."""
 

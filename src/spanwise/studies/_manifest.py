@@ -6,12 +6,13 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from spanwise.errors import InputError, at
+from spanwise.records import record
 
 PLACEHOLDERS = ("dataset", "system", "run")
 
@@ -75,7 +76,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Dataset:
     """One dataset: its gold test file, its training files, and how to read them."""
 
@@ -86,7 +87,7 @@ class Dataset:
     reading: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class System:
     """One system: where its predictions lie, and the factors that tell it from others."""
 
@@ -96,7 +97,7 @@ class System:
     runs: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Pair:
     """Two systems to compare, and the one factor in which they differ (None: asked for by name)."""
 
@@ -105,7 +106,7 @@ class Pair:
     factor: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Manifest:
     """A study as it was written down: what is where, and what is asked. Names stand in sorted order."""
 
@@ -222,7 +223,7 @@ def _in_order(one: System, other: System) -> tuple[str, str]:
     return one.name, other.name
 
 
-@dataclass(frozen=True)
+@record
 class _Check:
     """Checks of the parts of one manifest; every error names the line."""
 

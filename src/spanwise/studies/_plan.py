@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from spanwise.errors import InputError, at
 from spanwise.formats import sha256_of
+from spanwise.records import record
 from spanwise.studies._manifest import Dataset, Manifest, System
 
 ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
 
 
-@dataclass(frozen=True)
+@record
 class File:
     """A file by its path as the manifest writes it, where it lies, and what it holds."""
 
@@ -23,7 +23,7 @@ class File:
     sha256: str
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """One system on one dataset with all its runs: what is computed, kept and recomputed as a whole."""
 
@@ -34,7 +34,7 @@ class Cell:
     missing: tuple[str, ...]  # runs that the system has on other datasets
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """All files of a study: gold and training files of each dataset, and its cells in sorted order."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Any
 
@@ -18,6 +17,7 @@ from spanwise.diagnosis import (
     score_of,
     self_diagnosis,
 )
+from spanwise.records import record
 from spanwise.statistics import LEVEL, Test, complete_blocks, correct, friedman, spearman, wilcoxon
 from spanwise.studies._manifest import Manifest, Pair
 
@@ -39,7 +39,7 @@ def over_runs(values: Mapping[str, float]) -> dict[str, Any]:
     return {"mean": plain(mean), "std": plain(deviation), "runs": len(defined)}
 
 
-@dataclass(frozen=True)
+@record
 class Scores:
     """The runs of a study, asked for by name; systems and datasets stand in sorted order."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from spanwise import __version__
 from spanwise.engines import map_parts
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at
+from spanwise.records import record
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
 from spanwise.studies._plan import Cell, Plan
@@ -19,7 +19,7 @@ from spanwise.studies._plan import Cell, Plan
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@record
 class Task:
     """One cell with everything that its numbers depend on; `key` is a hash of that, not of paths."""
 
@@ -193,7 +193,7 @@ def _spoken(result: Mapping[str, Any]) -> str:
     return "F1 " + ", ".join("n/a" if score is None else f"{100 * score:.1f}" for score in scores)
 
 
-@dataclass(frozen=True)
+@record
 class PairTask:
     """The tests between the systems of one dataset."""
 

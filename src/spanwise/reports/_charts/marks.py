@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 from altair.utils import schemapi
 
+from spanwise.records import record
 from spanwise.reports._charts.palette import Palette
 from spanwise.reports._charts.style import fitted, width_of
 from spanwise.reports._wording import visible
@@ -21,7 +21,7 @@ MARGIN = 8.0  # around a chart that stands alone
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
 
-@dataclass(frozen=True)
+@record
 class Plot:
     """Layers on one pair of scales, or groups of them that each have their own x scale."""
 
@@ -41,7 +41,7 @@ class Plot:
         return {"layer": groups, "resolve": {"scale": {"x": "independent"}}}
 
 
-@dataclass(frozen=True)
+@record
 class Drawing:
     """A chart with the size of its plot and the room that its texts take around it."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from spanwise.records import record
 
 # The names of the page's CSS variables, and the values that files use: those of the light page. The
 # series are blue, orange, green … after Okabe and Ito, darkened until text in them reads on white.
@@ -25,7 +27,7 @@ LIGHT = {
 SERIES = 6
 
 
-@dataclass(frozen=True)
+@record
 class Palette:
     """A colour for each role; hue tells systems (or datasets) apart and means nothing else."""
 

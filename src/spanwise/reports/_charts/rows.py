@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from spanwise.records import record
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing, Row
 from spanwise.reports._charts.style import Style, reach
 
 
-@dataclass(frozen=True)
+@record
 class Point:
     """One system's score in a row: where it lies, its interval, what it says and where it leads."""
 
@@ -22,7 +23,7 @@ class Point:
     runs: Sequence[float] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Line:
     """A row of the chart: its name, what stands under it, a point a system, and texts to the right."""
 
@@ -35,7 +36,7 @@ class Line:
     flag: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """Widths in pixels, the reference line and the heads of the columns to the right."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from spanwise.records import record
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.palette import PRINT, Palette
 from spanwise.reports._links import examples
 
 
-@dataclass(frozen=True)
+@record
 class Style:
     """Colours, and links where the charts stand in a page that has the examples."""
 

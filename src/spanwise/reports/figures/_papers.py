@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
 from spanwise.errors import InputError
+from spanwise.records import record
 from spanwise.registry import Registry
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import errors, marks, study
@@ -17,7 +18,7 @@ from spanwise.reports._document import Document, compared, ranked
 from spanwise.reports.figures._drawings import STYLE
 
 
-@dataclass(frozen=True)
+@record
 class Paper:
     """One figure of a paper: what it shows, how it is drawn, and what a document must have for it."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from spanwise.diagnosis import F1
+from spanwise.records import record
 from spanwise.reports import _wording as words
 from spanwise.reports._document import compared, ranked
 from spanwise.reports._links import examples
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """One sentence of the verdict: its sign, what stands out, the rest, and where it leads."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
+from spanwise.records import record
 from spanwise.reports._wording import visible
 
 Piece: TypeAlias = tuple[str, str]
@@ -34,7 +34,7 @@ STYLES = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Column:
     """One column: its title and what to do when there is too little or too much room.
 
@@ -240,7 +240,7 @@ def bar(share: float, *, style: str = "mark") -> Drawing:
     return draw
 
 
-@dataclass(frozen=True)
+@record
 class Scale:
     """The range of points that a column of intervals shows."""
 
