@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from spanwise.columns import Column, Ints, frozen, ints, multipliers, numbered
+from spanwise.records import record
 
 Matrix = npt.NDArray[np.int32]
 _BLOCK = 1 << 18  # events looked at together, so that they stay in the processor's cache
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Counts:
     """How many mentions fell into each cell and column, in every unit (sentence or document).
 
@@ -162,7 +162,7 @@ class Counts:
         return Counts(cells, self.columns, frozen(self.rows[:, taken]), self.row)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class CrossTable:
     """How many mentions fell into each pair of a named row and a named column; tables of parts add up."""
 

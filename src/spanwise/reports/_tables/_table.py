@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from spanwise.records import record
 from spanwise.reports._tables._latex import latex, typeset
 from spanwise.reports._wording import UNDEFINED, defined, visible
 from spanwise.spreadsheet import to_csv
 
 
-@dataclass(frozen=True)
+@record
 class Number:
     """A number as the document has it, and as a reader sees it.
 
@@ -33,7 +33,7 @@ class Number:
     std: float | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Interval:
     """Both ends of an interval as the document has them, and as a reader sees them."""
 
@@ -44,7 +44,7 @@ class Interval:
 Cell: TypeAlias = str | Number | Interval
 
 
-@dataclass(frozen=True)
+@record
 class Table:
     """Rows of cells under a header, with a caption that says what the numbers are."""
 
