@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import spanwise
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 from spanwise.formats import from_spans, from_tags, read, write
@@ -157,3 +158,26 @@ def test_a_missing_pyarrow_is_answered_with_what_to_install(
 def test_reading_gives_annotations() -> None:
     pandas = pytest.importorskip("pandas")
     assert isinstance(read(pandas.DataFrame({"tokens": TOKENS, "tags": TAGS})), Annotation)
+
+
+def test_frames_serve_as_gold_predictions_and_training_data() -> None:
+    lists = spanwise.evaluate(TAGS, TAGS, train=from_tags(TAGS, tokens=TOKENS), tokens=TOKENS, resamples=0)
+    expected = lists.to_dict()["systems"]["predicted"]["exact"]
+    for frame in frames():
+        table = frame({"tokens": TOKENS, "tags": TAGS})
+        result = spanwise.evaluate(table, table, train=table, resamples=0).to_dict()
+        assert result["systems"]["predicted"]["exact"] == expected
+        assert result["dataset"]["tough"]["SEEN"]["overall"]["mentions"] == result["dataset"]["mentions"]
+        several = spanwise.evaluate(table, {"a": table, "b": table}, train=[table, table], resamples=0)
+        assert [one["role"] for one in several.to_dict()["inputs"]] == [
+            "gold", "predicted", "predicted", "train", "train",
+        ]  # fmt: skip
+        described = spanwise.describe(table, train=table)
+        assert described.to_dict()["dataset"]["duplicates_with_train"] == len(TOKENS)
+
+
+def test_frames_of_several_systems_need_names() -> None:
+    for frame in frames():
+        table = frame({"tokens": TOKENS, "tags": TAGS})
+        with pytest.raises(ChoiceError, match=r'objects without a name\.\nName them: {"first"'):
+            spanwise.evaluate(table, [table, table])

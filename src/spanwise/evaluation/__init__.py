@@ -70,10 +70,10 @@ def evaluate(
     """Score one or more systems against gold, and find where and why they lose.
 
     Args:
-        gold: a file, an `Annotation`, lists of tags or lists of spans; without `systems` a file
+        gold: a file, an `Annotation`, a frame, lists of tags or lists of spans; without `systems` a file
             that holds gold and predicted tags (or several such files over the same gold).
         systems: predictions by name, or one or several files, which are named by their stem.
-        train: one or more training files; without it nothing is said of seen and unseen mentions.
+        train: one or more training files or frames; without it nothing is said of seen and unseen mentions.
         focus: the label under which errors count: "gold", "predicted", or "both" (half each).
         weights: further credits, by name ("ortmann-eq7") or formula ("BE = 0.5 TP + 0.25 FP + 0.25 FN").
         attributes: names, or a preset ("fu20", "fu19", "all", "none"); by default the eight of Fu20.

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import Interner, listed_sources, read, read_layers, refuse_merged, stem_of
+from spanwise.formats import Interner, is_source, listed_sources, read, read_layers, refuse_merged, stem_of
 
 UNITS = ("sentence", "document")
+_NAMELESS = "predicted"  # the system of predictions that are no file
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,14 +157,18 @@ def named_sources(systems: Any) -> dict[str, Any]:
     """Predictions by the names of their systems; a file that has none is named by its stem."""
     if isinstance(systems, Mapping):
         return dict(systems)
-    if isinstance(systems, str | Path | Annotation):
+    if is_source(systems):
         return {_system_name(systems): systems}
     listed = list(systems)
-    if listed and not all(isinstance(one, str | Path | Annotation) for one in listed):
-        return {"predicted": listed}  # the lists of tags or spans of one system
+    if not all(map(is_source, listed)):
+        return {_NAMELESS: listed}  # the lists of tags or spans of one system
     named: dict[str, Any] = {}
     for one in listed:
         key = _system_name(one)
+        if key in named and not isinstance(one, str | os.PathLike | Annotation):
+            raise ChoiceError(
+                'several systems are objects without a name.\nName them: {"first": …, "second": …}.'
+            )
         if key in named:
             raise ChoiceError(f"two systems are called {key!r}.\nName them: first={one}, second=….")
         named[key] = one
@@ -172,8 +176,9 @@ def named_sources(systems: Any) -> dict[str, Any]:
 
 
 def _system_name(source: Any) -> str:
-    path = source.reading.path if isinstance(source, Annotation) else str(source)
-    return stem_of(path)
+    if isinstance(source, Annotation):
+        return stem_of(source.reading.path)
+    return stem_of(os.fspath(source)) if isinstance(source, str | os.PathLike) else _NAMELESS
 
 
 def training_of(train: Any, reading: Mapping[str, Any]) -> tuple[Annotation, ...]:

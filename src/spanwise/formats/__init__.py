@@ -30,6 +30,7 @@ __all__ = [
     "format_of",
     "from_spans",
     "from_tags",
+    "is_source",
     "listed_sources",
     "looks_merged",
     "read",
@@ -127,10 +128,8 @@ def read(
         return format_of(file, format).read(file, options)
     if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple}:
         return _from_lists(source, options, tokens, name)
-    for known in FORMATS:
-        if known.accepts is not None and known.accepts(source):
-            return known.read(source, options)
-    return _from_lists(source, options, tokens, name)
+    known = _format_of_object(source)
+    return _from_lists(source, options, tokens, name) if known is None else known.read(source, options)
 
 
 def listed_sources(given: Any) -> list[Any]:
@@ -140,11 +139,32 @@ def listed_sources(given: Any) -> list[Any]:
         >>> listed_sources("a.conll"), listed_sources(["a.conll", "b.conll"]), listed_sources([["B-PER"]])
         (['a.conll'], ['a.conll', 'b.conll'], [[['B-PER']]])
     """
-    if given is None or isinstance(given, str | os.PathLike | Annotation):
-        return [] if given is None else [given]
+    if given is None:
+        return []
+    if is_source(given):
+        return [given]
     listed = list(given)
-    alone = not all(isinstance(one, str | os.PathLike | Annotation) for one in listed)
-    return [listed] if alone else listed
+    return listed if all(map(is_source, listed)) else [listed]
+
+
+def is_source(given: Any) -> bool:
+    """Whether this is one source by itself: a path, an annotation, or an object that some format reads.
+
+    Such objects are frames, tables, datasets, and documents of spaCy or lists of them. Other lists are
+    sources too, of tags or spans, but may as well be lists of sources.
+
+    Examples:
+        >>> is_source("a.conll"), is_source(["a.conll"]), is_source([["B-PER"]])
+        (True, False, False)
+    """
+    if isinstance(given, str | os.PathLike | Annotation):
+        return True
+    plain = isinstance(given, list | tuple) and {*map(type, given)} <= {list, tuple, str}
+    return not plain and _format_of_object(given) is not None
+
+
+def _format_of_object(source: Any) -> Format | None:
+    return next((known for known in FORMATS if known.accepts is not None and known.accepts(source)), None)
 
 
 @dataclass(frozen=True, eq=False)
