@@ -98,6 +98,19 @@ def test_conflicts_name_sequences_with_two_labels_and_sentences_annotated_in_two
     assert sentences["examples"][0][1]["place"].endswith("test.bio:4")
 
 
+def test_a_description_shows_itself_in_a_sentence_a_screen_and_a_notebook(files):
+    described = describe(files / "test.bio", train=files / "train.bio")
+    assert repr(described) == "<spanwise.Description test: 4 sentences, 5 mentions, 3 labels>"
+    assert str(described) == described.to_text() and " Tough mentions " in str(described)
+    shown = described._repr_html_()
+    assert "<td>LOC</td><td>2</td>" in shown and "<td>all</td><td>5</td>" in shown and "SEEN" in shown
+
+
+def test_a_notebook_shows_labels_as_text(tmp_path):
+    (tmp_path / "test.bio").write_text("Rome B-<img/src=x>\n", encoding="utf-8")
+    assert "<img" not in describe(tmp_path / "test.bio")._repr_html_()
+
+
 def test_redaction_leaves_out_all_text(files):
     document = describe(files / "test.bio", train=files / "train.bio", redact=True)
     assert document.to_dict()["dataset"]["conflicts"]["labels"]["sequences"] == 2

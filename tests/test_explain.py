@@ -196,4 +196,6 @@ def test_an_explanation_and_an_annotation_print_what_a_person_reads(
     path = merged(tmp_path)
     assert main(["explain", str(path), "--width", "80"]) == 0
     assert str(explain(path)) == capsys.readouterr().out
+    assert repr(explain(path)).startswith("<spanwise.Explanation ") and "\n" not in repr(explain(path))
+    assert "exact, micro F1" in repr(explain(path))
     assert repr(read(path)).startswith(f"<spanwise.Annotation {path}: ") and "\n" not in repr(read(path))

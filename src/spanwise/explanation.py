@@ -54,6 +54,11 @@ class Explanation:
     def __str__(self) -> str:
         return self.to_text()
 
+    def __repr__(self) -> str:
+        first = self.rows[0]
+        shown = f"{first.name} F1 {_points(first.f1)} and {len(self.rows) - 1} other conventions"
+        return f"<spanwise.Explanation {self.predicted}: {shown}>"
+
     def to_text(self, *, width: int = 80) -> str:
         """The rows in points, each with who reports it and why it differs."""
         document = self.to_dict()

@@ -30,6 +30,7 @@ from spanwise.description._conflicts import conflicts
 from spanwise.description._repeated import KnownSentences
 from spanwise.formats import listed_sources, read, stem_of
 from spanwise.records import record
+from spanwise.registry import reach
 
 __all__ = [
     "SCHEMA",
@@ -60,6 +61,21 @@ class Description:
     def to_json(self) -> str:
         """The document as JSON."""
         return json.dumps(self.document, ensure_ascii=False, allow_nan=False, indent=1)
+
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """The terminal screen."""
+        return str(reach("reports.terminal:render")(self.document, width=width, color=color))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        dataset = self.document["dataset"]
+        sizes = f"{dataset['sentences']:,} sentences, {dataset['mentions']:,} mentions"
+        return f"<spanwise.Description {dataset['name']}: {sizes}, {len(dataset['labels'])} labels>"
+
+    def _repr_html_(self) -> str:
+        return str(reach("reports.notebook:description")(self.document))
 
 
 def describe(

@@ -1,13 +1,13 @@
-"""A result as small tables in a notebook."""
+"""A result or a description as small tables in a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
 from spanwise.reports._tables import Cell, Number, Table, tables
-from spanwise.reports._wording import finding, visible
+from spanwise.reports._wording import count, finding, visible
 
 
 def table(document: Mapping[str, Any]) -> str:
@@ -24,6 +24,20 @@ def table(document: Mapping[str, Any]) -> str:
     if document.get("signature"):
         parts.append(f"<small>{_text(document['signature'])}</small>")
     return f"<div>{''.join(parts)}</div>"
+
+
+def description(document: Mapping[str, Any]) -> str:
+    """A test set's mentions by type, and what share of them is tough, as plain HTML."""
+    dataset = document["dataset"]
+    counted = Table("types", "", ("type", "mentions"), tuple(_counts(dataset)))
+    parts = [_table(counted), *map(_table, tables(document).values())]
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _counts(dataset: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
+    for label, number in sorted(dataset["labels"].items(), key=lambda pair: -pair[1]):
+        yield label, Number(number, count(number))
+    yield "all", Number(dataset["mentions"], count(dataset["mentions"]))
 
 
 def _table(made: Table) -> str:
