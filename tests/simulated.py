@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spanwise.counts import Counts
-from spanwise.evaluation import compared, scored
+from spanwise.evaluation import tested
 from spanwise.scores import EXACT, Measure
 from spanwise.studies._paired import _hierarchical, _spreads
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
@@ -125,9 +125,8 @@ def family_errors(world: World, units: int, *, labels: int, trials: int, seed: i
             for name in "abc"
         }
         resampling = Resampling(units, 20, trial)  # shuffles follow the size of the family
-        scores = scored(systems, resampling, confidence=0.95)
         pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-        rows = compared(scores, pairs, resampling, confidence=0.95, correction="holm")
+        _, rows = tested(systems, pairs, resampling, confidence=0.95, correction="holm")
         wrong += any(
             row["significant"] for found in rows for row in found["scores"] if row["family"] == "labels"
         )

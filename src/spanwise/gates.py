@@ -10,7 +10,7 @@ from typing import Any
 from spanwise.attributes import ATTRIBUTES
 from spanwise.diagnosis import F1, letters, score_row
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.evaluation import compared, load, scored, unpacked
+from spanwise.evaluation import load, tested, unpacked
 from spanwise.findings import findings
 from spanwise.records import record
 from spanwise.statistics import LEVEL
@@ -283,8 +283,8 @@ def compare_documents(
         for system in document["systems"]
     }
     resampling = Resampling(documents[0]["units"]["number"], resamples, seed)
-    comparisons = compared(
-        scored(measures, resampling, confidence=confidence),
+    _, comparisons = tested(
+        measures,
         list(combinations(measures, 2)) if pairs is None else list(pairs),
         resampling,
         confidence=confidence,

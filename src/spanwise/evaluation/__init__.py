@@ -17,7 +17,7 @@ from spanwise.evaluation._inputs import Units, check_sources, gather
 from spanwise.evaluation._memory import memory_bound
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import evaluate_system
-from spanwise.evaluation._uncertain import compared, scored
+from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
 from spanwise.evaluation.result import InMemory, Result, SystemResult, View, load, write_json
 
@@ -26,11 +26,10 @@ __all__ = [
     "SystemResult",
     "View",
     "compare",
-    "compared",
     "evaluate",
     "gather",
     "load",
-    "scored",
+    "tested",
     "unpacked",
     "write_json",
 ]

@@ -11,7 +11,7 @@ from spanwise.diagnosis import letters, slices
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Facts
 from spanwise.evaluation._system import Counted, system_document
-from spanwise.evaluation._uncertain import compared, scored
+from spanwise.evaluation._uncertain import tested
 from spanwise.findings import findings
 from spanwise.uncertainty import Resampling
 
@@ -31,9 +31,8 @@ def summary_of(
     """Divide, resample, test and diagnose."""
     resampling = Resampling(units, choices.resamples, choices.seed)
     measures = {name: one.measures for name, one in systems.items()}
-    found = scored(measures, resampling, confidence=choices.confidence)
-    tested = compared(
-        found,
+    found, comparisons = tested(
+        measures,
         choices.pairs_of(list(systems)),
         resampling,
         confidence=choices.confidence,
@@ -60,8 +59,8 @@ def summary_of(
         },
         "dataset": described,
         "systems": documents,
-        "comparisons": tested,
-        "letters": letters(documents, tested) if len(documents) > 1 else {},
+        "comparisons": comparisons,
+        "letters": letters(documents, comparisons) if len(documents) > 1 else {},
         "findings": [],
     }
     summary["signature"] = signature(summary)

@@ -11,6 +11,7 @@ import numpy as np
 from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
+from spanwise.engines.threads import at_once
 from spanwise.records import record
 from spanwise.scores import Measure, Scores
 from spanwise.statistics import LEVEL, correct
@@ -34,10 +35,26 @@ class Scored:
     resampled: Mapping[str, Scores]  # by the name of a measure; empty without resampling
 
 
-def scored(
-    systems: Mapping[str, Sequence[Measure]], resampling: Resampling, *, confidence: float
+def tested(
+    systems: Mapping[str, Sequence[Measure]],
+    pairs: Sequence[tuple[str, str]],
+    resampling: Resampling,
+    *,
+    confidence: float,
+    correction: str,
+) -> tuple[dict[str, Scored], list[dict[str, Any]]]:
+    """The scores of all systems with their intervals, and the tests of these pairs of systems."""
+    found, shuffled = at_once(
+        lambda: _scored(systems, resampling, confidence),
+        lambda: _shuffled_pairs(systems, pairs, resampling),
+    )
+    return found, _compared(found, shuffled, resampling, confidence=confidence, correction=correction)
+
+
+def _scored(
+    systems: Mapping[str, Sequence[Measure]], resampling: Resampling, confidence: float
 ) -> dict[str, Scored]:
-    """The scores of all systems with their intervals, all from the same draws of units."""
+    """All systems' scores, resampled by the same draws of units."""
     resampled = _resampled(systems, resampling)
     return {
         name: Scored(measures, _cells(measures, resampled.get(name, {}), confidence), resampled.get(name, {}))
@@ -106,9 +123,28 @@ class Row:
     mentions: int | None
 
 
-def compared(
+@record(eq=False)
+class Shuffled:
+    """The tested scores that each pair of systems shares, and their differences in every shuffle."""
+
+    pairs: Sequence[tuple[str, str]]
+    measures: Sequence[Sequence[tuple[Measure, Measure]]]  # of each pair
+    differences: Sequence[Sequence[Scores]]  # of each pair and measure; none without resampling
+    shuffles: int
+
+
+def _shuffled_pairs(
+    systems: Mapping[str, Sequence[Measure]], pairs: Sequence[tuple[str, str]], resampling: Resampling
+) -> Shuffled:
+    joined = [_joined(systems[one], systems[other]) for one, other in pairs]
+    shuffles = _shuffles(joined, resampling)
+    more = replace(resampling, resamples=shuffles)
+    return Shuffled(pairs, joined, [_shuffled(measures, more) for measures in joined], shuffles)
+
+
+def _compared(
     systems: Mapping[str, Scored],
-    pairs: Sequence[tuple[str, str]],
+    shuffled: Shuffled,
     resampling: Resampling,
     *,
     confidence: float,
@@ -118,18 +154,16 @@ def compared(
 
     p-values are corrected within a family: one kind of score over all pairs.
     """
-    if not pairs:
-        return []
-    joined = [_joined(systems[one].measures, systems[other].measures) for one, other in pairs]
-    shuffles = _shuffles(joined, resampling)
     tables = [
-        _rows(systems, pair, measures, resampling, shuffles)
-        for pair, measures in zip(pairs, joined, strict=True)
+        _rows(systems, pair, measures, differences, resampling)
+        for pair, measures, differences in zip(
+            shuffled.pairs, shuffled.measures, shuffled.differences, strict=True
+        )
     ]
     flat = [row for table in tables for row in table]
     adjusted_p = _corrected(flat, correction)
     result, at = [], 0
-    for pair, rows in zip(pairs, tables, strict=True):
+    for pair, rows in zip(shuffled.pairs, tables, strict=True):
         scores = [
             _score(row, p, confidence) for row, p in zip(rows, adjusted_p[at : at + len(rows)], strict=True)
         ]
@@ -137,7 +171,7 @@ def compared(
         result.append(
             {
                 "systems": list(pair),
-                "shuffles": shuffles,
+                "shuffles": shuffled.shuffles,
                 "correction": correction,
                 "scores": scores,
                 "detectable": _detectable(rows),
@@ -217,10 +251,9 @@ def _rows(
     systems: Mapping[str, Scored],
     pair: tuple[str, str],
     measures: Sequence[tuple[Measure, Measure]],
+    shuffled: Sequence[Scores],
     resampling: Resampling,
-    shuffles: int,
 ) -> list[Row]:
-    shuffled = _shuffled(measures, replace(resampling, resamples=shuffles))
     spreads = _differences(systems, pair, measures, resampling)
     rows = []
     for place, (first, second) in enumerate(measures):

@@ -14,7 +14,7 @@ import numpy as np
 from spanwise.columns import Floats, frozen
 from spanwise.counts import Counts
 from spanwise.diagnosis import lettering, letters
-from spanwise.evaluation import compared, scored, unpacked
+from spanwise.evaluation import tested, unpacked
 from spanwise.scores import Measure
 from spanwise.statistics import LEVEL
 from spanwise.uncertainty import MATRIX_UNITS, Resampling, interval
@@ -51,12 +51,11 @@ def paired(
     most = lcm(*(len(found) for found in runs.values())) if runs else 1
     pooled = {system: _pooled(list(found.values()), most) for system, found in runs.items()}
     chosen = [pair for pair in pairs if pair[0] in pooled and pair[1] in pooled]
-    full = scored(_having(pooled, chosen), resampling, confidence=confidence)
-    comparisons = compared(full, chosen, resampling, confidence=confidence, correction=correction)
+    having = _having(pooled, chosen)
+    _, comparisons = tested(having, chosen, resampling, confidence=confidence, correction=correction)
     first = {system: [one for one in measures if one.name == "exact"] for system, measures in pooled.items()}
-    alone = scored(first, resampling, confidence=confidence)
-    every = compared(
-        alone, list(combinations(first, 2)), resampling, confidence=confidence, correction=correction
+    _, every = tested(
+        first, list(combinations(first, 2)), resampling, confidence=confidence, correction=correction
     )
     means = {system: _mean_f1(list(found.values())) for system, found in runs.items()}
     spreads = _spreads(runs, resampling)

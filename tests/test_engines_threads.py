@@ -1,0 +1,43 @@
+"""Calls that run at the same time give what they give one after the other."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from spanwise.engines import threads
+
+
+@pytest.mark.parametrize("cores", [1, 2, 8])
+def test_results_come_in_the_order_of_the_calls(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: cores)
+    assert threads.together([lambda number=number: number**2 for number in range(20)]) == [
+        number**2 for number in range(20)
+    ]
+    assert threads.together([]) == []
+
+
+def test_two_calls_are_under_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    meeting = threading.Barrier(2, timeout=10)
+    assert sorted(threads.at_once(meeting.wait, meeting.wait)) == [0, 1]
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_the_error_of_the_first_call_that_fails_is_raised(
+    monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: cores)
+
+    def fail(text: str) -> None:
+        raise ValueError(text)
+
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="first"):
+        threads.together([lambda: None, lambda: fail("first"), lambda: fail("second")])
+    assert threading.active_count() == before
+
+
+def test_at_least_one_processor_is_there() -> None:
+    assert threads.cores() >= 1
