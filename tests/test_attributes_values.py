@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from spanwise.attributes import (
     why_absent,
 )
 from spanwise.attributes._forms import Forms, Runs
+from spanwise.attributes._pairs import PairCounts
+from spanwise.attributes._text import Text, _Few
 from spanwise.attributes.shape import shape_of
 from spanwise.buckets import default_strategy, fit
 from spanwise.columns import codes, ints, offsets
@@ -533,39 +536,86 @@ def test_a_place_that_is_none_says_how_to_write_one(text):
 
 def test_overlapping_occurrences_are_all_counted():
     tokens = np.zeros(10, dtype=np.int32)
-    last = np.zeros(10, dtype=bool)
-    last[[4, 9]] = True
     forms, number = Forms.of(tokens, Runs.spanning(np.array([0, 0]), np.array([3, 1])), width=1)
-    assert forms.occurrences(tokens, last, ints([10]))[number].tolist() == [6, 10]
+    text = Text(((tokens, ints([0, 5, 10])),), 1)
+    assert text.occurrences(forms)[number].tolist() == [6, 10]
 
 
 def test_a_sequence_that_is_not_in_the_tree_is_not_found():
     tokens = np.array([0, 1, 2], dtype=np.int32)
-    forms, _ = Forms.of(tokens, Runs.spanning(np.array([0]), np.array([2])), width=3)
-    found = forms.find(tokens, Runs.spanning(np.array([0, 1, 0, 0]), np.array([2, 2, 3, 0])))
-    assert found.tolist() == [1, -1, -1, -1]
+    known, _ = Forms.of(tokens, Runs.spanning(np.array([0]), np.array([2])), width=3)
+    rows = Runs.spanning(np.array([0, 1, 0, 0]), np.array([2, 2, 3, 0]))
+    asked, number = Forms.of(tokens, rows, width=3)
+    assert np.append(known.places(asked), -1)[number].tolist() == [1, -1, -1, -1]
 
 
-def test_thousands_of_sequences_are_told_apart_and_counted_across_blocks(monkeypatch):
-    monkeypatch.setattr("spanwise.attributes._forms.BLOCK", 1000)
-    rng = np.random.default_rng(7)
-    tokens = rng.integers(0, 60, 20_000).astype(np.int32)
-    last = rng.random(20_000) < 0.05
-    last[-1] = True
+def drawn_text(blocks, words, seed):
+    """A text of random sentences, and the tree of some runs of tokens that occur in it or not."""
+    rng = np.random.default_rng(seed)
+    sizes = [rng.integers(0, 40, 500) for _ in range(blocks)]
+    text = [(rng.integers(0, words, size.sum()).astype(np.int32), offsets(size)) for size in sizes]
+    tokens = np.concatenate([text[0][0], rng.integers(0, words + 3, 3000).astype(np.int32)])
     size = rng.integers(1, 5, 6000)
-    first = rng.integers(0, 20_000 - 5, 6000)
-    forms, number = Forms.of(tokens, Runs.spanning(first, size), width=60)
-    assert forms._slots[1].any()  # some hashes are shared, or this would show nothing
+    rows = Runs.spanning(rng.integers(0, len(tokens) - 5, 6000), size)
+    return Text(tuple(text), words + 3), tokens, rows
+
+
+def plainly_counted(text, longest):
+    """How often every sequence of up to so many tokens occurs, sentence by sentence."""
     expected: Counter = Counter()
-    for length in range(1, 5):
-        for i in range(20_000 - length + 1):
-            if not last[i : i + length - 1].any():
-                expected[tuple(tokens[i : i + length].tolist())] += 1
-    found = forms.occurrences(tokens, last, ints(np.bincount(tokens, minlength=60)))[number]
-    asked = [tuple(tokens[a : a + b].tolist()) for a, b in zip(first, size, strict=True)]
-    assert found.tolist() == [expected[form] for form in asked]
+    for tokens, sentences in text.blocks:
+        for begin, end in pairwise(sentences.tolist()):
+            words = tokens[begin:end].tolist()
+            for size in range(1, longest + 1):
+                expected.update(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
+    return expected
+
+
+@pytest.mark.parametrize("way", ["by the tree", "by the rarest token"])
+def test_thousands_of_sequences_are_told_apart_and_counted_across_blocks(monkeypatch, way):
+    monkeypatch.setattr("spanwise.attributes._forms.BLOCK", 1000)
+    monkeypatch.setattr("spanwise.attributes._text.BLOCK", 1000)
+    text, tokens, rows = drawn_text(3, 60, 7)
+    forms, number = Forms.of(tokens, rows, width=63)
+    assert forms._slots[1].any()  # some hashes are shared, or this would show nothing
+    few = _Few(forms, ints(np.arange(forms.singles, len(forms))), text.frequency)
+    assert 2 * few.places >= len(text)  # so many sequences are looked for by the tree
+    found = np.array(text.occurrences(forms))
+    if way == "by the rarest token":
+        found[forms.singles :] = few.occurrences(text, len(forms))[forms.singles :]
+    asked = [tuple(tokens[row].tolist()) for row in np.split(rows.position, rows.at[1:-1])]
+    expected = plainly_counted(text, 4)
+    assert found[number].tolist() == [expected[form] for form in asked]
     assert len(set(number.tolist())) == len(set(asked))
-    assert forms.find(tokens, Runs.spanning(first, size)).tolist() == number.tolist()
+
+
+def test_a_tree_tells_its_sequences():
+    tokens = np.array([4, 7, 7, 1, 4, 7], dtype=np.int32)
+    rows = Runs.spanning(np.array([0, 3, 2, 4]), np.array([3, 1, 2, 2]))
+    forms, number = Forms.of(tokens, rows, width=8)
+    flat, at = forms.sequences(number)
+    assert [row.tolist() for row in np.split(flat, at[1:-1])] == [[4, 7, 7], [1], [7, 1], [4, 7]]
+
+
+def test_recoded_counts_are_those_of_the_recoded_text():
+    for seed in range(5):
+        text, tokens, rows = drawn_text(1, 9, seed)
+        labels = np.random.default_rng(seed).integers(0, 2, len(rows.size)).astype(np.int32)
+        table = np.array([0, 1, 2, 0, 1, 2, 3, 3, 3, 4, 4, 5], dtype=np.int32)  # as lower case does it
+        forms, number = Forms.of(tokens, rows, width=12)
+        pairs = PairCounts.of(number, labels, items=len(forms), labels=2)
+        merged, place = forms.recoded(table, 6)
+        plain, plain_number = Forms.of(table[tokens], rows, width=6)
+        assert merged.single.tolist() == plain.single.tolist()
+        assert merged.keys.tolist() == plain.keys.tolist()
+        assert place[number].tolist() == plain_number.tolist()
+        moved = PairCounts.joined([(pairs, place, ints([0, 1]))], items=len(merged), labels=2)
+        expected = PairCounts.of(plain_number, labels, items=len(plain), labels=2)
+        assert moved.table.tolist() == expected.table.tolist()
+        assert moved.row.tolist() == expected.row.tolist()
+        assert text.recoded(table, 6).frequency.tolist() == np.bincount(
+            table, weights=text.frequency, minlength=6
+        ).tolist()  # fmt: skip
 
 
 def test_sequences_asked_for_in_parts_have_the_counts_of_all_at_once():

@@ -119,7 +119,7 @@ def _missing_need(need: str, context: Context) -> str | None:
             return "no training data were given" + (" and no word list" if need == "vocabulary" else "")
         if not lexicon.tokens:
             return "the training data hold no token"
-        if need == "train" and not len(lexicon.mentions):
+        if need == "train" and not lexicon.mentions:
             return "the training data hold no mention"
         return None
     if need == "vocabulary":

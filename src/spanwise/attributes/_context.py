@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from spanwise.attributes._forms import Forms, Runs
-from spanwise.attributes._lexicon import FormCounts, Lexicon, distinct_units, lowered, mention_tokens
+from spanwise.attributes._lexicon import FormCounts, Lexicon, lowering
+from spanwise.attributes._tokens import distinct_units, mention_tokens
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, numbered, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
 from spanwise.records import record
@@ -141,16 +142,19 @@ class Context:
     @cached_property
     def _coded(self) -> tuple[Codes, Sequence[str]]:
         """The tokens of the text, in codes that go on from the training vocabulary, and all strings."""
-        corpus = lowered(self.corpus) if self.lowercase else self.corpus
-        if self.training is None or self.training.corpus.vocabulary is corpus.vocabulary:
-            return corpus.tokens, corpus.vocabulary
-        number = dict(self.training.codes)
+        tokens, strings = self.corpus.tokens, self.corpus.vocabulary
+        lexicon, training = self.lexicon, self.training
+        alike = lexicon is not None and lexicon.vocabulary is strings
+        if self.lowercase:
+            table, strings = lexicon.lowering if lexicon is not None and alike else lowering(strings)
+            tokens = codes(table[tokens])
+        if training is None or alike:
+            return tokens, strings
+        number = dict(training.codes)
         table = np.fromiter(
-            (number.setdefault(word, len(number)) for word in corpus.vocabulary),
-            np.int32,
-            len(corpus.vocabulary),
+            (number.setdefault(word, len(number)) for word in strings), np.int32, len(strings)
         )
-        return codes(table[corpus.tokens]), tuple(number)
+        return codes(table[tokens]), tuple(number)
 
     @property
     def tokens(self) -> Codes:
@@ -165,7 +169,7 @@ class Context:
     @property
     def trained(self) -> int:
         """How many codes the training vocabulary has."""
-        return 0 if self.training is None else len(self.training.corpus.vocabulary)
+        return 0 if self.training is None else len(self.training.vocabulary)
 
     @cached_property
     def runs(self) -> Runs:
@@ -194,7 +198,10 @@ class Context:
         """How many tokens of each sentence are not in the training vocabulary, or in a given word list."""
         if self.known is not None:
             known = {word.lower() for word in self.known} if self.lowercase else self.known
-            strange = np.fromiter((word not in known for word in self.strings), bool, len(self.strings))
+            strange = np.zeros(len(self.strings), dtype=bool)
+            # Parts of a test set share the strings of the whole, of which each uses some.
+            used = np.flatnonzero(np.bincount(self.tokens, minlength=len(strange)))
+            strange[used] = [self.strings[code] not in known for code in used.tolist()]
         elif self.training is not None:
             strange = np.ones(len(self.strings), dtype=bool)
             strange[: self.trained] = self.training.frequency == 0
@@ -258,7 +265,7 @@ class Side:
         """The code of each mention's label among the training labels, -1 where training has none."""
         if self.context.training is None:
             raise ValueError("there is no training data")
-        number = {name: code for code, name in enumerate(self.context.training.mentions.labels)}
+        number = {name: code for code, name in enumerate(self.context.training.labels)}
         table = np.array([number.get(name, -1) for name in self.mentions.labels], dtype=np.int64)
         return ints(table[self.mentions.label])
 

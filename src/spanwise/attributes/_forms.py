@@ -98,43 +98,20 @@ class Forms:
         """The bound of the codes."""
         return len(self.single)
 
-    def find(self, tokens: Codes, runs: Runs) -> Ints:
-        """The number of each row of `runs`, and -1 for a sequence that is not in the tree."""
-        size, begin = runs.size, runs.at[:-1]
-        flat = tokens[runs.position]
-        number = np.full(len(size), -1, dtype=np.int64)
-        live = np.flatnonzero(size > 0)
-        number[live] = self.single[flat[begin[live]]]
-        depth = 1
-        live = live[(size[live] > depth) & (number[live] >= 0)]
-        if not len(self.keys):
-            number[live] = -1
-            return ints(number)
-        while len(live):
-            number[live] = self._child(number[live], flat[begin[live] + depth])
-            depth += 1
-            live = live[(size[live] > depth) & (number[live] >= 0)]
-        return ints(number)
+    def occurrences(self, tokens: Codes, last: Bools, *, wanted: Bools | None = None) -> Ints:
+        """How often each sequence of two tokens or more occurs in a text; occurrences may overlap.
 
-    def occurrences(
-        self, tokens: Codes, last: Bools, frequency: Ints, *, wanted: Bools | None = None
-    ) -> Ints:
-        """How often each sequence occurs in a text; occurrences may overlap.
-
-        `last` marks the last token of each sentence, which no occurrence goes
-        beyond, and `frequency` is how often each code occurs. With `wanted` only
-        those sequences are looked for, and what is said of others means nothing.
+        `last` marks the last token of each sentence, which no occurrence goes beyond. With
+        `wanted` only those sequences are looked for, and what is said of others means nothing.
         """
         counts = np.zeros(len(self), dtype=np.int64)
-        heads = np.flatnonzero(self.single >= 0)
-        counts[: self.singles] = frequency[heads]
         keys = self.keys if wanted is None else self.keys[self._leading_to(wanted)[self.singles :]]
         if not len(keys) or not len(tokens):
             return ints(counts)
         grows = np.zeros(len(self), dtype=bool)
         grows[keys // self.width] = True
         opens = np.zeros(self.width, dtype=bool)
-        opens[heads] = grows[: self.singles]
+        opens[self.heads] = grows[: self.singles]
         inner = np.zeros(self.width, dtype=bool)
         inner[keys % self.width] = True
         for begin in range(0, len(tokens) - 1, BLOCK):
@@ -154,6 +131,33 @@ class Forms:
                 at, number = at[further], number[further]
         return ints(counts)
 
+    def sequences(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """The tokens of some sequences, one after the other, and where each of them begins."""
+        size = self.sizes[numbers]
+        at = offsets(size)
+        flat = np.empty(int(at[-1]), dtype=np.int64)
+        place, number = at[1:] - 1, np.array(numbers)
+        live = np.arange(len(numbers))
+        while len(live):
+            longer = number[live] >= self.singles
+            done = live[~longer]
+            flat[place[done]] = self.heads[number[done]]
+            live = live[longer]
+            number[live], flat[place[live]] = np.divmod(self.keys[number[live] - self.singles], self.width)
+            place[live] -= 1
+        return ints(flat), at
+
+    @cached_property
+    def heads(self) -> Ints:
+        """The codes that sequences begin with, in the order of their numbers."""
+        return ints(np.flatnonzero(self.single >= 0))
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many tokens each sequence has."""
+        levels = [self.singles, *(level.stop - level.start for level in self.levels())]
+        return ints(np.repeat(np.arange(1, len(levels) + 1), levels))
+
     def _leading_to(self, wanted: Bools) -> Bools:
         """Which sequences are wanted, or the beginning of one that is."""
         leading = wanted.copy()
@@ -172,6 +176,8 @@ class Forms:
 
     def within(self, width: int) -> tuple[Forms, Ints]:
         """The tree of the sequences with codes below `width` alone, and their numbers in it, or -1."""
+        if width == self.width:
+            return self, ints(np.arange(len(self)))
         single = ints(self.single[:width])
         singles = int((single >= 0).sum())
         place = np.full(len(self), -1, dtype=np.int64)
@@ -185,6 +191,28 @@ class Forms:
             total += len(kept)
         keys = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
         return Forms(single, ints(keys), singles), ints(place)
+
+    def recoded(self, table: Column, width: int) -> tuple[Forms, Ints]:
+        """The tree with the codes `table[code]`, below `width`, and the number of each sequence in it.
+
+        Sequences that are told apart no more, as by lower case, have one number.
+        """
+        heads = table[self.heads]
+        present = np.zeros(width, dtype=bool)
+        present[heads] = True
+        single = np.where(present, np.cumsum(present) - 1, -1)
+        place = np.empty(len(self), dtype=np.int64)
+        place[: self.singles] = single[heads]
+        levels, singles = [], int(present.sum())
+        total = singles
+        for level in self.levels():
+            parent, code = np.divmod(self.keys[level], self.width)
+            known, number = distinct(place[parent] * width + table[code])
+            place[self.singles :][level] = total + number
+            levels.append(known)
+            total += len(known)
+        keys = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
+        return Forms(ints(single), ints(keys), singles), ints(place)
 
     def joined(self, other: Forms) -> tuple[Forms, Ints, Ints]:
         """The tree of the sequences of both, which have codes of one width, and the numbers of each there."""
@@ -261,51 +289,3 @@ def _hashed(key: Ints, size: int) -> Ints:
     """A number below `size`, a power of two, for each key: the high bits of a product with 2⁶⁴/φ."""
     product = key.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return (product >> np.uint64(64 - (size.bit_length() - 1))).view(np.int64)
-
-
-@record(eq=False)
-class PairCounts:
-    """How often each (item, label) pair was met; both are small numbers, and -1 is never met.
-
-    Only items that were met at all have a row, so the table is never larger
-    than pairs × labels.
-    """
-
-    row: Ints
-    table: Ints
-
-    @classmethod
-    def of(cls, item: Ints, label: Column, *, items: int, labels: int) -> PairCounts:
-        """The counts of the given pairs of `items` × `labels` possible ones; pairs with item -1 are left out.
-
-        Examples:
-            >>> pairs = PairCounts.of(np.array([7, 7, -1]), np.array([0, 1, 1]), items=9, labels=2)
-            >>> pairs.count(np.array([7, 8]), np.array([1, 1])).tolist()
-            [1, 0]
-            >>> pairs.total(np.array([7, -1])).tolist()
-            [2, 0]
-        """
-        met = item >= 0
-        if not met.all():
-            item, label = item[met], label[met]
-        present = np.zeros(items, dtype=bool)
-        present[item] = True
-        rows = np.flatnonzero(present)
-        row = np.full(items + 1, len(rows), dtype=np.int64)  # the last place serves -1
-        row[rows] = np.arange(len(rows))
-        flat = np.bincount(row[item] * labels + label, minlength=(len(rows) + 1) * labels)
-        return cls(ints(row), ints(flat.reshape(len(rows) + 1, labels)))
-
-    def count(self, item: Ints, label: Column) -> Ints:
-        """How often each pair was met; 0 for items or labels of -1."""
-        if not self.table.shape[1]:
-            return np.zeros(len(item), dtype=np.int64)
-        return np.where(label >= 0, self.table[self.row[item], label], 0)
-
-    def at(self, item: Ints) -> PairCounts:
-        """The counts of other items, each of which is one of ours, or none (-1)."""
-        return PairCounts(ints(self.row[np.append(item, -1)]), self.table)
-
-    def total(self, item: Ints) -> Ints:
-        """How often each item was met with any label."""
-        return np.asarray(self.table.sum(axis=1)[self.row[item]])

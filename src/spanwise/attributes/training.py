@@ -29,14 +29,14 @@ def entity_label_consistency(side: Side) -> Floats:
 
 def entity_familiarity(side: Side) -> Floats:
     """Training mentions with the same token sequence / training mentions."""
-    return ratio(side.counts.mentions.total(side.form), len(_lexicon(side).mentions))
+    return ratio(side.counts.mentions.total(side.form), _lexicon(side).mentions)
 
 
 def label_familiarity(side: Side) -> Floats:
     """Training mentions with the mention's label / training mentions."""
     lexicon = _lexicon(side)
-    per_label = np.append(lexicon.mention_labels, 0)  # the last place serves labels training does not have
-    return ratio(per_label[side.train_label], len(lexicon.mentions))
+    per_label = np.append(lexicon.seen.per_label, 0)  # the last place serves labels training does not have
+    return ratio(per_label[side.train_label], lexicon.mentions)
 
 
 def entity_label_familiarity(side: Side) -> Floats:
