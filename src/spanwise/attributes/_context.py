@@ -32,6 +32,7 @@ class Values:
     not be placed is one token unit, at -1. Numeric values are floats; categories are
     codes into `names`. `defined` is False for units whose text is not known.
     A defined unit without a value (NaN, or code -1) belongs to no ordinary bucket.
+    Where only the distribution matters, a value may stand for several units, for `times` of them.
     """
 
     value: Column
@@ -42,9 +43,15 @@ class Values:
     position: Ints | None = None
     bounds: tuple[float, float] = (-np.inf, np.inf)
     whole: bool = False
+    times: Ints | None = None
 
     def __len__(self) -> int:
-        return len(self.value)
+        return len(self.value) if self.times is None else int(self.times.sum())
+
+    @property
+    def described(self) -> int:
+        """The number of units whose text is known."""
+        return int(np.count_nonzero(self.defined) if self.times is None else self.times[self.defined].sum())
 
     @property
     def kind(self) -> Kind:
@@ -60,16 +67,26 @@ class Values:
         # fsum: the order and the grouping of the values must not move the last bit.
         return float(ratio(fsum((value * times).tolist()), times.sum()))
 
+    def named(self) -> dict[str, int]:
+        """How many units are in each category that has any."""
+        used = self.defined & (self.value >= 0)
+        weights = None if self.times is None else self.times[used]
+        names = self.names or ()
+        counts = np.bincount(self.value[used], weights=weights, minlength=len(names)).astype(np.int64)
+        return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count}
+
     def distinct(self) -> tuple[Floats, Ints]:
         """The distinct numbers among the values, ascending, and how many units have each."""
         return self._distinct
 
     @cached_property
     def _distinct(self) -> tuple[Floats, Ints]:
-        known = self.value[self.defined & ~np.isnan(self.value)] + 0.0  # -0 is 0
+        chosen = self.defined & ~np.isnan(self.value)
+        known = self.value[chosen] + 0.0  # -0 is 0
         first, number = numbered(known.view(np.uint64)[:, None])
         order = np.argsort(known[first])
-        times = np.bincount(number, minlength=len(first))
+        weights = None if self.times is None else self.times[chosen]
+        times = np.bincount(number, weights=weights, minlength=len(first))
         return floats(known[first[order]]), ints(times[order])
 
 

@@ -220,15 +220,17 @@ def fit(strategy: str | Strategy, values: Values, *, attribute: str = "") -> Buc
         raise ChoiceError(f"the values of {name!r} are {_KINDS[values.kind]}: {chosen} cannot bucket them.")
     if values.names is not None:
         return Bucketing(name, "category", _with_rest(_categories(chosen, values)), str(chosen))
-    known = np.repeat(*values.distinct())  # in order
-    if len(known) != np.count_nonzero(values.defined) or not np.isfinite(known).all():
+    known, times = values.distinct()
+    if times.sum() != values.described or not np.isfinite(known).all():
         raise InputError(f"the attribute {name!r} has values that are not finite numbers.")
-    return Bucketing(name, "numeric", _with_rest(_numeric(chosen, known, values)), str(chosen))
+    return Bucketing(name, "numeric", _with_rest(_numeric(chosen, values)), str(chosen))
 
 
-def _numeric(strategy: Strategy, known: Floats, values: Values) -> tuple[Bucket, ...]:
+def _numeric(strategy: Strategy, values: Values) -> tuple[Bucket, ...]:
     specials = strategy.numbers if strategy.name == "special" else ()
-    rest = known[~_among(known, specials)] if specials else known
+    known, times = values.distinct()
+    ordinary = ~_among(known, specials)
+    rest = np.repeat(known[ordinary], times[ordinary])  # in order
     then = strategy.then or strategy
     ranges = _ranges(list(then.function(rest, then.numbers)), rest, specials, values.bounds)
     parts = sorted(
@@ -251,10 +253,7 @@ def _among(ordered: Floats, specials: tuple[float, ...]) -> Bools:
 
 def _categories(strategy: Strategy, values: Values) -> tuple[Bucket, ...]:
     """The values among gold units, the most frequent first, equally frequent ones by name."""
-    names = values.names or ()
-    used = values.value[values.defined & (values.value >= 0)]
-    frequency = np.bincount(used, minlength=len(names)).tolist()
-    ranked = sorted((-count, name) for name, count in zip(names, frequency, strict=True) if count)
+    ranked = sorted((-count, name) for name, count in values.named().items())
     most = int(strategy.numbers[0]) if strategy.numbers else 0
     return tuple(Bucket(name, value=name, label=name) for _, name in (ranked[:most] if most else ranked))
 

@@ -269,35 +269,31 @@ def _look_at(part: Mapping[str, Piece], shared: Shared) -> Look:
         if found.names is None:
             numbers[name] = found.distinct()
         else:
-            used = found.value[found.defined & (found.value >= 0)]
-            times = np.bincount(used, minlength=len(found.names)).tolist()
-            names[name] = {key: n for key, n in zip(found.names, times, strict=True) if n}
+            names[name] = found.named()
     labels = _labels_of_surfaces(context, gold) if shared.lexicon else {}
     context.release()
     return Look(numbers, names, labels)
 
 
 def _values(attribute: Attribute, name: str, looks: Sequence[Look]) -> Values:
-    """The values of all gold units, in ascending order: buckets and ζ depend on nothing else."""
+    """The values of all gold units, each once: buckets and ζ depend on nothing else."""
     if attribute.kind == "category":
-        times: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for look in looks:
             for key, number in look.names.get(name, {}).items():
-                times[key] = times.get(key, 0) + number
-        keys = tuple(sorted(times))
-        code = np.repeat(np.arange(len(keys)), [times[key] for key in keys])
-        return Values(code, np.ones(len(code), dtype=bool), attribute.name, keys)
+                counts[key] = counts.get(key, 0) + number
+        keys = tuple(sorted(counts))
+        code, times = np.arange(len(keys)), ints([counts[key] for key in keys])
+        return Values(code, np.ones(len(code), dtype=bool), attribute.name, keys, times=times)
     parts = [look.numbers[name] for look in looks]
-    value = np.concatenate([part[0] for part in parts])
-    many = np.concatenate([part[1] for part in parts])
-    order = np.argsort(value, kind="stable")
-    spread = floats(np.repeat(value[order], many[order]))
+    value = floats(np.concatenate([part[0] for part in parts]))
     return Values(
-        spread,
-        np.ones(len(spread), dtype=bool),
+        value,
+        np.ones(len(value), dtype=bool),
         attribute.name,
         bounds=attribute.bounds,
         whole=attribute.whole,
+        times=ints(np.concatenate([part[1] for part in parts])),
     )
 
 
