@@ -94,6 +94,7 @@ def work(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(corpus, folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
     for registry in registries().values():  # what a page adds goes with it
         monkeypatch.setattr(registry, "_values", dict(registry._values))
     return folder

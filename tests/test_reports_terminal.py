@@ -19,7 +19,7 @@ import study_documents
 from spanwise.reports import _wording as say
 from spanwise.reports import terminal
 from spanwise.reports._document import common_letters
-from spanwise.reports.terminal import _layout
+from spanwise.reports.terminal import _layout, screen_width, wants_color
 from spanwise.reports.terminal import render as render_screen
 
 MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -360,6 +360,46 @@ def test_colour_follows_the_terminal_and_no_color(monkeypatch: pytest.MonkeyPatc
     assert "\x1b[" in render_screen(made, width=80)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in render_screen(made, width=80)
+
+
+@pytest.mark.parametrize(
+    ("choice", "variables", "tty", "expected"),
+    [
+        ("auto", {}, True, True),
+        ("auto", {}, False, False),
+        ("auto", {"TERM": "dumb"}, True, False),
+        ("auto", {"NO_COLOR": "1"}, True, False),
+        ("auto", {"NO_COLOR": ""}, True, True),
+        ("auto", {"FORCE_COLOR": "1"}, False, True),
+        ("auto", {"FORCE_COLOR": "1", "TERM": "dumb"}, False, True),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+        ("always", {"NO_COLOR": "1"}, False, True),
+        ("never", {"FORCE_COLOR": "1"}, True, False),
+    ],
+)
+def test_one_rule_decides_on_colour(
+    choice: Any, variables: dict[str, str], tty: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", type("Stream", (), {"isatty": lambda self: tty})())
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert wants_color(choice) is expected
+
+
+def test_the_width_is_as_asked_or_columns_or_eighty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", type("Pipe", (), {"isatty": lambda self: False})())
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert screen_width() == 80
+    assert screen_width(100) == 100
+    monkeypatch.setenv("COLUMNS", "132")
+    assert screen_width() == 132 and screen_width(terminal=True) == 132 and screen_width(100) == 100
+    for odd in ("", "0", "wide", "-3"):
+        monkeypatch.setenv("COLUMNS", odd)
+        assert screen_width() == 80
+    monkeypatch.setenv("COLUMNS", "7")
+    assert screen_width() == 40
 
 
 def test_a_screen_is_drawn_within_thirty_milliseconds() -> None:

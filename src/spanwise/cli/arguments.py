@@ -73,10 +73,19 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def add_screen(group: Any, what: str = "screen") -> None:
     """Add the options for the width and the colours of what is shown."""
-    group.add_argument("--width", type=int, help=f"columns of the {what}")
+    add_width(group, what)
     group.add_argument(
-        "--color", choices=["auto", "always", "never"], default="auto", help=f"colours of the {what}"
-    )
+        "--color", choices=["auto", "always", "never"], default="auto",
+        help=f"colours of the {what} (default: auto, on a terminal; NO_COLOR and FORCE_COLOR are heard)",
+    )  # fmt: skip
+
+
+def add_width(group: Any, what: str = "screen") -> None:
+    """Add the option for the width of what is shown."""
+    group.add_argument(
+        "--width", type=int, metavar="COLUMNS",
+        help=f"columns of the {what} (default: the variable COLUMNS, else the terminal's, else 80)",
+    )  # fmt: skip
 
 
 def add_align(group: Any) -> None:

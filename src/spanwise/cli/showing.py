@@ -1,10 +1,8 @@
-"""What becomes of a document or a text: files written, and the terminal with its width and colours."""
+"""What becomes of a document or a text: files written, and the screen shown."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -48,19 +46,6 @@ def show_document(args: argparse.Namespace, document: Mapping[str, Any], saved: 
 
 def show(document: Mapping[str, Any], *, saved: Sequence[str] = (), args: argparse.Namespace) -> None:
     """Write the screen to standard output."""
-    from spanwise.reports.terminal import render
+    from spanwise.reports.terminal import render, wants_color
 
-    width = max(width_of(args.width, terminal=sys.stdout.isatty()), 80)
-    sys.stdout.write(render(document, width=width, color=wants_color(args.color), saved=saved))
-
-
-def width_of(asked: int | None, *, terminal: bool) -> int:
-    """The columns to fill: as asked, else the terminal's, else 100."""
-    return asked or (shutil.get_terminal_size((100, 24)).columns if terminal else 100)
-
-
-def wants_color(choice: str) -> bool:
-    """Colours on a terminal unless NO_COLOR is set; always or never when told so."""
-    if choice != "auto":
-        return choice == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    sys.stdout.write(render(document, width=args.width, color=wants_color(args.color), saved=saved))

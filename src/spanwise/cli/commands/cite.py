@@ -25,10 +25,11 @@ def run(args: argparse.Namespace) -> int:
     if args.bibtex:
         sys.stdout.write("\n\n".join(citation.bibtex for citation in chosen) + "\n")
         return 0
-    import shutil
     import textwrap
 
-    width = min(96, shutil.get_terminal_size((96, 24)).columns)
+    from spanwise.reports.terminal import screen_width
+
+    width = min(96, screen_width())
     for citation in chosen:
         sys.stdout.write(f"{citation.name}: {citation.summary}\n")
         lines = textwrap.wrap(citation.text, width, initial_indent="    ", subsequent_indent="    ")

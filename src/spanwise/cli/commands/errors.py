@@ -134,7 +134,8 @@ def _written(args: argparse.Namespace, errors: Sequence[Listed]) -> str:
         return to_csv(errors)
     if args.form == "jsonl":
         return to_jsonl(errors)
-    from spanwise.cli.showing import wants_color, width_of
+    from spanwise.reports.terminal import screen_width, wants_color
 
-    width = width_of(args.width, terminal=not args.output and sys.stdout.isatty())
-    return to_text(errors, width=width, color=not args.output and wants_color(args.color))
+    if args.output:  # a file looks the same wherever it was written
+        return to_text(errors, width=screen_width(args.width, terminal=False), color=args.color == "always")
+    return to_text(errors, width=screen_width(args.width), color=wants_color(args.color))

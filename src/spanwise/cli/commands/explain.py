@@ -12,7 +12,7 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise explain`."""
-    from spanwise.cli.arguments import add_align, add_reading
+    from spanwise.cli.arguments import add_align, add_reading, add_width
 
     parser.add_argument(
         "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
@@ -20,14 +20,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("predicted", metavar="PRED", nargs="?", help="predictions")
     add_align(parser)
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON (- for standard output)")
-    parser.add_argument("--width", type=int, help="columns of the screen")
+    add_width(parser)
     add_reading(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Explain, and show the table."""
     from spanwise.cli.arguments import reading_of
-    from spanwise.cli.showing import give, width_of
+    from spanwise.cli.showing import give
     from spanwise.explanation import explain
 
     explanation = explain(args.gold, args.predicted, align=args.align, **reading_of(args))
@@ -36,5 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
         give(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1) + "\n", args.json)
     if args.json != "-":
-        sys.stdout.write(explanation.to_text(width=max(width_of(args.width, terminal=True), 80)))
+        from spanwise.reports.terminal import screen_width
+
+        sys.stdout.write(explanation.to_text(width=screen_width(args.width)))
     return 0

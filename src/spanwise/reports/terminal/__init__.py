@@ -6,9 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 WIDEST = 120
+NARROWEST = 40
 
 
 def render(
@@ -22,15 +23,15 @@ def render(
     """The document as a screen of at most `width` cells a line.
 
     Args:
-        width: the terminal's by default, 80 where there is none; more than 120 is not used.
-        color: with escape codes; by default where stdout is a terminal that `NO_COLOR` does not forbid.
+        width: by default that of `screen_width`; less than 40 and more than 120 is not used.
+        color: with escape codes; by default as `wants_color` decides.
         saved: files that were written, to be named at the end.
         seconds: how long it took, to be named at the top.
     """
     from spanwise.reports.terminal import _dataset, _frame, _result, _several, _study
     from spanwise.reports.terminal._layout import fit, paint
 
-    room = max(40, min(width or shutil.get_terminal_size((80, 24)).columns, WIDEST))
+    room = min(screen_width(width), WIDEST)
     if "analyses" in document or "datasets" in document:
         lines = _study.lines(document, room, seconds)
     elif "systems" not in document:
@@ -40,10 +41,33 @@ def render(
     else:
         lines = _several.lines(document, room, seconds, saved)
     lines += _frame.footer(document, room, saved)
-    return paint([fit(line, room) for line in lines], color=_colored() if color is None else color)
+    return paint([fit(line, room) for line in lines], color=wants_color() if color is None else color)
 
 
-def _colored() -> bool:
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+def screen_width(asked: int | None = None, *, terminal: bool | None = None) -> int:
+    """The columns to fill: as asked, else the variable COLUMNS, else the terminal's, else 80.
+
+    Args:
+        terminal: whether a terminal shows the text; by default whether stdout is one.
+    """
+    if asked is not None:
+        return max(asked, NARROWEST)
+    if sys.stdout.isatty() if terminal is None else terminal:
+        return max(shutil.get_terminal_size((80, 24)).columns, NARROWEST)
+    told = os.environ.get("COLUMNS", "")
+    return max(int(told), NARROWEST) if told.isdecimal() and int(told) else 80
+
+
+def wants_color(choice: Literal["auto", "always", "never"] = "auto") -> bool:
+    """Whether to write escape codes to stdout.
+
+    "always" and "never" decide; then the variable NO_COLOR, then FORCE_COLOR, where they are not
+    empty; then whether stdout is a terminal, and one that is not dumb.
+    """
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
