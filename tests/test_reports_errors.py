@@ -175,6 +175,23 @@ def test_a_long_sentence_is_shown_around_the_spans():
     assert drawn[3][drawn[4].index("^") :].startswith("word100")
 
 
+def test_a_sentence_that_fits_the_line_is_shown_whole():
+    tokens = ["w" * 9] * 5
+    drawn = to_text(listing(of_tags(tokens, ["B-PER", *["O"] * 4], ["O"] * 5)), width=60).splitlines()
+    assert drawn[3] == "    " + " ".join(tokens)
+    assert drawn[4] == f"    {'^' * 9} gold PER"
+
+
+@pytest.mark.parametrize("width", [40, 55, 70])
+@pytest.mark.parametrize("at", [0, 3, 9])
+def test_no_line_is_wider_than_asked_wherever_the_mention_stands(at, width):
+    tags = ["O"] * 10
+    tags[at] = "B-PERSON"
+    for size in range(1, 8):
+        drawn = to_text(listing(of_tags(["w" * size] * 10, tags, ["O"] * 10)), width=width).splitlines()
+        assert max(map(cell_len, drawn)) <= width
+
+
 def test_a_mention_longer_than_a_line_is_drawn_over_several():
     tokens = [f"word{number}" for number in range(40)]
     tags = ["B-PER", *["I-PER"] * 39]

@@ -385,24 +385,30 @@ def _rows(
     sizes = [cell_len(say.visible(unit)) + len(joint) for unit in units]
     first = max(min(mention["start"] for _, mention in drawn), 0)
     last = min(max(mention["end"] for _, mention in drawn), len(units))
-    # The marks carry the label behind them, and dots stand where the sentence goes on.
-    room = width - 4 - max(cell_len(f"{side} {say.visible(mention['label'])}") for side, mention in drawn)
-    used = sum(sizes[first:last])
-    while used < room:
-        before = sizes[first - 1] if first > 0 else None
-        after = sizes[last] if last < len(units) else None
-        if after is not None and used + after <= room:
-            last, used = last + 1, used + after
-            if before is not None and used + before <= room:
-                first, used = first - 1, used + before
-        elif before is not None and used + before <= room:
-            first, used = first - 1, used + before
-        else:
-            break
+    # The marks carry the label behind them, which needs room there, though none behind the sentence.
+    label = max(cell_len(f"{side} {say.visible(mention['label'])}") for side, mention in drawn)
+    if sum(sizes) <= width and sum(sizes[:last]) + label <= width:
+        return [(0, len(units))]
+    room = width - 4  # dots stand where the sentence goes on
+    used = marked = sum(sizes[first:last])
+    if marked + label > room:
+        return _broken(sizes, first, last, max(room - label, 20))
+    growing = True
+    while growing:
+        growing = False
+        if last < len(units) and used + sizes[last] <= room:
+            used, last, growing = used + sizes[last], last + 1, True
+        before = sizes[first - 1] if first else room
+        if used + before <= room and marked + before + label <= room:
+            used, marked, first, growing = used + before, marked + before, first - 1, True
+    return [(first, last)]
+
+
+def _broken(sizes: Sequence[int], first: int, last: int, room: int) -> list[tuple[int, int]]:
     rows: list[tuple[int, int]] = []
     begin, used = first, 0
     for place in range(first, last):
-        if used + sizes[place] > max(room, 20) and place > begin:
+        if used + sizes[place] > room and place > begin:
             rows.append((begin, place))
             begin, used = place, 0
         used += sizes[place]
