@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from spanwise.attributes._context import Attribute, Context, Side
@@ -34,7 +32,7 @@ def given(text: str) -> Attribute:
     summary = f"{where} {key!r} of the data" + (" (of the first token)" if where == "column" else "")
 
     def of_column(side: Side) -> Column:
-        return _first_token(side, _pick(side.context.corpus.columns, key, "column of the tokens"))
+        return _first_token(side, side.context.corpus.columns[key])
 
     def of_field(side: Side) -> Column:
         return _field(side, key)
@@ -65,12 +63,6 @@ def missing(need: str, context: Context) -> str | None:
     return f"no {kind} is called {key!r} (there are: {there})"
 
 
-def _pick(known: Mapping[str, Column], key: str, kind: str) -> Column:
-    if key not in known:
-        raise ChoiceError(f"no {kind} is called {key!r}.\nThere are: {', '.join(known) or 'none'}.")
-    return known[key]
-
-
 def _first_token(side: Side, column: Column) -> Column:
     """The value of each mention's first token, None where it has none."""
     size, begin = side.runs.size, side.runs.at[:-1]
@@ -87,4 +79,4 @@ def _field(side: Side, key: str) -> Column:
         if key in mentions.fields:
             return mentions.fields[key]
         return np.full(len(mentions), None, dtype=object)
-    return side.of_sentence(_pick(context.corpus.fields, key, "field of the gold sentences or mentions"))
+    return side.of_sentence(context.corpus.fields[key])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spanwise.corpus import Annotation
-from spanwise.errors import ChoiceError, InputError, at
+from spanwise.errors import ChoiceError, InputError
 from spanwise.formats._format import Column, Format, Options, Problem, is_plainly_tagged
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import PACKED, File, read_words, sha256_of, stem_of, write_atomically
@@ -249,11 +249,7 @@ def format_of(file: File, format: str | Format | None) -> Format:
     for known in sorted(FORMATS, key=lambda known: known.name == "conll"):
         if known.recognise(file) is not None:
             return known
-    if file.is_folder:
-        raise InputError(file.no_file())
-    raise InputError(
-        at(file.path, None, 'no format recognises this.\nName its format, such as format="conll".')
-    )
+    raise InputError(file.no_file())  # only a folder is no file of columns either
 
 
 def looks_merged(

@@ -1,0 +1,182 @@
+"""Every error that spanwise raises is read here, word by word, as the person at the keyboard reads it.
+
+The pages in tests/messages show each message behind the call that brings it about, under the module that
+raises it: `>>>` is Python, `$ spanwise …` the command line. Each example works in an empty folder of its own;
+a paragraph without a message prepares all those below it. `[…]` stands for anything.
+A `raise` that no example reaches fails `test_every_message_is_read`.
+With SPANWISE_REFRESH=1 the pages are given what the calls say; `?` will do for a message that is new.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+
+import spanwise
+from spanwise.cli import main
+
+PACKAGE = Path(spanwise.__file__).parent
+PAGES = sorted((Path(__file__).parent / "messages").glob("*.txt"))
+REFRESH = bool(os.environ.get("SPANWISE_REFRESH"))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call, the message that it should bring about, and the module that should raise it."""
+
+    page: Path
+    line: int
+    module: str
+    source: str
+    message: str
+    paragraph: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.stem}:{self.line}"
+
+    def says(self, message: str) -> bool:
+        return bool(re.fullmatch(".*".join(map(re.escape, self.message.split("[…]"))), message, re.DOTALL))
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a call said, and the places that raised it: the last one first, then what it was made of."""
+
+    message: str
+    sites: tuple[tuple[str, int], ...]
+
+
+def examples(page: Path) -> Iterator[Example]:
+    module, before, line = "", "", 1
+    for paragraph in page.read_text(encoding="utf-8").split("\n\n"):
+        rows = paragraph.strip("\n").split("\n")
+        if rows[0].startswith("== "):
+            module, before = rows[0][3:], ""
+        elif rows[0]:
+            calls = [row for row in rows if row.startswith((">>> ", "... ", "$ "))]
+            source, message = before + "".join(map(_as_python, calls)), "\n".join(rows[len(calls) :])
+            if message:
+                yield Example(page, line, module, source, message, "\n".join(rows))
+            else:
+                before = source
+        line += paragraph.count("\n") + 2
+
+
+def _as_python(row: str) -> str:
+    return f"command({row[2:]!r})\n" if row.startswith("$ ") else f"{row[4:]}\n"
+
+
+EXAMPLES = [example for page in PAGES for example in examples(page)]
+
+
+def file(name: str, content: str | bytes = "") -> str:
+    """The name of a file that has just been written."""
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return name
+
+
+def command(line: str) -> None:
+    """Run a command line; `main` would show its error, here it is raised."""
+    main._run(shlex.split(line)[1:])
+
+
+def without(patch: pytest.MonkeyPatch, *packages: str) -> None:
+    """As if packages were not installed."""
+    for package in packages:
+        patch.setitem(sys.modules, package, None)
+
+
+@cache
+def told(example: Example) -> Told:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.chdir(folder)
+        namespace = {
+            "spanwise": spanwise,
+            "file": file,
+            "command": command,
+            "patch": patch,
+            "without": partial(without, patch),
+        }
+        try:
+            exec(compile(example.source, example.place, "exec"), namespace)
+        except Exception as error:
+            return Told(_message(error, by_command="command('" in example.source), tuple(_sites(error)))
+    return Told("", ())
+
+
+def _message(error: Exception, *, by_command: bool) -> str:
+    if by_command:
+        return f"spanwise: {main._text(error)}\n(exit status {main._status(error)})"
+    return f"{type(error).__name__}: {error}".rstrip()
+
+
+def _sites(error: BaseException | None) -> Iterator[tuple[str, int]]:
+    """Module and line that raised an error, and those that raised what it was made of."""
+    while error is not None:
+        frame = error.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        path = Path(frame.tb_frame.f_code.co_filename) if frame else Path()
+        if frame is not None and path.is_relative_to(PACKAGE):
+            yield path.relative_to(PACKAGE).as_posix(), frame.tb_lineno
+        error = error.__context__
+
+
+def raises() -> dict[str, list[ast.Raise]]:
+    """The `raise` statements of each module that make an error, rather than pass one on."""
+    found: dict[str, list[ast.Raise]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                found.setdefault(path.relative_to(PACKAGE).as_posix(), []).append(node)
+    return found
+
+
+RAISES = raises()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
+def test_a_message_says_what_the_page_says(example: Example) -> None:
+    found = told(example)
+    place = f"{example.page.name}:{example.line}"
+    assert found.sites, f"{place} brings about no error of spanwise, but {found.message or 'nothing'}"
+    assert found.sites[0][0] == example.module, f"{place} is raised by {found.sites[0][0]}"
+    if REFRESH and not example.says(found.message):
+        text = example.page.read_text(encoding="utf-8")
+        assert text.count(f"\n\n{example.paragraph}") == 1, f"{place} stands twice"
+        fresh = example.paragraph.removesuffix(example.message) + found.message
+        example.page.write_text(text.replace(example.paragraph, fresh), encoding="utf-8")
+    else:
+        assert example.says(found.message), (
+            f"{place} expected\n{example.message}\nbut was told\n{found.message}"
+        )
+
+
+@pytest.mark.parametrize("module", RAISES)
+def test_every_message_is_read(module: str) -> None:
+    read = {site for example in EXAMPLES if example.module == module for site in told(example).sites}
+    unread = [
+        f"src/spanwise/{module}:{node.lineno}: {ast.unparse(node)}"
+        for node in RAISES[module]
+        if not any((module, line) in read for line in range(node.lineno, (node.end_lineno or 0) + 1))
+    ]
+    assert not unread, "no example in tests/messages reads what is raised at\n" + "\n".join(unread)
