@@ -240,7 +240,7 @@ def test_untested_systems_are_not_said_to_be_alike() -> None:
 def test_a_study_shows_every_analysis() -> None:
     screen = render_screen(study_documents.study(), width=100, color=False)
     for title in ("Systems", "Differences", "By model", "By attribute", "Self-diagnosis",
-                  "Comparative diagnosis", "Rank flips", "Tough mentions"):  # fmt: skip
+                  "Comparative diagnosis", "Buckets", "Rank flips", "Tough mentions"):  # fmt: skip
         assert f"\n {title} " in screen
     assert "70.6 ±1.2" in screen
     assert "(+0.60 / 4.1)" in screen, (
@@ -248,6 +248,35 @@ def test_a_study_shows_every_analysis() -> None:
     )
     assert " −0.80 / 14.9 " in screen
     assert "entity length XL (≥ 4)" in screen
+
+
+def test_screens_of_several_systems_say_what_the_buckets_hold() -> None:
+    screen = render_screen(documents.result("crf", "bert"), width=80, color=False)
+    assert "\n  token frequency  XS 0  S ≤ 0.001  L ≤ 0.01  XL above 0.01\n" in screen
+
+
+def test_a_study_says_what_the_buckets_of_each_dataset_hold() -> None:
+    made = copy.deepcopy(study_documents.study())
+    line = "  entity length    XS 1  S 2  L 3  XL 4 or more"
+    assert line in render_screen(made, width=80, color=False).splitlines()
+    first, *_ = made["datasets"].values()
+    made["datasets"]["other"] = copy.deepcopy(first)
+    for runs in made["datasets"]["other"]["runs"].values():
+        for run in runs.values():
+            run["attributes"]["entity_length"]["buckets"][3]["label"] = "≥ 9"
+    screen = render_screen(made, width=80, color=False).splitlines()
+    assert any(re.search(r"entity length +news +XS 1 .* XL 4 or more", line) for line in screen)
+    assert any(re.search(r"entity length +other +XS 1 .* XL ≥ 9", line) for line in screen)
+    assert any(re.search(r"token frequency +all +XS 0", line) for line in screen)
+
+
+def test_buckets_named_by_what_they_hold_are_not_explained() -> None:
+    made = documents.result("crf", "bert")
+    for system in made["systems"].values():
+        for table in system["attributes"].values():
+            for bucket in table["buckets"]:
+                bucket["label"] = bucket["name"]
+    assert "what its buckets hold" not in render_screen(made, width=80, color=False)
 
 
 def test_a_study_gives_each_system_one_letter_for_all_datasets() -> None:

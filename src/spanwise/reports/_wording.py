@@ -229,6 +229,22 @@ def bucket(cell: Mapping[str, Any]) -> str:
     return plain(low) if low == high else f"({plain(low)}, {plain(high)}]"
 
 
+def upper_bound(cell: Mapping[str, Any]) -> str:
+    """What a bucket holds behind those of lower values: of an interval its upper end alone.
+
+    Examples:
+        >>> upper_bound({"name": "S", "label": "(0, 0.67]"}), upper_bound({"name": "L", "label": "(0.67, 1)"})
+        ('≤ 0.67', '< 1')
+        >>> upper_bound({"name": "XL", "label": "≥ 4"})
+        '≥ 4'
+    """
+    held = bucket(cell)
+    _, comma, end = held.partition(", ")
+    if not (comma and held.startswith("(") and held.endswith((")", "]"))):
+        return held
+    return f"{'≤' if end.endswith(']') else '<'} {end[:-1]}"
+
+
 def slice_title(row: Mapping[str, Any]) -> str:
     """A slice in words a reader knows without the manual."""
     kind, name = row.get("kind"), visible(row.get("name"))

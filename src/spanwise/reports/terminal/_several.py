@@ -8,6 +8,7 @@ from typing import Any
 from spanwise.diagnosis import F1, score_row
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document, highest, own_letters, ranked, scored_labels, turned, union
+from spanwise.reports.terminal._buckets import legend
 from spanwise.reports.terminal._frame import banner, few_units, files, interval_title, next_steps
 from spanwise.reports.terminal._layout import Cell, Column, Line, Scale, fit, flow, grid, heading, text
 from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, slices
@@ -323,13 +324,11 @@ def _recall(system: Mapping[str, Any], subset: str) -> float | None:
     return value
 
 
-_LEGEND = "XS to XL: from the lowest values to the highest; the table 'buckets' has their bounds"
-
-
 def _attributes(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     shown = _names(systems, width, 24, 22)
     rows: list[list[Cell]] = []
-    for name in union(systems, "attributes"):
+    tables = union(systems, "attributes")
+    for name in tables:
         row: list[Cell] = [text(say.attribute(name))]
         for system in shown:
             row.append(_ends((systems[system].get("attributes") or {}).get(name) or {}))
@@ -342,7 +341,11 @@ def _attributes(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Li
         *heading("By attribute", "F1 of worst → best bucket", width),
         *table,
         *_left_out(systems, shown, width),
-        *flow([[(_LEGEND, "faint")]], width, indent=2),
+        *legend(
+            (([say.attribute(name)], found.get("buckets") or ()) for name, found in tables.items()),
+            ["attribute"],
+            width,
+        ),
     ]
 
 

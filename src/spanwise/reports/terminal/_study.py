@@ -9,7 +9,8 @@ from rich.cells import cell_len
 
 from spanwise.diagnosis import F1, score_row
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document, bucket_of, common_letters, greyed, highest, inner_keys
+from spanwise.reports._document import Document, bucket_of, common_letters, greyed, highest, inner_keys, union
+from spanwise.reports.terminal._buckets import legend
 from spanwise.reports.terminal._frame import banner
 from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, heading, sentence, size, text
 from spanwise.statistics import LEVEL
@@ -32,6 +33,7 @@ def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
         *_attribute_wise(analyses.get("attribute_wise") or {}, width),
         *_self(buckets.get("self") or {}, width),
         *_comparative(buckets.get("comparative") or [], width),
+        *_held(document.get("datasets") or {}, width),
         *_flips(buckets.get("rank_flips") or [], width),
         *_tough(analyses.get("tough") or {}, width),
     ]
@@ -348,6 +350,26 @@ def _wilcoxon(tests: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     p, _, test = min(tested, key=lambda row: row[0])
     why = f"; {test['note']}" if test.get("note") else f", smallest p {say.p_value(p)}"
     return sentence(f"Wilcoxon: no bucket differs significantly{why}", width, style="faint")
+
+
+def _held(datasets: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+    """What the buckets of each attribute hold: in all datasets where it is the same, else in each."""
+    tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = {}
+    for dataset, part in datasets.items():
+        for runs in (part.get("runs") or {}).values():
+            for name, found in union(runs, "attributes").items():
+                tables.setdefault(name, {}).setdefault(dataset, found.get("buckets") or ())
+    rows: list[tuple[list[str], Sequence[Mapping[str, Any]]]] = []
+    for name, found in tables.items():
+        parts = list(found.items())
+        if len({tuple(map(say.bucket, buckets)) for buckets in found.values()}) == 1 < len(parts):
+            parts = [("all", parts[0][1])]
+        rows += [([say.attribute(name), dataset], buckets) for dataset, buckets in parts]
+    titles = ["attribute", "dataset"]
+    if len({dataset for (_, dataset), _ in rows}) == 1:
+        titles, rows = titles[:1], [(names[:1], buckets) for names, buckets in rows]
+    shown = legend(rows, titles, width)
+    return [*heading("Buckets", "from the lowest values to the highest", width), *shown[1:]] if shown else []
 
 
 def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:

@@ -1,0 +1,37 @@
+"""What the buckets named XS to XL hold, for screens whose tables have room for their names only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from spanwise.reports import _wording as say
+from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, packed, text
+
+Buckets = Sequence[Mapping[str, Any]]
+
+MOST = 24
+
+
+def legend(tables: Iterable[tuple[Sequence[str], Buckets]], titles: Sequence[str], width: int) -> list[Line]:
+    """One row a table of buckets behind the names it goes by: each bucket with what it holds.
+
+    Buckets that are named by what they hold, such as categories, need no row.
+    """
+    rows: list[list[Cell]] = []
+    for names, buckets in tables:
+        held = [_held(bucket) for bucket in buckets if say.bucket(bucket) != say.visible(bucket["name"])]
+        if held:
+            rows.append([*(text(name) for name in names), packed(held, join="  ")])
+    if not rows:
+        return []
+    columns = [Column(title, least=8) for title in titles]
+    columns.append(Column("what its buckets hold", least=30, most=110))
+    result = [[], *grid(columns, rows[:MOST], width)]
+    if len(rows) > MOST:
+        result += flow([[(f"… and {len(rows) - MOST} more, all in the JSON", "faint")]], width, indent=2)
+    return result
+
+
+def _held(bucket: Mapping[str, Any]) -> Line:
+    return [(f"{say.visible(bucket['name'])} ", "faint"), (say.upper_bound(bucket), "")]
