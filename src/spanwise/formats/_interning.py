@@ -87,8 +87,8 @@ class Interner:
         self._length = np.zeros(1 << 10, dtype=np.int64)
         self._first = np.zeros(1 << 10, dtype=np.uint64)  # its first eight bytes, and the next
         self._second = np.zeros(1 << 10, dtype=np.uint64)
-        self._at = np.zeros(1 << 10, dtype=np.int64)  # where in _store a long word begins
-        self._store = np.zeros(1 << 16, dtype=np.uint8)  # the bytes of all long words, padded
+        self._at = np.zeros(1 << 10, dtype=np.int64)  # where in _store it begins
+        self._store = np.zeros(1 << 16, dtype=np.uint8)  # the bytes of all words, in lines, padded
         self._stored = 0
         self._others: dict[bytes, int] = {}
 
@@ -139,38 +139,36 @@ class Interner:
         code = np.empty(len(firsts), dtype=np.int32)
         code[by_place] = np.arange(known, known + len(firsts), dtype=np.int32)
         rows = firsts[by_place]
-        self.strings.extend(_strings(buffer, begin[rows], end[rows]))
-        self._remember(rows, buffer, begin, end, known)
+        self._remember(buffer, begin[rows], end[rows])
         long_ones = size[firsts] > 8
         for table, mask in ((self._short, ~long_ones), (self._long, long_ones)):
             if mask.any():
                 table.add(keys[firsts[mask]], code[mask])
         result[new[order]] = code[np.cumsum(fresh) - 1]
 
-    def _remember(self, rows: Ints, buffer: bytes, begin: Ints, end: Ints, known: int) -> None:
-        """Keep length and, for long words, the bytes of new words, to compare later ones with."""
-        total = known + len(rows)
+    def _remember(self, buffer: bytes, begin: Ints, end: Ints) -> None:
+        """Keep new words as strings, with their lengths and bytes to compare later ones with."""
+        known, size = len(self.strings), end - begin
+        total = known + len(size)
         if total > len(self._length):
-            grown = 1 << total.bit_length()
-            for name in ("_length", "_first", "_second", "_at"):
-                setattr(self, name, _extended(getattr(self, name), grown))
-        size = end[rows] - begin[rows]
+            self._lengthen(1 << total.bit_length())
+        letters = _in_lines(buffer, begin, size)
+        self.strings.extend(letters[:-1].tobytes().decode("utf-8").split("\n"))
         self._length[known:total] = size
+        self._at[known:total] = self._stored + np.cumsum(size + 1) - size - 1
         long = np.flatnonzero(size > 8)
-        if not len(long):
-            return
-        eights, start = windows(buffer), begin[rows[long]]
+        eights, start = windows(buffer), begin[long]
         self._first[known + long] = eights[start]
         self._second[known + long] = eights[start + 8] & _MASKS[np.minimum(size[long] - 8, 8)]
-        joined = b"".join([buffer[begin[row] : end[row]] for row in rows[long].tolist()])
-        self._at[known + long] = self._stored + np.cumsum(size[long]) - size[long]
-        until = self._stored + len(joined)
+        until = self._stored + len(letters)
         if until + len(PADDING) > len(self._store):
-            longer = np.zeros(1 << (until + len(PADDING)).bit_length(), dtype=np.uint8)
-            longer[: self._stored] = self._store[: self._stored]
-            self._store = longer
-        self._store[self._stored : until] = np.frombuffer(joined, dtype=np.uint8)
+            self._store = _extended(self._store, 1 << (until + len(PADDING)).bit_length())
+        self._store[self._stored : until] = letters
         self._stored = until
+
+    def _lengthen(self, size: int) -> None:
+        for name in ("_length", "_first", "_second", "_at"):
+            setattr(self, name, _extended(getattr(self, name), size))
 
     def _unlike(self, result: Codes, long: _Long) -> Ints:
         """The rows of long words that are not the words stored under their codes."""
@@ -195,21 +193,17 @@ class Interner:
         if word not in self._others:
             self._others[word] = len(self.strings)
             self.strings.append(word.decode("utf-8"))
-            grown = max(len(self._length), 2 * len(self.strings))
-            for name in ("_length", "_first", "_second", "_at"):
-                setattr(self, name, _extended(getattr(self, name), grown))
+            self._lengthen(max(len(self._length), 2 * len(self.strings)))
         return self._others[word]
 
 
-def _strings(buffer: bytes, begin: Ints, end: Ints) -> list[str]:
-    """The words `buffer[begin:end]` as strings, decoded all at once: no word holds the end of a line."""
-    size = end - begin + 1
-    until = np.cumsum(size)
-    place = np.repeat(begin - (until - size), size) + np.arange(until[-1])
+def _in_lines(buffer: bytes, begin: Ints, size: Ints) -> npt.NDArray[np.uint8]:
+    """The bytes of words one after the other, each with a line end behind it, which no word holds."""
+    until = np.cumsum(size + 1)
+    place = np.repeat(begin - (until - size - 1), size + 1) + np.arange(until[-1])
     letters = np.frombuffer(buffer, dtype=np.uint8)[place]
     letters[until - 1] = ord("\n")
-    joined: bytes = letters[:-1].tobytes()
-    return joined.decode("utf-8").split("\n")
+    return letters
 
 
 def _extended(column: Column, size: int) -> Column:

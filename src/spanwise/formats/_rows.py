@@ -146,13 +146,12 @@ def parse_fast(
 
 @record(eq=False)
 class _Found:
-    """Where the fields of regular lines begin and end, `width` of them in each of `number` rows."""
+    """Where the fields of regular lines begin and end, as many in each row as there are columns."""
 
     buffer: bytes
     begin: Ints
     stop: Ints
-    blank_before: Ints  # the row that each blank line precedes
-    number: int
+    blanks: Ints  # the blank lines before each row, and those behind the last
 
 
 def _found(data: bytes, layout: Layout) -> _Found | None:
@@ -163,19 +162,24 @@ def _found(data: bytes, layout: Layout) -> _Found | None:
     separating = at_newline | (bytes_ == 9)
     if layout.separator == "blank":
         separating |= bytes_ == 32
-    changes = separating[1:] != separating[:-1]
-    edge = np.flatnonzero(changes)  # beginnings and ends of fields, in turn
+    edge = np.flatnonzero(separating[1:] != separating[:-1])  # beginnings and ends of fields, in turn
     begin, stop = edge[::2], edge[1::2]
-    blank = np.flatnonzero(at_newline[1:] & at_newline[:-1])
     number, rest = divmod(len(stop), layout.width)
-    if rest or np.count_nonzero(at_newline) - 1 != number + len(blank):
+    if rest:
         return None
-    if layout.separator == "tab" and np.count_nonzero(separating) - 1 != len(stop) + len(blank):
-        return None  # an empty field
     last = stop[layout.width - 1 :: layout.width]
-    if not at_newline[1:][last].all():
+    blanks = np.empty(number + 1, dtype=np.int64)
+    blanks[:-1] = begin[:: layout.width]
+    blanks[-1] = len(data)
+    blanks[1:] -= last + 1  # what lies between two rows beyond the end of the first
+    blank = np.count_nonzero(at_newline[1:] & at_newline[:-1])
+    if np.count_nonzero(at_newline) - 1 != number + blank or not at_newline[1:][last].all():
         return None
-    return _Found(data + PADDING, begin, stop, np.searchsorted(last, blank), number)
+    if blanks.sum() != blank:
+        return None  # a line that begins with a blank
+    if layout.separator == "tab" and np.count_nonzero(separating) - 1 != len(stop) + blank:
+        return None  # an empty field
+    return _Found(data + PADDING, begin, stop, blanks)
 
 
 def _without(size: int, left_out: Ints) -> Ints:
@@ -187,36 +191,32 @@ def _without(size: int, left_out: Ints) -> Ints:
 
 def _rows(found: _Found, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int) -> Rows:
     """The rows between separators that have been found to be regular."""
-    number, blank_before = found.number, found.blank_before
-    width = layout.width
+    number, width = len(found.blanks) - 1, layout.width
     marks = _document_marks(found.buffer, found.begin[::width], found.stop[::width])
-    breaks = np.zeros(number + 1, dtype=bool)  # breaks[i]: a sentence ends before row i
+    breaks = found.blanks > 0  # breaks[i]: a sentence ends before row i
+    open = open and not breaks[0]
     breaks[0] = not open
-    breaks[blank_before] = True
     breaks[marks + 1] = True
-    ending = not breaks[number] if number else open and not len(blank_before)
+    ending = not breaks[number] if number else open
     breaks[marks] = False
     begins = np.flatnonzero(breaks[:number])
-    lines = line + begins + np.searchsorted(blank_before, begins, side="right")
+    before = np.cumsum(found.blanks)
     token_lines = None
     if layout.comments is not None:
-        rows = np.arange(number)
-        token_lines = ints(np.delete(line + rows + np.searchsorted(blank_before, rows, side="right"), marks))
+        token_lines = ints(np.delete(line + np.arange(number) + before[:number], marks))
     columns = []
+    kept = _without(number, marks) if len(marks) else slice(None)
     for which, interner in zip(layout.wanted, interners, strict=True):
-        begin, stop = found.begin[which::width], found.stop[which::width]
-        if len(marks):
-            kept = _without(number, marks)
-            begin, stop = begin[kept], stop[kept]
+        begin, stop = found.begin[which::width][kept], found.stop[which::width][kept]
         coded = _tag_codes if which in layout.tags else Interner.codes
         columns.append(coded(interner, found.buffer, begin, stop))
     return Rows(
         columns=tuple(columns),
         begins=ints(begins - np.searchsorted(marks, begins)),
-        lines=ints(lines),
+        lines=ints(line + begins + before[begins]),
         marks=ints(marks - np.arange(len(marks))),
         open=bool(ending),
-        line=line + number + len(blank_before),
+        line=line + number + int(before[-1]),
         token_lines=token_lines,
     )
 
