@@ -139,7 +139,7 @@ def test_the_next_step_reads_the_files_as_the_evaluation_did(
     ("gold", "options", "error", "message"),
     [
         (["B-PER", "O"], {}, InputError, "list of strings, beginning with 'B-PER'.\nGive a list for each"),
-        (None, {}, ChoiceError, "there is nothing to read, but None."),
+        (None, {}, ChoiceError, "None cannot be read."),
         ([[1, 0]], {}, InputError, "<tags>: the tags are numbers.\nSay what they mean with labels="),
         ([[2, 0]], {"labels": ["O", "B-PER"]}, InputError, "sentence 1: the tag 2 is outside the 2 labels"),
         ([["O"]], {"resample": 3}, ChoiceError, "no keyword is called 'resample'. Did you mean 'resamples'?"),

@@ -89,7 +89,7 @@ def test_every_wrong_record_and_row_is_listed(tmp_path: Path, capsys: pytest.Cap
     assert main(["validate", str(records)]) == 3
     shown = capsys.readouterr().out.splitlines()
     assert [line.split(": ")[0].rsplit(":")[-1] for line in shown[:-1]] == ["2", "3", "4", "4", "5"]
-    assert "there are 0 tags, but 1 tokens" in shown[0]
+    assert "the record has 0 tags, but 1 token" in shown[0]
     assert "'o' is no tag" in shown[2]
     assert "the tag 'I-X' is impossible in IOB2" in shown[3]
     twice = tmp_path / "g.jsonl"

@@ -142,12 +142,12 @@ def test_every_sentence_and_token_has_the_line_of_its_record(read) -> None:  # t
 @pytest.mark.parametrize(
     ("record", "said"),
     [
-        ({"tokens": ["a"], "tags": ["O", "O"]}, "there are 2 tags, but 1 tokens"),
+        ({"tokens": ["a"], "tags": ["O", "O"]}, "the record has 2 tags, but 1 token"),
         ({"tokens": ["a", 3], "tags": ["O", "O"]}, "the token 3 is no string"),
         ({"tokens": ["a"]}, "the record needs 'tokens' with 'tags' or 'spans', or 'text' with 'spans'"),
         ({}, "its keys are: none"),
         ({"text": "a"}, "its keys are: 'text'"),
-        ({"tokens": ["a"], "spans": [[0, 2, "X"]]}, "ends behind the sentence, which has 1 tokens"),
+        ({"tokens": ["a"], "spans": [[0, 2, "X"]]}, "ends behind the sentence, which has 1 token"),
         ({"text": "ab", "spans": [[0, 3, "X"]]}, "ends behind the sentence, which has 2 characters"),
         ({"tokens": ["a"], "spans": [[0, 0, "X"]]}, r"the span \[0, 0\) of X is empty"),
         ({"tokens": ["a"], "spans": [[-1, 1, "X"]]}, "begins before the sentence"),

@@ -128,14 +128,14 @@ def test_lists_of_tags_and_of_spans_are_annotations() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: formats.from_tags([["O"]], tokens=[["a", "b"]]), "sentence 1 has 1 tags, but 2 tokens"),
+        (lambda: formats.from_tags([["O"]], tokens=[["a", "b"]]), "sentence 1 has 1 tag, but 2 tokens"),
         (
             lambda: formats.from_tags([["O"]], tokens=[]),
-            "there are 1 sentences of annotation, but 0 of tokens",
+            "the annotation has 1 sentence, but the tokens have 0",
         ),
         (
             lambda: formats.from_spans([[(0, 3, "X")]], tokens=[["a"]]),
-            "ends behind the sentence, which has 1 tokens",
+            "ends behind the sentence, which has 1 token",
         ),
         (lambda: formats.from_spans([[(2, 1, "X")]]), r"the span \[2, 1\) of X is empty"),
         (lambda: formats.from_spans([[(2, 3, "")]]), "has no label"),

@@ -153,7 +153,7 @@ def test_pubtator_reads_articles_with_offsets_over_title_and_abstract(tmp_path: 
         ),
         (
             "12|t|A\n12|a|\n12\t0\t9\tA\tX\n",
-            "the mention X [0, 9) does not lie in the text '12', which has 2",
+            "the mention X [0, 9) does not lie in text '12', which has 2",
         ),
     ],
 )
@@ -279,7 +279,7 @@ def test_spert_spans_are_read(tmp_path: Path) -> None:
         ('[{"sentence": ["a"], "ner": [{"index": [], "type": "X"}]}]', "a mention without tokens"),
         (
             '[{"sentence": ["a"], "ner": [{"index": [4], "type": "X"}]}]',
-            "not lie in the sentence 1, which has 1",
+            "not lie in sentence 1, which has 1",
         ),
     ],
 )

@@ -49,7 +49,7 @@ def test_parquet_round_trips_nested_spans_and_texts(tmp_path: Path) -> None:
     write(text, tmp_path / "y.parquet")
     assert read(tmp_path / "y.parquet").mentions.rows() == [(0, 0, 3, "PER")]
     (tmp_path / "a.ann").write_text("T1\tPER 0 1;2 3\tA n\n")
-    with pytest.raises(InputError, match="a mention lies in several pieces, which the columns cannot hold"):
+    with pytest.raises(InputError, match="a mention lies in several pieces, which Parquet cannot hold"):
         write(read(tmp_path / "a.ann"), tmp_path / "y.parquet")
 
 
@@ -120,13 +120,13 @@ def test_frames_of_texts_with_spans_are_read() -> None:
     [
         ({"x": [1]}, {}, "no column holds tokens; looked for tokens, token"),
         ({"tokens": TOKENS}, {}, "no column holds tags; looked for ner_tags"),
-        ({"tokens": TOKENS, "tags": IDS}, {}, "the tags are numbers, and nothing says what they mean"),
+        ({"tokens": TOKENS, "tags": IDS}, {}, "the tags are numbers.\nSay what they mean with labels="),
         (
             {"tokens": TOKENS, "tags": IDS},
             {"labels": ["O"]},
-            "sentence 1 has the tag number 2, but there are 1 labels",
+            "sentence 1: the tag 1 is outside the 1 labels that were given",
         ),
-        ({"tokens": TOKENS, "tags": [["O"], ["O"]]}, {}, "sentence 1 has 1 tags, but 3 tokens"),
+        ({"tokens": TOKENS, "tags": [["O"], ["O"]]}, {}, "sentence 1 has 1 tag, but 3 tokens"),
         (
             {"token": ["a"], "tag": ["O"]},
             {},

@@ -144,7 +144,7 @@ def test_hipe_says_which_columns_there_are_and_where_one_is_missing(tmp_path: Pa
         path, tag_column="NE"
     )
     put(tmp_path, "x.tsv", HIPE.replace("left\tO", "left"))
-    assert "x.tsv:4: the line has 9 columns, but the header 10" in error(path)
+    assert "x.tsv:4: the line has 9 columns, but the header has 10" in error(path)
 
 
 def test_flair_reads_both_columns(tmp_path: Path) -> None:

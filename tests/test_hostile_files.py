@@ -81,7 +81,7 @@ HOSTILE: list[tuple[str, bytes, str, str]] = [
     ("number.jsonl", b"17\n", ":1", "a JSON object is expected, not int"),
     ("null.jsonl", JSON + b"null\n", ":2", "a JSON object is expected, not NoneType"),
     ("keys.jsonl", b'{"sentence_text": "a"}\n', ":1", "its keys are: 'sentence_text'"),
-    ("lengths.jsonl", JSON + b'{"tokens": ["a"], "tags": []}\n', ":2", "there are 0 tags, but 1 tokens"),
+    ("lengths.jsonl", JSON + b'{"tokens": ["a"], "tags": []}\n', ":2", "the record has 0 tags, but 1 token"),
     ("deep.jsonl", b'{"a": ' * 50_000 + b"\n", ":1", "JSON"),
     ("empty.jsonl", b"\n\n", "", "the file holds no record"),
     ("latin1.jsonl", JSON + b'{"tokens": ["\xe9"], "tags": ["O"]}\n', ":2", "the byte 0xe9 is not UTF-8"),

@@ -30,6 +30,23 @@ class MissingExtra(SpanwiseError, ImportError):
         )
 
 
+class UnknownKey(ChoiceError, KeyError):
+    """A key that a part of a result does not have."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a KeyError would show its text in quotes, on one line
+
+
+def many(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples:
+        >>> many(1, "token"), many(1200, "token")
+        ('1 token', '1,200 tokens')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def at(path: str, line: int | None, message: str) -> str:
     """A message behind its place, as `file:line: message`."""
     return f"{path}:{line}: {message}" if line is not None else f"{path}: {message}"

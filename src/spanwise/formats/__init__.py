@@ -201,12 +201,12 @@ def validate(
 
 def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) -> Annotation:
     if source is None:
-        raise ChoiceError("there is nothing to read, but None.\nGive a path, or a list for each sentence.")
+        raise ChoiceError("None cannot be read.\nGive a path, or a list for each sentence.")
     listed = list(source)
     if listed and isinstance(listed[0], str):
         raise InputError(
             f"{name or '<tags>'}: there is one list of strings, beginning with {listed[0]!r}.\n"
-            "Give a list for each sentence, be it one: [[…]]."
+            "Give a list for each sentence, even for one alone: [[…]]."
         )
     first = next((item for sentence in listed for item in sentence), None)
     if isinstance(first, Integral):

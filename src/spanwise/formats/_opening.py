@@ -86,6 +86,11 @@ class File:
         except UnicodeDecodeError as error:
             raise InputError(self.not_utf8(self.data, error, 1)) from None
 
+    @property
+    def utf8(self) -> bytes:
+        """All bytes as in `data`, and none that is not UTF-8."""
+        return self.data if self.data.isascii() else self.text.encode("utf-8")
+
     @cached_property
     def head(self) -> bytes:
         """The first 64 KB, unpacked, for recognising the format."""
@@ -100,12 +105,12 @@ class File:
         if "data" in self.__dict__:
             yield self.data
             return
-        if self.encoding not in UTF8:
-            yield self._transcoded()
-            return
         before = 0
         first = True
         try:
+            if self.encoding not in UTF8:
+                yield self._transcoded()
+                return
             with self._stream() as stream:
                 while piece := stream.read(size):
                     if first:
@@ -152,7 +157,11 @@ class File:
             ) from None
         except UnicodeError as error:
             raise InputError(
-                at(self.path, None, f"the file is not written in {self.encoding}: {error}.\nName another.")
+                at(
+                    self.path,
+                    None,
+                    f"the file is not written in {self.encoding}: {error}.\nName another encoding.",
+                )
             ) from None
 
     def _refuse_foreign(self, head: bytes) -> None:
@@ -171,10 +180,9 @@ class File:
         if self.path != "-":
             with File(self.path)._stream() as stream:
                 line = 1 + stream.read(position).count(b"\n")
-        return at(
-            self.path, line, "the line holds a NUL byte, so this is no text file.\n"
-            "Give the file as UTF-8 text."
-        )  # fmt: skip
+        what = "the input" if line is None else "the line"
+        text = f"{what} holds a NUL byte, so this is no text file.\nGive the file as UTF-8 text."
+        return at(self.path, line, text)
 
     def no_file(self) -> str:
         """The error text for a folder where a file is expected."""

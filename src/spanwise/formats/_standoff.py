@@ -20,7 +20,7 @@ from spanwise.corpus import (
     Source,
     joined_pieces,
 )
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Options, in_tokens, label_notes
 from spanwise.formats._words import words
 from spanwise.records import record
@@ -167,13 +167,13 @@ def _check_inside(units: Sequence[Standoff], origin: Origin) -> None:
 
 
 def _outside(unit: Standoff, number: int, span: tuple[int, int], label: str, origin: Origin) -> str:
-    counted = "characters" if isinstance(unit.body, str) else "tokens"
+    counted = "character" if isinstance(unit.body, str) else "token"
     return at(
         origin.path,
         unit.line,
-        f"the mention {label} [{span[0]}, {span[1]}) does not lie in the {_named(unit, number)}, "
-        f"which has {len(unit.body)} {counted}.\n"
-        f"Positions count {counted} from 0, and the end is the first one behind the mention.",
+        f"the mention {label} [{span[0]}, {span[1]}) does not lie in {_named(unit, number)}, "
+        f"which has {many(len(unit.body), counted)}.\n"
+        f"Positions count {counted}s from 0, and the end is the first one behind the mention.",
     )
 
 
@@ -222,8 +222,8 @@ def only_piece(pieces: Pieces, label: str, unit: Standoff, format: str) -> tuple
     """The span of a mention in a format that has no discontinuous ones."""
     if len(pieces) > 1:
         raise InputError(
-            f"the mention {label} in {unit.id!r} lies in {len(pieces)} pieces, which {format} cannot hold.\n"
-            "Write it as brat or w2ner."
+            f"the mention {label} of document {unit.id!r} lies in {len(pieces)} pieces, which {format} "
+            "cannot hold.\nWrite it as brat or w2ner."
         )
     return pieces[0]
 

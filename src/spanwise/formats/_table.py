@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces, Reading
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Options
 from spanwise.formats._standoff import Origin, Standoff
 from spanwise.formats._standoff import annotation as standoff_annotation
@@ -50,7 +50,10 @@ def annotation(
         )
         sentences = [
             Tagged(
-                [str(one) for one in tokens], _named(tags, labels, reading.path, number), name or "", document
+                [str(one) for one in tokens],
+                _named(tags, labels, reading.path, f"sentence {number}"),
+                name or "",
+                document,
             )
             for number, (tokens, tags, name, document) in enumerate(rows, start=1)
         ]
@@ -92,29 +95,30 @@ def _of(
     return [None] * size if name is None else [str(value) for value in table[name]]
 
 
-def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, sentence: int) -> list[str]:
+def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, place: str) -> list[str]:
     if all(isinstance(tag, str) for tag in tags):
         return list(tags)
     if names is None:
         raise InputError(
-            at(path, None, "the tags are numbers, and nothing says what they mean.\n"
-               "Pass labels, the list of tags in the order of their numbers.")
+            at(path, None, "the tags are numbers.\n"
+               "Say what they mean with labels=, the list of tags in their order.")
         )  # fmt: skip
-    try:
-        return [names[int(tag)] for tag in tags]
-    except IndexError:
-        raise InputError(
-            at(path, None, f"sentence {sentence} has the tag number {max(map(int, tags))}, but there are "
-               f"{len(names)} labels.\nPass all labels.")
-        ) from None  # fmt: skip
+    numbers = [int(tag) for tag in tags]
+    for number in numbers:
+        if not 0 <= number < len(names):
+            raise InputError(
+                at(path, None, f"{place}: the tag {number} is outside the {len(names)} labels that were "
+                   "given.\nGive all of them, in their order.")
+            )  # fmt: skip
+    return [names[number] for number in numbers]
 
 
 def _checked(sentences: Sequence[Tagged], path: str) -> Sequence[Tagged]:
     for number, sentence in enumerate(sentences, start=1):
         if len(sentence.tokens) != len(sentence.tags):
             raise InputError(
-                at(path, None, f"sentence {number} has {len(sentence.tags)} tags, but {len(sentence.tokens)} "
-                   "tokens.\nGive one tag for each token.")
+                at(path, None, f"sentence {number} has {many(len(sentence.tags), 'tag')}, but "
+                   f"{many(len(sentence.tokens), 'token')}.\nGive one tag for each token.")
             )  # fmt: skip
     return sentences
 
@@ -130,7 +134,7 @@ def _gathered(
 ) -> list[Tagged]:
     """Rows of tokens with the same sentence, and the same document, put together; they stand side by side."""
     documents = _of(table, columns, _DOCUMENTS)
-    tags = _named(list(table[tag]), labels, path, 1)
+    tags = _named(list(table[tag]), labels, path, f"the column {tag!r}")
     result: list[tuple[list[str], list[str], str, str | None]] = []
     before: object = object()
     for word, mark, number, document in zip(table[token], tags, table[sentence], documents, strict=True):

@@ -130,7 +130,8 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 def _spans(annotation: Annotation) -> list[list[dict[str, Any]]]:
     if annotation.mentions.parts is not None:
         raise InputError(
-            "a mention lies in several pieces, which the columns cannot hold.\nWrite it as w2ner or brat."
+            f"{annotation.reading.path}: a mention lies in several pieces, which Parquet cannot hold.\n"
+            "Write it as w2ner or brat."
         )
     return [
         [{"start": pieces[0][0], "end": pieces[0][1], "label": label} for pieces, label in mentions]

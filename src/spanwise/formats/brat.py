@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File, write_atomically
 from spanwise.formats._standoff import Origin, Standoff, annotation, check_labels, texts_of
@@ -85,7 +85,8 @@ def _mention(line: str, text: str, path: str, number: int, differing: list[str])
     if max(end for _, end in pieces) > len(text) or any(start >= end for start, end in pieces):
         raise InputError(
             at(path, number, f"the mention {label} {offsets} does not lie in the text, which has "
-               f"{len(text):,} characters.\nPositions count from 0; the end is the first one behind.")
+               f"{many(len(text), 'character')}.\n"
+               "Positions count characters from 0, and the end is the first one behind the mention.")
         )  # fmt: skip
     covered = " ".join(text[start:end] for start, end in pieces)
     if quoted is not None and quoted.split() != covered.split():

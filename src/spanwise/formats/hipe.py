@@ -46,8 +46,8 @@ def read(file: File, options: Options) -> Annotation:
         fields = line.split("\t")
         if len(fields) != len(columns):
             raise InputError(
-                at(file.path, number, f"the line has {len(fields)} columns, but the header {len(columns)}.\n"
-                   "Every token needs all columns of the header, separated by tabs.")
+                at(file.path, number, f"the line has {len(fields)} columns, but the header has "
+                   f"{len(columns)}.\nEvery token needs all columns of the header, separated by tabs.")
             )  # fmt: skip
         rows.append((fields[0], "O" if fields[column] in ("_", "-", "") else fields[column], number))
         if "EndOfSentence" in fields[-1]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats._format import (
     Format,
     Options,
@@ -198,8 +198,8 @@ def _gather_tokens(found: _Gathered, line: int, record: Mapping[str, Any], optio
     tags = _tags(record) or []
     if len(tags) != len(strings):
         raise InputError(
-            at(found.path, line, f"there are {len(tags)} tags, but {len(strings)} tokens.\n"
-               "Give one tag for each token.")
+            at(found.path, line, f"the record has {many(len(tags), 'tag')}, but "
+               f"{many(len(strings), 'token')}.\nGive one tag for each token.")
         )  # fmt: skip
     found.tags.append([_tag_name(found.path, line, tag, options) for tag in tags])
 
@@ -229,8 +229,8 @@ def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None
         places = [(token["start"], token["end"]) for token in listed]
         if not all(isinstance(a, int) and isinstance(b, int) and 0 <= a <= b <= len(text) for a, b in places):
             raise InputError(
-                at(found.path, line, f"a token ends behind the text, which has {len(text)} characters.\n"
-                   "Mend 'start' and 'end' of the tokens.")
+                at(found.path, line, "a token ends behind the text, which has "
+                   f"{many(len(text), 'character')}.\nMend 'start' and 'end' of the tokens.")
             )  # fmt: skip
         # Tokens of white space are no tokens here: a mention would touch them and gain nothing.
         places = [place for place in places if text[slice(*place)].strip()]
@@ -243,10 +243,10 @@ def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: 
     for span in _first(record, _SPANS, list) or []:
         start, end, label, pieces = _span(found.path, line, span)
         if size is not None and end > size:
-            what = "characters" if found.texts else "tokens"
+            what = "character" if found.texts else "token"
             raise InputError(
                 at(found.path, line, f"the mention {label} [{start}, {end}) ends behind the sentence, "
-                   f"which has {size} {what}.\nPositions are half-open and count {what} from 0.")
+                   f"which has {many(size, what)}.\nPositions are half-open and count {what}s from 0.")
             )  # fmt: skip
         found.spans.append((sentence, start, end, label))
         found.pieces.append(pieces)
@@ -438,7 +438,7 @@ def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], di
     corpus = annotation.corpus
     if corpus.without_text:
         raise InputError(
-            at(annotation.reading.path, None, "the annotation has no tokens to tag.\nWrite spans instead.")
+            at(annotation.reading.path, None, "the annotation has no tokens to tag.\nLeave the scheme out.")
         )
     tags = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
     return lambda number: {"tokens": corpus.words(number), "tags": tags[number]}

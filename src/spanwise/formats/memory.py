@@ -9,7 +9,7 @@ import numpy as np
 
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
-from spanwise.errors import InputError
+from spanwise.errors import InputError, many
 from spanwise.formats._format import Options, annotated
 from spanwise.schemes import Repair, Tags
 
@@ -36,7 +36,7 @@ def from_tags(
     """
     columns = Tags.of(tags)
     if tokens is not None:
-        _check_lengths(tags, tokens)
+        _check_lengths(tags, tokens, name)
         corpus = Corpus.of(tokens, documents=documents, source=Source(name))
     else:
         corpus = _textless(columns.sentences, documents, name)
@@ -66,13 +66,13 @@ def from_spans(
         for span in sentence
     ]
     if tokens is not None:
-        _check_lengths(spans, tokens, sentences_only=True)
+        _check_lengths(spans, tokens, name, sentences_only=True)
         corpus = Corpus.of(tokens, documents=documents, source=Source(name))
         for sentence, start, end, label in rows:
             if end > len(tokens[sentence]):
                 raise InputError(
                     f"{name}: sentence {sentence + 1}: the mention {label} [{start}, {end}) ends behind the "
-                    f"sentence, which has {len(tokens[sentence])} tokens.\n"
+                    f"sentence, which has {many(len(tokens[sentence]), 'token')}.\n"
                     "Positions are half-open and count tokens from 0."
                 )
     else:
@@ -118,11 +118,11 @@ def _triple(span: Span, place: str) -> tuple[int, int, str]:
 
 
 def _check_lengths(
-    given: Sequence[Any], tokens: Sequence[Sequence[str]], *, sentences_only: bool = False
+    given: Sequence[Any], tokens: Sequence[Sequence[str]], name: str, *, sentences_only: bool = False
 ) -> None:
     if len(given) != len(tokens):
         raise InputError(
-            f"there are {len(given)} sentences of annotation, but {len(tokens)} of tokens.\n"
+            f"{name}: the annotation has {many(len(given), 'sentence')}, but the tokens have {len(tokens)}.\n"
             "Give one list for each sentence."
         )
     if sentences_only:
@@ -130,6 +130,6 @@ def _check_lengths(
     for number, (marks, words) in enumerate(zip(given, tokens, strict=True)):
         if len(marks) != len(words):
             raise InputError(
-                f"sentence {number + 1} has {len(marks)} tags, but {len(words)} tokens.\n"
-                "Give one tag for each token."
+                f"{name}: sentence {number + 1} has {many(len(marks), 'tag')}, but "
+                f"{many(len(words), 'token')}.\nGive one tag for each token."
             )

@@ -11,7 +11,7 @@ import numpy as np
 
 from spanwise.columns import Bools, Codes, Ints, Small, codes, ints, offsets
 from spanwise.corpus import Mentions
-from spanwise.errors import InputError, at, unknown
+from spanwise.errors import InputError, at, many, unknown
 from spanwise.records import record
 from spanwise.schemes._spelling import (
     BEGIN,
@@ -145,7 +145,7 @@ def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Ta
         return tags
     sentence = int(np.searchsorted(tags.sentences, bad[0], side="right")) - 1
     token = int(bad[0] - tags.sentences[sentence])
-    more = f" {_many(len(bad) - 1, 'more token')} with such tags." if len(bad) > 1 else ""
+    more = f" {many(len(bad) - 1, 'more token')} with such tags." if len(bad) > 1 else ""
     raise InputError(at(_where(sentence, token, place), None, troubles[int(tags.codes[bad[0]])] + more))
 
 
@@ -252,23 +252,17 @@ def _evidence(name: str, counts: dict[str, int], number: Ints, kinds: _Marked) -
 
     if scheme.end != scheme.inside:
         marks = "".join(dict.fromkeys(scheme.end + scheme.single))
-        words = (
-            f"{_many(having(marks, kinds.ends), 'mention')} end with {' or '.join(f'{m}-' for m in marks)}"
-        )
+        words = f"{many(having(marks, kinds.ends), 'mention')} end with {' or '.join(f'{m}-' for m in marks)}"
     else:
         words = _some(having(scheme.begin, kinds.starts), "mention", "start") + f" with {scheme.begin}-"
     evidence = f"{name}, because {words}"
     if counts[name]:
-        evidence += f"; {_many(counts[name], 'tag')} impossible in it, no more than in any other scheme"
+        evidence += f"; {many(counts[name], 'tag')} impossible in it, no more than in any other scheme"
     return evidence
 
 
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def _some(number: int, noun: str, verb: str) -> str:
-    return f"{_many(number, noun)} {verb}{'s' if number == 1 else ''}"
+    return f"{many(number, noun)} {verb}{'s' if number == 1 else ''}"
 
 
 @record(eq=False)
@@ -363,7 +357,7 @@ def _first_impossible(
     """The error text for the first impossible tag, with the number of the others."""
     sentence, token, tag, reason = impossible(tags, scheme, most=1)[0]
     others = int(np.count_nonzero(wrong)) - 1
-    more = f" {_many(others, 'more tag')} like it." if others else ""
+    more = f" {many(others, 'more tag')} like it." if others else ""
     return at(
         _where(sentence, token, place),
         None,
