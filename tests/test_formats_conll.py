@@ -100,7 +100,7 @@ def test_columns_are_chosen_by_name(file) -> None:  # type: ignore[no-untyped-de
 
 def test_a_column_that_is_not_there_is_said(file) -> None:  # type: ignore[no-untyped-def]
     path = file("a O\n")
-    with pytest.raises(InputError, match=r"f.conll:1: there is no column 5: the line has 2 columns, 0 to 1"):
+    with pytest.raises(InputError, match=r"f.conll:1: there is no column 5: the columns are 0 to 1"):
         formats.read(path, tag_column=5)
     with pytest.raises(ChoiceError, match="the tokens and the tags are both said to stand in column 0"):
         formats.read(path, tag_column=0)

@@ -141,7 +141,7 @@ def test_lists_of_tags_and_of_spans_are_annotations() -> None:
         (lambda: formats.from_spans([[(2, 3, "")]]), "has no label"),
         (lambda: formats.from_spans([["PER"]]), "'PER' is no span"),
         (lambda: formats.from_spans([[(0, 1, "X"), (0, 1, "X")]]), "stands twice"),
-        (lambda: formats.from_tags([["O", "PER"]]), "<tags>: 'PER' is no tag"),
+        (lambda: formats.from_tags([["O", "PER"]]), "<tags>: sentence 1, token 2: 'PER' is no tag"),
     ],
 )
 def test_wrong_lists_are_said(call, said: str) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ import numpy as np
 from spanwise.columns import Column, Ints, frozen, ints
 from spanwise.corpus import Corpus, Source
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats._format import Options
+from spanwise.formats._format import Options, numbered_column
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import BETWEEN, DOCSTART, Layout, Rows, parse, split
@@ -218,13 +218,7 @@ def _place(column: int | str, width: int, names: list[str], path: str, line: int
                    "These stand in the first line; without such names, give a column by its number, from 0.")
             )  # fmt: skip
         return names.index(str(column))
-    number = int(column)
-    if not -width <= number < width:
-        raise InputError(
-            at(path, line, f"there is no column {number}: the line has {width} columns, 0 to {width - 1} "
-               f"(or -{width} to -1).\nName another column.")
-        )  # fmt: skip
-    return number % width
+    return numbered_column(int(column), width, path, line)
 
 
 def _joined(parts: list[Rows]) -> Rows:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
-from spanwise.errors import InputError
+from spanwise.errors import InputError, at
 from spanwise.formats._interning import Interner
 from spanwise.records import record
 from spanwise.schemes import Repair, Tags, checked, decode, encode, impossible, malformed, recognise
@@ -77,6 +78,16 @@ class Format:
     write_folder: Callable[[Annotation, str | os.PathLike[str]], Any] | None = None
 
 
+def numbered_column(number: int, width: int, path: str, line: int | None = None) -> int:
+    """The column with this number, from 0; negative numbers count from the last one."""
+    if not -width <= number < width:
+        raise InputError(
+            at(path, line, f"there is no column {number}: the columns are 0 to {width - 1} "
+               f"(or -{width} to -1).\nName another column.")
+        )  # fmt: skip
+    return number % width
+
+
 def is_plainly_tagged(file: Any) -> bool:
     """Whether a file by its suffix and first lines is nothing but tokens and tags.
 
@@ -92,13 +103,14 @@ def is_plainly_tagged(file: Any) -> bool:
 
 def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) -> Annotation:
     """The annotation that the tags give a corpus, in the scheme named or recognised."""
-    checked(tags, place=corpus.place)
+    place = partial(_place, corpus)
+    checked(tags, place=place)
     found = recognise(tags, prefer=options.prefer)
     if options.scheme is not None:
         scheme, evidence = options.scheme, f"{options.scheme}, as declared"
     else:
         scheme, evidence = found.scheme, found.evidence
-    decoded = decode(tags, scheme, repair=options.repair, place=corpus.place)
+    decoded = decode(tags, scheme, repair=options.repair, place=place)
     return Annotation(
         corpus,
         decoded.mentions,
@@ -112,6 +124,12 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
             notes=(*reading.notes, *label_notes(decoded.mentions)),
         ),
     )
+
+
+def _place(corpus: Corpus, sentence: int, token: int) -> str:
+    """`file:line` of a token; where there are no lines, as in lists, its sentence and its number."""
+    place = corpus.place(sentence, token)
+    return place if place != corpus.source.path else f"{place}: sentence {sentence + 1}, token {token + 1}"
 
 
 def label_notes(mentions: Mentions) -> list[str]:

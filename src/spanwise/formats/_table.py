@@ -7,7 +7,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Options
+from spanwise.formats._format import Options, numbered_column
 from spanwise.formats._standoff import Origin, Standoff
 from spanwise.formats._standoff import annotation as standoff_annotation
 from spanwise.formats._tagged import Tagged
@@ -73,7 +73,7 @@ def _column(
 ) -> str:
     names = list(columns.values())
     if isinstance(wanted, int):
-        return names[wanted]
+        return names[numbered_column(wanted, len(names), path)]
     looked = known if wanted is None else (wanted.lower(),)
     for name in looked:
         if name in columns:

@@ -7,7 +7,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options
+from spanwise.formats._format import Format, Options, numbered_column
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import tokens_for
 from spanwise.formats._tagged import Tagged, annotation, sentences_of
@@ -79,7 +79,7 @@ def _where(
     """The column that holds the tags, and the key of MISC that does."""
     wanted = options.tag_column
     if isinstance(wanted, int):
-        return range(len(columns))[wanted], None
+        return numbered_column(wanted, len(columns), path), None
     names = NAMES if wanted is None else (wanted,)
     for name in names:
         short = name.rpartition(":")[2]

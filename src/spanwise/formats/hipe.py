@@ -6,7 +6,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options
+from spanwise.formats._format import Format, Options, numbered_column
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import tokens_for
 from spanwise.formats._tagged import Tagged, annotation, sentences_of
@@ -60,7 +60,7 @@ def read(file: File, options: Options) -> Annotation:
 def _column(path: str, columns: list[str], options: Options) -> int:
     wanted = "NE-COARSE-LIT" if options.tag_column is None else options.tag_column
     if isinstance(wanted, int):
-        return range(len(columns))[wanted]
+        return numbered_column(wanted, len(columns), path)
     if wanted not in columns:
         raise InputError(at(path, 1, f"the header has no column {wanted!r}.\nIt has: {', '.join(columns)}."))
     return columns.index(wanted)
