@@ -459,7 +459,7 @@ def test_a_function_that_gives_too_few_values_is_told_so(registry):
 
 def test_a_name_is_taken_once(registry):
     register(lambda mention: 1, name="mine")
-    with pytest.raises(ChoiceError, match="already attribute 'mine'"):
+    with pytest.raises(ChoiceError, match="the attribute 'mine' exists already"):
         register(lambda mention: 1, name="mine")
     register(lambda mention: 2, name="mine", replace=True)
     assert of("mine") == [2, 2, 2]

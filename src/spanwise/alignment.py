@@ -10,7 +10,7 @@ import numpy as np
 
 from spanwise.columns import Bools, Column, Ints, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_vocabulary
-from spanwise.errors import InputError, at, unknown
+from spanwise.errors import InputError, at, many, unknown
 from spanwise.records import record
 
 How = Literal["strict", "position", "characters", "diff"]
@@ -76,12 +76,10 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
         return
     common = min(len(gold), len(predicted))
     first = next((i for i in range(common) if not _same_sentence(gold, predicted, i)), None)
-    text = f"there are {len(predicted)} sentences, but {len(gold)} in the gold file ({gold.source.path})."
+    text = f"there {_sentences(len(predicted))}, but {len(gold)} in the gold file ({gold.source.path})."
     if first is None:
         longer, which = (predicted, "here") if len(predicted) > common else (gold, "there")
-        beside = (
-            f"The first {common} agree; sentence {common + 1} stands only {which} ({longer.place(common)})."
-        )
+        beside = f"{_agree(common)}sentence {common + 1} stands only {which} ({longer.place(common)})."
     else:
         beside = (
             f"The first difference is sentence {first + 1} ({predicted.place(first)} here, "
@@ -90,6 +88,16 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
     raise InputError(
         at(predicted.source.path, None, f"{text}\n{beside}\nGive predictions for the same sentences.")
     )
+
+
+def _sentences(number: int) -> str:
+    return f"{'is' if number == 1 else 'are'} {many(number, 'sentence')}"
+
+
+def _agree(number: int) -> str:
+    if number == 0:
+        return "Already "
+    return "The first agrees; " if number == 1 else f"The first {number:,} agree; "
 
 
 def _same_sentence(gold: Corpus, predicted: Corpus, number: int) -> bool:
@@ -132,13 +140,12 @@ def _lengths_differ(gold: Corpus, predicted: Corpus, sentence: int) -> str:
         predicted.place(sentence),
         None,
         f"sentence {sentence + 1} has {_tokens(predicted, sentence)}, but {gold.lengths[sentence]} in the "
-        f"gold file ({gold.place(sentence)}).",
+        f"gold file ({gold.place(sentence)}).\nGive predictions for the same tokens.",
     )
 
 
 def _tokens(corpus: Corpus, sentence: int) -> str:
-    number = int(corpus.lengths[sentence])
-    return f"{number} token" + ("s" if number != 1 else "")
+    return many(int(corpus.lengths[sentence]), "token")
 
 
 def _changed(gold: Corpus, predicted: Corpus) -> Bools:
@@ -183,7 +190,7 @@ def _first_difference(gold: Corpus, predicted: Corpus, sentence: int) -> str:
     if token is None:
         token = min(len(mine), len(other))
         longer, which = (other, "here") if len(other) > len(mine) else (mine, "there")
-        shown = f"The first {token} agree; token {token + 1} stands only {which}: {longer[token]!r}."
+        shown = f"{_agree(token)}token {token + 1} stands only {which}: {longer[token]!r}."
     else:
         shown = f"The first difference is token {token + 1}: {other[token]!r} here, {mine[token]!r} there."
     if len(mine) == len(other):

@@ -61,7 +61,10 @@ def _floor_note(least: float, level: float, what: str) -> str:
 def _pairs(first: Iterable[Any], second: Iterable[Any]) -> tuple[Floats, Floats]:
     x, y = np.array(list(first), np.float64), np.array(list(second), np.float64)
     if x.shape != y.shape:
-        raise ChoiceError(f"a paired test needs equally many values, not {x.size} and {y.size}.")
+        raise ChoiceError(
+            f"a paired test needs equally many values, not {x.size} and {y.size}.\n"
+            "Give one of each side for every pair."
+        )
     defined = ~(np.isnan(x) | np.isnan(y))
     return x[defined], y[defined]
 

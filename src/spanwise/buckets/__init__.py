@@ -88,7 +88,7 @@ class Bucketing:
         if values.kind != self.kind:
             raise InputError(
                 f"the values of {self.attribute!r} are {_KINDS[values.kind]}, but its buckets were made for"
-                f" {_KINDS[self.kind]}."
+                f" {_KINDS[self.kind]}.\nLeave the saved edges out, or give those of these values."
             )
         number = self._of_names(values) if values.names is not None else self._of_numbers(values.value)
         return ints(np.where(values.defined, number, len(self.buckets) - 1))
@@ -154,8 +154,8 @@ class Bucketing:
             strategy = str(data.get("strategy", ""))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
-                f"this is no bucketing: {type(error).__name__}: {error}.\n"
-                'It has the keys "attribute", "kind" and "buckets", as saved edges have them.'
+                f"this is no bucketing ({type(error).__name__}: {error}).\n"
+                "Give saved edges, which have the keys 'attribute', 'kind' and 'buckets'."
             ) from error
         _check_order(attribute, kind, buckets)
         return cls(attribute, kind, _with_rest(buckets), strategy)
@@ -163,6 +163,7 @@ class Bucketing:
 
 _FEW = 16  # edges with which each value is compared, which is faster than to search among them
 _KINDS = {"numeric": "numbers", "category": "categories"}
+_ANEW = "Mend them, or save them anew."
 
 
 def _end(value: Any) -> float | None:
@@ -173,20 +174,24 @@ def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None
     """Refuse edges that do not ascend: a value would have two buckets or none."""
     where = f"the saved buckets of {attribute!r}"
     if kind not in _KINDS:
-        raise InputError(f"{where} have the kind {kind!r}; expected 'numeric' or 'category'.")
+        raise InputError(f"{where} have the kind {kind!r}; expected 'numeric' or 'category'.\n{_ANEW}")
     if kind == "category":
         if any(bucket.value is None for bucket in buckets):
-            raise InputError(f"{where} are categories, but one of them has no value.")
+            raise InputError(f"{where} are categories, but one of them has no value.\n{_ANEW}")
         return
     others = [bucket for bucket in buckets if not bucket.special]
     if not others:
-        raise InputError(f"{where} hold special values alone; expected at least one bucket for other values.")
+        raise InputError(
+            f"{where} hold special values alone; expected at least one bucket for other values.\n{_ANEW}"
+        )
     inner = [bucket.high for bucket in others[:-1]]
     ascending = all(a is not None and b is not None and a < b for a, b in pairwise(inner))
     special = [bucket.low for bucket in buckets if bucket.special]
     ascending &= all(a is not None and b is not None and a < b for a, b in pairwise(special))
     if None in inner or None in special or not ascending:
-        raise InputError(f"{where} do not stand in order of value, or one in the middle has an open end.")
+        raise InputError(
+            f"{where} do not stand in order of value, or one in the middle has an open end.\n{_ANEW}"
+        )
 
 
 def _with_rest(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
@@ -217,12 +222,17 @@ def fit(strategy: str | Strategy, values: Values, *, attribute: str = "") -> Buc
     if chosen.name == "automatic":
         chosen = parse("balanced:4" if values.kind == "numeric" else "category")
     if (chosen.name == "category") != (values.kind == "category"):
-        raise ChoiceError(f"the values of {name!r} are {_KINDS[values.kind]}: {chosen} cannot bucket them.")
+        other = "balanced:4, 1,2,3 or another" if values.kind == "numeric" else "category"
+        raise ChoiceError(
+            f"the values of {name!r} are {_KINDS[values.kind]}: {chosen} cannot bucket them.\nChoose {other}."
+        )
     if values.names is not None:
         return Bucketing(name, "category", _with_rest(_categories(chosen, values)), str(chosen))
     known, times = values.distinct()
     if times.sum() != values.described or not np.isfinite(known).all():
-        raise InputError(f"the attribute {name!r} has values that are not finite numbers.")
+        raise InputError(
+            f"the attribute {name!r} has values that are not finite numbers.\nGive every gold unit one."
+        )
     return Bucketing(name, "numeric", _with_rest(_numeric(chosen, values)), str(chosen))
 
 

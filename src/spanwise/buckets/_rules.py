@@ -160,7 +160,10 @@ def parse(text: str) -> Strategy:
     _check_numbers(strategy, text)
     if name != "special":
         if plus:
-            raise ChoiceError(f"{text!r}: only special values leave a rest for another strategy, not {name}.")
+            raise ChoiceError(
+                f"{text!r}: only special values leave a rest for another strategy, not {name}.\n"
+                "Write it as in special:0,1+balanced:2."
+            )
         return strategy
     then = parse(rest if plus else "balanced:1")
     if then.name in ("special", "category", "automatic"):
@@ -193,10 +196,12 @@ def _parse_numbers(listed: str, text: str) -> tuple[float, ...]:
     try:
         numbers = tuple(float(part) for part in listed.split(","))
     except ValueError:
-        raise ChoiceError(f"{text!r}: expected numbers parted by commas, not {listed!r}.") from None
+        raise ChoiceError(
+            f"{text!r}: expected numbers parted by commas, such as 1,2,3, not {listed!r}."
+        ) from None
     if not all(isfinite(number) for number in numbers):
         raise ChoiceError(
-            f"{text!r}: edges must be finite numbers; the outer buckets are open by themselves."
+            f"{text!r}: edges must be finite numbers; leave others out, the outer buckets are open."
         )
     return numbers
 
@@ -207,6 +212,6 @@ def _check_numbers(strategy: Strategy, text: str) -> None:
         if not numbers:
             raise ChoiceError(f"{text!r}: {name} needs values, such as {name}:0,1.")
         if len(set(numbers)) != len(numbers):
-            raise ChoiceError(f"{text!r}: a value stands twice.")
+            raise ChoiceError(f"{text!r}: a value stands twice; leave one out.")
     elif numbers and (len(numbers) > 1 or numbers[0] != int(numbers[0]) or numbers[0] < 1):
         raise ChoiceError(f"{text!r}: {name} takes one whole number of buckets, such as {name}:4.")
