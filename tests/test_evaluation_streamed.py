@@ -11,7 +11,7 @@ import pytest
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import _streamed
+from spanwise.evaluation import _files
 from spanwise.evaluation._memory import parse_memory
 
 LABELS = ("PER", "LOC", "ORG", "MISC-x")
@@ -56,8 +56,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 def documents(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, **options: Any) -> Any:
     """The document in memory, and streamed in parts of at least so many tokens."""
-    monkeypatch.setattr(_streamed, "LEAST_TOKENS", tokens)
-    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_files, "LEAST_TOKENS", tokens)
+    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
     workers = options.pop("workers", 1)
     systems = {"one": files["one"], "two": files["two"]}
     choices: dict[str, Any] = {"train": files["train"], "resamples": 30, **options}
@@ -129,8 +129,8 @@ def test_merged_files_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     merged = tmp_path / "merged.txt"
     merged.write_text("\n".join(f"{a} {b.split()[-1]}" if a else "" for a, b in pairs))
-    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 40)
-    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_files, "LEAST_TOKENS", 40)
+    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
     whole = spanwise.evaluate(merged, resamples=20)
     assert spanwise.evaluate(merged, resamples=20, memory="1GB").to_json() == whole.to_json()
 
@@ -147,8 +147,8 @@ def test_a_column_that_is_numeric_in_one_part_alone_is_of_categories(
 ) -> None:
     gold = tmp_path / "gold.conll"
     gold.write_text("a 1 B-X\n\nb 2 B-X\n\nc web B-Y\n\n" * 5)
-    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 1)
-    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_files, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
     choices: dict[str, Any] = {"columns": {"1": 1}, "attributes": ["domain=column:1"], "resamples": 0}
     whole = spanwise.evaluate(gold, {"it": gold}, **choices)
     assert spanwise.evaluate(gold, {"it": gold}, memory="1GB", **choices).to_json() == whole.to_json()
@@ -174,7 +174,7 @@ def test_the_first_difference_is_named_by_its_line(
     last = max(number for number, line in enumerate(lines) if line)
     lines[last] = "changed O"
     files["one"].write_text("\n".join(lines))
-    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 40)
+    monkeypatch.setattr(_files, "LEAST_TOKENS", 40)
     with pytest.raises(InputError, match=rf"one\.conll:{last + 1}"):
         spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB")
 
@@ -218,8 +218,8 @@ def test_sequences_that_are_confusable_over_two_parts_are_seen_or_unseen_as_in_m
     gold, train = tmp_path / "gold.conll", tmp_path / "train.conll"
     gold.write_text("Zed B-PER\n\nRome B-LOC\n\nZed B-LOC\n\nRome B-ORG\n\n")
     train.write_text("Rome B-LOC\n\n")
-    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 1)
-    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_files, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
     streamed = spanwise.evaluate(gold, {"it": gold}, train=train, resamples=0, memory="1GB")
     tough = streamed["it"].tough
     assert [tough[name].overall.mentions for name in ("TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")] == [4, 2, 2]
@@ -241,8 +241,8 @@ def test_lists_and_standard_input_cannot_be_streamed() -> None:
 
 
 def test_real_files_give_the_same_bytes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_streamed, "LEAST_TOKENS", 5000)
-    monkeypatch.setattr(_streamed, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_files, "LEAST_TOKENS", 5000)
+    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
     folder = data / "wnut17"
     options: dict[str, Any] = {"align": "position", "train": folder / "train.conll", "resamples": 50}
     systems = {name: folder / "predictions" / f"{name}.conll" for name in ("mic-cis", "arcada")}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from spanwise.attributes import shape, training
+from spanwise.attributes._confusable import Carried, Confusable, Labeled
 from spanwise.attributes._context import Attribute, AttributeUnit, Context, Kind, Side, Values
 from spanwise.attributes._lexicon import Lexicon
 from spanwise.attributes._values import compute
@@ -23,7 +24,10 @@ __all__ = [
     "PRESETS",
     "SUBSETS",
     "Attribute",
+    "Carried",
+    "Confusable",
     "Context",
+    "Labeled",
     "Lexicon",
     "Mention",
     "Side",

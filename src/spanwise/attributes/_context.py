@@ -265,9 +265,14 @@ class Side:
         return self._numbered[1]
 
     @property
+    def tree(self) -> Forms:
+        """The token sequences of the mentions, and maybe of others."""
+        return self._numbered[0]
+
+    @property
     def forms(self) -> int:
         """The bound of the numbers of token sequences."""
-        return len(self._numbered[0])
+        return len(self.tree)
 
     @property
     def counts(self) -> FormCounts:

@@ -98,7 +98,7 @@ class Forms:
         """The bound of the codes."""
         return len(self.single)
 
-    def occurrences(self, tokens: Codes, last: Bools, *, wanted: Bools | None = None) -> Ints:
+    def occurrences(self, tokens: Column, last: Bools, *, wanted: Bools | None = None) -> Ints:
         """How often each sequence of two tokens or more occurs in a text; occurrences may overlap.
 
         `last` marks the last token of each sentence, which no occurrence goes beyond. With
@@ -252,11 +252,11 @@ class Forms:
         for level in other.levels():
             parent, code = np.divmod(other.keys[level], other.width)
             going = np.flatnonzero((place[parent] >= 0) & (code < self.width))
-            child = self._child(place[parent[going]], code[going].astype(np.int32))
+            child = self._child(place[parent[going]], code[going])
             place[other.singles + level.start + going] = child
         return ints(place)
 
-    def _child(self, number: Ints, code: Codes) -> Ints:
+    def _child(self, number: Ints, code: Column) -> Ints:
         """The numbers of the sequences made longer by one code each, -1 where there is none."""
         key = number * self.width + code
         slots, crowded = self._slots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from spanwise.attributes._forms import Forms
 from spanwise.attributes._pairs import PairCounts
 from spanwise.attributes._seen import Seen
 from spanwise.attributes._text import Text
-from spanwise.columns import Codes, Column, Ints
+from spanwise.columns import Codes, Column, Ints, frozen
 from spanwise.corpus import Annotation, with_one_vocabulary
 from spanwise.records import record
 
@@ -58,6 +58,18 @@ class Lexicon:
         parts = [Seen.of(corpus, one.mentions) for corpus, one in zip(corpora, train, strict=True)]
         blocks = tuple((corpus.tokens, corpus.sentences) for corpus in corpora)
         return cls(vocabulary, Text(blocks, len(vocabulary)), _joined(parts))
+
+    @classmethod
+    def gathered(cls, vocabulary: Sequence[str], parts: Iterable[Annotation]) -> Lexicon | None:
+        """The lexicon of parts that share a vocabulary; of each only its text is kept, in a narrow column."""
+        narrow = np.min_scalar_type(max(len(vocabulary) - 1, 0))
+        blocks: list[tuple[Column, Ints]] = []
+        seen: Seen | None = None
+        for part in parts:
+            found = Seen.of(part.corpus, part.mentions)
+            seen = found if seen is None else Seen.joined([seen, found])
+            blocks.append((frozen(part.corpus.tokens.astype(narrow)), part.corpus.sentences))
+        return None if seen is None else cls(vocabulary, Text(tuple(blocks), len(vocabulary)), seen)
 
     def __add__(self, other: Lexicon) -> Lexicon:
         number = {

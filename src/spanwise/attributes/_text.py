@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from spanwise.attributes._forms import BLOCK, Forms
-from spanwise.columns import Bools, Codes, Column, Ints, codes, ints, offsets
+from spanwise.columns import Bools, Column, Ints, codes, ints, offsets
 from spanwise.records import record
 
 
@@ -16,7 +16,7 @@ from spanwise.records import record
 class Text:
     """The tokens of a training text, codes below `width`; no sentence lies in two blocks."""
 
-    blocks: tuple[tuple[Codes, Ints], ...]  # the tokens, and where sentences begin and the last one ends
+    blocks: tuple[tuple[Column, Ints], ...]  # the tokens, and where sentences begin and the last one ends
     width: int
 
     def __len__(self) -> int:
@@ -51,7 +51,7 @@ class Text:
             counts += forms.occurrences(tokens, _last(sentences), wanted=wanted)
         return ints(counts)
 
-    def windows(self) -> Iterator[tuple[Codes, Ints, slice]]:
+    def windows(self) -> Iterator[tuple[Column, Ints, slice]]:
         """The blocks, and places in them that stay in the processor's cache."""
         for tokens, sentences in self.blocks:
             for begin in range(0, len(tokens), BLOCK):
@@ -98,7 +98,7 @@ class _Few:
             counts += np.bincount(self._numbers[found], minlength=size)
         return ints(counts)
 
-    def _equal(self, which: Ints, start: Ints, tokens: Codes, sentences: Ints) -> Ints:
+    def _equal(self, which: Ints, start: Ints, tokens: Column, sentences: Ints) -> Ints:
         """Those of the sequences `which` that stand, within one sentence, where they are said to start."""
         inside = np.flatnonzero((start >= 0) & (start + self._size[which] <= len(tokens)))
         which, start = which[inside], start[inside]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from spanwise.attributes._confusable import Confusable, shared_by_labels
 from spanwise.attributes._context import Context
 from spanwise.attributes._lexicon import Lexicon
-from spanwise.columns import Bools, Ints, frozen
+from spanwise.columns import Bools, frozen
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import unknown
 from spanwise.records import record
@@ -38,7 +39,12 @@ class Toughness:
 
 
 def toughness(
-    corpus: Corpus, gold: Mentions, lexicon: Lexicon | None, *, context: Context | None = None
+    corpus: Corpus,
+    gold: Mentions,
+    lexicon: Lexicon | None,
+    *,
+    context: Context | None = None,
+    confusable: Confusable | None = None,
 ) -> Toughness:
     """The tough subsets of every gold mention.
 
@@ -48,7 +54,8 @@ def toughness(
     in UNSEEN-TOKENS, TCM-SEEN the others. Strings are compared as written.
 
     A `context` over the same data that compares strings as written is used where it is given,
-    so that nothing is searched twice.
+    so that nothing is searched twice. Where the mentions are a part of the gold ones, `confusable` tells
+    which sequences carry two labels or more in the whole.
 
     Examples:
         >>> from spanwise.corpus import Annotation
@@ -66,9 +73,13 @@ def toughness(
     if context is None or context.lowercase or context.gold is not gold or context.lexicon is not lexicon:
         context = Context(corpus, gold, lexicon)
     side = context.side(gold)
-    confusable = _confusable(side.form, gold, side.forms)
+    if confusable is None:
+        shared = shared_by_labels(side.form, gold.label, side.forms)
+    else:
+        shared = confusable.among(side.tree)
+    confused = np.append(shared, False)[side.form]
     if lexicon is None:
-        return Toughness(("TCM-ALL",), frozen(confusable[:, None]))
+        return Toughness(("TCM-ALL",), frozen(confused[:, None]))
     known = side.counts.mentions.total(side.form) > 0
     seen = side.counts.mentions.count(side.form, side.train_label) > 0
     columns = (
@@ -76,18 +87,8 @@ def toughness(
         known & ~seen,
         ~known,
         ~seen,
-        confusable,
-        confusable & known,
-        confusable & ~known,
+        confused,
+        confused & known,
+        confused & ~known,
     )
     return Toughness(SUBSETS, frozen(np.stack(columns, axis=1)))
-
-
-def _confusable(form: Ints, gold: Mentions, forms: int) -> Bools:
-    """Which mentions have a token sequence that two or more labels share."""
-    # A sequence is confusable when some label of it differs from the last one written for it.
-    some = np.full(forms + 1, -1, dtype=np.int64)
-    some[form] = gold.label
-    shared = np.zeros(forms + 1, dtype=bool)
-    shared[form[gold.label != some[form]]] = True
-    return np.asarray(shared[form] & (form >= 0))

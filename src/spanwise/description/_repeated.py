@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Bools, Codes, Ints, codes, offsets, run_positions
+from spanwise.columns import Bools, Codes, Column, Ints, codes, offsets, run_positions
 from spanwise.corpus import Corpus, with_one_vocabulary
 
 _BLOCK = 1 << 20  # tokens that are hashed at once
@@ -21,12 +21,21 @@ class KnownSentences:
 
     def __init__(self, corpora: Sequence[Corpus]) -> None:
         parts = with_one_vocabulary(corpora)
-        self._vocabulary = parts[0].vocabulary
-        one = len(parts) == 1
-        self._tokens = parts[0].tokens if one else codes(np.concatenate([part.tokens for part in parts]))
-        self._sentences = offsets(np.concatenate([part.lengths for part in parts]))
-        hashes = _sentence_hashes(self._tokens, self._sentences)
-        self._order = np.argsort(hashes, kind="stable")
+        self._keep(parts[0].vocabulary, [(part.tokens, part.sentences) for part in parts])
+
+    @classmethod
+    def of_text(cls, vocabulary: Sequence[str], blocks: Sequence[tuple[Column, Ints]]) -> KnownSentences:
+        """The sentences of blocks of tokens, codes into a vocabulary, with the offsets of their sentences."""
+        known = cls.__new__(cls)
+        known._keep(vocabulary, blocks)
+        return known
+
+    def _keep(self, vocabulary: Sequence[str], blocks: Sequence[tuple[Column, Ints]]) -> None:
+        self._vocabulary = vocabulary
+        self._blocks = blocks
+        self._first = offsets([len(sentences) - 1 for _, sentences in blocks])  # sentence of each block
+        hashes = np.concatenate([_sentence_hashes(*block) for block in blocks])
+        self._order = codes(np.argsort(hashes, kind="stable"))
         self._hashes = hashes[self._order]
 
     def count(self, test: Corpus) -> int:
@@ -54,27 +63,34 @@ class KnownSentences:
     def _codes(self) -> dict[str, int]:
         return {word: code for code, word in enumerate(self._vocabulary)}
 
-    def _equal(self, tokens: Codes, sentences: Ints, rows: Ints, known: Ints) -> Bools:
+    def _equal(self, tokens: Codes, sentences: Ints, rows: Ints, known: Codes) -> Bools:
         """Whether each of the sentences `rows` has the tokens of the training sentence `known` beside it."""
-        size = sentences[rows + 1] - sentences[rows]
-        same: Bools = np.asarray(size == self._sentences[known + 1] - self._sentences[known])
-        rows, known, size = rows[same], known[same], size[same]
-        mine = tokens[run_positions(sentences[rows], size)]
-        theirs = self._tokens[run_positions(self._sentences[known], size)]
-        differs = np.repeat(np.arange(len(rows)), size)[mine != theirs]
-        same[np.flatnonzero(same)[differs]] = False
+        same = np.zeros(len(rows), dtype=bool)
+        home = np.searchsorted(self._first, known, side="right") - 1
+        for number, (text, borders) in enumerate(self._blocks):
+            here = np.flatnonzero(home == number)
+            begin, inner = sentences[rows[here]], known[here] - self._first[number]
+            size = sentences[rows[here] + 1] - begin
+            fits = np.flatnonzero(size == borders[inner + 1] - borders[inner])
+            here, begin, size, inner = here[fits], begin[fits], size[fits], inner[fits]
+            differs = tokens[run_positions(begin, size)] != text[run_positions(borders[inner], size)]
+            same[here] = True
+            same[here[np.repeat(np.arange(len(here)), size)[differs]]] = False
         return same
 
     def _stands(self, sentence: Codes, hashed: np.uint64) -> bool:
         """Whether any training sentence of this hash is the sentence."""
         first, last = (np.searchsorted(self._hashes, hashed, side=side) for side in ("left", "right"))
-        return any(
-            np.array_equal(self._tokens[self._sentences[i] : self._sentences[i + 1]], sentence)
-            for i in self._order[first:last].tolist()
-        )
+        return any(np.array_equal(self._sentence(i), sentence) for i in self._order[first:last].tolist())
+
+    def _sentence(self, number: int) -> Column:
+        home = int(np.searchsorted(self._first, number, side="right")) - 1
+        text, borders = self._blocks[home]
+        inner = number - int(self._first[home])
+        return text[borders[inner] : borders[inner + 1]]
 
 
-def _sentence_hashes(tokens: Codes, sentences: Ints) -> npt.NDArray[np.uint64]:
+def _sentence_hashes(tokens: Column, sentences: Ints) -> npt.NDArray[np.uint64]:
     """A number for each sentence that is equal where all its tokens are, in blocks of bounded memory."""
     result = np.zeros(len(sentences) - 1, dtype=np.uint64)
     begin = 0

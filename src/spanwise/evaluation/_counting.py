@@ -1,0 +1,147 @@
+"""The second look of an evaluation in parts, at gold and predictions: everything counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from spanwise.alignment import align
+from spanwise.attributes import Context, Toughness, toughness, values
+from spanwise.corpus import Annotation
+from spanwise.description import DatasetPart
+from spanwise.engines import map_parts
+from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._dataset import Dataset
+from spanwise.evaluation._entries import survey_entry
+from spanwise.evaluation._examples import examples
+from spanwise.evaluation._files import Files, Shared
+from spanwise.evaluation._inputs import Inputs, Units
+from spanwise.evaluation._system import Counted, evaluate_system
+from spanwise.formats.parts import Piece
+from spanwise.records import record
+
+Sentences = list[dict[str, Any]]
+
+
+@record(eq=False)
+class Task:
+    """The pieces of one part, and how many of its sentences can still be shown, by policy."""
+
+    pieces: Mapping[str, Piece]
+    room: Mapping[str, int]
+
+
+@record(eq=False)
+class Part:
+    """One part, counted."""
+
+    counted: dict[str, Counted]
+    described: DatasetPart
+    units: int
+    repairs: Mapping[str, int]
+    labels: Mapping[str, Sequence[str]]
+    mentions: Mapping[str, int]
+    alignment: Mapping[str, Mapping[str, Any]]
+    chosen: Mapping[str, Sentences]  # by policy
+    choosable: int
+
+
+class Gathered:
+    """All parts, counted, and the sentences that were chosen to be shown."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.parts: list[Part] = []
+        self._choices = choices
+        # Sentences with errors stand before all others.
+        policies = {"errors": ["errors"], "all": ["errors", "correct"], "none": []}[choices.examples]
+        self._chosen: dict[str, Sentences] = {policy: [] for policy in policies}
+
+    def count(self, shared: Shared, workers: int) -> None:
+        """Count every part."""
+        # Parts are asked for one by one, so that no part writes sentences for which there is no room.
+        tasks = (Task(pieces, self._room()) for pieces in shared.files.parts())
+        for part in map_parts(_count, tasks, shared, workers=workers):
+            room = self._room()
+            for policy, sentences in part.chosen.items():
+                self._chosen[policy] += sentences[: room[policy]]
+            self.parts.append(replace(part, chosen={}))
+
+    def _room(self) -> dict[str, int]:
+        return {policy: self._choices.examples_cap - len(kept) for policy, kept in self._chosen.items()}
+
+    def counted(self, system: str) -> Counted:
+        """One system's counts over all parts, which let go of their own."""
+        return Counted.joined([part.counted.pop(system) for part in self.parts])
+
+    def sentences(self) -> tuple[Sentences, dict[str, Any]]:
+        """The chosen sentences, those with errors first, and how many there are in all."""
+        cap = self._choices.examples_cap
+        shown = [row for kept in self._chosen.values() for row in kept][:cap]
+        total = sum(part.choosable for part in self.parts)
+        about = {"policy": self._choices.examples, "cap": cap, "shown": len(shown), "of": total}
+        return shown, about
+
+    def entries(self, files: Files) -> list[dict[str, Any]]:
+        """The `inputs` of the document, as they are for files that were read whole."""
+        entries = [self._entry("gold", files, "")]
+        for name in files.systems:
+            reports = [part.alignment[name] for part in self.parts]
+            summed = {key: sum(report[key] for report in reports) for key in reports[0] if key != "how"}
+            entry = self._entry("predicted", files, name)
+            entries.append({**entry, "system": name, "alignment": {"how": reports[0]["how"], **summed}})
+        return entries
+
+    def _entry(self, role: str, files: Files, name: str) -> dict[str, Any]:
+        return survey_entry(
+            role,
+            files.systems[name] if name else files.gold,
+            layer=role if files.merged else "only",
+            repairs=sum(part.repairs[name] for part in self.parts),
+            mentions=sum(part.mentions[name] for part in self.parts),
+            labels={label for part in self.parts for label in part.labels[name]},
+        )
+
+
+def _count(task: Task, shared: Shared) -> Part:
+    assert shared.facts is not None
+    gold, predicted = shared.files.read(task.pieces)
+    aligned = {name: align(gold, one, how=shared.choices.align) for name, one in predicted.items()}
+    mentions = {name: one.mentions for name, one in aligned.items()}
+    context = shared.context(gold, list(mentions.values()))
+    data = Dataset(
+        Inputs("", gold, mentions, predicted, shared.files.merged, (), ()),
+        Units.of(gold.corpus, shared.unit),
+        context,
+        _toughness(context, gold, shared),
+        shared.facts,
+        {name: values(one, context, gold.mentions) for name, one in shared.facts.attributes.items()},
+    )
+    evaluated = {name: evaluate_system(data, one, shared.choices) for name, one in mentions.items()}
+    shown = {
+        policy: examples(data, evaluated, policy=policy, cap=room, redact=shared.choices.redact)
+        for policy, room in task.room.items()
+    }
+    context.release()
+    sides = {"": gold, **predicted}
+    return Part(
+        counted={name: one.counted for name, one in evaluated.items()},
+        described=DatasetPart.of(gold, shared.known, data.toughness),
+        units=data.units.number,
+        repairs={name: one.reading.repairs for name, one in sides.items()},
+        labels={name: one.mentions.labels for name, one in sides.items()},
+        mentions={name: len(one.mentions) for name, one in sides.items()},
+        alignment={name: one.report for name, one in aligned.items()},
+        chosen={policy: sentences for policy, (sentences, _) in shown.items()},
+        choosable=sum(about["of"] for _, about in shown.values()),
+    )
+
+
+def _toughness(context: Context, gold: Annotation, shared: Shared) -> Toughness | None:
+    """The tough subsets of a part; which sequences are confusable is known from the whole."""
+    if shared.lexicon is None:
+        return None
+    as_written = replace(context, lowercase=False) if context.lowercase else context
+    return toughness(
+        gold.corpus, gold.mentions, shared.lexicon, context=as_written, confusable=shared.confusable
+    )

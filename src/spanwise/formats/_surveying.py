@@ -1,0 +1,257 @@
+"""One look at a whole CoNLL file: its sizes, its schemes, and where to cut it into parts."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from spanwise.columns import Codes, Ints, codes, ints
+from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import _columns
+from spanwise.formats._format import Options
+from spanwise.formats._interning import Interner
+from spanwise.formats._kept import Kept
+from spanwise.formats._opening import BOM, UTF8, File
+from spanwise.formats._rows import Layout, Rows, parse
+from spanwise.records import record
+from spanwise.schemes import Recognised, Tags, checked, recognise_situations, situations
+
+
+@record
+class Cut:
+    """A place between two sentences: the number of the next one, its first line, and its first byte."""
+
+    sentence: int
+    token: int
+    line: int
+    byte: int
+
+
+@record(eq=False)
+class Survey:
+    """What is known of a whole file after one look at it: its sizes, its schemes, and where to cut it."""
+
+    path: str
+    sha256: str | None
+    evidence: str
+    comments: int
+    options: Options  # with columns by number and the separator named
+    layers: Mapping[str, Recognised]
+    columns: Mapping[str, int]
+    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
+    documents: Ints | None  # offsets into the sentences, where documents are marked
+    layout: Layout
+    strings: tuple[tuple[str, ...], ...]  # of the wanted columns, but not of the tokens, which files share
+    kept: Kept | None  # the rows, where there was room for them
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences of the file."""
+        return self.cuts[-1].sentence
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens of the file."""
+        return self.cuts[-1].token
+
+    @property
+    def parts(self) -> int:
+        """The number of parts."""
+        return len(self.cuts) - 1
+
+
+def survey(
+    path: str | os.PathLike[str],
+    options: Options,
+    columns: Mapping[str, int | str],
+    *,
+    tokens: int = 0,
+    sentences: Sequence[int] = (),
+    keep: Kept | None = None,
+) -> Survey:
+    """Look at a whole file, a piece at a time: any error in it is found here.
+
+    It is cut where a sentence (or a document, where they are marked) begins after at least
+    `tokens` tokens of a part, or else before the `sentences` named. Its rows are added to
+    `keep`, while there is room.
+    """
+    if os.fspath(path) == "-":
+        raise ChoiceError("standard input cannot be streamed, as it is read more than once.\nGive a file.")
+    if options.encoding not in UTF8:
+        raise ChoiceError("only UTF-8 files can be streamed.\nConvert the file, or leave memory out.")
+    return _Looker(File(path), options, columns, tokens, sentences, keep).look()
+
+
+class _Looker:
+    """One pass over a file that keeps sums and places, and rows where there is room for them."""
+
+    def __init__(
+        self,
+        file: File,
+        options: Options,
+        columns: Mapping[str, int | str],
+        tokens: int,
+        sentences: Sequence[int],
+        keep: Kept | None,
+    ) -> None:
+        self._file = file
+        self._options = options
+        self._columns = columns
+        self._least = tokens
+        self._wanted = ints(sentences)
+        self._kept = keep
+        self._layout: Layout | None = None
+        self._interners: tuple[Interner, ...] = ()
+        self._situations: dict[str, Ints] = {}
+        self._held: list[list[Codes]] = [[] for _ in columns]  # tags of the sentence that may go on
+        self._first = Cut(0, 0, 1, 0)
+        # Whether documents are marked is known at the end only, so both kinds of cuts are kept.
+        self._by_sentence: list[Cut] = []
+        self._by_document: list[Cut] = []
+        self._documents: list[int] = []
+        self._sentence = self._token = self._comments = 0
+
+    def look(self) -> Survey:
+        """Read the file once."""
+        byte, line, open_ = len(BOM) if has_mark(self._file.path) else 0, 1, False
+        for chunk in _columns.chunks(self._file):
+            _columns.check_utf8(self._file, chunk, line)
+            byte += len(chunk)
+            if self._layout is None:
+                chunk, line = self._begin(chunk, line, byte)
+            if chunk and self._layout is not None:
+                rows = parse(chunk, self._layout, self._interners, open=open_, line=line)
+                self._take(rows, chunk, line, byte - len(chunk))
+                open_, line = rows.open, rows.line
+        for place, name in enumerate(self._columns):
+            self._count_one(name, place, self._held[place])
+        if self._layout is None or not self._token:
+            raise InputError(_columns.no_token(self._file.path))
+        return self._survey(self._layout, Cut(self._sentence, self._token, line, byte))
+
+    def _begin(self, chunk: bytes, line: int, end: int) -> tuple[bytes, int]:
+        """Find the layout in the first lines; the chunk behind the header, and its line."""
+        names = tuple(self._columns.values())
+        layout, skipped = _columns.layout_of(self._file.path, chunk, self._options, names, line)
+        if layout is None:
+            return b"", line + chunk.count(b"\n")
+        self._layout, self._interners = layout, _columns.interners_of(layout, self._options.words)
+        chunk, line = _columns.without_header(chunk, line, skipped)
+        self._first = Cut(0, 0, line, end - len(chunk))
+        return chunk, line
+
+    def _take(self, rows: Rows, chunk: bytes, line: int, byte: int) -> None:
+        """Add a piece: its sentences, its marks of documents, its tags, and the cuts that fall into it."""
+        number = self._sentence + np.arange(len(rows.begins))
+        self._documents += (self._sentence + np.searchsorted(rows.begins, rows.marks)).tolist()
+        token = self._token + rows.begins
+        if len(self._wanted):
+            first, last = np.searchsorted(self._wanted, [self._sentence, self._sentence + len(number)])
+            chosen = ints(self._wanted[first:last] - self._sentence)
+            self._by_sentence += self._cuts(chosen, number, token, rows, chunk, line, byte)
+        elif self._least:
+            after = self._by_sentence[-1].token if self._by_sentence else 0
+            chosen = _spaced(token, ints(np.arange(len(token))), after, self._least)
+            self._by_sentence += self._cuts(chosen, number, token, rows, chunk, line, byte)
+            after = self._by_document[-1].token if self._by_document else 0
+            recent = self._documents[bisect_left(self._documents, self._sentence) :]
+            firsts = ints(np.flatnonzero(np.isin(number, recent)))
+            chosen = _spaced(token, firsts, after, self._least)
+            self._by_document += self._cuts(chosen, number, token, rows, chunk, line, byte)
+        if self._kept is not None and not self._kept.add(rows, [len(one.strings) for one in self._interners]):
+            self._kept = None
+        self._count_tags(rows)
+        self._comments += rows.comments
+        self._sentence += len(rows.begins)
+        self._token += len(rows.columns[0])
+
+    def _cuts(
+        self, chosen: Ints, number: Ints, token: Ints, rows: Rows, chunk: bytes, line: int, byte: int
+    ) -> list[Cut]:
+        """The cuts before the chosen sentences of a piece."""
+        chosen = chosen[number[chosen] > 0]
+        if not len(chosen):
+            return []
+        ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
+        begins = np.concatenate([[0], ends + 1])  # of every line of the chunk
+        return [
+            Cut(int(number[i]), int(token[i]), int(rows.lines[i]), byte + int(begins[rows.lines[i] - line]))
+            for i in chosen.tolist()
+        ]
+
+    def _count_tags(self, rows: Rows) -> None:
+        """Count the tags of whole sentences; those of the last one wait, as it may go on."""
+        begins = rows.begins
+        for place, name in enumerate(self._columns):
+            tags = rows.columns[1 + place]
+            if len(begins):
+                self._count_one(name, place, [*self._held[place], tags[: begins[0]]])
+                self._count(name, place, tags[begins[0] : begins[-1]], ints(begins - begins[0]))
+                self._held[place] = [tags[begins[-1] :]]
+            else:
+                self._held[place].append(tags)
+
+    def _count_one(self, name: str, place: int, tags: Sequence[Codes]) -> None:
+        """Add the situations of the tags of one sentence, which may have come in several pieces."""
+        whole = np.concatenate(tags) if tags else np.zeros(0, dtype=np.int32)
+        self._count(name, place, whole, ints([0, len(whole)]))
+
+    def _count(self, name: str, place: int, tags: Codes, sentences: Ints) -> None:
+        """Add the situations of the tags of whole sentences."""
+        if not len(tags):
+            return
+        strings = tuple(self._interners[1 + place].strings)
+        found = situations(checked(Tags(codes(tags), strings, sentences)))
+        known = self._situations.get(name)
+        self._situations[name] = found if known is None else ints(known + found)
+
+    def _survey(self, layout: Layout, end: Cut) -> Survey:
+        names = list(self._columns)
+        marked = self._documents and self._options.documents != "none"
+        cuts = self._by_document if marked and self._least else self._by_sentence
+        layers: dict[str, Recognised] = {}
+        for name in names:
+            prefer = self._options.prefer or next((one.scheme for one in layers.values()), None)
+            layers[name] = recognise_situations(self._situations[name], prefer=prefer)
+        extra = layout.wanted[1 + len(names) :]
+        return Survey(
+            path=self._file.path,
+            sha256=self._file.sha256,
+            evidence=f"{layout.width} columns separated by {layout.between}",
+            comments=self._comments,
+            options=replace(
+                self._options,
+                token_column=layout.wanted[0],
+                tag_column=None,
+                separator="tab" if layout.separator == "tab" else "blank",
+                columns=dict(zip(self._options.columns, extra, strict=True)),
+            ),
+            layers=layers,
+            columns=dict(zip(names, layout.wanted[1:], strict=False)),
+            cuts=(self._first, *cuts, end),
+            documents=ints(sorted({0, *self._documents, self._sentence})) if marked else None,
+            layout=layout,
+            strings=tuple(tuple(one.strings) for one in self._interners[1:]),
+            kept=self._kept,
+        )
+
+
+def _spaced(token: Ints, allowed: Ints, after: int, least: int) -> Ints:
+    """Those of the allowed sentences before which to cut, so that a part has at least so many tokens."""
+    chosen: list[int] = []
+    while True:
+        place = int(np.searchsorted(token[allowed], after + least, side="left"))
+        if place == len(allowed):
+            return ints(chosen)
+        chosen.append(int(allowed[place]))
+        after = int(token[allowed[place]])
+
+
+def has_mark(path: str) -> bool:
+    """Whether the unpacked file begins with a byte order mark."""
+    with File(path)._stream() as stream:
+        return stream.read(len(BOM)) == BOM
