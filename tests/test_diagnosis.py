@@ -113,6 +113,50 @@ def test_token_slices_are_held_against_the_score_of_all_token_units():
     assert rows[0]["overall"] == pytest.approx(0.6) and rows[0]["cost"] == pytest.approx(0.5 * 0.2)
 
 
+def subset(right, missed):
+    overall = {"mentions": right + missed, "correct": right, "recall": right / (right + missed)}
+    return {"overall": overall, "outcomes": {"TP": right, "FN": missed}}
+
+
+def bucket(name, right, missed, *, value=None):
+    outcomes = {"gold": {"TP": right, "FN": missed}}
+    found = cell(right + missed, right + 1, right, name=name, label=name, outcomes=outcomes)
+    return {**found, "low": value, "high": value}
+
+
+def grouped(one):
+    rows = diagnosis.slices(one, {"mentions": 1000})
+    return [[row["title"] for row in group] for group in diagnosis.distinct(rows, one)]
+
+
+def test_slices_with_the_same_outcomes_are_the_same_mentions_under_two_names():
+    table = {"unit": "mention", "buckets": [bucket("a", 100, 90), bucket("b", 100, 91)]}
+    one = system({"PER": cell(1000, 900, 700)}, tough={"TCM-ALL": subset(100, 90)}, attributes={"x": table})
+    assert sorted(map(sorted, grouped(one))) == [["TCM-ALL", "x = a"], ["label = PER"], ["x = b"]]
+
+
+def test_a_part_by_definition_of_four_fifths_is_nearly_the_same():
+    tough = {"UNSEEN-ANY": subset(50, 50), "UNSEEN-TOKENS": subset(40, 40), "UNSEEN-TYPE": subset(50, 29)}
+    one = system({"PER": cell(1000, 900, 700)}, tough=tough)
+    assert grouped(one) == [["UNSEEN-ANY", "UNSEEN-TOKENS"], ["UNSEEN-TYPE"], ["label = PER"]]
+
+
+def test_a_part_with_more_of_some_outcome_than_the_whole_is_no_part():
+    tough = {"UNSEEN-ANY": subset(60, 40), "UNSEEN-TOKENS": subset(40, 41)}  # compared in lower case, say
+    one = system({"PER": cell(1000, 900, 700)}, tough=tough)
+    assert [group for group in grouped(one) if len(group) > 1] == []
+
+
+def test_slices_that_are_alike_to_a_third_stand_together_whatever_their_order():
+    table = {"unit": "mention", "buckets": [bucket("0", 50, 50, value=0)]}
+    tough = {"UNSEEN-ANY": subset(50, 50), "UNSEEN-TOKENS": subset(42, 50)}
+    one = system({"PER": cell(1000, 900, 700)}, tough=tough, attributes={"entity_label_consistency": table})
+    first = grouped(one)[0]
+    assert set(first) == {"UNSEEN-ANY", "UNSEEN-TOKENS", "entity_label_consistency = 0"}
+    costs = {row["title"]: row["cost"] for row in diagnosis.slices(one, {"mentions": 1000})}
+    assert first == sorted(first, key=lambda title: -costs[title])
+
+
 def test_the_attribute_label_does_not_list_labels_twice():
     table = {"unit": "mention", "buckets": [cell(100, 100, 80, name="PER", value="PER")]}
     one = system({"PER": cell(100, 100, 80)}, attributes={"label": table})
@@ -245,6 +289,23 @@ def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():
     assert (row["value"], row["against"], row["count"]) == (0.4, 0.9, 60)
     tough["UNSEEN-ANY"]["overall"] |= {"mentions": 49, "correct": 1}
     assert "tough" not in kinds(document)
+
+
+def test_the_slice_of_a_finding_is_not_the_unseen_mentions_again():
+    document = result("crf")
+    one = document["systems"]["crf"]
+    one["tough"]["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
+    one["tough"]["UNSEEN-ANY"]["overall"] |= {"mentions": 100, "correct": 40, "recall": 0.4}
+    one["slices"] = [{**row, "interval": None, "cost": 0.1, "value": 0.1} for row in one["slices"]]
+    unseen = {**one["slices"][0], "kind": "tough", "name": "UNSEEN-ANY", "cost": 0.3, "attribute": None}
+    same = {**unseen, "kind": "bucket", "attribute": "entity_length", "name": "XS", "cost": 0.2}
+    one["slices"] = [unseen, same, *one["slices"]]
+    slices = [row for row in findings(document) if row["kind"] == "slice"]
+    assert slices[0]["path"] == ["attributes", "entity_length", "XS", "f1"]
+    outcomes = one["tough"]["UNSEEN-ANY"]["outcomes"]
+    one["attributes"]["entity_length"]["buckets"][0]["outcomes"] = {"gold": outcomes}
+    slices = [row for row in findings(document) if row["kind"] == "slice"]
+    assert slices[0]["path"] != ["attributes", "entity_length", "XS", "f1"]
 
 
 def test_a_lead_that_may_be_chance_is_no_finding():

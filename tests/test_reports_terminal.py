@@ -270,6 +270,20 @@ def test_a_study_says_what_the_buckets_of_each_dataset_hold() -> None:
     assert any(re.search(r"token frequency +all +XS 0", line) for line in screen)
 
 
+def test_slices_of_the_same_mentions_are_listed_once_with_their_other_names() -> None:
+    made = documents.result()
+    one = made["systems"]["crf"]
+    first = {**one["slices"][0], "kind": "tough", "attribute": None, "name": "UNSEEN-ANY", "cost": 0.3}
+    again = {**first, "kind": "bucket", "attribute": "entity_length", "name": "XS", "cost": 0.2}
+    one["slices"] = [first, {**again, "title": "entity_length = 1"}]
+    assert "    also " not in render_screen(made, width=80, color=False)
+    buckets = one["attributes"]["entity_length"]["buckets"]
+    buckets[0]["outcomes"] = {"gold": one["tough"]["UNSEEN-ANY"]["outcomes"]}
+    lines = render_screen(made, width=80, color=False).splitlines()
+    at = lines.index("    also entity length = 1")
+    assert lines[at - 1].startswith("  unseen with this type ") and not lines[at + 1]
+
+
 def test_buckets_named_by_what_they_hold_are_not_explained() -> None:
     made = documents.result("crf", "bert")
     for system in made["systems"].values():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spanwise.columns import ratio
-from spanwise.diagnosis import F1, LEAST_GOLD, lettering, score_row
+from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, score_row
 
 MOST_FINDINGS = 4
 LEAST_EFFECT = 0.01  # a point of F1 or recall
@@ -17,7 +17,7 @@ def findings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     About the system with the highest F1: the kind of error whose mending would gain most;
     mentions unseen in training, if their recall lies below that of seen ones; the costliest
-    other slice; with a second system, whether the lead over the runner-up is real and where it
+    slice of other mentions; with a second system, whether the lead over the runner-up is real and where it
     comes from (then only the costlier of the two slices stands); and what is odd about
     the data. Each rests on at least 50 mentions, is worth at least one point, and is significant: a
     lead after correction; a gain, a slice or a subset where its interval excludes what it is held
@@ -28,8 +28,7 @@ def findings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
         return []
     order = list(lettering({name: system["exact"]["overall"]["f1"] for name, system in systems.items()}))
     name = order[0]
-    candidates = [_tough_finding(name, systems[name]), _slice_finding(name, systems[name])]
-    weak = [row for row in candidates if row and _matters(row)]
+    weak = _weak_findings(name, systems[name])
     lead = _lead_finding(document, name, order[1]) if len(order) > 1 else None
     if lead and not _matters(lead):
         lead = None
@@ -38,6 +37,14 @@ def findings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     gain = _gain_finding(name, systems[name])
     found = [gain if gain and _matters(gain) else None, *weak, lead, _data_finding(document)]
     return [row for row in found if row][:MOST_FINDINGS]
+
+
+def _weak_findings(name: str, system: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What training did not show, and the costliest slice: if both stand, of other mentions."""
+    tough = _tough_finding(name, system)
+    found = [tough] if tough and _matters(tough) else []
+    other = _slice_finding(name, system, without="UNSEEN-ANY" if found else None)
+    return [*found, other] if other and _matters(other) else found
 
 
 def _matters(row: Mapping[str, Any]) -> bool:
@@ -94,11 +101,13 @@ def _tough_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | Non
     }
 
 
-def _slice_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | None:
-    rows = [row for row in system.get("slices", []) if row["kind"] != "tough" and row["cost"] > 0]
-    if not rows:
+def _slice_finding(name: str, system: Mapping[str, Any], *, without: str | None) -> dict[str, Any] | None:
+    rows = [row for row in system.get("slices", []) if row["cost"] > 0]
+    groups = distinct(rows, system)
+    said = [row for group in groups for row in group if any(one["name"] == without for one in group)]
+    row = next((row for row in rows if row["kind"] != "tough" and row not in said), None)
+    if row is None:
         return None
-    row = rows[0]
     if row["kind"] == "label":
         path, chosen = ["exact", "labels", row["name"], "f1"], {"gold": row["name"]}
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spanwise.diagnosis import distinct
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.evaluation import label_order, places, says, shown
 from spanwise.reports._charts.marks import Drawing
@@ -64,13 +65,13 @@ def _recall_line(
 
 def slices(document: Document, focus: str, style: Style, *, most: int = 8) -> Drawing | None:
     """The slices that cost most, with the interval of their score and what the others score there."""
-    rows = [row for row in document["systems"][focus].get("slices") or () if (row.get("cost") or 0) > 0][
-        :most
-    ]
-    if not rows:
+    system = document["systems"][focus]
+    costly = [row for row in system.get("slices") or () if (row.get("cost") or 0) > 0]
+    groups = distinct(costly, system)[:most]
+    if not groups:
         return None
     names = shown(document, focus)
-    lines = [_slice_line(document, names, row, style) for row in rows]
+    lines = [_slice_line(document, names, row, others, style) for row, *others in groups]
     overall = share(document["systems"][focus]["exact"]["overall"]["f1"])
     layout = Layout(
         left=190, plot=130, heads=("score", "costs"), columns=(46, 42), step=36, reference=overall,
@@ -80,7 +81,13 @@ def slices(document: Document, focus: str, style: Style, *, most: int = 8) -> Dr
     return draw("slices", "Weakest slices", lines, layout, style)
 
 
-def _slice_line(document: Document, names: Sequence[str], row: Mapping[str, Any], style: Style) -> Line:
+def _slice_line(
+    document: Document,
+    names: Sequence[str],
+    row: Mapping[str, Any],
+    others: Sequence[Mapping[str, Any]],
+    style: Style,
+) -> Line:
     points = []
     unit = "mention"
     for name in names:
@@ -97,6 +104,8 @@ def _slice_line(document: Document, names: Sequence[str], row: Mapping[str, Any]
     href = style.link(row["gold"], unit="gold", **_chosen(row)) if unit == "mention" else None
     title = words.slice_title(row)
     under = words.plural(row["gold"], unit) + (", recall" if row["score"] == "recall" else "")
+    if others:
+        under += f"; also {', '.join(map(words.slice_title, others))}"
     return Line(
         title[:1].upper() + title[1:], under, points, href,
         [words.points(row["value"]), words.points(row["cost"])], flag=better,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from spanwise.diagnosis import distinct
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document, scored_labels
 from spanwise.reports.terminal._frame import (
@@ -242,9 +243,11 @@ def none_of(tough: Mapping[str, Any], width: int) -> list[Line]:
 def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = MOST_SLICES) -> list[Line]:
     """The slices that cost most, of one system or of several."""
     rows: list[list[Cell]] = []
+    same: list[list[Line]] = []
     for name, system in systems.items():
-        costly = [row for row in system.get("slices") or () if _or_zero(row["cost"]) > 0][:most]
-        for row in costly:
+        costly = [row for row in system.get("slices") or () if _or_zero(row["cost"]) > 0]
+        for row, *others in distinct(costly, system)[:most]:
+            same.append(_also(others, width))
             value, ends = say.points(row["value"]), say.interval(row.get("interval"))
             rows.append(
                 [
@@ -271,7 +274,17 @@ def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = 
     if len(systems) == 1:
         columns, rows = columns[1:], [row[1:] for row in rows]
     note = "ranked by score lost overall · under 50 mentions hidden"
-    return [*heading("Weakest slices", note, width), *grid(columns, rows, width)]
+    head, *table = grid(columns, rows, width)
+    listed = [line for first, others in zip(table, same, strict=True) for line in (first, *others)]
+    return [*heading("Weakest slices", note, width), head, *listed]
+
+
+def _also(others: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
+    """The other names under which a slice's mentions, or nearly all of them, cost something."""
+    if not others:
+        return []
+    names = [[(say.slice_title(row), "faint")] for row in others]
+    return flow([[("also ", "faint"), *names[0]], *names[1:]], width, indent=4)
 
 
 def _attributes(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
