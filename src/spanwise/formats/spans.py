@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
-from itertools import count
+from dataclasses import dataclass
 
 import numpy as np
 
-from spanwise.columns import Ints, ints, offsets
+from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at
 from spanwise.formats._opening import File
-from spanwise.records import record
+from spanwise.formats._span_lines import SpanLines
 
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
-_BLANK, _WITHOUT, _MENTION = range(3)  # what a line is
-_DIGITS = 5  # of positions whose lists of tokens are compared with one text of all of them
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The lines that are not blank: their numbers from 1, and what they say."""
 
-@record(eq=False)
-class _Known:
-    """What the distinct lines of a file say, a row each: equal lines say the same, so each is read once."""
-
-    kind: Ints
+    line: Ints
     start: Ints
     end: Ints
-    label: list[str]
-    pieces: Mapping[int, list[tuple[int, int]]]  # of the rows that leave tokens out
+    label: Ints  # the first labels are those of `_EMPTY`
+    labels: list[str]
+    pieces: Mapping[int, list[tuple[int, int]]]  # by their line, of the rows that leave tokens out
 
 
 def read(file: File, options: Options) -> Annotation:
     """The annotation of a span file; a blank line ends a sentence."""
-    texts = file.text.split("\n")
-    number: dict[str, int] = defaultdict(count().__next__)
-    code = np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
-    known = _read_lines(file.path, texts, list(number))
-    kind = known.kind[code]
-    begins = kind != _BLANK
-    begins[1:] &= kind[:-1] == _BLANK
-    if not begins.any():
+    rows = _rows(file)
+    if not len(rows.line):
         raise InputError(
             at(
                 file.path,
@@ -49,18 +40,20 @@ def read(file: File, options: Options) -> Annotation:
                 "the file holds no span.\nA sentence without spans is a row that begins with NONE.",
             )
         )
-    row = np.flatnonzero(kind == _MENTION)
-    lines = np.flatnonzero(begins) + 1
+    begins = np.ones(len(rows.line), dtype=bool)
+    begins[1:] = rows.line[1:] - rows.line[:-1] > 1
+    lines = rows.line[begins]
     corpus = Corpus(
         tokens=np.zeros(0, dtype=np.int32),
         vocabulary=(),
-        sentences=ints(np.zeros(len(lines) + 1)),
+        sentences=np.zeros(len(lines) + 1, dtype=np.int64),
         without_text=True,
         source=Source(file.path, ints(lines)),
     )
-    mentions = _mentions(known, code[row], np.cumsum(begins)[row] - 1).sole(
+    chosen = np.flatnonzero(rows.label >= len(_EMPTY))
+    mentions = _mentions(rows, chosen, np.cumsum(begins)[chosen] - 1).sole(
         duplicates=options.duplicates,
-        place=lambda which: f"{file.path}:{row[which] + 1}",
+        place=lambda which: f"{file.path}:{rows.line[chosen[which]]}",
     )
     reading = Reading(
         path=file.path,
@@ -72,52 +65,34 @@ def read(file: File, options: Options) -> Annotation:
     return Annotation(corpus, mentions, reading)
 
 
-def _read_lines(path: str, texts: list[str], distinct: list[str]) -> _Known:
-    """What each distinct line says; one that cannot be read is an error at its first place in `texts`."""
-    rows = [text.rstrip(" \t\r").split("\t") for text in distinct]
-    label = [row[0] for row in rows]
-    kind = np.full(len(rows), _MENTION)
-    kind[[row == [""] for row in rows]] = _BLANK
-    kind[[name in _EMPTY for name in label]] = _WITHOUT
-    start, end = np.zeros((2, len(rows)), dtype=np.int64)
-    unread = kind == _MENTION
-    which, *borders = _whole_spans(rows)
-    start[which], end[which] = borders
-    unread[which] = False
-    pieces: dict[int, list[tuple[int, int]]] = {}
-    for row in np.flatnonzero(unread).tolist():
-        try:
-            start[row], end[row], found = _span(path, 0, rows[row])
-        except InputError:
-            start[row], end[row], found = _span(path, texts.index(distinct[row]) + 1, rows[row])
-        if len(found) > 1:
-            pieces[row] = found
-    return _Known(kind, start, end, label, pieces)
+def _rows(file: File) -> _Rows:
+    """The rows of a file: those that are spelt plainly at once, others one by one, equal ones once."""
+    lines = SpanLines.of(file.utf8, empty=_EMPTY)
+    unread = np.flatnonzero(~lines.plain).tolist()
+    if not unread:
+        return _Rows(lines.number, lines.start, lines.end, lines.label, lines.labels, {})
+    start, end, label = lines.start.copy(), lines.end.copy(), lines.label.copy()
+    number = {name: place for place, name in enumerate(lines.labels)}
+    texts = file.text.split("\n")
+    said: dict[str, tuple[int, int, list[tuple[int, int]]]] = {}
+    pieces = {}
+    for row, line in zip(unread, lines.number[unread].tolist(), strict=True):
+        fields = _fields(texts[line - 1])
+        label[row] = -1 if fields == [""] else number.setdefault(fields[0], len(number))
+        if label[row] >= len(_EMPTY):
+            text = "\t".join(fields)
+            if text not in said:
+                said[text] = _span(file.path, line, fields)
+            start[row], end[row], found = said[text]
+            if len(found) > 1:
+                pieces[line] = found
+    filled = label >= 0
+    return _Rows(lines.number[filled], start[filled], end[filled], label[filled], list(number), pieces)
 
 
-def _whole_spans(rows: list[list[str]]) -> tuple[Ints, Ints, Ints]:
-    """Numbers, starts and ends of rows that plainly are spans with all their tokens, as nearly all are.
-
-    They are read at once; what is left out here is looked at row by row.
-    """
-    which = [number for number, row in enumerate(rows) if 3 <= len(row) <= 4 and row[0] not in ("", *_EMPTY)]
-    first, last = ([rows[number][column] for number in which] for column in (1, 2))
-    none = np.zeros(0, dtype=np.int64)
-    if not which or not all(_is_position("".join(column)) and all(column) for column in (first, last)):
-        return none, none, none
-    if max(map(len, first)) > _DIGITS or max(map(len, last)) > _DIGITS:
-        return none, none, none
-    start, end = ints(list(map(int, first))) - 1, ints(list(map(int, last)))
-    tokens = list(map(str, range(1, int(end.max()) + 1)))
-    listing = ", ".join(tokens)
-    place = offsets([len(token) + 2 for token in tokens])
-    fits = (start >= 0) & (start < end)
-    begin, stop = place[np.where(fits, start, 0)].tolist(), (place[np.where(fits, end, 0)] - 2).tolist()
-    for at_row, number in enumerate(which):
-        listed = rows[number][3:]
-        if listed and listed[0] != listing[begin[at_row] : stop[at_row]]:
-            fits[at_row] = False
-    return ints(which)[fits], start[fits], end[fits]
+def _fields(text: str) -> list[str]:
+    """The columns of a line, a single empty one of a blank line."""
+    return text.rstrip(" \t\r").split("\t")
 
 
 def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple[int, int]]]:
@@ -175,24 +150,26 @@ def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tup
     return pieces
 
 
-def _mentions(known: _Known, code: Ints, sentence: Ints) -> Mentions:
-    """The mentions whose lines are the rows `code` of `known`."""
-    labels = sorted({label for label, kind in zip(known.label, known.kind, strict=True) if kind == _MENTION})
-    label_code = {label: number for number, label in enumerate(labels)}
-    label = np.array([label_code.get(name, 0) for name in known.label], dtype=np.int32)[code]
-    start, end = known.start[code], known.end[code]
+def _mentions(rows: _Rows, chosen: Ints, sentence: Ints) -> Mentions:
+    """The mentions of the rows chosen, each in its sentence."""
+    number = rows.label[chosen]
+    used = np.flatnonzero(np.bincount(number, minlength=len(rows.labels))).tolist()
+    labels = sorted(rows.labels[place] for place in used)
+    code = {label: place for place, label in enumerate(labels)}
+    table = np.array([code.get(label, 0) for label in rows.labels], dtype=np.int32)
+    start, end = rows.start[chosen], rows.end[chosen]
     parts = None
-    if known.pieces:
-        rows = zip(code.tolist(), start.tolist(), end.tolist(), strict=True)
-        parts = Parts.of([known.pieces.get(row, [(first, stop)]) for row, first, stop in rows])
-    return Mentions(sentence, start, end, label, labels, parts)
+    if rows.pieces:
+        spans = zip(rows.line[chosen].tolist(), start.tolist(), end.tolist(), strict=True)
+        parts = Parts.of([rows.pieces.get(line, [(first, stop)]) for line, first, stop in spans])
+    return Mentions(sentence, start, end, table[number], labels, parts)
 
 
 def problems(file: File, options: Options) -> list[Problem]:
     """Every row that is wrong."""
     found: list[Problem] = []
     for line, text in enumerate(file.text.split("\n"), start=1):
-        fields = text.rstrip(" \t\r").split("\t")
+        fields = _fields(text)
         if fields == [""] or fields[0] in _EMPTY:
             continue
         try:
@@ -206,7 +183,7 @@ def recognise(file: File) -> str | None:
     """Whether every one of the first rows is a label and two numbers, whatever the suffix."""
     if file.is_folder:
         return None
-    lines = file.head.split(b"\n")
+    lines = file.head.split(b"\n", 200)
     rows = [line.rstrip(b" \t\r").split(b"\t") for line in (lines[:-1] or lines)[:200] if line.strip()]
     if rows and all(len(row) >= 3 and row[1].isdigit() and row[2].isdigit() and row[0] for row in rows):
         return "rows of label, begin and end"
