@@ -132,5 +132,5 @@ def test_wrong_calls_of_the_trainer_are_answered() -> None:
         make_compute_metrics(NAMES)((SAID[:, :5], LABELS))
     with pytest.raises(InputError, match="there is a label id 3, but label_list has 2 labels"):
         make_compute_metrics(NAMES[:2])((SAID, LABELS))
-    with pytest.raises(InputError, match="word_ids are given for 1 sentences, but there are 2"):
+    with pytest.raises(InputError, match="word_ids are given for 1 sentence, but labels for 2"):
         make_compute_metrics(NAMES, word_ids=[[0]])((SAID, LABELS))

@@ -315,12 +315,12 @@ def test_a_choice_that_is_not_there_is_refused(document, choices, message):
 
 def test_tough_subsets_without_training_data_are_refused():
     document = of_tags(["a"], ["B-PER"], ["O"])
-    with pytest.raises(ChoiceError, match=r"tough subsets need training data\.\nEvaluate with --train FILE"):
+    with pytest.raises(ChoiceError, match=r"tough subsets need training data\.\nEvaluate with train="):
         listing(document, tough="SEEN")
 
 
 def test_a_document_without_sentences_is_refused():
-    with pytest.raises(InputError, match=r"holds no sentences\.\nMake it anew with --examples errors"):
+    with pytest.raises(InputError, match=r"holds no sentences\.\nMake it anew with examples=\"errors\""):
         listing({"systems": {}})
 
 

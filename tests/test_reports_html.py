@@ -207,6 +207,6 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delattr(html, "page", raising=False)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(
-        MissingExtra, match=r"(?s)The HTML page needs the package 'jinja2'.*spanwise\[report\]"
+        MissingExtra, match=r"(?s)the HTML page needs the package 'jinja2'.*spanwise\[report\]"
     ):
         render(result("crf"))

@@ -120,7 +120,7 @@ def test_a_missing_gold_file_is_told_with_the_line_of_the_manifest(tmp_path):
         make_plan(read_manifest(manifest))
     assert "study.toml:11: the file" in str(error.value)
     assert "of the dataset 'south' does not exist." in str(error.value)
-    assert "--root takes another folder" in str(error.value)
+    assert "pass root= for another folder" in str(error.value)
 
 
 def test_a_folder_in_place_of_a_file_is_told(tmp_path):

@@ -105,7 +105,7 @@ def test_several_wrong_files_are_counted_and_the_first_is_told(tmp_path):
     with pytest.raises(InputError) as error:
         study(manifest, workers=2, cache=False)
     assert "north/predictions/rules.1.txt" in str(error.value)
-    assert "1 more cells hold a file that cannot be used." in str(error.value)
+    assert "There are files that cannot be used in 1 more cell." in str(error.value)
 
 
 @pytest.mark.parametrize(

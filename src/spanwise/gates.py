@@ -9,7 +9,7 @@ from typing import Any
 
 from spanwise.attributes import ATTRIBUTES
 from spanwise.diagnosis import F1, letters, score_row
-from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import load, tested, unpacked
 from spanwise.findings import findings
 from spanwise.records import record
@@ -149,7 +149,7 @@ def _score(system: Mapping[str, Any], place: str) -> float | None:
     if parts[0] == "tough" and len(parts) in (2, 3):
         subsets = system.get("tough") or {}
         if not subsets:
-            raise ChoiceError(f"the floor of {place} needs training data.\nEvaluate with --train FILE.")
+            raise ChoiceError(f"the floor of {place} needs training data.\nEvaluate with train=.")
         subset = _entry("tough subset", subsets, parts[1])
         cell = subset["overall"] if len(parts) == 2 else _entry("label", subset["labels"], parts[2])
         return _number(cell["recall"])
@@ -377,7 +377,7 @@ def _check_same_gold(documents: Sequence[Mapping[str, Any]], names: Sequence[str
         if here[0] != there[0]:
             what = f"the gold files differ ({_gold(document)['path']} here, {_gold(first)['path']} there)"
         else:
-            counted = f"{here[2]} {here[1]}s here, {there[2]} {there[1]}s there"
+            counted = f"{many(here[2], here[1])} here, {many(there[2], there[1])} there"
             what = f"the gold file was read differently ({counted})"
         raise InputError(
             f"{name}: {what}, so {names[0]} cannot be compared with it.\n"

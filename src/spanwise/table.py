@@ -126,7 +126,7 @@ class PerformanceTable:
             import pyarrow
             from pyarrow import parquet
         except ImportError:
-            raise MissingExtra.of("pyarrow", "arrow", "A Parquet file") from None
+            raise MissingExtra.of("pyarrow", "arrow", "writing Parquet") from None
         rows = self.rows()
         names = (*AXES, "unit", *COUNTS, *SCORES)
         types = [*[pyarrow.string()] * 7, *[pyarrow.int64()] * 3, *[pyarrow.float64()] * 3]

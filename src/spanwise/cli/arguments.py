@@ -23,6 +23,9 @@ _KEYWORDS = (
 # What else of the library's keywords its messages name.
 _OTHERS = (
     "align",
+    "examples",
+    "root",
+    "vocabulary",
     "unit",
     "preset",
     "train",

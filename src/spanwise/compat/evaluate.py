@@ -11,7 +11,7 @@ import numpy as np
 from spanwise.columns import Bools, Ints, offsets
 from spanwise.compat import _schemes as schemes
 from spanwise.compat._report import accuracy, lenient_report, strict_report
-from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.formats import from_tags
 
 IGNORED = -100  # the label of positions that do not count, as in PyTorch's loss
@@ -224,8 +224,8 @@ def _split(flat: Any, borders: Ints) -> list[list[str]]:
 def _first_of_word(word_ids: Sequence[Sequence[int | None]], shape: tuple[int, ...]) -> Bools:
     if len(word_ids) != shape[0]:
         raise InputError(
-            f"word_ids are given for {len(word_ids)} sentences, but there are {shape[0]}.\n"
-            "Pass one list for each."
+            f"word_ids are given for {many(len(word_ids), 'sentence')}, but labels for {shape[0]}.\n"
+            "Pass one list for each sentence."
         )
     first = np.zeros(shape, dtype=bool)
     for row, words in enumerate(word_ids):

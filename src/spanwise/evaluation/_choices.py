@@ -103,7 +103,9 @@ class Choices:
         for pair in self.crosses:
             for name in pair:
                 if name in absent:
-                    raise ChoiceError(f"{name!r} cannot be crossed: {absent[name]}.")
+                    raise ChoiceError(
+                        f"{name!r} cannot be crossed: {absent[name]}.\nGive what it needs, or cross another."
+                    )
 
     def to_dict(self) -> dict[str, Any]:
         """The choices as the settings of a result document."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from spanwise.buckets import Bucketing
 from spanwise.corpus import Mentions
 from spanwise.description import SCHEMA
-from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.errors import ChoiceError, InputError, UnknownKey, unknown
 from spanwise.evaluation._dataset import Dataset
 from spanwise.evaluation._examples import examples
 from spanwise.evaluation._system import Counted, Evaluated
@@ -35,15 +35,13 @@ class View(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._content:
-            raise KeyError(key)
+            raise UnknownKey(_not_here(key, self._content))
         value = self._content[key]
         return View(value) if isinstance(value, Mapping) else value
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self._content:
-            raise AttributeError(
-                f"there is no {name!r} here; there are: {', '.join(map(str, self._content))}"
-            )
+            raise AttributeError(_not_here(name, self._content))
         return self[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -57,6 +55,10 @@ class View(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return json.dumps(self._content, indent=1, ensure_ascii=False)
+
+
+def _not_here(name: str, content: Mapping[str, Any]) -> str:
+    return f"there is no {name!r} here.\nThere are: {', '.join(map(str, content)) or 'none'}."
 
 
 class SystemResult(View):
@@ -161,7 +163,7 @@ class Result:
 
     def __getitem__(self, name: str) -> SystemResult:
         if name not in self._summary["systems"]:
-            raise KeyError(str(unknown("system", name, self)))
+            raise UnknownKey(str(unknown("system", name, self)))
         return SystemResult(name, self._summary["systems"][name], self._kept.evaluated(name))
 
     def __iter__(self) -> Iterator[str]:

@@ -124,14 +124,14 @@ def _check(
             raise unknown("label", label, labels)
     subsets = {name for one in systems.values() for name in one.get("tough") or ()}
     if tough is not None and not subsets:
-        raise ChoiceError("tough subsets need training data.\nEvaluate with --train FILE.")
+        raise ChoiceError("tough subsets need training data.\nEvaluate with train=.")
     if tough is not None and tough not in subsets:
         raise unknown("tough subset", tough, subsets)
     if document.get("kind") == "study":
         raise InputError("a study holds no sentences.\nGive the files of one of its datasets and systems.")
     if "sentences" not in document or (document.get("examples") or {}).get("policy") == "none":
         raise InputError(
-            "the document holds no sentences.\nMake it anew with --examples errors, or give the files."
+            'the document holds no sentences.\nMake it anew with examples="errors", or give the files.'
         )
 
 

@@ -135,13 +135,15 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
     try:
         text = where.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(at(str(path), None, f"the manifest is no UTF-8 text ({error.reason}).")) from None
+        raise InputError(
+            at(str(path), None, f"the manifest is no UTF-8 text ({error.reason}).\nConvert it to UTF-8.")
+        ) from None
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else None
-        raise InputError(at(str(path), line, f"the manifest is no TOML: {error}.")) from None
+        raise InputError(at(str(path), line, f"the manifest is no TOML: {error}.\nMend it there.")) from None
     base = where.parent if root is None else Path(root)
     return _manifest(tree, path=str(path), root=base, text=text)
 

@@ -114,7 +114,7 @@ def _file(manifest: Manifest, dataset: Dataset, key: str, shown: str) -> File:
 
 
 def _relative(manifest: Manifest) -> str:
-    return f"Paths are relative to {str(manifest.root)!r}; --root takes another folder."
+    return f"Paths are relative to {str(manifest.root)!r}; pass root= for another folder."
 
 
 def _cells(manifest: Manifest) -> list[Cell]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from spanwise import __version__
 from spanwise.engines import map_parts
-from spanwise.errors import ChoiceError, InputError, SpanwiseError, at
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
 from spanwise.records import record
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
@@ -177,7 +177,8 @@ def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dic
         progress(f"{len(tasks) - len(fresh)} of {len(tasks)} cells are kept from before")
     wrong = [text for text in map_parts(check_cell, fresh, None, workers=workers) if text is not None]
     if wrong:
-        more = f"\n{len(wrong) - 1} more cells hold a file that cannot be used." if len(wrong) > 1 else ""
+        others = many(len(wrong) - 1, "more cell")
+        more = f"\nThere are files that cannot be used in {others}." if len(wrong) > 1 else ""
         raise InputError(wrong[0] + more)
     if fresh:
         progress(f"all files of {len(fresh)} cells can be read")

@@ -105,4 +105,4 @@ def _module(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "spanwise":
             raise
-        raise MissingExtra.of(error.name or "altair", "report", "Drawing figures") from error
+        raise MissingExtra.of(error.name or "altair", "report", "drawing figures") from error

@@ -23,7 +23,7 @@ def render(document: Mapping[str, Any]) -> str:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "spanwise":
             raise
-        raise MissingExtra.of(error.name or "altair", "report", "The HTML page") from error
+        raise MissingExtra.of(error.name or "altair", "report", "the HTML page") from error
     finally:
         started.join()
     return page.render(document)
