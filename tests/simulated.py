@@ -84,7 +84,7 @@ def rejections(
     for trial in range(trials):
         given = world.gold_of(draw, units)
         one, other = (measure(world.system(draw, given, shift)) for shift in (better, 0.0))
-        totals = Resampling(units, shuffles, trial).shuffled([one.counts], [other.counts], ["exact"])[0]
+        (totals,) = Resampling(units, shuffles, trial).shuffled([one.counts], [other.counts], ["exact"])
         moved = one.score(totals[0])["f1"][:, 0] - other.score(totals[1])["f1"][:, 0]
         seen = one.values()["f1"][0] - other.values()["f1"][0]
         rejected += bool(p_value(np.asarray(seen), moved) < 0.05)

@@ -54,11 +54,13 @@ class Resampling:
 
     def bootstrap(self, tables: Sequence[Counts], names: Sequence[str]) -> list[Floats]:
         """Totals (resamples × cells × columns) of each table over units drawn with replacement."""
-        return self._over_both(
-            [[table] for table in tables],
-            lambda chosen: self._by_units([table for (table,) in chosen]),
-            lambda chosen, name: self._by_cells(chosen[0], f"rows {name}"),
-            names,
+        return list(
+            self._over_both(
+                [[table] for table in tables],
+                lambda chosen: self._by_units([table for (table,) in chosen]),
+                lambda chosen, name: self._by_cells(chosen[0], f"rows {name}"),
+                names,
+            )
         )
 
     def paired_bootstrap(
@@ -66,50 +68,47 @@ class Resampling:
     ) -> list[tuple[Floats, Floats]]:
         """Totals of two systems' tables, the same units drawn with replacement for both."""
         pairs = [[one, other] for one, other in zip(first, second, strict=True)]
-        return self._over_both(pairs, self._pairs_by_units, self._pair_by_cells, names)
+        return list(self._over_both(pairs, self._pairs_by_units, self._pair_by_cells, names))
 
     def shuffled(
         self, first: Sequence[Counts], second: Sequence[Counts], names: Sequence[str]
-    ) -> list[tuple[Floats, Floats]]:
+    ) -> Iterator[tuple[Floats, Floats]]:
         """Totals of two systems' tables when in every unit the two may have changed sides.
 
         Approximate randomisation: under the null hypothesis the sides are exchangeable unit by unit.
+        Shuffles are many, so that the totals of one pair of tables are given at a time.
         """
         pairs = [[one, other] for one, other in zip(first, second, strict=True)]
         moved = self._over_both(pairs, self._moved_units, self._moved_cells, names)
-        return [
-            (one.total + change, other.total - change)
-            for one, other, change in zip(first, second, moved, strict=True)
-        ]
+        for one, other, change in zip(first, second, moved, strict=True):
+            yield one.total + change, other.total - change
 
     def _over_both(
         self,
         groups: Sequence[Sequence[Counts]],
-        by_units: Callable[[Sequence[Sequence[Counts]]], list[T]],
+        by_units: Callable[[Sequence[Sequence[Counts]]], Iterator[T]],
         by_cells: Callable[[Sequence[Counts], str], T],
         names: Sequence[str],
-    ) -> list[T]:
+    ) -> Iterator[T]:
         """The result of each group: of those that share draws all at once, of the others one by one."""
         sharing = [all(self.shares_draws(table) for table in group) for group in groups]
         together = [group for group, shares in zip(groups, sharing, strict=True) if shares]
-        shared = iter(by_units(together) if together else [])
-        return [
-            next(shared) if shares else by_cells(group, name)
-            for group, name, shares in zip(groups, names, sharing, strict=True)
-        ]
+        shared = by_units(together) if together else iter(())
+        for group, name, shares in zip(groups, names, sharing, strict=True):
+            yield next(shared) if shares else by_cells(group, name)
 
-    def _by_units(self, tables: Sequence[Counts]) -> list[Floats]:
+    def _by_units(self, tables: Sequence[Counts]) -> Iterator[Floats]:
         columns, number = _distinct_columns(tables)
         totals = np.empty((self.resamples, columns.shape[1]))
         for at, weights in self._drawn_units():
             totals[at : at + len(weights)] = weights.astype(columns.dtype, copy=False) @ columns
-        return _parted(totals[:, number], tables)
+        return _parted(totals, number, tables)
 
-    def _pairs_by_units(self, pairs: Sequence[Sequence[Counts]]) -> list[tuple[Floats, Floats]]:
-        totals = iter(self._by_units([table for pair in pairs for table in pair]))
-        return [(one, next(totals)) for one in totals]
+    def _pairs_by_units(self, pairs: Sequence[Sequence[Counts]]) -> Iterator[tuple[Floats, Floats]]:
+        totals = self._by_units([table for pair in pairs for table in pair])
+        return ((one, next(totals)) for one in totals)
 
-    def _moved_units(self, pairs: Sequence[Sequence[Counts]]) -> list[Floats]:
+    def _moved_units(self, pairs: Sequence[Sequence[Counts]]) -> Iterator[Floats]:
         """What the first tables gain by the units that change sides, per resample."""
         whole = np.concatenate([other.matrix() - one.matrix() for one, other in pairs], axis=1)
         differs = np.flatnonzero(whole.any(axis=1))
@@ -120,7 +119,7 @@ class Resampling:
         moved = np.empty((self.resamples, len(distinct)))
         for at, swaps in self._swaps():
             moved[at : at + len(swaps)] = np.take(swaps, differs, axis=1).astype(change.dtype) @ change
-        return _parted(moved[:, number], [one for one, _ in pairs])
+        return _parted(moved, number, [one for one, _ in pairs])
 
     def _by_cells(self, table: Counts, purpose: str) -> Floats:
         return _stacked(
@@ -251,14 +250,17 @@ def standard_error(values: Floats) -> Floats:
     return np.where(number > 1, np.sqrt(square / np.maximum(number - 1, 1)), np.nan)
 
 
-def _parted(results: npt.NDArray[Any], tables: Sequence[Counts]) -> list[Floats]:
-    """Resampled totals of tables that stood side by side, one array (resamples × cells × columns) a table."""
-    widths = [len(table.cells) * len(table.columns) for table in tables]
-    parts = np.split(np.asarray(results, dtype=np.float64), np.cumsum(widths)[:-1], axis=1)
-    return [
-        part.reshape(len(results), len(table.cells), len(table.columns))
-        for part, table in zip(parts, tables, strict=True)
-    ]
+def _parted(results: Floats, number: Sequence[int] | Ints, tables: Sequence[Counts]) -> Iterator[Floats]:
+    """Resampled totals of tables, one array (resamples × cells × columns) each.
+
+    `number` says which of the results each column of the tables is, that stand side by side.
+    """
+    at = 0
+    for table in tables:
+        cells, columns = len(table.cells), len(table.columns)
+        chosen = number[at : at + cells * columns]
+        at += cells * columns
+        yield results[:, chosen].reshape(len(results), cells, columns)
 
 
 def _distinct_columns(tables: Sequence[Counts]) -> tuple[Weights, list[int]]:

@@ -132,6 +132,9 @@ def _run(given: list[str]) -> int:
         raise unknown("command", name, COMMANDS)
     arguments = parser_of(name).parsed(given[1:])
     arguments.command_line = given
+    from spanwise.engines.allocation import keep_freed_memory
+
+    keep_freed_memory()
     status: int = _module(name).run(arguments)
     sys.stdout.flush()
     return status

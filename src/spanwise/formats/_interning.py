@@ -201,7 +201,7 @@ def _in_lines(buffer: bytes, begin: Ints, size: Ints) -> npt.NDArray[np.uint8]:
     """The bytes of words one after the other, each with a line end behind it, which no word holds."""
     until = np.cumsum(size + 1)
     place = np.repeat(begin - (until - size - 1), size + 1) + np.arange(until[-1])
-    letters = np.frombuffer(buffer, dtype=np.uint8)[place]
+    letters: npt.NDArray[np.uint8] = np.frombuffer(buffer, dtype=np.uint8)[place]
     letters[until - 1] = ord("\n")
     return letters
 

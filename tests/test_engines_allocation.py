@@ -1,0 +1,44 @@
+"""Telling the C library to keep memory changes no result, and is no condition for one."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+
+import pytest
+
+from spanwise.engines.allocation import keep_freed_memory
+
+
+def test_the_library_is_told_to_keep_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, int]] = []
+
+    class Library:
+        def mallopt(self, what: int, value: int) -> int:
+            told.append((what, value))
+            return 1
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Library())
+    keep_freed_memory()
+    assert [what for what, _ in told] == [-3, -1, -8]
+
+
+@pytest.mark.parametrize("error", [AttributeError, OSError, TypeError])
+def test_a_system_without_that_library_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(name: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ctypes, "CDLL", fail)
+    keep_freed_memory()
+
+
+def test_memory_is_used_again_and_given_out_as_before() -> None:
+    program = (
+        "from spanwise.engines.allocation import keep_freed_memory\nkeep_freed_memory()\n"
+        "import numpy as np\nprint(sum(int((np.ones(1 << 20) + 1)[-1]) for _ in range(20)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "40\n"
