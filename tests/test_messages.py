@@ -1,8 +1,8 @@
 """Every error that spanwise raises is read here, word by word, as the person at the keyboard reads it.
 
-The pages in tests/messages show each message behind the call that brings it about, under the module that
-raises it: `>>>` is Python, `$ spanwise …` the command line. Each example works in an empty folder of its own;
-a paragraph without a message prepares all those below it. `[…]` stands for anything.
+The pages in tests/messages show each message behind the call that brings it about: `>>>` is Python,
+`$ spanwise …` the command line. Each example works in an empty folder of its own; a paragraph without a
+message prepares all those below it, up to the next heading. `[…]` stands for anything.
 A `raise` that no example reaches fails `test_every_message_is_read`.
 With SPANWISE_REFRESH=1 the pages are given what the calls say; `?` will do for a message that is new.
 """
@@ -34,11 +34,10 @@ REFRESH = bool(os.environ.get("SPANWISE_REFRESH"))
 
 @dataclass(frozen=True)
 class Example:
-    """A call, the message that it should bring about, and the module that should raise it."""
+    """A call and the message that it should bring about."""
 
     page: Path
     line: int
-    module: str
     source: str
     message: str
     paragraph: str
@@ -60,16 +59,16 @@ class Told:
 
 
 def examples(page: Path) -> Iterator[Example]:
-    module, before, line = "", "", 1
+    before, line = "", 1
     for paragraph in page.read_text(encoding="utf-8").split("\n\n"):
         rows = paragraph.strip("\n").split("\n")
         if rows[0].startswith("== "):
-            module, before = rows[0][3:], ""
+            before = ""
         elif rows[0]:
             calls = [row for row in rows if row.startswith((">>> ", "... ", "$ "))]
             source, message = before + "".join(map(_as_python, calls)), "\n".join(rows[len(calls) :])
             if message:
-                yield Example(page, line, module, source, message, "\n".join(rows))
+                yield Example(page, line, source, message, "\n".join(rows))
             else:
                 before = source
         line += paragraph.count("\n") + 2
@@ -141,17 +140,12 @@ def _sites(error: BaseException | None) -> Iterator[tuple[str, int]]:
         error = error.__context__
 
 
-def raises() -> dict[str, list[ast.Raise]]:
-    """The `raise` statements of each module that make an error, rather than pass one on."""
-    found: dict[str, list[ast.Raise]] = {}
+def raised() -> Iterator[tuple[str, ast.Raise]]:
+    """Every `raise` of the package that makes an error, rather than pass one on, with its module."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                found.setdefault(path.relative_to(PACKAGE).as_posix(), []).append(node)
-    return found
-
-
-RAISES = raises()
+                yield path.relative_to(PACKAGE).as_posix(), node
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
@@ -159,7 +153,6 @@ def test_a_message_says_what_the_page_says(example: Example) -> None:
     found = told(example)
     place = f"{example.page.name}:{example.line}"
     assert found.sites, f"{place} brings about no error of spanwise, but {found.message or 'nothing'}"
-    assert found.sites[0][0] == example.module, f"{place} is raised by {found.sites[0][0]}"
     if REFRESH and not example.says(found.message):
         text = example.page.read_text(encoding="utf-8")
         assert text.count(f"\n\n{example.paragraph}") == 1, f"{place} stands twice"
@@ -171,12 +164,11 @@ def test_a_message_says_what_the_page_says(example: Example) -> None:
         )
 
 
-@pytest.mark.parametrize("module", RAISES)
-def test_every_message_is_read(module: str) -> None:
-    read = {site for example in EXAMPLES if example.module == module for site in told(example).sites}
+def test_every_message_is_read() -> None:
+    read = {site for example in EXAMPLES for site in told(example).sites}
     unread = [
         f"src/spanwise/{module}:{node.lineno}: {ast.unparse(node)}"
-        for node in RAISES[module]
+        for module, node in raised()
         if not any((module, line) in read for line in range(node.lineno, (node.end_lineno or 0) + 1))
     ]
     assert not unread, "no example in tests/messages reads what is raised at\n" + "\n".join(unread)
