@@ -23,7 +23,7 @@ from spanwise.attributes import (
 )
 from spanwise.attributes._forms import Forms, Runs
 from spanwise.attributes._pairs import PairCounts
-from spanwise.attributes._text import Text, _Few
+from spanwise.attributes._text import Few, Text
 from spanwise.attributes.shape import shape_of
 from spanwise.buckets import default_strategy, fit
 from spanwise.columns import codes, ints, offsets
@@ -571,18 +571,24 @@ def plainly_counted(text, longest):
     return expected
 
 
-@pytest.mark.parametrize("way", ["by the tree", "by the rarest token"])
+@pytest.mark.parametrize("way", ["by the tree", "by the tree, some", "by the rarest pair"])
 def test_thousands_of_sequences_are_told_apart_and_counted_across_blocks(monkeypatch, way):
     monkeypatch.setattr("spanwise.attributes._forms.BLOCK", 1000)
     monkeypatch.setattr("spanwise.attributes._text.BLOCK", 1000)
     text, tokens, rows = drawn_text(3, 60, 7)
     forms, number = Forms.of(tokens, rows, width=63)
     assert forms._slots[1].any()  # some hashes are shared, or this would show nothing
-    few = _Few(forms, ints(np.arange(forms.singles, len(forms))), text.frequency)
-    assert 2 * few.places >= len(text)  # so many sequences are looked for by the tree
     found = np.array(text.occurrences(forms))
-    if way == "by the rarest token":
-        found[forms.singles :] = few.occurrences(text, len(forms))[forms.singles :]
+    every = np.ones(len(forms), dtype=bool)
+    if way == "by the tree, some":
+        assert Few(forms, ints(np.arange(forms.singles, len(forms))), text).places >= len(text)
+        found = text.occurrences_of_some(forms, every)
+    if way == "by the rarest pair":
+        for some in np.array_split(np.arange(forms.singles, len(forms)), 300):
+            assert Few(forms, ints(some), text).places < len(text)
+            every[:] = False
+            every[some] = True
+            found[some] = text.occurrences_of_some(forms, every)[some]
     asked = [tuple(tokens[row].tolist()) for row in np.split(rows.position, rows.at[1:-1])]
     expected = plainly_counted(text, 4)
     assert found[number].tolist() == [expected[form] for form in asked]

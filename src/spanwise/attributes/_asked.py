@@ -31,7 +31,7 @@ class Asked:
         known[before] = True
         counts = np.zeros(len(union), dtype=np.int64)
         if not known.all():
-            counts = np.array(self._text.occurrences(union, wanted=~known))
+            counts = np.array(self._text.occurrences_of_some(union, ~known))
         counts[before] = self._counts
         self._forms, self._counts = union, ints(counts)
         return ints(np.append(counts[now], 0)[place])

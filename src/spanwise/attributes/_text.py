@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from spanwise.attributes._forms import BLOCK, Forms
-from spanwise.columns import Bools, Column, Ints, codes, ints, offsets
+from spanwise.columns import Bools, Column, Ints, codes, ints, offsets, run_positions
 from spanwise.records import record
 
 
@@ -34,28 +34,39 @@ class Text:
         """The same text with the codes `table[code]`, which lie below `width`."""
         return Text(tuple((codes(table[tokens]), sentences) for tokens, sentences in self.blocks), width)
 
-    def occurrences(self, forms: Forms, *, wanted: Bools | None = None) -> Ints:
-        """How often each sequence occurs within a sentence; occurrences may overlap.
+    def occurrences(self, forms: Forms) -> Ints:
+        """How often each sequence occurs within a sentence; occurrences may overlap."""
+        counts = self._of_single_tokens(forms)
+        for tokens, sentences in self.blocks:
+            counts += forms.occurrences(tokens, _last(sentences))
+        return ints(counts)
 
-        With `wanted` only those are looked for, and what is said of others means nothing.
-        """
-        counts = np.zeros(len(forms), dtype=np.int64)
-        counts[: forms.singles] = self.frequency[forms.heads]
-        longer = np.ones(len(forms), dtype=bool) if wanted is None else wanted.copy()
+    def occurrences_of_some(self, forms: Forms, wanted: Bools) -> Ints:
+        """The same for those sequences that are `wanted`; what is said of others means nothing."""
+        longer = wanted.copy()
         longer[: forms.singles] = False
-        few = _Few(forms, ints(np.flatnonzero(longer)), self.frequency)
-        # To look where the rarest token of each stands pays while those places are few.
-        if 2 * few.places < len(self):
-            return ints(counts + few.occurrences(self, len(forms)))
+        few = Few(forms, ints(np.flatnonzero(longer)), self)
+        # To look at the places of the rarest pair of tokens of each pays while those are few.
+        if few.places < len(self):
+            return ints(self._of_single_tokens(forms) + few.occurrences())
+        counts = self._of_single_tokens(forms)
         for tokens, sentences in self.blocks:
             counts += forms.occurrences(tokens, _last(sentences), wanted=wanted)
         return ints(counts)
 
-    def windows(self) -> Iterator[tuple[Column, Ints, slice]]:
-        """The blocks, and places in them that stay in the processor's cache."""
-        for tokens, sentences in self.blocks:
-            for begin in range(0, len(tokens), BLOCK):
-                yield tokens, sentences, slice(begin, min(begin + BLOCK, len(tokens)))
+    def _of_single_tokens(self, forms: Forms) -> Ints:
+        counts = np.zeros(len(forms), dtype=np.int64)
+        counts[: forms.singles] = self.frequency[forms.heads]
+        return counts
+
+    @cached_property
+    def pairs(self) -> tuple[PairIndex, ...]:
+        """Where pairs of neighbouring tokens stand, window by window; made when somebody asks again."""
+        return tuple(
+            PairIndex.of(tokens, sentences, begin, min(begin + BLOCK, len(tokens) - 1))
+            for tokens, sentences in self.blocks
+            for begin in range(0, len(tokens) - 1, BLOCK)
+        )
 
 
 def _last(sentences: Ints) -> Bools:
@@ -65,45 +76,64 @@ def _last(sentences: Ints) -> Bools:
     return last
 
 
-class _Few:
-    """Sequences of two tokens or more that are looked for where the rarest token of each stands."""
+def _pair_keys(first: Column, second: Column) -> npt.NDArray[np.uint16]:
+    """A number below 2¹⁶ for each pair of tokens: the high bits of a product."""
+    mixed = first.astype(np.uint32) * np.uint32(0x9E3779B1) + second.astype(np.uint32)
+    return (mixed * np.uint32(0x85EBCA6B) >> np.uint32(16)).astype(np.uint16)
 
-    def __init__(self, forms: Forms, numbers: Ints, frequency: Ints) -> None:
+
+@record(eq=False)
+class PairIndex:
+    """The places of a window of a text, ordered by the key of the pair of tokens that begins there."""
+
+    tokens: Column
+    sentences: Ints
+    place: npt.NDArray[np.uint32]
+    at: Ints  # where the places of each key begin
+
+    @classmethod
+    def of(cls, tokens: Column, sentences: Ints, begin: int, end: int) -> PairIndex:
+        """The index of the places from `begin` up to `end`, behind each of which there is a token."""
+        key = _pair_keys(tokens[begin:end], tokens[begin + 1 : end + 1])
+        place = (np.argsort(key, kind="stable") + begin).astype(np.uint32)
+        return cls(tokens, sentences, place, offsets(np.bincount(key, minlength=1 << 16)))
+
+
+class Few:
+    """Sequences of two tokens or more that are looked for where the rarest pair of tokens of each stands."""
+
+    def __init__(self, forms: Forms, numbers: Ints, text: Text) -> None:
+        self._text, self._bound = text, len(forms)
         flat, at = forms.sequences(numbers)
-        often = frequency[flat]
-        rarest = np.minimum.reduceat(often, at[:-1]) if len(numbers) else often
-        occurring = np.flatnonzero(rarest > 0)  # a sequence with a token that never occurs does not either
-        first = _first_equal(often, at, rarest)[occurring]
-        order = np.argsort(flat[at[occurring] + first], kind="stable")
-        chosen = occurring[order]
+        often = np.zeros(1 << 16, dtype=np.int64)
+        for index in text.pairs:
+            often += np.diff(index.at)
+        keys = _pair_keys(flat[:-1], flat[1:])
+        times = often[keys]
+        times[at[1:-1] - 1] = len(text) + 1  # the pair of the last token of one and the first of the next
+        rarest = np.minimum.reduceat(times, at[:-1]) if len(numbers) else times
         self.places = int(rarest.sum())
-        self._numbers, self._offset, self._begin = numbers[chosen], first[order], at[chosen]
-        self._size, self._flat = at[chosen + 1] - at[chosen], flat
-        rare = flat[self._begin + self._offset]
-        self._by_code = offsets(np.bincount(rare, minlength=forms.width))
+        self._offset = _first_equal(times, at, rarest)
+        self._key = keys[at[:-1] + self._offset]
+        self._numbers, self._flat, self._begin, self._size = numbers, flat, at[:-1], np.diff(at)
 
-    def occurrences(self, text: Text, size: int) -> Ints:
-        """How often each sequence occurs, at its number below `size`."""
-        counts = np.zeros(size, dtype=np.int64)
-        each = np.diff(self._by_code)
-        marked = each > 0
-        for tokens, sentences, window in text.windows():
-            place = np.flatnonzero(marked[tokens[window]]) + window.start
-            code = tokens[place]
-            times = each[code]
-            begins = offsets(times)
-            which = np.repeat(self._by_code[code] - begins[:-1], times) + np.arange(begins[-1])
-            start = np.repeat(place, times) - self._offset[which]
-            found = self._equal(which, start, tokens, sentences)
-            counts += np.bincount(self._numbers[found], minlength=size)
+    def occurrences(self) -> Ints:
+        """How often each sequence occurs, at its number in the tree."""
+        counts = np.zeros(self._bound, dtype=np.int64)
+        for index in self._text.pairs:
+            first, times = index.at[self._key], np.diff(index.at)[self._key]
+            which = np.repeat(np.arange(len(times)), times)
+            start = index.place[run_positions(first, times)] - self._offset[which]
+            found = self._equal(which, start, index.tokens, index.sentences)
+            counts += np.bincount(self._numbers[found], minlength=self._bound)
         return ints(counts)
 
     def _equal(self, which: Ints, start: Ints, tokens: Column, sentences: Ints) -> Ints:
         """Those of the sequences `which` that stand, within one sentence, where they are said to start."""
         inside = np.flatnonzero((start >= 0) & (start + self._size[which] <= len(tokens)))
         which, start = which[inside], start[inside]
-        left = np.arange(len(which))
         depth = 0
+        left = np.arange(len(which))
         equal = np.ones(len(which), dtype=bool)
         while len(left):
             same = tokens[start[left] + depth] == self._flat[self._begin[which[left]] + depth]
@@ -112,12 +142,13 @@ class _Few:
             left = left[same]
             left = left[self._size[which[left]] > depth]
         which, start = which[equal], start[equal]
-        home = np.searchsorted(sentences, start, side="right")
-        return ints(which[start + self._size[which] <= sentences[home]])
+        behind = sentences[np.searchsorted(sentences, start, side="right")]
+        return ints(which[start + self._size[which] <= behind])
 
 
 def _first_equal(values: Ints, at: Ints, wanted: Ints) -> Ints:
     """In each row `values[at[i]:at[i + 1]]` the first place of the value wanted of it, which it holds."""
     size = np.diff(at)
+    size[-1:] -= 1  # there is no pair behind the last token
     hits = np.flatnonzero(values == np.repeat(wanted, size))
     return ints(hits[np.searchsorted(hits, at[:-1])] - at[:-1])
