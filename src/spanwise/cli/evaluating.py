@@ -361,8 +361,10 @@ def _read_edges(path: str | None) -> dict[str, Any] | None:
         return None
     import json
 
+    from spanwise.formats import read_text
+
     try:
-        edges = json.loads(Path(path).read_text(encoding="utf-8"))
+        edges = json.loads(read_text(path))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: these are no saved edges.\nMake them with --save-edges FILE.") from error
     if not isinstance(edges, dict) or not all(isinstance(value, dict) for value in edges.values()):

@@ -16,7 +16,7 @@ from spanwise.evaluation._dataset import Dataset
 from spanwise.evaluation._examples import examples
 from spanwise.evaluation._system import Counted, Evaluated
 from spanwise.evaluation._units import packed
-from spanwise.formats import write_atomically
+from spanwise.formats import read_text, write_atomically
 from spanwise.matching import Matching
 from spanwise.records import record
 from spanwise.registry import reach
@@ -283,10 +283,10 @@ def load(path: str | Path) -> dict[str, Any]:
     """The result document in a file that `--json` or `to_json` wrote.
 
     Raises:
-        InputError: the file is no result document, or was made by a later spanwise.
+        InputError: the file is missing, no result document, or was made by a later spanwise.
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(read_text(path))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(

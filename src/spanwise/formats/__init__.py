@@ -14,7 +14,15 @@ from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats._format import Column, Format, Options, Problem, is_plainly_tagged
 from spanwise.formats._interning import Interner
-from spanwise.formats._opening import PACKED, File, read_words, sha256_of, stem_of, write_atomically
+from spanwise.formats._opening import (
+    PACKED,
+    File,
+    read_text,
+    read_words,
+    sha256_of,
+    stem_of,
+    write_atomically,
+)
 from spanwise.formats.memory import from_spans, from_tags
 from spanwise.registry import Registry
 from spanwise.schemes import Repair
@@ -35,6 +43,7 @@ __all__ = [
     "looks_merged",
     "read",
     "read_layers",
+    "read_text",
     "read_words",
     "refuse_merged",
     "sha256_of",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.errors import InputError, at
+from spanwise.formats import read_text
 from spanwise.records import record
 
 PLACEHOLDERS = ("dataset", "system", "run")
@@ -133,7 +134,7 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
     """
     where = Path(path)
     try:
-        text = where.read_bytes().decode("utf-8")
+        text = read_text(where)
     except UnicodeDecodeError as error:
         raise InputError(
             at(str(path), None, f"the manifest is no UTF-8 text ({error.reason}).\nConvert it to UTF-8.")
