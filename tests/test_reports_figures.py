@@ -20,6 +20,7 @@ pytest.importorskip("vl_convert", reason="figures need the extra 'report'")
 from spanwise.cli.main import main
 from spanwise.errors import ChoiceError, InputError
 from spanwise.reports.figures import figures, paper, papers, save
+from spanwise.reports.figures._pdf import in_order
 
 
 def with_factor() -> dict[str, Any]:
@@ -96,10 +97,10 @@ def test_files_are_what_their_names_say_and_the_same_every_time(tmp_path: Path) 
         "score.svg", "score.pdf", "score.png", "gains-bert.svg", "gains-bert.pdf", "gains-bert.png",
     ]  # fmt: skip
     heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
-    again = save(document, tmp_path / "b", formats=["svg", "pdf", "png"], names=chosen)
-    for one, other in zip(written, again, strict=True):
-        assert one.read_bytes().startswith(heads[one.suffix])
-        if one.suffix != ".pdf":  # its objects are numbered in no fixed order
+    for folder in ("b", "c", "d"):
+        again = save(document, tmp_path / folder, formats=["svg", "pdf", "png"], names=chosen)
+        for one, other in zip(written, again, strict=True):
+            assert one.read_bytes().startswith(heads[one.suffix])
             assert one.read_bytes() == other.read_bytes()
     text = (tmp_path / "a" / "score.svg").read_text(encoding="utf-8")
     assert 'font-size="-' not in text and ">bert<" in text
@@ -108,6 +109,24 @@ def test_files_are_what_their_names_say_and_the_same_every_time(tmp_path: Path) 
 def test_pdf_files_carry_their_fonts(tmp_path: Path) -> None:
     (path,) = save(result("crf"), tmp_path, formats=["pdf"], names=["score"])
     assert re.search(rb"/FontFile\d?|/FontDescriptor", path.read_bytes())
+
+
+def test_a_pdf_file_of_another_make_is_left_alone() -> None:
+    packed = b"%PDF-1.7\n1 0 obj\n<< /Type /XRef >>\nendobj\nstartxref\n9\n%%EOF"
+    assert in_order(packed) == packed
+
+
+def test_every_object_of_a_pdf_file_stands_where_its_table_says(tmp_path: Path) -> None:
+    (path,) = save(result("crf"), tmp_path, formats=["pdf"], names=["score"])
+    data = path.read_bytes()
+    table = int(data.split()[-2])
+    assert data[table:].startswith(b"xref\n0 ")
+    places = [int(place) for place in re.findall(rb"(\d{10}) 00000 n\r\n", data[table:])]
+    assert f"/Size {len(places) + 1}".encode() in data[table:]
+    for number, place in enumerate(places, start=1):
+        assert data[place:].startswith(b"%d 0 obj\n" % number)
+    heads = re.sub(rb"\nstream\n.*?\nendstream", b"", data, flags=re.DOTALL)
+    assert {int(number) for number in re.findall(rb"(\d+) 0 R", heads)} == {*range(1, len(places) + 1)}
 
 
 def test_the_background_can_be_left_out(tmp_path: Path) -> None:

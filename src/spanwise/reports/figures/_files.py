@@ -9,6 +9,7 @@ from typing import Any
 import vl_convert
 
 from spanwise.reports._charts.marks import unmeasured
+from spanwise.reports.figures._pdf import in_order
 
 PIXELS = 3  # a PNG has this many a point, enough for print at the width of a column
 _NEGATIVE = re.compile(r'(<text[^>]*? font-size=")-')
@@ -25,7 +26,7 @@ def convert(chart: Any, formats: Sequence[str]) -> dict[str, bytes | str]:
         if form == "svg":
             made[form] = svg
         elif form == "pdf":
-            made[form] = bytes(vl_convert.svg_to_pdf(svg))
+            made[form] = in_order(bytes(vl_convert.svg_to_pdf(svg)))
         else:
             made[form] = bytes(vl_convert.svg_to_png(svg, scale=PIXELS))
     return made
