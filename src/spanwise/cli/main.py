@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -65,8 +66,20 @@ class Parser(argparse.ArgumentParser):
         """Raise what `main` answers with exit status 2."""
         from spanwise.errors import ChoiceError
 
-        ending = "" if message.endswith("?") else "."
-        raise ChoiceError(f"{message.removeprefix('argument ')}{ending}\nSee {self.prog} --help.")
+        raise ChoiceError(f"{_plainly(message)}\nSee {self.prog} --help.")
+
+
+def _plainly(message: str) -> str:
+    """A complaint of argparse as a sentence, the same under every version of Python."""
+    name, _, what = message.removeprefix("argument ").partition(": ")
+    if found := re.fullmatch(r"invalid (int|float) value: (.*)", what):
+        return f"{name} must be a {'whole ' if found[1] == 'int' else ''}number, not {found[2]}."
+    if found := re.fullmatch(r"invalid choice: (.*) \(choose from (.*)\)", what):
+        choices = found[2].replace("'", "")
+        return f"{name} must be one of {choices}, not {found[1]}."
+    if what == "expected one argument":
+        return f"{name} needs a value."
+    return message if message.endswith("?") else f"{message.removeprefix('argument ')}."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
