@@ -453,7 +453,7 @@ def test_a_value_that_is_no_number_is_refused_with_its_place(registry, value):
 
 def test_a_function_that_gives_too_few_values_is_told_so(registry):
     register(lambda side: [1], name="short", columns=True)
-    with pytest.raises(InputError, match="'short' gave 1 values for 3 units"):
+    with pytest.raises(InputError, match="'short' gave 1 value for 3 mentions"):
         of("short")
 
 

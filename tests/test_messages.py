@@ -179,3 +179,23 @@ def test_every_message_is_read() -> None:
         if (module, line) not in read
     ]
     assert not unread, "no example in tests/messages reads what is raised at\n" + "\n".join(unread)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [
+        (PermissionError(13, "Permission denied", "run.json"), 3, "run.json: permission denied."),
+        (OSError(28, "No space left on device"), 3, "the output cannot be written: no space left on device."),
+        (KeyboardInterrupt(), 130, "interrupted; nothing was left half-written."),
+    ],
+)  # fmt: skip
+def test_what_the_system_refuses_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    status: int,
+    told: str,
+) -> None:
+    monkeypatch.setattr(main, "_run", lambda given: (_ for _ in ()).throw(error))
+    assert main.main(["list"]) == status
+    assert capsys.readouterr().err == f"spanwise: {told}\n"

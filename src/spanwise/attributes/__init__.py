@@ -36,6 +36,7 @@ __all__ = [
     "Values",
     "choose",
     "given",
+    "is_built_in",
     "mention_views",
     "own",
     "register",
@@ -105,6 +106,11 @@ def _one_or_preset(name: str | Attribute) -> list[Attribute]:
     return [ATTRIBUTES.find(name)]
 
 
+def is_built_in(attribute: Attribute) -> bool:
+    """Whether an attribute is one of ours, and not somebody's own function."""
+    return _built_in.get(attribute.name) is attribute
+
+
 def why_absent(attribute: str | Attribute, context: Context) -> str | None:
     """Why an attribute cannot be computed, in words, or None where it can."""
     for need in sorted(ATTRIBUTES.find(attribute).needs):
@@ -144,7 +150,10 @@ def values(attribute: str | Attribute, context: Context, mentions: Mentions) -> 
     found = ATTRIBUTES.find(attribute)
     reason = why_absent(found, context)
     if reason is not None:
-        raise ChoiceError(f"the attribute {found.name!r} cannot be computed: {reason}.")
+        raise ChoiceError(
+            f"the attribute {found.name!r} cannot be computed: {reason}.\n"
+            "Give what it needs, or leave it out."
+        )
     return compute(found, context.side(mentions))
 
 

@@ -15,6 +15,7 @@ from spanwise.attributes._lexicon import FormCounts, Lexicon, lowering
 from spanwise.attributes._tokens import distinct_units, mention_tokens
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, numbered, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
+from spanwise.errors import ChoiceError
 from spanwise.records import record
 
 AttributeUnit = Literal["mention", "token"]
@@ -223,7 +224,10 @@ class Context:
             strange = np.ones(len(self.strings), dtype=bool)
             strange[: self.trained] = self.training.frequency == 0
         else:
-            raise ValueError("there is neither training data nor a word list")
+            raise ChoiceError(
+                "there are neither training data nor known words.\n"
+                "Pass train= or vocabulary=; an attribute that reads them declares needs=['vocabulary']."
+            )
         return self.per_sentence(strange[self.tokens])
 
     def per_sentence(self, marked: Bools) -> Ints:
@@ -231,6 +235,13 @@ class Context:
         running = np.zeros(len(marked) + 1, dtype=np.int64)
         np.cumsum(marked, out=running[1:])
         return ints(np.diff(running[self.corpus.sentences]))
+
+
+def no_training() -> ChoiceError:
+    """The error for an attribute that reads training data where there are none."""
+    return ChoiceError(
+        "there are no training data.\nPass train=; an attribute that reads them declares needs=['train']."
+    )
 
 
 @record(eq=False)
@@ -279,14 +290,14 @@ class Side:
         """What the training text says of the token sequences."""
         counts = self._numbered[2]
         if counts is None:
-            raise ValueError("there is no training data")
+            raise no_training()
         return counts
 
     @cached_property
     def train_label(self) -> Ints:
         """The code of each mention's label among the training labels, -1 where training has none."""
         if self.context.training is None:
-            raise ValueError("there is no training data")
+            raise no_training()
         number = {name: code for code, name in enumerate(self.context.training.labels)}
         table = np.array([number.get(name, -1) for name in self.mentions.labels], dtype=np.int64)
         return ints(table[self.mentions.label])

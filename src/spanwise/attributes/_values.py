@@ -9,7 +9,7 @@ import numpy as np
 
 from spanwise.attributes._context import Attribute, Kind, Side, Values
 from spanwise.columns import Bools, Column, Floats, Ints, floats, frozen
-from spanwise.errors import InputError
+from spanwise.errors import InputError, many
 
 NO_VALUE = "n/a"  # the category of a unit that the data give no value
 
@@ -25,8 +25,8 @@ def compute(attribute: Attribute, side: Side) -> Values:
     number = len(given[0] if isinstance(given, tuple) else given)
     if number != len(defined):
         raise InputError(
-            f"the attribute {attribute.name!r} gave {number} values for {len(defined)} units"
-            f" ({attribute.unit}s).\nIts function must give one value a unit."
+            f"the attribute {attribute.name!r} gave {many(number, 'value')} for "
+            f"{many(len(defined), attribute.unit)}.\nIts function must give one value for each."
         )
     names: tuple[str, ...] | None = None
     if isinstance(given, tuple):

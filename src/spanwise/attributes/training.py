@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.attributes._context import Attribute, AttributeUnit, Side
+from spanwise.attributes._context import Attribute, AttributeUnit, Side, no_training
 from spanwise.attributes._lexicon import Lexicon
 from spanwise.citations import FU19, FU20
 from spanwise.columns import Column, Floats, ratio
@@ -68,7 +68,7 @@ def token_label_familiarity(side: Side) -> Floats:
 
 def _lexicon(side: Side) -> Lexicon:
     if side.context.training is None:
-        raise ValueError("there is no training data")
+        raise no_training()
     return side.context.training
 
 
