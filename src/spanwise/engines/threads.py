@@ -15,25 +15,26 @@ B = TypeVar("B")
 MOST = 2
 
 
-def at_once(one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:
+def at_once(one: Callable[[], A], other: Callable[[], B], *, threads: int = MOST) -> tuple[A, B]:
     """What two calls give that need nothing of each other.
 
     Examples:
         >>> at_once(lambda: 1, lambda: "a")
         (1, 'a')
     """
-    first, second = together([one, other])
+    first, second = together([one, other], threads=threads)
     return first, second  # type: ignore[return-value]
 
 
-def together(calls: Sequence[Callable[[], T]]) -> list[T]:
+def together(calls: Sequence[Callable[[], T]], *, threads: int = MOST) -> list[T]:
     """What each call gives, in their order; where some fail, the error of the first of these.
 
     Examples:
         >>> together([lambda: 1, lambda: 2, lambda: 3])
         [1, 2, 3]
     """
-    if min(len(calls), cores()) < 2:
+    threads = min(threads, len(calls), cores())
+    if threads < 2:
         return [call() for call in calls]
     results: dict[int, T] = {}
     errors: dict[int, BaseException] = {}
@@ -51,7 +52,7 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
             except BaseException as error:  # it is raised again where the results are asked for
                 errors[place] = error
 
-    others = [threading.Thread(target=work, daemon=True) for _ in range(min(len(calls), MOST) - 1)]
+    others = [threading.Thread(target=work, daemon=True) for _ in range(threads - 1)]
     for thread in others:
         thread.start()
     work()

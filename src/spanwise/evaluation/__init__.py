@@ -16,7 +16,7 @@ from spanwise.evaluation._dataset import dataset
 from spanwise.evaluation._inputs import Units, check_sources, gather
 from spanwise.evaluation._memory import memory_bound
 from spanwise.evaluation._summary import summary_of
-from spanwise.evaluation._system import evaluate_system
+from spanwise.evaluation._system import evaluate_systems
 from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
 from spanwise.evaluation.result import InMemory, Result, SystemResult, View, load, write_json
@@ -125,7 +125,7 @@ def evaluate(
     inputs = gather(gold, systems, train, align=align, reading=reading, name=name)
     choices.check_systems(list(inputs.systems))
     data = dataset(inputs, Units.of(inputs.corpus, unit), choices)
-    evaluated = {system: evaluate_system(data, one, choices) for system, one in inputs.systems.items()}
+    evaluated = evaluate_systems(data, inputs.systems, choices)
     described = dataset_document(
         inputs.name,
         inputs.gold,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,12 @@ from spanwise.alignment import align as align_to
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
+from spanwise.engines.threads import at_once, together
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import Interner, is_source, listed_sources, read, read_layers, refuse_merged, stem_of
 
 UNITS = ("sentence", "document")
+LARGE = 32 << 20  # bytes of files from which on two readers are faster than one that knows all words
 _NAMELESS = "predicted"  # the system of predictions that are no file
 
 
@@ -87,10 +91,16 @@ def gather(
     name: str | None,
 ) -> Inputs:
     """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
-    # Words that one file has taught cost nothing in the next.
-    reading = {**reading, "words": Interner()}
-    gold_annotation, predicted = _gold_and_systems(gold, systems, reading)
-    training = training_of(train, reading)
+    # Words that one file has taught a reader cost it nothing in the next.
+    large = _bytes([gold, *listed_sources(train), *_systems(systems).values()]) >= LARGE
+    readers = [{**reading, "words": Interner()} for _ in range(2 if large else 1)]
+    (gold_annotation, predicted), training = at_once(
+        lambda: _gold_or_merged(gold, systems, readers[0]),
+        lambda: training_of(train, readers[-1]),
+        threads=len(readers),
+    )
+    if systems is not None:
+        predicted = _predicted(systems, readers, prefer=gold_annotation.reading.scheme)
     corpora = [gold_annotation.corpus, *(one.corpus for one in training)]
     corpora += [annotation.corpus for annotation in predicted.values()]
     recoded = iter(with_one_vocabulary(corpora))
@@ -106,25 +116,59 @@ def gather(
         name=name or stem_of(gold_annotation.reading.path),
         gold=gold_annotation,
         systems={key: one.mentions for key, one in aligned.items()},
-        predicted=predicted,
+        predicted={
+            key: _on_gold_text(one, gold_annotation, aligned[key].report) for key, one in predicted.items()
+        },
         merged=systems is None,
         train=training,
         entries=tuple(entries),
     )
 
 
-def _gold_and_systems(
+def _gold_or_merged(
     gold: Any, systems: Any, reading: Mapping[str, Any]
 ) -> tuple[Annotation, dict[str, Annotation]]:
-    if systems is None:
-        return _merged(gold, reading)
-    annotation = read(gold, **reading)
-    prefer = annotation.reading.scheme
-    named = named_sources(systems)
+    """The gold annotation, and the predictions where they stand in the same files."""
+    return _merged(gold, reading) if systems is None else (read(gold, **reading), {})
+
+
+def _predicted(
+    systems: Any, readers: Sequence[Mapping[str, Any]], *, prefer: str | None
+) -> dict[str, Annotation]:
+    named = list(_systems(systems).items())
     if not named:
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
-    rest = without_extras(reading)
-    return annotation, {key: read(source, **rest, prefer=prefer) for key, source in named.items()}
+    found = together(
+        [
+            partial(_read_all, named[place :: len(readers)], {**without_extras(reading), "prefer": prefer})
+            for place, reading in enumerate(readers)
+        ]
+    )
+    every = {key: one for part in found for key, one in part.items()}
+    return {key: every[key] for key, _ in named}
+
+
+def _read_all(sources: Sequence[tuple[str, Any]], reading: Mapping[str, Any]) -> dict[str, Annotation]:
+    return {key: read(source, **reading) for key, source in sources}
+
+
+def _systems(systems: Any) -> dict[str, Any]:
+    return {} if systems is None else named_sources(systems)
+
+
+def _bytes(sources: Sequence[Any]) -> int:
+    """The size of those sources that are files."""
+    paths = [Path(source) for source in sources if isinstance(source, str | os.PathLike)]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def _on_gold_text(one: Annotation, gold: Annotation, report: Mapping[str, Any]) -> Annotation:
+    """The same annotation with the columns of the gold text where they are equal: no need for both."""
+    corpus = one.corpus
+    by_tokens = corpus.unit == gold.corpus.unit == "token" and not corpus.without_text
+    if report["changed_sentences"] or not by_tokens:
+        return one
+    return replace(one, corpus=replace(corpus, tokens=gold.corpus.tokens, sentences=gold.corpus.sentences))
 
 
 def without_extras(reading: Mapping[str, Any]) -> dict[str, Any]:
