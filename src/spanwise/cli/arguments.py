@@ -74,6 +74,19 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--encoding", metavar="NAME", help="the encoding of the text (default: utf-8)")
 
 
+def add_train(group: Any) -> None:
+    """Add the option for training data."""
+    group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
+
+
+def add_words(group: Any) -> None:
+    """Add the options for how attributes compare words."""
+    group.add_argument(
+        "--vocabulary", metavar="FILE", help="known words, one a line, for words out of vocabulary"
+    )
+    group.add_argument("--lowercase", action="store_true", help="compare strings of attributes in lower case")
+
+
 def add_screen(group: Any, what: str = "screen") -> None:
     """Add the options for the width and the colours of what is shown."""
     add_width(group, what)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import add_align, add_screen
+from spanwise.cli.arguments import add_align, add_screen, add_train, add_words
 from spanwise.errors import ChoiceError, InputError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def add_evaluating(parser: argparse.ArgumentParser) -> None:
     """The options that shape numbers, under the names of the keywords of `spanwise.evaluate`."""
     group = parser.add_argument_group("what to compute")
-    group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
+    add_train(group)
     group.add_argument("--name", help="what to call the dataset; by default the gold file's stem")
     group.add_argument(
         "--focus", default="gold", choices=["gold", "predicted", "both"],
@@ -44,10 +44,7 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--cross", metavar="A,B", action="append", default=[], help="cross the buckets of two attributes"
     )
-    group.add_argument(
-        "--vocabulary", metavar="FILE", help="known words, one a line, for words out of vocabulary"
-    )
-    group.add_argument("--lowercase", action="store_true", help="compare strings of attributes in lower case")
+    add_words(group)
     group.add_argument(
         "--resamples", type=int, default=1000, help="bootstrap resamples (default: 1000; 0: none)"
     )

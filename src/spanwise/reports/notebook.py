@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from spanwise.reports._tables import Cell, Number, Table, tables
+from spanwise.reports._tables import Cell, Number, Table, tables, text_of
 from spanwise.reports._wording import count, finding, visible
 
 
@@ -48,7 +48,7 @@ def _table(made: Table) -> str:
 
 def _cell(cell: Cell) -> str:
     if not isinstance(cell, Number):
-        return f"<td>{_text(cell if isinstance(cell, str) else cell.text)}</td>"
+        return f"<td>{_text(text_of(cell))}</td>"
     shown = f"<b>{_text(cell.text)}</b>" if cell.best else _text(cell.text)
     raised = f"<sup>{_text(cell.letters)}</sup>" if cell.letters else ""
     return f"<td>{shown}{raised}</td>"

@@ -12,19 +12,16 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise describe`."""
-    from spanwise.cli.arguments import add_reading, add_screen
+    from spanwise.cli.arguments import add_reading, add_screen, add_train, add_words
 
     parser.add_argument("test", metavar="TEST", help="the gold file")
     group = parser.add_argument_group("what to compute")
-    group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
+    add_train(group)
     group.add_argument("--name", help="what to call the dataset; by default the file's stem")
     group.add_argument(
         "--attributes", metavar="NAMES", default="all", help="names with commas, or all (default), fu20, fu19"
     )
-    group.add_argument(
-        "--vocabulary", metavar="FILE", help="known words, one a line, for words out of vocabulary"
-    )
-    group.add_argument("--lowercase", action="store_true", help="compare strings of attributes in lower case")
+    add_words(group)
     group = parser.add_argument_group("what to show and write")
     group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
     group.add_argument("--examples", type=int, default=20, help="the most conflicts shown (default: 20)")

@@ -25,7 +25,7 @@ _NO_LIMIT = 10**9
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise errors`."""
-    from spanwise.cli.arguments import add_align, add_reading, add_screen
+    from spanwise.cli.arguments import add_align, add_reading, add_screen, add_train
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     add_screen(group, "text")
     group = parser.add_argument_group("what to compute (not with RESULT.json)")
-    group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
+    add_train(group)
     group.add_argument("--attributes", metavar="NAMES", help="the attributes that --bucket may name")
     group.add_argument(
         "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[], help="how to cut an attribute"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -103,12 +103,12 @@ def _reference(layout: Layout, height: float, top: float, x: Any, style: Style) 
 def _intervals(
     rows: Sequence[Line], middle: list[float], place: int, height: float, x: Any, layout: Layout, style: Style
 ) -> list[Any]:
-    found: list[Row] = []
     several = _systems(rows) > 1
-    for y, row in zip(middle, rows, strict=True):
-        point = row.points[place] if place < len(row.points) else None
-        if point and point.interval and point.value is not None:
-            found.append({"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, several)})
+    found: list[Row] = [
+        {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, several)}
+        for y, point in _placed(rows, middle, place)
+        if point.interval and point.value is not None
+    ]
     colour = style.palette.series(layout.places[place])
     return [marks.bands(found, height, x, colour=colour)] if found else []
 
@@ -116,25 +116,26 @@ def _intervals(
 def _points(
     rows: Sequence[Line], middle: list[float], place: int, height: float, x: Any, layout: Layout, style: Style
 ) -> list[Any]:
-    found: list[Row] = []
-    several = _systems(rows) > 1
-    for y, row in zip(middle, rows, strict=True):
-        point = row.points[place] if place < len(row.points) else None
-        if point and point.value is not None:
-            shifted = y + (_shift(place, several) if layout.intervals else 0)
-            found.append({"v": point.value, "y": shifted, "d": point.says, "href": point.href})
+    shift = _shift(place, _systems(rows) > 1) if layout.intervals else 0
+    found: list[Row] = [
+        {"v": point.value, "y": y + shift, "d": point.says, "href": point.href}
+        for y, point in _placed(rows, middle, place)
+        if point.value is not None
+    ]
     colour, kind = style.palette.series(layout.places[place]), layout.places[place]
     if not found:
         return []
     options = {"fill": style.palette["panel"]} if kind == 1 else {}
     layers = [marks.dots(found, height, x, colour=colour, place=kind, size=60, **options)]
-    small = [
-        {"v": run, "y": y + 9}
-        for y, row in zip(middle, rows, strict=True)
-        if place < len(row.points)
-        for run in row.points[place].runs
-    ]
+    small = [{"v": run, "y": y + 9} for y, point in _placed(rows, middle, place) for run in point.runs]
     return [*layers, marks.dots(small, height, x, colour=colour, size=12, opacity=0.7)] if small else layers
+
+
+def _placed(rows: Sequence[Line], middle: Sequence[float], place: int) -> Iterator[tuple[float, Point]]:
+    """The height and the point of every row that has one of this system."""
+    for y, row in zip(middle, rows, strict=True):
+        if place < len(row.points):
+            yield y, row.points[place]
 
 
 def _shift(place: int, several: bool) -> float:

@@ -8,9 +8,9 @@ from typing import Any
 from spanwise.errors import unknown
 from spanwise.reports._tables import _result, _study
 from spanwise.reports._tables._latex import latex
-from spanwise.reports._tables._table import Cell, Interval, Number, Table, markdown
+from spanwise.reports._tables._table import Cell, Interval, Number, Table, markdown, text_of
 
-__all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables"]
+__all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
 
 _Maker = Callable[[Mapping[str, Any]], Table | None]
 

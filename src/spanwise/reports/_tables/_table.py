@@ -61,17 +61,13 @@ class Table:
             >>> print(made.to_latex().splitlines()[7])
             crf & \\textbf{50.0} \\\\
         """
-        texts = [
-            [cell if isinstance(cell, str) else cell.text for cell in (row[at] for row in self.rows)]
-            for at in range(len(self.header))
-        ]
         return typeset(
             self.name,
             self.caption,
             self.header,
             [[_latex_cell(cell) for cell in row] for row in self.rows],
-            numeric=[self._numeric(at) for at in range(len(self.header))],
-            widths=[max(map(len, column), default=0) for column in texts],
+            numeric=list(map(self._numeric, range(len(self.header)))),
+            widths=list(map(self._width, range(len(self.header)))),
         )
 
     def to_markdown(self) -> str:
@@ -120,6 +116,9 @@ class Table:
     def _numeric(self, at: int) -> bool:
         return any(isinstance(row[at], Number) for row in self.rows)
 
+    def _width(self, at: int) -> int:
+        return max((len(text_of(row[at])) for row in self.rows), default=0)
+
     def _parts(self, at: int) -> list[str]:
         """The columns that one column becomes in CSV."""
         cells = [row[at] for row in self.rows]
@@ -130,9 +129,14 @@ class Table:
         return ["", *std, *(["letters"] if any(number.letters for number in numbers) else [])]
 
 
+def text_of(cell: Cell) -> str:
+    """What a reader sees of a cell, without its marks."""
+    return cell if isinstance(cell, str) else cell.text
+
+
 def _latex_cell(cell: Cell) -> str:
     if not isinstance(cell, Number):
-        return latex(cell if isinstance(cell, str) else cell.text)
+        return latex(text_of(cell))
     text = latex(cell.text)
     if cell.best:
         text = f"\\textbf{{{text}}}"
@@ -154,7 +158,7 @@ def markdown(text: str) -> str:
 
 def _markdown_cell(cell: Cell) -> str:
     if not isinstance(cell, Number):
-        return markdown(cell if isinstance(cell, str) else cell.text)
+        return markdown(text_of(cell))
     text = markdown(cell.text)
     if cell.best:
         text = f"**{text}**"

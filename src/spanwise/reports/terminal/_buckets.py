@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from spanwise.reports import _wording as say
-from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, packed, text
+from spanwise.reports.terminal._layout import Cell, Column, Line, and_more, grid, packed, text
 
 Buckets = Sequence[Mapping[str, Any]]
 
@@ -27,10 +27,7 @@ def legend(tables: Iterable[tuple[Sequence[str], Buckets]], titles: Sequence[str
         return []
     columns = [Column(title, least=8) for title in titles]
     columns.append(Column("what its buckets hold", least=30, most=110))
-    result = [[], *grid(columns, rows[:MOST], width)]
-    if len(rows) > MOST:
-        result += flow([[(f"… and {len(rows) - MOST} more, all in the JSON", "faint")]], width, indent=2)
-    return result
+    return [[], *grid(columns, rows[:MOST], width), *and_more(len(rows) - MOST, width)]
 
 
 def _held(bucket: Mapping[str, Any]) -> Line:

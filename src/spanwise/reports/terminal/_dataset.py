@@ -12,6 +12,7 @@ from spanwise.reports.terminal._layout import (
     Cell,
     Column,
     Line,
+    and_more,
     bar,
     flow,
     grid,
@@ -64,12 +65,11 @@ def _labels(dataset: Mapping[str, Any], width: int) -> list[Line]:
         for key in ("documents", "sentences", "mentions")
         if dataset.get(key)
     ]
-    result = [*heading("Types", " · ".join(facts), width), *grid(columns, rows, width)]
-    if len(order) > MOST_LABELS:
-        result += flow(
-            [[(f"… and {len(order) - MOST_LABELS} more types, all in the JSON", "faint")]], width, indent=2
-        )
-    return result
+    return [
+        *heading("Types", " · ".join(facts), width),
+        *grid(columns, rows, width),
+        *and_more(len(order) - MOST_LABELS, width, "types"),
+    ]
 
 
 def _tough(dataset: Mapping[str, Any], width: int) -> list[Line]:

@@ -114,6 +114,13 @@ def flow(parts: Sequence[Line], width: int, *, indent: int = 1, join: str = " ·
     return [*lines, [(" " * indent, ""), *current]] if current else lines
 
 
+def and_more(left: int, width: int, what: str = "") -> list[Line]:
+    """A line that says how many rows a list leaves out, where it does."""
+    if left <= 0:
+        return []
+    return flow([[(f"… and {left} more{what and f' {what}'}, all in the JSON", "faint")]], width, indent=2)
+
+
 def sentence(value: str, width: int, *, indent: int = 2, style: str = "") -> list[Line]:
     """A sentence wrapped between words."""
     return flow([[(word, style)] for word in visible(value).split(" ")], width, indent=indent, join=" ")

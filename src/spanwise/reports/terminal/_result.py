@@ -21,6 +21,7 @@ from spanwise.reports.terminal._layout import (
     Drawing,
     Line,
     Scale,
+    and_more,
     bar,
     flow,
     grid,
@@ -160,15 +161,11 @@ def _types(document: Document, system: Mapping[str, Any], width: int) -> list[Li
     shown = order[:MOST_LABELS]
     overall = system["exact"]["overall"]["f1"]
     rows = [(label, labels[label]["gold"], labels[label], ["precision", "recall"], "f1") for label in shown]
-    result = [
+    return [
         *heading("By type", "exact span and label", width),
         *scored("type", "gold", ["P", "R"], "F1", rows, overall, document, width),
+        *and_more(len(order) - len(shown), width, "types"),
     ]
-    if len(order) > len(shown):
-        result += flow(
-            [[(f"… and {len(order) - len(shown)} more types, all in the JSON", "faint")]], width, indent=2
-        )
-    return result
 
 
 def scored(

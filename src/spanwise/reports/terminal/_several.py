@@ -10,7 +10,18 @@ from spanwise.reports import _wording as say
 from spanwise.reports._document import Document, highest, own_letters, ranked, scored_labels, turned, union
 from spanwise.reports.terminal._buckets import legend
 from spanwise.reports.terminal._frame import banner, few_units, files, interval_title, next_steps
-from spanwise.reports.terminal._layout import Cell, Column, Line, Scale, fit, flow, grid, heading, text
+from spanwise.reports.terminal._layout import (
+    Cell,
+    Column,
+    Line,
+    Scale,
+    and_more,
+    fit,
+    flow,
+    grid,
+    heading,
+    text,
+)
 from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, slices
 
 MOST_PAIRS = 10
@@ -125,17 +136,11 @@ def _pairs(document: Document, width: int) -> list[Line]:
         Column("", least=1),
         Column("detectable", right=True, rank=1),
     ]
-    result = [
+    return [
         *heading("Differences", say.named_test(document["settings"]), width),
         *grid(columns, rows, width),
+        *and_more(len(comparisons) - MOST_PAIRS, width, "pairs"),
     ]
-    if len(comparisons) > MOST_PAIRS:
-        result += flow(
-            [[(f"… and {len(comparisons) - MOST_PAIRS} more pairs, all in the JSON", "faint")]],
-            width,
-            indent=2,
-        )
-    return result
 
 
 def _known(number: int | None) -> str:
@@ -289,15 +294,11 @@ def _types(document: Document, systems: Mapping[str, Mapping[str, Any]], width: 
         cells = [system["exact"]["labels"].get(label) or {} for system in systems.values()]
         values = [cell.get("f1") for cell in cells]
         rows.append((label, known[label].get("gold"), values, ["exact", "labels", label, "f1"]))
-    result = [
+    return [
         *heading("By type", "F1, exact span and label", width),
         *_side_by_side(document, systems, rows, "type", width),
+        *and_more(len(order) - MOST_LABELS, width, "types"),
     ]
-    if len(order) > MOST_LABELS:
-        result += flow(
-            [[(f"… and {len(order) - MOST_LABELS} more types, all in the JSON", "faint")]], width, indent=2
-        )
-    return result
 
 
 def _tough(document: Document, systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:

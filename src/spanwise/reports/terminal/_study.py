@@ -12,7 +12,18 @@ from spanwise.reports import _wording as say
 from spanwise.reports._document import Document, bucket_of, common_letters, greyed, highest, inner_keys, union
 from spanwise.reports.terminal._buckets import legend
 from spanwise.reports.terminal._frame import banner
-from spanwise.reports.terminal._layout import Cell, Column, Line, flow, grid, heading, sentence, size, text
+from spanwise.reports.terminal._layout import (
+    Cell,
+    Column,
+    Line,
+    and_more,
+    flow,
+    grid,
+    heading,
+    sentence,
+    size,
+    text,
+)
 from spanwise.statistics import LEVEL
 
 MOST_FLIPS = 8
@@ -395,15 +406,11 @@ def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
     ]
     if not table:
         return []
-    result = [
+    return [
         *heading("Rank flips", "slices where the order of two systems turns round", width),
         *grid(columns, table, width),
+        *and_more(len(rows) - MOST_FLIPS, width),
     ]
-    if len(rows) > MOST_FLIPS:
-        result += flow(
-            [[(f"… and {len(rows) - MOST_FLIPS} more, all in the JSON", "faint")]], width, indent=2
-        )
-    return result
 
 
 def _tough(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> list[Line]:
