@@ -26,6 +26,7 @@ import pytest
 
 import spanwise
 from spanwise.cli import main
+from spanwise.errors import ChoiceError, InputError, MissingExtra, UnknownKey
 
 PACKAGE = Path(spanwise.__file__).parent
 PAGES = sorted((Path(__file__).parent / "messages").glob("*.txt"))
@@ -179,6 +180,16 @@ def test_every_message_is_read() -> None:
         if (module, line) not in read
     ]
     assert not unread, "no example in tests/messages reads what is raised at\n" + "\n".join(unread)
+
+
+def test_every_message_of_ours_ends_as_a_sentence_and_says_what_to_do() -> None:
+    ours = tuple(f"{kind.__name__}: " for kind in (InputError, ChoiceError, MissingExtra, UnknownKey))
+    for example in EXAMPLES:
+        if example.message.startswith((*ours, "spanwise: ")):
+            first, *rest = example.message.partition("\n(exit status")[0].split("\n")
+            assert first.endswith((".", "?")) and len(rest) < 4, example.place
+            # What to do stands in a line of its own, unless it follows from what was expected.
+            assert rest or re.search(r"must be|expected|such as|needs|;", first), example.place
 
 
 @pytest.mark.parametrize(
