@@ -214,7 +214,7 @@ def named_sources(systems: Any) -> dict[str, Any]:
                 'several systems are objects without a name.\nName them: {"first": …, "second": …}.'
             )
         if key in named:
-            raise ChoiceError(f"two systems are called {key!r}.\nName them: first={one}, second=….")
+            raise ChoiceError(f'two systems are called {key!r}.\nName them: {{"first": …, "second": …}}.')
         named[key] = one
     return named
 
