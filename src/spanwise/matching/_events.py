@@ -76,9 +76,8 @@ class Matching:
 
     @cached_property
     def _events(self) -> Events:
-        gold_turn = _turns(self.gold_partner, self.predicted_partner, taken=2)
-        predicted_turn = _turns(self.predicted_partner, self.gold_partner, taken=3)
-        gold_turn[self.gold_outcome == TP] = 0
+        gold_turn = _turns(self.gold_outcome, self.gold_partner, self.predicted_partner, taken=2)
+        predicted_turn = _turns(self.predicted_outcome, self.predicted_partner, self.gold_partner, taken=3)
         alone = np.flatnonzero((predicted_turn == 3) | (self.predicted_outcome == FP))
         return Events(
             gold=np.concatenate([np.arange(len(self.gold_partner)), self.predicted_partner[alone]]),
@@ -88,10 +87,11 @@ class Matching:
         )
 
 
-def _turns(partner: Ints, back: Ints, *, taken: int) -> Small:
-    """0 without a partner, 1 where the partner's partner is the mention itself, else `taken`."""
+def _turns(outcome: Small, partner: Ints, back: Ints, *, taken: int) -> Small:
+    """0 for TP and without a partner, 1 where the partner's partner is the mention itself, else `taken`."""
     turn = np.zeros(len(partner), dtype=np.int8)
-    rows = np.flatnonzero(partner >= 0)
+    rows = np.flatnonzero(outcome != TP)
+    rows = rows[partner[rows] >= 0]
     turn[rows] = np.where(back[partner[rows]] == rows, 1, taken)
     return turn
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spanwise.columns import Bools, Column, Ints
+from spanwise.columns import Bools, Column, Ints, offsets, run_positions
 from spanwise.corpus import Mentions, Parts, Pieces, joined_pieces
 from spanwise.records import record
 
@@ -102,35 +102,40 @@ def _ranked(left: Ints, right: Ints) -> tuple[Ints, Ints, int]:
     return rank[: len(left)], rank[len(left) :], len(values)
 
 
-def equal(gold: Ints, predicted: Ints) -> tuple[Ints, Ints, bool]:
+def equal(gold: Ints, predicted: Ints, ranks: tuple[Column, Column] | None = None) -> tuple[Ints, Ints, bool]:
     """Rows of both sides with equal keys, and whether a key repeats within a side.
 
-    Where keys repeat, the first of one side goes with the first of the other, and so on.
+    Where keys repeat, the first of one side goes with the first of the other, and so on: the first in
+    the input, or by the `ranks` of each side's rows.
     A stable sort merges two runs that are sorted already, as most files are, in linear time.
     """
     both = np.concatenate([gold, predicted])
     order = np.argsort(both, kind="stable")
     ranked = both[order]
-    same = ranked[1:] == ranked[:-1]
-    first, second = order[:-1][same], order[1:][same]
+    follows = np.flatnonzero(ranked[1:] == ranked[:-1])
+    first, second = order[follows], order[follows + 1]
     repeats = (first >= len(gold)) | (second < len(gold))
     if not repeats.any():
         return first, second - len(gold), False
-    return (*_equal_in_order(order, same, len(gold)), True)
+    rank = None if ranks is None else np.concatenate(ranks)
+    return (*_equal_in_order(order, follows, len(gold), rank), True)
 
 
-def _equal_in_order(order: Ints, same: Bools, split: int) -> tuple[Ints, Ints]:
-    """Pairs of the i-th gold and the i-th predicted row of every group of equal keys."""
-    group = np.concatenate([[0], np.cumsum(~same)])
-    here = order < split
-    sides = []
-    for mask in (here, ~here):
-        rows, groups = order[mask], group[mask]
-        rank = np.arange(len(rows)) - np.searchsorted(groups, groups)
-        sides.append((rows, groups * (len(order) + 1) + rank))
-    (gold, left), (predicted, right) = sides
-    _, first, second = np.intersect1d(left, right, assume_unique=True, return_indices=True)
-    return gold[first], predicted[second] - split
+def _equal_in_order(order: Ints, follows: Ints, split: int, rank: Column | None) -> tuple[Ints, Ints]:
+    """Pairs of the i-th gold and the i-th predicted row of every group of equal keys.
+
+    `follows` are the places in `order` after which the next one has the same key.
+    """
+    begins = np.ones(len(follows), dtype=bool)
+    begins[1:] = follows[1:] > follows[:-1] + 1
+    size = np.bincount(np.cumsum(begins) - 1) + 1
+    row = order[run_positions(follows[begins], size)]
+    start = offsets(size)[:-1]
+    if rank is not None:
+        row = row[np.lexsort((rank[row], row >= split, np.repeat(start, size)))]
+    gold = np.add.reduceat(row < split, start, dtype=np.int64)  # they stand before the predicted rows
+    pairs = np.minimum(gold, size - gold)
+    return row[run_positions(start, pairs)], row[run_positions(start + gold, pairs)] - split
 
 
 def equal_mentions(gold: Mentions, predicted: Mentions, left: Line, right: Line) -> tuple[Ints, Ints]:
@@ -149,10 +154,16 @@ def equal_mentions(gold: Mentions, predicted: Mentions, left: Line, right: Line)
     return _chosen(rows[0], first), _chosen(rows[1], second)
 
 
-def equal_spans(left: Line, right: Line, rows: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """Pairs of the given rows with the same span, the first of one side with the first of the other."""
+def equal_spans(
+    left: Line, right: Line, rows: tuple[Ints, Ints], ranks: tuple[Column, Column] | None = None
+) -> tuple[Ints, Ints]:
+    """Pairs of the given rows with the same span, the first of one side with the first of the other.
+
+    The first is the first in the input, or by `ranks`, of all rows.
+    """
     rows = _among(left, rows[0]), _among(right, rows[1])
-    first, second, _ = equal(*packed(*span_columns(left, right, rows)))
+    ours = None if ranks is None else (ranks[0][rows[0]], ranks[1][rows[1]])
+    first, second, _ = equal(*packed(*span_columns(left, right, rows)), ours)
     return rows[0][first], rows[1][second]
 
 
@@ -164,7 +175,7 @@ def span_columns(left: Line, right: Line, rows: Rows) -> list[tuple[Ints, Ints]]
     here, there = _at(rows[0]), _at(rows[1])
     columns = [
         (left.start[here], right.start[there]),
-        ((left.end - left.start)[here], (right.end - right.start)[there]),
+        (left.end[here] - left.start[here], right.end[there] - right.start[there]),
     ]
     if left.shape is not None and right.shape is not None:
         columns.append((left.shape[here], right.shape[there]))

@@ -54,12 +54,11 @@ class Masks:
         first = _first(side)
         self._start: list[int] = side.start[first].tolist()
         self._size: list[int] = side.size.tolist()
-        full = [(1 << size) - 1 for size in range(_SHORT + 1)]
-        self._bits = [full[size] for size in (side.end[first] - side.start[first]).tolist()]
+        self._bits = [(1 << size) - 1 for size in (side.end[first] - side.start[first]).tolist()]
         if not side.contiguous:
             pieces = zip(side.start.tolist(), side.end.tolist(), side.owner.tolist(), strict=True)
             for start, end, owner in pieces:
-                self._bits[owner] |= full[end - start] << (start - self._start[owner])
+                self._bits[owner] |= ((1 << end - start) - 1) << (start - self._start[owner])
 
     def match(self, mention: int, other: Masks, partner: int) -> None:
         """Take what a mention and its partner share away from both."""

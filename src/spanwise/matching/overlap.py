@@ -44,10 +44,11 @@ def match_overlap(gold: Mentions, predicted: Mentions) -> Matching:
     pairing.both(*equal_mentions(gold, predicted, left, right), TP)
     free = np.flatnonzero(pairing.gold_outcome == FN), np.flatnonzero(pairing.predicted_outcome == FP)
     # Among equal spans the labels decide, not the input.
-    pairing.both(*equal_spans(left, right, (_by_label(gold, free[0]), _by_label(predicted, free[1]))), LE)
+    ranks = _label_rank(gold)[gold.label], _label_rank(predicted)[predicted.label]
+    pairing.both(*equal_spans(left, right, free, ranks), LE)
     first = Side.of(left, gold, pairing.gold_outcome == FN)
     second = Side.of(right, predicted, pairing.predicted_outcome == FP)
-    places = _places(left, gold, first), _places(right, predicted, second)
+    places = _places(left, ranks[0], first), _places(right, ranks[1], second)
     for pairs in _best_pairs(first, second, places):
         same = first.label[pairs.gold] == second.label[pairs.predicted]
         outcome = relation(pairs, first, second, same)
@@ -82,19 +83,15 @@ def _best_pairs(gold: Side, predicted: Side, places: tuple[Ints, Ints]) -> Itera
     yield pairs.take(greedy(pairs.gold, pairs.predicted))
 
 
-def _by_label(side: Mentions, rows: Ints) -> Ints:
-    return rows[np.argsort(_label_rank(side)[side.label[rows]], kind="stable")]
-
-
 def _label_rank(side: Mentions) -> Codes:
     """The place of each label code among the labels in order of their names."""
     return np.argsort(np.argsort(np.array(side.labels, dtype=object))).astype(np.int32)
 
 
-def _places(line: Line, mentions: Mentions, side: Side) -> Ints:
-    """The place of each mention of a side by start, end, label and pieces."""
+def _places(line: Line, rank: Codes, side: Side) -> Ints:
+    """The place of each mention of a side by start, end, the rank of its label, and pieces."""
     rows = side.row
-    columns: list[Column] = [line.start[rows], line.end[rows], _label_rank(mentions)[side.label]]
+    columns: list[Column] = [line.start[rows], line.end[rows], rank[rows]]
     if line.shape is not None:
         columns.append(line.shape[rows])
     place = np.empty(len(rows), dtype=np.int64)
