@@ -131,6 +131,11 @@ class Lexicon:
         place = self.seen.forms.places(forms)
         return FormCounts(forms, self._asked, self.seen.exact.at(place), self.seen.mentions.at(place))
 
+    def prepare(self, forms: Forms) -> None:
+        """Search the text for these sequences now, and make ready to look for others later."""
+        self._asked.occurrences(forms)
+        _ = self.text.pairs
+
     @cached_property
     def _asked(self) -> Asked:
         return Asked(self.text)

@@ -70,9 +70,10 @@ class Gathered:
     def _room(self) -> dict[str, int]:
         return {policy: self._choices.examples_cap - len(kept) for policy, kept in self._chosen.items()}
 
-    def counted(self, system: str) -> Counted:
-        """One system's counts over all parts, which let go of their own."""
-        return Counted.joined([part.counted.pop(system) for part in self.parts])
+    def counted(self) -> dict[str, Counted]:
+        """The counts of every system over all parts, which let go of their own."""
+        systems = list(self.parts[0].counted)
+        return {name: Counted.joined([part.counted.pop(name) for part in self.parts]) for name in systems}
 
     def sentences(self) -> tuple[Sentences, dict[str, Any]]:
         """The chosen sentences, those with errors first, and how many there are in all."""

@@ -85,7 +85,7 @@ class Shared:
         )
 
 
-def survey_files(gold: Any, systems: Any, reading: Mapping[str, Any], choices: Choices, memory: int) -> Files:
+def survey_files(gold: Any, systems: Any, reading: Mapping[str, Any], memory: int) -> Files:
     """Look at every file once, and cut all of them before the same sentences."""
     _check_paths(gold, systems)
     merged = systems is None

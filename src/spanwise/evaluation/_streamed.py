@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from spanwise.attributes import Attribute
 from spanwise.buckets import Bucketing
 from spanwise.corpus import Corpus
 from spanwise.description import dataset_entry
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._counting import Gathered
-from spanwise.evaluation._dataset import fixed_facts, possible_attributes
+from spanwise.evaluation._dataset import Facts, fixed_facts, possible_attributes
 from spanwise.evaluation._files import Shared, survey_files
 from spanwise.evaluation._inputs import Units
 from spanwise.evaluation._look import look
@@ -42,6 +43,17 @@ class Streamed:
         return self.sentences, self.about
 
 
+@record(eq=False)
+class Whole:
+    """What all parts together say, from which everything else is made."""
+
+    facts: Facts
+    gathered: Gathered
+    described: dict[str, Any]
+    inputs: list[Mapping[str, Any]]
+    unit: str
+
+
 def evaluate_streamed(
     gold: Any,
     systems: Any,
@@ -53,9 +65,28 @@ def evaluate_streamed(
     workers: int,
 ) -> tuple[dict[str, Any], Streamed]:
     """The summary of a result document, the same to the byte as without streaming."""
+    # Files and training data are let go of before anything is resampled or written.
+    whole = _whole(gold, systems, train, choices, name=name, memory=memory, workers=workers)
+    counted = whole.gathered.counted()
+    summary = summary_of(
+        choices,
+        whole.facts,
+        counted,
+        whole.described,
+        inputs=whole.inputs,
+        unit=whole.unit,
+        units=sum(part.units for part in whole.gathered.parts),
+    )
+    return summary, Streamed(counted, whole.facts.bucketings, *whole.gathered.sentences())
+
+
+def _whole(
+    gold: Any, systems: Any, train: Any, choices: Choices, *, name: str | None, memory: int, workers: int
+) -> Whole:
+    """Read every file, fix the buckets, and count."""
     words = Interner()  # one numbering of words for all files and parts
     reading = {**choices.reading, "words": words}
-    files = survey_files(gold, systems, reading, choices, memory)
+    files = survey_files(gold, systems, reading, memory)
     choices.check_systems(list(files.systems))
     surveys = survey_training(train, reading)
     files = replace(files, vocabulary=tuple(words.strings))
@@ -63,18 +94,15 @@ def evaluate_streamed(
         training = training_at_once(train, choices.reading)
     else:
         training = training_in_parts(surveys, files.vocabulary)
-    shared = Shared(
-        files, choices, training.lexicon, training.known, {}, unit=_unit(files.gold, choices.unit)
-    )
-    opening = files.read_gold(next(files.gold_parts()))
-    attributes, absent = possible_attributes(choices, shared.context(opening))
+    unit = _unit(files.gold, choices.unit)
+    shared = Shared(files, choices, training.lexicon, training.known, {}, unit=unit)
+    attributes, absent = _opening(shared)
     first = look(replace(shared, attributes=attributes), workers)
     facts = fixed_facts(first.attributes, first.values, absent, choices)
     gathered = Gathered(choices)
     gathered.count(
         replace(shared, attributes=first.attributes, facts=facts, confusable=first.confusable), workers
     )
-    counted = {system: gathered.counted(system) for system in files.systems}
     described = dataset_entry(
         name or stem_of(files.gold.path),
         [part.described for part in gathered.parts],
@@ -82,16 +110,21 @@ def evaluate_streamed(
         zeta=facts.zeta,
         absent=absent,
     )
-    summary = summary_of(
-        choices,
-        facts,
-        counted,
-        described,
-        inputs=[*gathered.entries(files), *training.entries],
-        unit=shared.unit,
-        units=sum(part.units for part in gathered.parts),
-    )
-    return summary, Streamed(counted, facts.bucketings, *gathered.sentences())
+    return Whole(facts, gathered, described, [*gathered.entries(files), *training.entries], unit)
+
+
+def _opening(shared: Shared) -> tuple[dict[str, Attribute], dict[str, str]]:
+    """The attributes that can be computed, told by the first part, and why others cannot.
+
+    The training text is searched for its mentions before processes part ways, so that all of them have
+    what was found, and the index by which others are looked for.
+    """
+    gold = shared.files.read_gold(next(shared.files.gold_parts()))
+    context = shared.context(gold)
+    if context.training is not None:
+        context.training.prepare(context.side(gold.mentions).tree)
+    context.release()
+    return possible_attributes(shared.choices, context)
 
 
 def _unit(gold: Survey, asked: str | None) -> str:

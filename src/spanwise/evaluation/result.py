@@ -21,6 +21,8 @@ from spanwise.matching import Matching
 from spanwise.records import record
 from spanwise.registry import reach
 
+_TOGETHER = 500  # items of a list that are encoded together
+
 
 class View(Mapping[str, Any]):
     """A part of a result document: its keys are attributes too, and nothing can be changed.
@@ -273,10 +275,33 @@ def _points(system: Mapping[str, Any]) -> str:
 
 def write_json(document: Mapping[str, Any], path: str | Path | None = None) -> str:
     """A document as JSON, the same bytes for the same content; undefined numbers are null."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    text = "".join(_json_pieces(document))
     if path is not None:
         write_atomically(path, text)
     return text
+
+
+def _json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
+    """The JSON of a document, a key at a time, and of a long list, such as the sentences, some items a time.
+
+    The encoder holds every number and name of what it encodes as an object of its own until it is done.
+    """
+    before = "{"
+    for key, value in document.items():
+        yield f"{before}{_json(str(key))}:"
+        before = ","
+        if isinstance(value, list) and len(value) > _TOGETHER:
+            for at in range(0, len(value), _TOGETHER):
+                yield "," if at else "["
+                yield _json(value[at : at + _TOGETHER])[1:-1]
+            yield "]"
+        else:
+            yield _json(value)
+    yield "}\n" if document else "{}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def load(path: str | Path) -> dict[str, Any]:
