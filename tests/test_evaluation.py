@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
+from spanwise.evaluation import json_pieces, write_json
 
 LABELS = ("PER", "LOC", "ORG")
 PREFIXES = ("O", *(f"{prefix}-{label}" for prefix in "BI" for label in LABELS))
@@ -352,3 +353,16 @@ def test_files_that_are_no_result_documents_are_refused(tmp_path: Any, content: 
     path.write_text(content)
     with pytest.raises(InputError, match=r"run\.json"):
         spanwise.load(path)
+
+
+@pytest.mark.parametrize("length", [0, 499, 500, 501, 1000, 1001])
+def test_a_document_in_pieces_is_the_document(length: int) -> None:
+    document = {
+        "ä": {"list": [1, None]},
+        "sentences": [{"id": i, "text": "ö"} for i in range(length)],
+        "z": [],
+    }
+    for one in (document, {}):
+        whole = json.dumps(one, ensure_ascii=False, separators=(",", ":")) + "\n"
+        assert "".join(json_pieces(one)) == whole
+        assert write_json(one) == whole

@@ -165,6 +165,12 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
+def test_pieces_are_written_one_after_the_other_and_packed_together(tmp_path: Path) -> None:
+    for name in ("out.json", "out.json.gz"):
+        formats.write_atomically(tmp_path / name, (piece for piece in ("ein", "s ", "zwö")))
+        assert formats.read_text(tmp_path / name) == "eins zwö"
+
+
 def test_a_pipe_is_written_to_and_a_link_is_followed(tmp_path: Path) -> None:
     pipe, link, file = tmp_path / "pipe", tmp_path / "link", tmp_path / "file"
     os.mkfifo(pipe)

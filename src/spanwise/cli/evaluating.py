@@ -146,11 +146,12 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
 def finish(args: argparse.Namespace, result: Result) -> int:
     """Write what was asked for, show the screen, and tell whether every threshold was reached."""
     from spanwise.cli.showing import show
-    from spanwise.evaluation import write_json
+    from spanwise.evaluation import json_pieces, write_json
+    from spanwise.formats import write_atomically
 
     saved = []
     if args.json and args.json != "-":  # first: everything else can be made from it
-        result.to_json(args.json)
+        write_atomically(args.json, json_pieces(result.to_dict()))
         saved.append(args.json)
     if args.html:
         result.to_html(args.html)
@@ -159,7 +160,7 @@ def finish(args: argparse.Namespace, result: Result) -> int:
         write_json(result.edges(), args.save_edges)
         saved.append(args.save_edges)
     if args.json == "-":
-        sys.stdout.write(result.to_json())
+        sys.stdout.writelines(json_pieces(result.to_dict()))
     elif not args.quiet:
         show(result.summary, saved=saved, args=args)
     return check(args, result)

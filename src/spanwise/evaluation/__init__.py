@@ -19,7 +19,7 @@ from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import evaluate_systems
 from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
-from spanwise.evaluation.result import InMemory, Result, SystemResult, View, load, write_json
+from spanwise.evaluation.result import InMemory, Result, SystemResult, View, json_pieces, load, write_json
 
 __all__ = [
     "Result",
@@ -28,6 +28,7 @@ __all__ = [
     "compare",
     "evaluate",
     "gather",
+    "json_pieces",
     "load",
     "tested",
     "unpacked",

@@ -275,13 +275,13 @@ def _points(system: Mapping[str, Any]) -> str:
 
 def write_json(document: Mapping[str, Any], path: str | Path | None = None) -> str:
     """A document as JSON, the same bytes for the same content; undefined numbers are null."""
-    text = "".join(_json_pieces(document))
+    text = "".join(json_pieces(document))
     if path is not None:
         write_atomically(path, text)
     return text
 
 
-def _json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
+def json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
     """The JSON of a document, a key at a time, and of a long list, such as the sentences, some items a time.
 
     The encoder holds every number and name of what it encodes as an object of its own until it is done.

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -315,8 +315,8 @@ def _near(path: Path) -> str:
     return f"\nDid you mean {str(folder / near[0])!r}?" if near else "\nCheck the path."
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write `data` beside `path` and rename it, so that the file is whole or not there at all.
+def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[str]) -> None:
+    """Write `data`, at once or piece by piece, beside `path` and rename it: the file is whole or not there.
 
     A path that ends in .gz or .xz is packed. A link is followed, and a pipe or a device (such as
     /dev/stdout) is written to as it is: a file in its place would be the end of it.
@@ -324,10 +324,11 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     target = Path(path)
     import tempfile
 
-    packed = _pack(data.encode("utf-8") if isinstance(data, str) else data, target.suffix)
+    pieces = _packed(data, target.suffix)
     if target.exists() and not target.is_file() and not target.is_dir():
         try:
-            target.write_bytes(packed)
+            with target.open("wb") as stream:
+                stream.writelines(pieces)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -341,7 +342,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
         raise _unwritable(target, error) from None
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(packed)
+            stream.writelines(pieces)
         umask = os.umask(0)
         os.umask(umask)
         Path(beside).chmod(0o666 & ~umask)
@@ -357,6 +358,14 @@ def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(
         at(str(path), None, f"the file cannot be written ({error.strerror}).\nChoose another place.")
     )
+
+
+def _packed(data: bytes | str | Iterable[str], suffix: str) -> Iterable[bytes]:
+    """The bytes to write, packed where the suffix asks for it."""
+    if suffix not in (".gz", ".xz") and not isinstance(data, bytes | str):
+        return (piece.encode("utf-8") for piece in data)
+    whole = data if isinstance(data, bytes | str) else "".join(data)
+    return [_pack(whole.encode("utf-8") if isinstance(whole, str) else whole, suffix)]
 
 
 def _pack(data: bytes, suffix: str) -> bytes:
