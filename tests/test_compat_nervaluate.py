@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spanwise.compat.nervaluate import structure
+from spanwise.compat.nervaluate import INDICES, EvaluationIndices, structure
 from spanwise.corpus import Mentions, with_one_labelling
 from spanwise.evaluation import evaluate
 
@@ -35,7 +35,9 @@ def ours(pairs: list[tuple[Spans, Spans]]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as dicts, numbers rounded beyond what the order of operations changes."""
+    """Results as dicts, numbers rounded beyond what the order of operations changes."""
+    if isinstance(value, EvaluationIndices):
+        return {name: getattr(value, name) for name in INDICES}
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, float):
@@ -102,6 +104,10 @@ def test_a_result_gives_the_structure() -> None:
     assert found["overall"]["partial"].f1 == 0.75
     assert found["entities"]["LOC"]["strict"].correct == 1
     assert found["overall_indices"]["strict"].incorrect_indices == [(0, 0)]
+    assert repr(found["overall_indices"]["strict"]) == (
+        "EvaluationIndices(correct_indices=[(0, 1)], incorrect_indices=[(0, 0)], partial_indices=[], "
+        "missed_indices=[], spurious_indices=[])"
+    )
 
 
 def test_undefined_scores_are_zero_as_in_nervaluate() -> None:

@@ -7,19 +7,22 @@ numbers are equal wherever every mention overlaps at most one of the other side.
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Set
+from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from spanwise.columns import Bools, Ints
+from spanwise.columns import Small
 from spanwise.corpus import Mentions
 from spanwise.matching import OUTCOMES, match
-from spanwise.matching.overlap import SCHEMES, relaxed_counts, relaxed_scores
+from spanwise.matching.overlap import CATEGORIES, SCHEMES, relaxed_counts, relaxed_scores
 from spanwise.records import record
 
 # nervaluate's name of each scheme.
 NAMES = {"strict": "strict", "partial": "partial", "type": "ent_type", "exact": "exact"}
+INDICES = tuple(f"{name}_indices" for name in CATEGORIES)
 
 
 @record
@@ -38,18 +41,47 @@ class EvaluationResult:
     possible: int = 0
 
 
-@record
 class EvaluationIndices:
     """Where the mentions of each category are: (sentence, number of the mention in it).
 
-    Missed mentions count gold ones, all others predicted ones.
+    Missed mentions count gold ones, all others predicted ones. A list is made when it is asked for.
     """
 
-    correct_indices: list[tuple[int, int]] = field(default_factory=list)
-    incorrect_indices: list[tuple[int, int]] = field(default_factory=list)
-    partial_indices: list[tuple[int, int]] = field(default_factory=list)
-    missed_indices: list[tuple[int, int]] = field(default_factory=list)
-    spurious_indices: list[tuple[int, int]] = field(default_factory=list)
+    def __init__(self, gold: _Places, predicted: _Places, scheme: str) -> None:
+        self._gold, self._predicted = gold, predicted
+        self._kinds = SCHEMES[scheme]
+
+    @cached_property
+    def correct_indices(self) -> list[tuple[int, int]]:
+        """Those that count as correct."""
+        return self._of("correct")
+
+    @cached_property
+    def incorrect_indices(self) -> list[tuple[int, int]]:
+        """Those that overlap a gold mention, but count as wrong."""
+        return self._of("incorrect")
+
+    @cached_property
+    def partial_indices(self) -> list[tuple[int, int]]:
+        """Those that count half."""
+        return self._of("partial")
+
+    @cached_property
+    def missed_indices(self) -> list[tuple[int, int]]:
+        """The gold mentions that no prediction was paired with."""
+        return self._gold.of({"FN"})
+
+    @cached_property
+    def spurious_indices(self) -> list[tuple[int, int]]:
+        """The predictions that no gold mention was paired with."""
+        return self._predicted.of({"FP"})
+
+    def _of(self, category: str) -> list[tuple[int, int]]:
+        return self._predicted.of({kind for kind, name in self._kinds.items() if name == category})
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in INDICES)
+        return f"EvaluationIndices({shown})"
 
 
 def to_nervaluate(system: Any) -> dict[str, Any]:
@@ -91,7 +123,7 @@ def _schemes(
     events = matching.events()
     counts = relaxed_counts(np.bincount(events.outcome, minlength=len(OUTCOMES)))
     results, indices = {}, {}
-    sides = _Places(gold), _Places(predicted)
+    sides = _Places(gold, matching.gold_outcome), _Places(predicted, matching.predicted_outcome)
     for scheme, name in NAMES.items():
         correct, incorrect, partial, missed, spurious = (int(count) for count in counts[scheme])
         scores = {key: float(np.nan_to_num(value)) for key, value in relaxed_scores(counts[scheme]).items()}
@@ -107,37 +139,23 @@ def _schemes(
             actual=int(scores["actual"]),
             possible=int(scores["possible"]),
         )
-        indices[name] = _indices(sides, matching.gold_outcome, matching.predicted_outcome, scheme)
+        indices[name] = EvaluationIndices(*sides, scheme)
     return results, indices
 
 
 class _Places:
-    """The mentions of one side as (sentence, number of the mention in it)."""
+    """The mentions of one side as (sentence, number of the mention in it), and the outcome of each."""
 
-    def __init__(self, mentions: Mentions) -> None:
-        self._sentence: Ints = mentions.sentence
-        first = np.searchsorted(self._sentence, self._sentence, side="left")
-        self._within = np.arange(len(self._sentence)) - first
+    def __init__(self, mentions: Mentions, outcome: Small) -> None:
+        self._sentence, self._outcome = mentions.sentence, outcome
 
-    def of(self, chosen: Bools) -> list[tuple[int, int]]:
-        """Those of the chosen mentions."""
-        return list(zip(self._sentence[chosen].tolist(), self._within[chosen].tolist(), strict=True))
+    @cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        sentence = self._sentence
+        within = np.arange(len(sentence)) - np.searchsorted(sentence, sentence, side="left")
+        return list(zip(sentence.tolist(), within.tolist(), strict=True))
 
-
-def _indices(
-    sides: tuple[_Places, _Places], gold_outcome: Any, predicted_outcome: Any, scheme: str
-) -> EvaluationIndices:
-    gold, predicted = sides
-
-    def of(category: str) -> list[tuple[int, int]]:
-        kinds = {kind for kind, name in SCHEMES[scheme].items() if name == category}
-        member: Bools = np.array([outcome.rstrip("slo") in kinds for outcome in OUTCOMES])
-        return predicted.of(np.asarray(member[predicted_outcome]))
-
-    return EvaluationIndices(
-        correct_indices=of("correct"),
-        incorrect_indices=of("incorrect"),
-        partial_indices=of("partial"),
-        missed_indices=gold.of(np.asarray(gold_outcome == OUTCOMES.index("FN"))),
-        spurious_indices=predicted.of(np.asarray(predicted_outcome == OUTCOMES.index("FP"))),
-    )
+    def of(self, kinds: Set[str]) -> list[tuple[int, int]]:
+        """Those of these kinds."""
+        member = np.array([outcome.rstrip("slo") in kinds for outcome in OUTCOMES])
+        return list(compress(self._pairs, member[self._outcome].tobytes()))
