@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from spanwise.attributes import SUBSETS, Toughness
-from spanwise.columns import Bools, Column, Ints, ints
+from spanwise.columns import Bools, Codes, Column, Ints, ints
 from spanwise.corpus import Corpus, Mentions
-from spanwise.counts import Counts, CrossTable
+from spanwise.counts import Counts, CrossTable, Groups
 from spanwise.evaluation._inputs import Units
 from spanwise.matching import OUTCOMES, Events, Matching, match
 from spanwise.matching.overlap import SCHEMES
@@ -35,6 +35,7 @@ class Case:
     gold: Mentions
     predicted: Mentions
     matching: Matching
+    apart: bool = True  # whether counts are told apart by units now, or when someone asks
     pairs: dict[tuple[int, int], tuple[Ints, Ints]] = field(default_factory=dict, init=False)
 
     @property
@@ -56,6 +57,33 @@ class Case:
     def right(self) -> Bools:
         """Which gold mentions were found exactly."""
         return np.asarray(self.matching.gold_outcome == OUTCOME["TP"])
+
+    @cached_property
+    def found(self) -> Ints:
+        """The rows of the gold mentions that were found exactly."""
+        return ints(np.flatnonzero(self.right))
+
+    @cached_property
+    def event_labels(self) -> tuple[Codes, Codes]:
+        """The gold and the predicted label of each event, -1 where a side is absent."""
+        events = self.matching.events()
+        return _at(self.gold.label, events.gold), _at(self.predicted.label, events.predicted)
+
+    @cached_property
+    def event_unit(self) -> Ints:
+        """The unit that each event lies in."""
+        events = self.matching.events()
+        return _first_there(_at(self.gold_unit, events.gold), _at(self.predicted_unit, events.predicted))
+
+
+def _at(column: Column, rows: Ints) -> Column:
+    """The values of a column at some rows, -1 where the row is -1."""
+    return np.asarray(np.append(column, -1)[rows])
+
+
+def _first_there(one: Column, other: Column) -> Column:
+    """The values of one column, and of another where it has none (-1)."""
+    return np.where(one >= 0, one, other)
 
 
 @record(eq=False)
@@ -80,7 +108,7 @@ def exact_measures(case: Case) -> list[Measure]:
         [
             (case.gold_unit, case.gold.label, 0),
             (case.predicted_unit, case.predicted.label, 1),
-            (case.gold_unit[case.right], case.gold.label[case.right], 2),
+            (case.gold_unit[case.found], case.gold.label[case.found], 2),
         ],
     )
     found = [
@@ -125,14 +153,19 @@ def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[s
 
 def relaxed_measure(case: Case) -> Measure:
     """The schemes of MUC and SemEval-2013, from the one-to-one matching of overlapping mentions."""
-    events = match(case.gold, case.predicted, matcher="overlap").events()
-    counts = Counts.of(
+    # Every matching first pairs the same mentions, those that are equal: only the others are left to match.
+    gold = np.flatnonzero(~case.right)
+    predicted = np.flatnonzero(case.matching.predicted_outcome != OUTCOME["TP"])
+    matching = match(case.gold.take(gold), case.predicted.take(predicted), matcher="overlap")
+    events = matching.events()
+    unit = _first_there(
+        _at(case.gold_unit[gold], events.gold), _at(case.predicted_unit[predicted], events.predicted)
+    )
+    counts = _tally(
+        case,
         ["overall"],
         OUTCOMES,
-        unit=_event_units(case, events),
-        cell=np.zeros(len(events), dtype=np.int64),
-        column=events.outcome.astype(np.int64),
-        units=case.units.number,
+        _in_one_cell([(case.gold_unit[case.found], OUTCOME["TP"]), (unit, events.outcome)]),
     )
     return Measure("relaxed", counts, "relaxed", tuple(("relaxed", scheme) for scheme in SCHEMES))
 
@@ -230,7 +263,7 @@ def crossed(sides: tuple[Side, Side], widths: tuple[int, int]) -> Side:
 def confusion_table(case: Case, events: Events, kind: str | None = None) -> CrossTable:
     """Gold labels as rows, predicted ones as columns, errors only, or those of one kind; NOBODY is the row
     of what is spurious and the column of what is missed."""
-    gold, predicted = _event_labels(case, events)
+    gold, predicted = case.event_labels
     wrong = events.outcome != OUTCOME["TP"] if kind is None else events.outcome == OUTCOME[kind]
     names = (*case.labels, NOBODY)
     # The code of an absent label is -1, which is the last name.
@@ -241,34 +274,30 @@ def _tally(
     case: Case,
     cells: Sequence[str],
     columns: Sequence[str],
-    rows: Sequence[tuple[Ints, Column, int]],
+    groups: Groups,
 ) -> Counts:
-    """Counts of several groups of events, each in one column."""
-    return Counts.of_groups(cells, columns, rows, units=case.units.number)
+    """Counts of several groups of events."""
+    return Counts.of_groups(cells, columns, groups, units=case.units.number, apart=case.apart)
+
+
+def _in_one_cell(rows: Sequence[tuple[Ints, Column | int]]) -> Groups:
+    """Groups of events, their units and columns, that all lie in the same cell."""
+    return [(unit, np.zeros(len(unit), dtype=np.int8), column) for unit, column in rows]
 
 
 def _outcomes(case: Case, events: Events, focus: str) -> tuple[Counts, float]:
-    gold, predicted = _event_labels(case, events)
-    unit = _event_units(case, events)
-    outcome = events.outcome.astype(np.int64)
-    by_gold = np.where(gold >= 0, gold, predicted)
-    by_predicted = np.where(predicted >= 0, predicted, gold)
-    chosen = {"gold": [by_gold], "predicted": [by_predicted], "both": [by_gold, by_predicted]}[focus]
-    counts = Counts.of(
-        case.labels,
-        OUTCOMES,
-        unit=np.concatenate([unit] * len(chosen)),
-        cell=np.concatenate(chosen),
-        column=np.concatenate([outcome] * len(chosen)),
-        units=case.units.number,
-    )
-    return counts, 1 / len(chosen)
+    gold, predicted = case.event_labels
+    # What is absent on one side counts under the label of the other.
+    sides = {"gold": [(gold, predicted)], "predicted": [(predicted, gold)]}
+    sides["both"] = [*sides["gold"], *sides["predicted"]]
+    groups = [(case.event_unit, _first_there(*both), events.outcome) for both in sides[focus]]
+    return _tally(case, case.labels, OUTCOMES, groups), 1 / len(groups)
 
 
 def _gains(case: Case, events: Events) -> Counts:
     column = {name: place for place, name in enumerate(GAINS)}
-    unit = _event_units(case, events)
-    outcome, turn = events.outcome, events.turn
+    wrong = np.flatnonzero(events.outcome != OUTCOME["TP"])
+    unit, outcome, turn = case.event_unit[wrong], events.outcome[wrong], events.turn[wrong]
     boundary = np.isin(outcome, BOUNDARY)
     kinds: Mapping[str, Bools] = {
         "LE": outcome == OUTCOME["LE"],
@@ -277,45 +306,24 @@ def _gains(case: Case, events: Events) -> Counts:
         "FN": outcome == OUTCOME["FN"],
         "FP": outcome == OUTCOME["FP"],
     }
-    rows = [
+    rows: list[tuple[Ints, int]] = [
         (case.gold_unit, column["gold"]),
         (case.predicted_unit, column["predicted"]),
-        (case.gold_unit[case.right], column["correct"]),
+        (case.gold_unit[case.found], column["correct"]),
     ]
     turns = {"a": 1, "b": 2, "c": 3}
     for kind, roles in GAIN_ROLES.items():
         for role in roles:
             # LE, FN and FP have one role each; boundary errors are told apart by their pass.
             chosen = kinds[kind] if len(roles) == 1 else kinds[kind] & (turn == turns[role])
-            rows.append((ints(unit[chosen]), column[f"{kind}.{role}"]))
-    zeros = [(units, np.zeros(len(units), dtype=np.int64), place) for units, place in rows]
-    return _tally(case, ["overall"], GAINS, zeros)
-
-
-def _event_labels(case: Case, events: Events) -> tuple[Ints, Ints]:
-    """The gold and the predicted label of each event, -1 where a side is absent."""
-    gold = np.full(len(events.gold), -1, dtype=np.int64)
-    there = events.gold >= 0
-    gold[there] = case.gold.label[events.gold[there]]
-    predicted = np.full(len(events.gold), -1, dtype=np.int64)
-    there = events.predicted >= 0
-    predicted[there] = case.predicted.label[events.predicted[there]]
-    return gold, predicted
-
-
-def _event_units(case: Case, events: Events) -> Ints:
-    unit = np.empty(len(events.gold), dtype=np.int64)
-    there = events.gold >= 0
-    unit[there] = case.gold_unit[events.gold[there]]
-    unit[~there] = case.predicted_unit[events.predicted[~there]]
-    return unit
+            rows.append((unit[chosen], column[f"{kind}.{role}"]))
+    return _tally(case, ["overall"], GAINS, _in_one_cell(rows))
 
 
 def _same_units(case: Case, gold: Side, predicted: Side) -> tuple[Ints, Ints]:
     """The pairs of gold and predicted units of an attribute that are the same unit."""
     if gold.position is None or predicted.position is None:
-        found = np.flatnonzero(case.right)
-        return ints(found), ints(case.matching.gold_partner[found])
+        return case.found, ints(case.matching.gold_partner[case.found])
     number = len(case.labels)
     # Attributes of tokens have the same units, so that the pairs of one are those of all.
     key = id(gold.position), id(predicted.position)

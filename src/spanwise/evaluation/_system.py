@@ -84,7 +84,9 @@ def evaluate_systems(
     """Every system matched and counted, two at a time where their columns are long."""
     ours = all(is_built_in(attribute) for attribute in data.facts.attributes.values())
     long = len(data.inputs.corpus.tokens) >= LONG
-    calls = [partial(evaluate_system, data, one, choices) for one in systems.values()]
+    # Without resampling hardly anybody asks what the counts of single units are.
+    apart = choices.resamples > 0
+    calls = [partial(evaluate_system, data, one, choices, apart=apart) for one in systems.values()]
     # Somebody's own function may not bear being called twice at a time.
     found = together(calls, threads=MOST if ours and long else 1)
     return dict(zip(systems, found, strict=True))
@@ -94,11 +96,13 @@ def evaluate_system(
     data: Dataset,
     predicted: Mentions,
     choices: Choices,
+    *,
+    apart: bool = True,
 ) -> Evaluated:
-    """Match one system's mentions and count them into every table."""
+    """Match one system's mentions and count them into every table, units `apart` now or when asked for."""
     gold, other = with_one_labelling([data.gold, predicted])
     matching = match(gold, other)
-    case = Case(data.inputs.corpus, data.units, gold, other, matching)
+    case = Case(data.inputs.corpus, data.units, gold, other, matching, apart)
     events = matching.events()
     measures = [
         *exact_measures(case),
