@@ -43,7 +43,10 @@ def looks_merged(file: File) -> bool:
     a type in either column have the same tag in both: part-of-speech and chunk tags have other types, and
     layers of nested mentions differ almost everywhere.
     """
-    rows = [line.split() for line in file.head.split(b"\n")[:-1]]
+    lines = file.head.split(b"\n")[:-1]
+    if max((len(line.split()) for line in lines[:100]), default=0) < 3:  # nor will there be more below
+        return False
+    rows = [line.split() for line in lines]
     pairs = {tuple(row[-2:]): 0 for row in rows if len(row) > 2 and row[0] != DOCSTART}
     for row in rows:
         if (pair := tuple(row[-2:])) in pairs:
