@@ -11,6 +11,8 @@ from spanwise.attributes._forms import BLOCK, Forms
 from spanwise.columns import Bools, Column, Ints, codes, ints, offsets, run_positions
 from spanwise.records import record
 
+_DEAR = 4  # a place where a sequence may stand costs as much as so many tokens on which the tree is tried
+
 
 @record(eq=False)
 class Text:
@@ -47,7 +49,7 @@ class Text:
         longer[: forms.singles] = False
         few = Few(forms, ints(np.flatnonzero(longer)), self)
         # To look at the places of the rarest pair of tokens of each pays while those are few.
-        if few.places < len(self):
+        if _DEAR * few.places < len(self):
             return ints(self._of_single_tokens(forms) + few.occurrences())
         counts = self._of_single_tokens(forms)
         for tokens, sentences in self.blocks:
