@@ -206,6 +206,9 @@ def test_predictions_take_the_scheme_that_is_preferred(file) -> None:  # type: i
     declared = formats.read(path, scheme="IOB2")
     assert declared.reading.scheme == "IOB2"
     assert declared.reading.evidence.endswith("IOB2, as declared")
+    assert formats.read(path, scheme="bio").reading.scheme == "IOB2"
+    with pytest.raises(ChoiceError, match="no scheme is called 'BIX'"):
+        formats.read(path, scheme="BIX")
     assert declared.reading.repairs == 1
     assert declared.reading.tags_fit == ("IOB1", "IO", "IOE1")
     with pytest.raises(InputError, match=r"f.conll:1: the tag 'I-X' is impossible in IOB2"):

@@ -76,7 +76,7 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
         return
     common = min(len(gold), len(predicted))
     first = next((i for i in range(common) if not _same_sentence(gold, predicted, i)), None)
-    text = f"there {_sentences(len(predicted))}, but {len(gold)} in the gold file ({gold.source.path})."
+    text = f"there {_sentences(len(predicted))}, but {len(gold):,} in the gold file ({gold.source.path})."
     if first is None:
         longer, which = (predicted, "here") if len(predicted) > common else (gold, "there")
         beside = f"{_agree(common)}sentence {common + 1} stands only {which} ({longer.place(common)})."
@@ -197,7 +197,9 @@ def _first_difference(gold: Corpus, predicted: Corpus, sentence: int) -> str:
         head = f"the tokens of the sentence differ from the gold file ({there})."
         advice = 'If only the spelling differs, align="position" takes the tokens as they stand.'
     else:
-        head = f"the sentence has {_tokens(predicted, sentence)}, but {len(mine)} in the gold file ({there})."
+        head = (
+            f"the sentence has {_tokens(predicted, sentence)}, but {len(mine):,} in the gold file ({there})."
+        )
         advice = 'If the tokenizers differ, align="characters"; if the text differs too, align="diff".'
     return at(place, None, f"{head}\n{shown}\n{advice}")
 

@@ -36,7 +36,7 @@ COMMANDS = {
 EPILOG = """examples:
   spanwise demo
   spanwise evaluate gold.conll pred.conll --train train.conll --json run.json --html run.html
-  spanwise compare gold.conll a=first.conll b=second.conll
+  spanwise compare gold.conll old=first.conll new=second.conll
   spanwise COMMAND --help
 
 exit status: 0 fine; 1 a threshold was missed; 2 the call is wrong; 3 an input cannot be used"""

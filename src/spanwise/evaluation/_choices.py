@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from numbers import Integral
 from typing import Any
 
 from spanwise.alignment import How
@@ -57,6 +58,11 @@ class Choices:
         **others: Any,
     ) -> Choices:
         """The choices in the form that the stages use."""
+        if buckets is not None and not isinstance(buckets, Mapping):
+            raise ChoiceError(
+                f"buckets is {buckets!r}, but must say how to cut each attribute.\n"
+                'Write it like {"entity_length": "1,2,3"}.'
+            )
         own = _without_entry(_listed(attributes))
         crosses = _crosses(cross, own)
         return cls(
@@ -76,6 +82,9 @@ class Choices:
             raise unknown("correction", self.correction, CORRECTIONS)
         if self.examples not in POLICIES:
             raise unknown("policy for examples", self.examples, POLICIES)
+        for name in ("resamples", "seed", "examples_cap"):
+            if not isinstance(getattr(self, name), Integral):
+                raise ChoiceError(f"{name} is {getattr(self, name)!r}, but must be a whole number.")
         if not 0 <= self.resamples <= 1_000_000:
             raise ChoiceError(f"resamples is {self.resamples!r}, but must be between 0 and 1,000,000.")
         if self.seed < 0:

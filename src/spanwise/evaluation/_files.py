@@ -107,7 +107,7 @@ def survey_files(gold: Any, systems: Any, reading: Mapping[str, Any], memory: in
                 at(
                     one.path,
                     None,
-                    f"there are {one.sentences} sentences, but {first.sentences} in the gold file"
+                    f"there are {one.sentences:,} sentences, but {first.sentences:,} in the gold file"
                     f" ({first.path}).\nGive predictions for the same sentences.",
                 )
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral
@@ -209,8 +209,8 @@ def validate(
 
 
 def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) -> Annotation:
-    if source is None:
-        raise ChoiceError("None cannot be read.\nGive a path, or a list for each sentence.")
+    if not isinstance(source, Iterable):
+        raise ChoiceError(f"{source!r} cannot be read.\nGive a path, or a list for each sentence.")
     listed = list(source)
     if listed and isinstance(listed[0], str):
         raise InputError(
@@ -311,6 +311,11 @@ def write(
 
     A format of several files, such as brat, is written into a folder.
     """
+    if not isinstance(annotation, Annotation):
+        raise ChoiceError(
+            f"{annotation!r} is no annotation that could be written.\n"
+            "Give what spanwise.read gives, then the path."
+        )
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
     if chosen.write_folder is not None:
         chosen.write_folder(annotation, path)

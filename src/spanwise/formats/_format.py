@@ -15,7 +15,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import InputError, at
 from spanwise.formats._interning import Interner
 from spanwise.records import record
-from spanwise.schemes import Repair, Tags, checked, decode, encode, impossible, malformed, recognise
+from spanwise.schemes import SCHEMES, Repair, Tags, checked, decode, encode, impossible, malformed, recognise
 
 Column = int | str
 
@@ -38,6 +38,11 @@ class Options:
     fields: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     words: Interner | None = None
+
+    def __post_init__(self) -> None:
+        # What is reported later is the scheme's own name, not an alias or a small spelling of it.
+        if self.scheme is not None:
+            object.__setattr__(self, "scheme", SCHEMES.find(self.scheme).name)
 
 
 @record

@@ -23,9 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the page."""
     from spanwise.cli.showing import give
+    from spanwise.errors import ChoiceError
     from spanwise.evaluation import load
     from spanwise.reports.html import render
 
+    if not args.output and sys.stdout.isatty():
+        raise ChoiceError("a page is nothing to read on a terminal.\nName a file: -o report.html.")
     give(render(load(args.result)), args.output)
     if args.output:
         sys.stderr.write(f"saved: {args.output}\n")

@@ -333,9 +333,9 @@ def _end(bucket: Mapping[str, Any] | None) -> list[Cell]:
     if bucket is None:
         return [say.UNDEFINED, say.UNDEFINED, ""]
     name, words = say.visible(bucket["name"]), say.bucket(bucket)
-    shown: Line = [(name, ""), (f" {words}" if words != name else "", "faint")]
-    if bucket.get("small"):
-        shown.append((" ~", "warn"))
+    # The mark stands in front, since long words are cut at the end.
+    mark: Line = [("~", "warn")] if bucket.get("small") else []
+    shown: Line = [*mark, (name, ""), (f" {words}" if words != name else "", "faint")]
     return [shown, say.points(bucket["f1"]), say.count(bucket["gold"])]
 
 
