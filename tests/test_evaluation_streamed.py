@@ -11,7 +11,7 @@ import pytest
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import _files
+from spanwise.evaluation import _files, _training
 from spanwise.evaluation._memory import parse_memory
 
 LABELS = ("PER", "LOC", "ORG", "MISC-x")
@@ -96,6 +96,47 @@ def test_the_number_of_workers_changes_no_byte(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, parts = documents(files, monkeypatch, 60, workers=2)
+    assert parts == whole
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("options", [{}, {"attributes": "all", "lowercase": True}, {"comments": "#"}])
+def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, workers: int, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(_files, "KEPT_SHARE", 1 << 60)
+    whole, parts = documents(files, monkeypatch, 50, workers=workers, **options)
+    assert parts == whole
+
+
+@pytest.mark.parametrize("tokens", [1, 13, 100])
+@pytest.mark.parametrize("options", [{}, {"attributes": "all", "lowercase": True}])
+def test_training_data_in_parts_of_any_size_give_the_same_bytes(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(_training, "PART_TOKENS", tokens)
+    second = files["train"].with_name("second.conll")
+    write_corpus(second, 30, 8, documents=True)
+    trained = {"train": [files["train"], second], **options}
+    whole, parts = documents(files, monkeypatch, 60, **trained)
+    assert parts == whole
+
+
+def test_training_data_that_cannot_be_streamed_give_the_same_bytes(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = files["train"].with_name("train.jsonl")
+    spanwise.write(spanwise.read(files["train"]), lines)
+    both: dict[str, Any] = {"train": [lines, files["two"]], "attributes": "all"}
+    whole, parts = documents(files, monkeypatch, 60, **both)
+    assert parts == whole
+
+
+def test_token_sequences_are_put_together_while_parts_go_on(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spanwise.attributes._confusable._WAITING", 5)
+    whole, parts = documents(files, monkeypatch, 10)
     assert parts == whole
 
 

@@ -1,0 +1,166 @@
+"""Files in parts: rows that were kept are the rows that parsing a part again would give."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise.formats import Interner, read
+from spanwise.formats.parts import Kept, Survey, can_be_streamed, pieces, read_piece, survey_layers
+
+MUCH = 1 << 30
+
+
+def lines_of(
+    seed: int, sentences: int = 300, *, tags: int | None = None, comments: bool = False
+) -> list[str]:
+    words, drawn = random.Random(seed), random.Random(seed if tags is None else tags)
+    lines = []
+    for number in range(sentences):
+        if number % 37 == 5:
+            lines += ["-DOCSTART- x O", ""]
+        if comments and number % 11 == 3:
+            lines.append("# a comment")
+        for _ in range(words.randrange(1, 9)):
+            word = f"w{int(words.paretovariate(0.6))}" if words.random() < 0.9 else "a-word-of-many-letters"
+            lines.append(f"{word} x{len(lines) % 3} {drawn.choice(['O', 'O', 'B-A', 'I-A', 'I-b'])}")
+        lines += [""] * words.randrange(1, 3)
+    return lines
+
+
+def write(path: Path, lines: list[str], end: str = "\n") -> Path:
+    path.write_bytes(end.join([*lines, ""]).encode())
+    return path
+
+
+def look(path: Path, *, keep: Kept | None = None, **options: Any) -> tuple[Survey, tuple[str, ...]]:
+    words = Interner()
+    cuts = options.pop("sentences", ())
+    tokens = 0 if cuts else options.pop("tokens", 40)
+    one = survey_layers(
+        path, {"words": words, **options}, merged=False, tokens=tokens, sentences=cuts, keep=keep
+    )
+    return one, tuple(words.strings)
+
+
+def contents(one: Survey, vocabulary: tuple[str, ...]) -> list[Any]:
+    """All that the parts of a file say."""
+    found = []
+    for piece in pieces(one):
+        part = read_piece(one, piece, vocabulary)["only"]
+        corpus = part.corpus
+        sentences = range(len(corpus))
+        found.append(
+            (
+                [corpus.words(i) for i in sentences],
+                [corpus.place(i, int(corpus.lengths[i]) - 1) for i in sentences],
+                [str(name) for name in corpus.ids or ()],
+                None if corpus.documents is None else corpus.documents.tolist(),
+                {name: column.tolist() for name, column in corpus.columns.items()},
+                part.mentions.rows(),
+                part.reading.repairs,
+            )
+        )
+    return found
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of some sentences each, so that parts and chunks are cut at different places."""
+    monkeypatch.setattr("spanwise.formats._columns._FIRST", 256)
+    monkeypatch.setattr("spanwise.formats._columns._MOST", 1024)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("documents", [None, "none"])
+@pytest.mark.parametrize("tokens", [1, 40, 10_000])
+def test_kept_rows_are_those_of_the_file(
+    tmp_path: Path, end: str, documents: str | None, tokens: int
+) -> None:
+    path = write(tmp_path / "a.conll", lines_of(1), end)
+    options: dict[str, Any] = {"documents": documents, "tokens": tokens, "columns": {"1": 1}}
+    kept, vocabulary = look(path, keep=Kept(MUCH), **options)
+    parsed, again = look(path, **options)
+    assert kept.kept is not None and parsed.kept is None and vocabulary == again
+    assert contents(kept, vocabulary) == contents(parsed, vocabulary)
+    whole = read(path)
+    parts = contents(kept, vocabulary)
+    assert [words for part in parts for words in part[0]] == [whole.corpus.words(i) for i in range(300)]
+    assert sum(len(part[5]) for part in parts) == len(whole.mentions)
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_a_packed_file_with_a_mark_is_kept_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll.gz"
+    path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + "\n".join(lines_of(2)).encode(), mtime=0))
+    kept, vocabulary = look(path, keep=Kept(MUCH))
+    assert contents(kept, vocabulary) == contents(look(path)[0], vocabulary)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("changed", [False, True])
+def test_the_tokens_of_predictions_are_kept_where_they_are_not_those_of_gold(
+    tmp_path: Path, changed: bool
+) -> None:
+    other = lines_of(3, tags=4)
+    if changed:
+        other[400] = f"another{other[400][other[400].index(' ') :]}"
+    paths = [write(tmp_path / "gold", lines_of(3)), write(tmp_path / "other", other)]
+    words = Interner()
+    first = survey_layers(paths[0], {"words": words}, merged=False, tokens=50, keep=Kept(MUCH))
+    cuts = [cut.sentence for cut in first.cuts[1:-1]]
+    sizes = []
+    for like in (first.kept, None):
+        keep = Kept(MUCH, like=like)
+        one = survey_layers(paths[1], {"words": words}, merged=False, sentences=cuts, keep=keep)
+        sizes.append(MUCH - keep.left)
+        parsed = survey_layers(paths[1], {"words": words}, merged=False, sentences=cuts)
+        assert one.kept is keep
+        assert contents(one, tuple(words.strings)) == contents(parsed, tuple(words.strings))
+    assert sizes[0] < sizes[1]
+
+
+def test_rows_are_not_kept_where_there_is_no_room_or_comments_skip_lines(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.conll", lines_of(5))
+    one, vocabulary = look(path, keep=Kept(1000))
+    assert one.kept is None
+    assert contents(one, vocabulary) == contents(look(path)[0], vocabulary)
+    path = write(tmp_path / "b.conll", lines_of(5, comments=True))
+    one, vocabulary = look(path, keep=Kept(MUCH), comments="#")
+    assert one.kept is None and one.comments > 0
+    assert contents(one, vocabulary) == contents(look(path, comments="#")[0], vocabulary)
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_what_lies_behind_forgotten_rows_can_still_be_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.conll", lines_of(6))
+    one, vocabulary = look(path, keep=Kept(MUCH))
+    expected = contents(one, vocabulary)
+    found = []
+    assert one.kept is not None
+    for number, piece in enumerate(pieces(one)):
+        found.append(read_piece(one, piece, vocabulary)["only"].mentions.rows())
+        one.kept.forget(one.cuts[number + 1].token)
+    assert found == [part[5] for part in expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "can"),
+    [
+        ("a.conll", {}, True),
+        ("a.conll", {"format": "jsonl"}, False),
+        ("a.conll", {"encoding": "latin-1"}, False),
+        ("-", {}, False),
+        ([["O"]], {}, False),
+    ],
+)
+def test_only_some_sources_can_be_streamed(
+    tmp_path: Path, name: Any, reading: dict[str, Any], can: bool
+) -> None:
+    write(tmp_path / "a.conll", lines_of(7, 3))
+    assert can_be_streamed(tmp_path / name if name == "a.conll" else name, reading) is can
