@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -300,6 +301,8 @@ def test_results_can_be_looked_into() -> None:
     result = evaluated([["B-PER", "O"]], [["O", "B-PER"]])
     assert list(result) == ["mine"]
     assert "mine: F1 0.00" in repr(result)
+    assert repr(result["mine"]).startswith("<spanwise.SystemResult mine: F1 0.00; exact, fair, ")
+    assert not hasattr(result, "f1") and copy.copy(result).signature == result.signature
     assert result["mine"].matching.gold_partner.tolist() == [-1]
     with pytest.raises(KeyError, match="no system is called 'yours'"):
         result["yours"]

@@ -502,6 +502,13 @@ def test_a_strip_has_one_dot_within_its_width(values: list[float], width: int) -
         assert "".join(piece for piece, _ in line).count("●") == 1
 
 
+@pytest.mark.parametrize("values", [[1.0], [0.0], [0.999, 1.0], [0.9], [0.4, 0.45]])
+def test_no_scale_reaches_beyond_a_hundred_points(values: list[float]) -> None:
+    scale = _layout.Scale.around(values)
+    assert 0 <= scale.low < scale.high <= 1
+    assert scale.low <= min(values) and max(values) <= scale.high
+
+
 def test_a_value_off_the_scale_points_to_where_it_lies() -> None:
     line = _layout.Scale(0.7, 1.0).strip(0.1, None)(10)
     assert "".join(piece for piece, _ in line) == "‹" + " " * 9

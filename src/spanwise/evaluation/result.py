@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spanwise.buckets import Bucketing
 from spanwise.corpus import Mentions
@@ -60,7 +60,9 @@ class View(Mapping[str, Any]):
 
 
 def _not_here(name: str, content: Mapping[str, Any]) -> str:
-    return f"there is no {name!r} here.\nThere are: {', '.join(map(str, content)) or 'none'}."
+    usual = f"\nThe usual score is exact.overall.{name}." if name in ("f1", "precision", "recall") else ""
+    listed = f"there is no {name!r} here.\nThere are: {', '.join(map(str, content)) or 'none'}."
+    return listed + (usual if "exact" in content else "")
 
 
 class SystemResult(View):
@@ -70,6 +72,9 @@ class SystemResult(View):
         super().__init__(content)
         self.name = name
         self._kept = evaluated
+
+    def __repr__(self) -> str:
+        return f"<spanwise.SystemResult {self.name}: F1 {_points(self._content)}; {', '.join(self)}>"
 
     @property
     def _evaluated(self) -> Evaluated:
@@ -167,6 +172,16 @@ class Result:
         if name not in self._summary["systems"]:
             raise UnknownKey(str(unknown("system", name, self)))
         return SystemResult(name, self._summary["systems"][name], self._kept.evaluated(name))
+
+    if not TYPE_CHECKING:  # type checkers find such slips themselves
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # what failed inside a property tells more
+            told = f"a result has no {name!r}."
+            if not name.startswith("_") and len(self):
+                told += f"\nScores stand under their system: result[{next(iter(self))!r}].exact.overall.f1."
+            raise AttributeError(told)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._summary["systems"])

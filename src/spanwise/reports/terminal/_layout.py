@@ -260,9 +260,9 @@ class Scale:
         inside = [value for value in values if value == value]
         if not inside:
             return cls(0.0, 1.0)
-        low = max(math.floor(min(inside) * 10 + 1e-9), 0)
+        low = min(max(math.floor(min(inside) * 10 + 1e-9), 0), 9)
         high = min(math.ceil(max(inside) * 10 - 1e-9), 10)
-        return cls(min(low, 9) / 10, max(high, low + 1) / 10)
+        return cls(low / 10, max(high, low + 1) / 10)
 
     def at(self, value: float, width: int) -> int:
         """The cell of a value among `width` cells."""
