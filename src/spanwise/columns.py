@@ -114,7 +114,10 @@ def numbered(words: Words) -> tuple[Ints, Ints]:
     """
     few = words.shape[1] <= _FEW
     columns = [np.ascontiguousarray(column) for column in words.T] if few else []
-    mixed = words @ multipliers(words.shape[1])
+    factors = multipliers(words.shape[1])
+    mixed = np.zeros(len(words), dtype=np.uint64) if few else words @ factors
+    for column, factor in zip(columns, factors, strict=False):
+        mixed += column * factor
     like = np.empty(len(words), dtype=np.int64)
     everyone: Column = np.arange(len(words))
     place = everyone

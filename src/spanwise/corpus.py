@@ -345,7 +345,7 @@ def _all_differ(columns: Sequence[Ints]) -> bool:
         key = key * width + (column - low)
     if (key[1:] > key[:-1]).all():  # in order, as most files are
         return True
-    key = np.sort(key)
+    key = np.sort(key, kind="stable")  # which is fast where there is some order, as in most files
     return bool((key[1:] != key[:-1]).all())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
-from spanwise.engines.threads import at_once
+from spanwise.engines.threads import MOST, at_once
 from spanwise.records import record
 from spanwise.scores import Measure, Scores
 from spanwise.statistics import LEVEL, correct
@@ -47,6 +47,7 @@ def tested(
     found, shuffled = at_once(
         lambda: _scored(systems, resampling, confidence),
         lambda: _shuffled_pairs(systems, pairs, resampling),
+        threads=MOST if pairs and resampling.resamples else 1,
     )
     return found, _compared(found, shuffled, resampling, confidence=confidence, correction=correction)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from spanwise.columns import Bools, Column, Ints, Words, numbered, offsets
+from spanwise.records import record
 
 _TAB, _LINE_END, _ZERO = b"\t\n0"
 _WORD = 8  # bytes that are compared at once
@@ -22,7 +22,7 @@ _PADDING = b"\n" * (_LABEL + _WORD)  # behind a block, so that words can be read
 _Bytes = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class SpanLines:
     """Every line of a span file that is not empty, and what it says where that is plain.
 
@@ -118,7 +118,7 @@ def _spans(content: _Bytes, borders: Ints, plain: Bools) -> tuple[Ints, Ints]:
     return start, end
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Listing:
     """The text `1, 2, 3, …`, of which the list of all tokens of a span is a part."""
 
@@ -129,7 +129,8 @@ class _Listing:
 @cache
 def _listing(size: int) -> _Listing:
     tokens = [b"%d" % token for token in range(1, size + 1)]
-    return _Listing(_words(b", ".join(tokens) + b" " * _WORD), offsets([len(token) + 2 for token in tokens]))
+    words = np.array(_words(b", ".join(tokens) + b" " * _WORD))  # copied, since aligned words are read faster
+    return _Listing(words, offsets([len(token) + 2 for token in tokens]))
 
 
 def _check_lists(data: bytes, begin: Ints, stop: Ints, start: Ints, end: Ints, plain: Bools) -> None:
@@ -139,11 +140,13 @@ def _check_lists(data: bytes, begin: Ints, stop: Ints, start: Ints, end: Ints, p
     first = listing.place[start]
     same = size == listing.place[end] - 2 - first
     # Most lists end within their first word.
-    differing = _words(data)[begin] ^ listing.words[first]
+    words = _words(data)
+    differing = words[begin] ^ listing.words[first]
     same &= (differing & _LOW[np.clip(size, 0, _WORD)]) == 0
     long = np.flatnonzero(same & (size > _WORD))
     if len(long):
-        same[long] = _same(_words(data), begin[long], listing.words, first[long], size[long])
+        rest = begin[long] + _WORD, first[long] + _WORD
+        same[long] = _same(words, rest[0], listing.words, rest[1], size[long] - _WORD)
     plain &= same | (size <= 0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,11 +12,12 @@ from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at
 from spanwise.formats._opening import File
 from spanwise.formats._span_lines import SpanLines
+from spanwise.records import record
 
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Rows:
     """The lines that are not blank: their numbers from 1, and what they say."""
 
