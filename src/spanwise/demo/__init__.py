@@ -8,7 +8,7 @@ from spanwise.demo import _files, _inventory, _text
 from spanwise.demo._systems import SYSTEMS, System, facts_of, labels_of, predict
 from spanwise.demo._verdicts import Verdict, verdicts
 from spanwise.errors import ChoiceError
-from spanwise.formats import write_atomically
+from spanwise.formats import make_folder, write_atomically
 from spanwise.records import record
 
 __all__ = ["SYSTEMS", "Demo", "System", "Verdict", "generate", "verdicts"]
@@ -46,8 +46,7 @@ def generate(folder: str | Path, *, sentences: int = 1000, nested: bool = False,
     train = _text.draw(stock, "train", sentences=min(2 * sentences, _MOST_TRAINING), seed=seed)
     test = _text.draw(stock, "test", sentences=sentences, seed=seed)
     facts = facts_of(stock, _text.seen(stock, train, labels_of(stock)))
-    where = Path(folder)
-    where.mkdir(parents=True, exist_ok=True)
+    where = make_folder(folder)
     demo = Demo(
         gold=where / f"gold.{suffix}",
         train=where / f"train.{suffix}",

@@ -17,6 +17,7 @@ from spanwise.formats._interning import Interner
 from spanwise.formats._opening import (
     PACKED,
     File,
+    make_folder,
     read_text,
     read_words,
     sha256_of,
@@ -41,6 +42,7 @@ __all__ = [
     "is_source",
     "listed_sources",
     "looks_merged",
+    "make_folder",
     "read",
     "read_layers",
     "read_text",

@@ -354,9 +354,23 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[
         raise
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """A folder to write files into, made where there is none."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(
+            at(str(folder), None, "there is a file where a folder is needed.\nName another folder.")
+        ) from None
+    except OSError as error:
+        raise _unwritable(folder, error, "folder") from None
+    return folder
+
+
+def _unwritable(path: Path, error: OSError, what: str = "file") -> InputError:
     return InputError(
-        at(str(path), None, f"the file cannot be written ({error.strerror}).\nChoose another place.")
+        at(str(path), None, f"the {what} cannot be written ({error.strerror}).\nChoose another place.")
     )
 
 

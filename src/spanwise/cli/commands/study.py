@@ -98,10 +98,10 @@ def _save_tables(args: argparse.Namespace, document: dict[str, Any]) -> list[str
 
 
 def _write_csv(folder: Path, tidy: str, document: dict[str, Any]) -> list[str]:
-    from spanwise.formats import write_atomically
+    from spanwise.formats import make_folder, write_atomically
     from spanwise.reports.tables import tables
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     texts = {"performance": tidy, **{name: table.to_csv() for name, table in tables(document).items()}}
     for name, text in texts.items():
         write_atomically(folder / f"{name}.csv", text)

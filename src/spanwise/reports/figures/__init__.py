@@ -56,7 +56,7 @@ def save(
         papers: figures of papers, by name.
     """
     from spanwise.errors import unknown
-    from spanwise.formats import write_atomically
+    from spanwise.formats import make_folder, write_atomically
 
     for form in formats:
         if form not in FORMATS:
@@ -72,8 +72,7 @@ def save(
             if name not in found:
                 raise unknown("figure of this result", name, found)
         charts |= {name: found[name] for name in names} if names else found
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    target = make_folder(folder)
     convert = _module("_files").convert
     written = []
     for name, chart in charts.items():
