@@ -125,8 +125,10 @@ def evaluate(
         )
     inputs = gather(gold, systems, train, align=align, reading=reading, name=name)
     choices.check_systems(list(inputs.systems))
-    data = dataset(inputs, Units.of(inputs.corpus, unit), choices)
-    evaluated = evaluate_systems(data, inputs.systems, choices)
+    data, context = dataset(inputs, Units.of(inputs.corpus, unit), choices)
+    evaluated = evaluate_systems(data, context, inputs.systems, choices)
+    context.release()
+    del context  # and all that was made of the training text
     described = dataset_document(
         inputs.name,
         inputs.gold,
@@ -147,7 +149,7 @@ def evaluate(
     )
     if departures is not None:
         apply_preset(summary, inputs, choices, departures)
-    return Result(summary, InMemory(data, evaluated))
+    return Result(summary, InMemory(data.counted(), evaluated))
 
 
 def compare(gold: Any, systems: Any = None, **options: Any) -> Result:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from spanwise.alignment import align
-from spanwise.attributes import Context, Toughness, toughness, values
+from spanwise.attributes import Context, Toughness, toughness
 from spanwise.corpus import Annotation
 from spanwise.description import DatasetPart
 from spanwise.engines import map_parts
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import Dataset
+from spanwise.evaluation._dataset import Dataset, sides_of
 from spanwise.evaluation._entries import survey_entry
 from spanwise.evaluation._examples import examples
 from spanwise.evaluation._files import Files, Shared
@@ -22,6 +22,7 @@ from spanwise.formats.parts import Piece
 from spanwise.records import record
 
 Sentences = list[dict[str, Any]]
+TOGETHER = 8  # parts whose counts are added up at once
 
 
 @record(eq=False)
@@ -36,7 +37,7 @@ class Task:
 class Part:
     """One part, counted."""
 
-    counted: dict[str, Counted]
+    counted: Mapping[str, Counted]
     described: DatasetPart
     units: int
     repairs: Mapping[str, int]
@@ -47,11 +48,33 @@ class Part:
     choosable: int
 
 
+class Sums:
+    """The counts of parts, added up some at a time, so that neither they nor the adding grows too dear."""
+
+    def __init__(self) -> None:
+        self._levels: list[list[Counted]] = []  # those of later levels are sums of more parts, and older
+
+    def add(self, one: Counted) -> None:
+        """Take the counts of the next part."""
+        for level in self._levels:
+            level.append(one)
+            if len(level) < TOGETHER:
+                return
+            one = Counted.joined(level)
+            level.clear()
+        self._levels.append([one])
+
+    def total(self) -> Counted:
+        """The counts over all parts, one after the other."""
+        return Counted.joined([one for level in reversed(self._levels) for one in level])
+
+
 class Gathered:
     """All parts, counted, and the sentences that were chosen to be shown."""
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, systems: Iterable[str]) -> None:
         self.parts: list[Part] = []
+        self._sums = {system: Sums() for system in systems}
         self._choices = choices
         # Sentences with errors stand before all others.
         policies = {"errors": ["errors"], "all": ["errors", "correct"], "none": []}[choices.examples]
@@ -65,15 +88,16 @@ class Gathered:
             room = self._room()
             for policy, sentences in part.chosen.items():
                 self._chosen[policy] += sentences[: room[policy]]
-            self.parts.append(replace(part, chosen={}))
+            for system, counted in part.counted.items():
+                self._sums[system].add(counted)
+            self.parts.append(replace(part, chosen={}, counted={}))
 
     def _room(self) -> dict[str, int]:
         return {policy: self._choices.examples_cap - len(kept) for policy, kept in self._chosen.items()}
 
     def counted(self) -> dict[str, Counted]:
-        """The counts of every system over all parts, which let go of their own."""
-        systems = list(self.parts[0].counted)
-        return {name: Counted.joined([part.counted.pop(name) for part in self.parts]) for name in systems}
+        """The counts of every system over all parts."""
+        return {system: sums.total() for system, sums in self._sums.items()}
 
     def sentences(self) -> tuple[Sentences, dict[str, Any]]:
         """The chosen sentences, those with errors first, and how many there are in all."""
@@ -113,12 +137,11 @@ def _count(task: Task, shared: Shared) -> Part:
     data = Dataset(
         Inputs("", gold, mentions, predicted, shared.files.merged, (), ()),
         Units.of(gold.corpus, shared.unit),
-        context,
         _toughness(context, gold, shared),
         shared.facts,
-        {name: values(one, context, gold.mentions) for name, one in shared.facts.attributes.items()},
+        sides_of(shared.facts, context, gold.mentions),
     )
-    evaluated = {name: evaluate_system(data, one, shared.choices) for name, one in mentions.items()}
+    evaluated = {name: evaluate_system(data, context, one, shared.choices) for name, one in mentions.items()}
     shown = {
         policy: examples(data, evaluated, policy=policy, cap=room, redact=shared.choices.redact)
         for policy, room in task.room.items()

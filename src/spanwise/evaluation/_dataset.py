@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,6 +30,20 @@ from spanwise.records import record
 
 
 @record(eq=False)
+class Fitted:
+    """The buckets of an attribute, how they were found, and the mean ζ of the gold units."""
+
+    bucketing: Bucketing
+    strategy: str
+    zeta: float
+
+    @classmethod
+    def of(cls, attribute: Attribute, gold: Values, choices: Choices) -> Fitted:
+        """Fit the buckets to the gold values, unless they are given."""
+        return cls(*_bucketing(attribute, gold, choices), gold.zeta)
+
+
+@record(eq=False)
 class Facts:
     """What is fixed before any system is counted: the attributes, their buckets and ζ."""
 
@@ -39,6 +53,19 @@ class Facts:
     zeta: Mapping[str, float]
     absent: Mapping[str, str]  # attributes that cannot be computed, and why
 
+    @classmethod
+    def of(
+        cls, attributes: Mapping[str, Attribute], fitted: Mapping[str, Fitted], absent: Mapping[str, str]
+    ) -> Facts:
+        """The facts of attributes that were fitted one by one."""
+        return cls(
+            attributes=dict(attributes),
+            bucketings={name: one.bucketing for name, one in fitted.items()},
+            strategies={name: one.strategy for name, one in fitted.items()},
+            zeta={name: one.zeta for name, one in fitted.items()},
+            absent=dict(absent),
+        )
+
 
 @record(eq=False)
 class Dataset:
@@ -46,42 +73,51 @@ class Dataset:
 
     inputs: Inputs
     units: Units
-    context: Context
     toughness: Toughness | None
     facts: Facts
-    gold_values: Mapping[str, Values]
+    gold_sides: Mapping[str, Side]  # the gold units of every attribute, each in its bucket
 
     @property
     def gold(self) -> Mentions:
         """The gold mentions."""
-        return self.context.gold
+        return self.inputs.gold.mentions
 
-    @cached_property
-    def gold_sides(self) -> dict[str, Side]:
-        """The gold units of every attribute, each in its bucket."""
-        return {name: self._side(name, found) for name, found in self.gold_values.items()}
+    def counted(self) -> Dataset:
+        """The same without units of tokens: they are many, and once they are counted nobody asks for them."""
+        return replace(self, gold_sides=sides_of_mentions(self.gold_sides))
 
-    def sides(self, mentions: Mentions) -> dict[str, Side]:
-        """The units of every attribute among predicted mentions, each in its bucket."""
-        found = {
-            name: self._side(name, values(one, self.context, mentions))
-            for name, one in self.facts.attributes.items()
-        }
-        self.context.forget(mentions)
-        return found
 
-    def _side(self, name: str, found: Values) -> Side:
-        bucketing = self.facts.bucketings[name]
-        bucket = bucketing.assign(found).astype(np.min_scalar_type(len(bucketing)))
-        return Side(found.unit_mention, frozen(bucket), found.position)
+def sides_of_mentions(sides: Mapping[str, Side]) -> dict[str, Side]:
+    """Those of attributes whose units are mentions."""
+    return {name: side for name, side in sides.items() if side.position is None}
+
+
+def predicted_sides(facts: Facts, context: Context, mentions: Mentions) -> dict[str, Side]:
+    """The same of predicted mentions, of which nothing else will be asked."""
+    found = sides_of(facts, context, mentions)
+    context.forget(mentions)
+    return found
+
+
+def sides_of(facts: Facts, context: Context, mentions: Mentions) -> dict[str, Side]:
+    """The units of every attribute among mentions, each in its bucket."""
+    return {
+        name: _side(values(one, context, mentions), facts.bucketings[name])
+        for name, one in facts.attributes.items()
+    }
+
+
+def _side(found: Values, bucketing: Bucketing) -> Side:
+    bucket = bucketing.assign(found).astype(np.min_scalar_type(len(bucketing)))
+    return Side(found.unit_mention, frozen(bucket), found.position)
 
 
 def dataset(
     inputs: Inputs,
     units: Units,
     choices: Choices,
-) -> Dataset:
-    """Compute the attributes of the gold mentions and fix the buckets."""
+) -> tuple[Dataset, Context]:
+    """Compute the attributes of the gold mentions and fix the buckets; predictions need the context."""
     lexicon = Lexicon.of(inputs.train) if inputs.train else None
     context = Context(
         corpus=inputs.corpus,
@@ -92,29 +128,17 @@ def dataset(
         predicted=tuple(inputs.systems.values()),
     )
     there, absent = possible_attributes(choices, context)
-    gold_values = {name: values(one, context, context.gold) for name, one in there.items()}
-    facts = fixed_facts(there, gold_values, absent, choices)
+    fitted, sides = {}, {}
+    for name, one in there.items():  # one after the other: values are wide, buckets are narrow
+        found = values(one, context, context.gold)
+        fitted[name] = Fitted.of(one, found, choices)
+        sides[name] = _side(found, fitted[name].bucketing)
+    facts = Facts.of(there, fitted, absent)
     tough = None
     if lexicon is not None and not inputs.corpus.without_text:
         tough = toughness(inputs.corpus, context.gold, lexicon, context=context)
-    return Dataset(inputs, units, context, tough, facts, gold_values)
-
-
-def fixed_facts(
-    attributes: Mapping[str, Attribute],
-    gold: Mapping[str, Values],
-    absent: Mapping[str, str],
-    choices: Choices,
-) -> Facts:
-    """Fit the buckets of every attribute to the gold values."""
-    found = {name: _bucketing(one, gold[name], choices) for name, one in attributes.items()}
-    return Facts(
-        attributes=dict(attributes),
-        bucketings={name: bucketing for name, (bucketing, _) in found.items()},
-        strategies={name: strategy for name, (_, strategy) in found.items()},
-        zeta={name: gold[name].zeta for name in attributes},
-        absent=dict(absent),
-    )
+    context.forget(context.gold)
+    return Dataset(inputs, units, tough, facts, sides), context
 
 
 def possible_attributes(choices: Choices, context: Context) -> tuple[dict[str, Attribute], dict[str, str]]:

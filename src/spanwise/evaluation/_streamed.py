@@ -14,7 +14,7 @@ from spanwise.corpus import Corpus
 from spanwise.description import dataset_entry
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._counting import Gathered
-from spanwise.evaluation._dataset import Facts, fixed_facts, possible_attributes
+from spanwise.evaluation._dataset import Facts, Fitted, possible_attributes
 from spanwise.evaluation._files import Shared, survey_files
 from spanwise.evaluation._inputs import Units
 from spanwise.evaluation._look import look
@@ -98,8 +98,9 @@ def _whole(
     shared = Shared(files, choices, training.lexicon, training.known, {}, unit=unit)
     attributes, absent = _opening(shared)
     first = look(replace(shared, attributes=attributes), workers)
-    facts = fixed_facts(first.attributes, first.values, absent, choices)
-    gathered = Gathered(choices)
+    fitted = {name: Fitted.of(one, first.values[name], choices) for name, one in first.attributes.items()}
+    facts = Facts.of(first.attributes, fitted, absent)
+    gathered = Gathered(choices, files.systems)
     gathered.count(
         replace(shared, attributes=first.attributes, facts=facts, confusable=first.confusable), workers
     )

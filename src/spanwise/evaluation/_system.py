@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.attributes import SUBSETS, is_built_in
+from spanwise.attributes import SUBSETS, Context, is_built_in
 from spanwise.buckets import Bucketing
 from spanwise.columns import Ints, plain, ratio
 from spanwise.corpus import Mentions, with_one_labelling
@@ -18,7 +18,7 @@ from spanwise.counts import Counts, CrossTable
 from spanwise.diagnosis import self_diagnosis
 from spanwise.engines.threads import MOST, together
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import Dataset, Facts
+from spanwise.evaluation._dataset import Dataset, Facts, predicted_sides, sides_of_mentions
 from spanwise.evaluation._measures import (
     NOBODY,
     Case,
@@ -35,7 +35,7 @@ from spanwise.evaluation._measures import (
     tough_outcomes,
 )
 from spanwise.evaluation._uncertain import Scored
-from spanwise.matching import OUTCOMES, Matching, match
+from spanwise.matching import OUTCOMES, Matching, fair_and_overlap
 from spanwise.matching.overlap import CATEGORIES, relaxed_counts, relaxed_scores
 from spanwise.records import record
 from spanwise.scores import EXACT, RECALL, Measure, with_overall
@@ -79,14 +79,15 @@ class Evaluated:
 
 
 def evaluate_systems(
-    data: Dataset, systems: Mapping[str, Mentions], choices: Choices
+    data: Dataset, context: Context, systems: Mapping[str, Mentions], choices: Choices
 ) -> dict[str, Evaluated]:
     """Every system matched and counted, two at a time where their columns are long."""
     ours = all(is_built_in(attribute) for attribute in data.facts.attributes.values())
     long = len(data.inputs.corpus.tokens) >= LONG
-    # Without resampling hardly anybody asks what the counts of single units are.
-    apart = choices.resamples > 0
-    calls = [partial(evaluate_system, data, one, choices, apart=apart) for one in systems.values()]
+    # Without resampling hardly anybody asks what the counts of single units are; to be able to tell
+    # takes memory.
+    apart = choices.resamples > 0 or long
+    calls = [partial(evaluate_system, data, context, one, choices, apart=apart) for one in systems.values()]
     # Somebody's own function may not bear being called twice at a time.
     found = together(calls, threads=MOST if ours and long else 1)
     return dict(zip(systems, found, strict=True))
@@ -94,6 +95,7 @@ def evaluate_systems(
 
 def evaluate_system(
     data: Dataset,
+    context: Context,
     predicted: Mentions,
     choices: Choices,
     *,
@@ -101,34 +103,31 @@ def evaluate_system(
 ) -> Evaluated:
     """Match one system's mentions and count them into every table, units `apart` now or when asked for."""
     gold, other = with_one_labelling([data.gold, predicted])
-    matching = match(gold, other)
+    matching, overlap = fair_and_overlap(gold, other)
     case = Case(data.inputs.corpus, data.units, gold, other, matching, apart)
     events = matching.events()
     measures = [
         *exact_measures(case),
         *fair_measures(case, events, focus=choices.focus, credits=list(choices.credits)),
     ]
-    measures.append(relaxed_measure(case))
+    measures.append(relaxed_measure(case, overlap))
     tables = {"confusion": confusion_table(case, events)}
     tables |= {f"confusion {kind}": confusion_table(case, events, kind) for kind in CONFUSING}
     if data.toughness is not None:
         measures += tough_measures(case, data.toughness)
         tables["tough"] = tough_outcomes(case, data.toughness)
-    gold_sides, predicted_sides = data.gold_sides, data.sides(predicted)
+    gold_sides, other_sides = data.gold_sides, predicted_sides(data.facts, context, predicted)
     for name, bucketing in data.facts.bucketings.items():
         names = [bucket.name for bucket in bucketing.buckets]
-        sides = gold_sides[name], predicted_sides[name]
+        sides = gold_sides[name], other_sides[name]
         measures.append(bucket_measure(case, f"attribute {name}", *sides, names, ("attributes", name)))
         if data.facts.attributes[name].unit == "mention":
             tables |= outcome_tables(case, name, *sides, names)
     for one, two in choices.crosses:
-        measures.append(_cross(case, data.facts, one, two, gold_sides, predicted_sides))
+        measures.append(_cross(case, data.facts, one, two, gold_sides, other_sides))
     counted = Counted(tuple(case.labels), measures, tables)
     case.pairs.clear()
-    # Units of tokens are many, and once they are counted nobody asks for them.
-    kept = [{name: side for name, side in sides.items() if side.position is None} for sides in
-            (gold_sides, predicted_sides)]  # fmt: skip
-    return Evaluated(counted, case, matching, *kept)
+    return Evaluated(counted, case, matching, sides_of_mentions(gold_sides), sides_of_mentions(other_sides))
 
 
 def _cross(
