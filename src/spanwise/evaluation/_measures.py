@@ -13,7 +13,7 @@ from spanwise.columns import Bools, Codes, Column, Ints, ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.counts import Counts, CrossTable, Groups
 from spanwise.evaluation._inputs import Units
-from spanwise.matching import OUTCOMES, Events, Matching, match
+from spanwise.matching import OUTCOMES, Events, Matching
 from spanwise.matching.overlap import SCHEMES
 from spanwise.records import record
 from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure
@@ -151,22 +151,14 @@ def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[s
     return measures
 
 
-def relaxed_measure(case: Case) -> Measure:
+def relaxed_measure(case: Case, matching: Matching) -> Measure:
     """The schemes of MUC and SemEval-2013, from the one-to-one matching of overlapping mentions."""
-    # Every matching first pairs the same mentions, those that are equal: only the others are left to match.
-    gold = np.flatnonzero(~case.right)
-    predicted = np.flatnonzero(case.matching.predicted_outcome != OUTCOME["TP"])
-    matching = match(case.gold.take(gold), case.predicted.take(predicted), matcher="overlap")
-    events = matching.events()
-    unit = _first_there(
-        _at(case.gold_unit[gold], events.gold), _at(case.predicted_unit[predicted], events.predicted)
-    )
-    counts = _tally(
-        case,
-        ["overall"],
-        OUTCOMES,
-        _in_one_cell([(case.gold_unit[case.found], OUTCOME["TP"]), (unit, events.outcome)]),
-    )
+    alone = np.flatnonzero(matching.predicted_outcome == OUTCOME["FP"])
+    rows: list[tuple[Ints, Column | int]] = [
+        (case.gold_unit, matching.gold_outcome),
+        (case.predicted_unit[alone], OUTCOME["FP"]),
+    ]
+    counts = _tally(case, ["overall"], OUTCOMES, _in_one_cell(rows))
     return Measure("relaxed", counts, "relaxed", tuple(("relaxed", scheme) for scheme in SCHEMES))
 
 

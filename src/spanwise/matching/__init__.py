@@ -7,6 +7,7 @@ from collections.abc import Callable
 from spanwise.citations import ORTMANN
 from spanwise.corpus import Mentions
 from spanwise.matching._events import OUTCOMES, Events, Matching
+from spanwise.matching._ground import Ground
 from spanwise.matching.exact import match_exact
 from spanwise.matching.fair import match_fair
 from spanwise.matching.overlap import (
@@ -28,6 +29,7 @@ __all__ = [
     "Events",
     "Matcher",
     "Matching",
+    "fair_and_overlap",
     "match",
     "relaxed",
     "relaxed_counts",
@@ -78,6 +80,23 @@ def match(gold: Mentions, predicted: Mentions, *, matcher: str | Matcher = "fair
         >>> match(gold, gold).events().names()
         ['TP']
     """
+    _check_labels(gold, predicted)
+    return MATCHERS.find(matcher).function(gold, predicted)
+
+
+def fair_and_overlap(gold: Mentions, predicted: Mentions) -> tuple[Matching, Matching]:
+    """The matchings that fair and relaxed scores rest on; what they have in common is found once.
+
+    Examples:
+        >>> gold = Mentions.of([(0, 0, 2, "PER")])
+        >>> [matching.events().names() for matching in fair_and_overlap(gold, gold)]
+        [['TP'], ['TP']]
+    """
+    _check_labels(gold, predicted)
+    ground = Ground(gold, predicted)
+    return match_fair(gold, predicted, ground=ground), match_overlap(gold, predicted, ground=ground)
+
+
+def _check_labels(gold: Mentions, predicted: Mentions) -> None:
     if gold.labels != predicted.labels:
         raise ValueError("gold and predicted mentions have different lists of labels; use with_one_labelling")
-    return MATCHERS.find(matcher).function(gold, predicted)

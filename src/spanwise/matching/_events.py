@@ -115,6 +115,15 @@ class Pairing:
             np.full(predicted, -1, np.int64),
         )
 
+    def copy(self) -> Pairing:
+        """The same pairs, to go on with."""
+        return Pairing(
+            self.gold_outcome.copy(),
+            self.gold_partner.copy(),
+            self.predicted_outcome.copy(),
+            self.predicted_partner.copy(),
+        )
+
     def both(self, gold: Ints, predicted: Ints, outcome: int | Small) -> None:
         """Pair rows that were free on both sides."""
         self.first(gold, predicted, outcome)

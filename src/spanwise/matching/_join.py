@@ -156,15 +156,16 @@ def equal_mentions(gold: Mentions, predicted: Mentions, left: Line, right: Line)
 
 def equal_spans(
     left: Line, right: Line, rows: tuple[Ints, Ints], ranks: tuple[Column, Column] | None = None
-) -> tuple[Ints, Ints]:
-    """Pairs of the given rows with the same span, the first of one side with the first of the other.
+) -> tuple[Ints, Ints, bool]:
+    """Pairs of the given rows with the same span, and whether a span repeats within a side.
 
-    The first is the first in the input, or by `ranks`, of all rows.
+    The first of one side goes with the first of the other: first in the input, or by the `ranks` of the rows.
     """
-    rows = _among(left, rows[0]), _among(right, rows[1])
-    ours = None if ranks is None else (ranks[0][rows[0]], ranks[1][rows[1]])
-    first, second, _ = equal(*packed(*span_columns(left, right, rows)), ours)
-    return rows[0][first], rows[1][second]
+    placed = _are_placed(left, rows[0]), _are_placed(right, rows[1])
+    rows = rows[0][placed[0]], rows[1][placed[1]]
+    ours = None if ranks is None else (ranks[0][placed[0]], ranks[1][placed[1]])
+    first, second, repeats = equal(*packed(*span_columns(left, right, rows)), ours)
+    return rows[0][first], rows[1][second], repeats
 
 
 Rows = tuple[Ints | None, Ints | None]  # None: all rows
@@ -186,8 +187,8 @@ def _placed(line: Line) -> Ints | None:
     return None if line.placed is None else np.flatnonzero(line.placed)
 
 
-def _among(line: Line, rows: Ints) -> Ints:
-    return rows if line.placed is None else rows[line.placed[rows]]
+def _are_placed(line: Line, rows: Ints) -> Bools | slice:
+    return slice(None) if line.placed is None else line.placed[rows]
 
 
 def _at(rows: Ints | None) -> Ints | slice:

@@ -27,9 +27,9 @@ class Side:
     contiguous: bool  # each mention is one interval, so interval `i` is mention `i`
 
     @classmethod
-    def of(cls, line: Line, mentions: Mentions, free: Bools) -> Side:
-        """The free mentions of a line."""
-        rows = np.flatnonzero(free & (line.size > 0))
+    def of(cls, line: Line, mentions: Mentions, free: Ints) -> Side:
+        """The mentions of a line in the rows that are free."""
+        rows = free[line.size[free] > 0]
         size, label, own = line.size[rows], mentions.label[rows], np.arange(len(rows))
         if line.pieces is None:
             return cls(rows, size, label, line.start[rows], line.end[rows], own, contiguous=True)

@@ -44,7 +44,8 @@ def _extent(side: Side) -> int:
 
 def _first(side: Side, after: int = 0) -> Ints:
     """Where the intervals of each mention begin, or those of the mention so many places after it."""
-    return np.searchsorted(side.owner, np.arange(len(side)) + after)
+    numbers = np.arange(len(side)) + after
+    return numbers if side.contiguous else np.searchsorted(side.owner, numbers)
 
 
 class Masks:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
 from spanwise.columns import Codes, Column, Floats, Ints, ratio
 from spanwise.corpus import Mentions
-from spanwise.matching._dense import crowded, pair_crowd
-from spanwise.matching._events import FN, FP, LE, OUTCOMES, TP, Matching, Pairing
-from spanwise.matching._join import Line, equal_mentions, equal_spans, lines, packed_order
-from spanwise.matching._overlaps import Overlaps, Reach, Side, greedy, overlaps, relation
+from spanwise.matching._dense import pair_crowd
+from spanwise.matching._events import OUTCOMES, Matching
+from spanwise.matching._ground import Contest, Ground
+from spanwise.matching._join import Line, packed_order
+from spanwise.matching._overlaps import Overlaps, Side, greedy, relation
 
 CATEGORIES = ("correct", "incorrect", "partial", "missed", "spurious")
 
@@ -25,13 +27,14 @@ SCHEMES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def match_overlap(gold: Mentions, predicted: Mentions) -> Matching:
+def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None = None) -> Matching:
     """Pair overlapping mentions one to one, the best pairs first.
 
     Pairs are made greedily in this order: same span and label, same span, same label, more
     shared tokens, fewer differing ones, then gold start, end and label, then predicted
     start, end and label. So the result does not depend on the order of the input.
     Outcomes are named as in fair matching: TP, LE (same span), BE (same label), LBE, FN, FP.
+    Where the `ground` of both is known already, it need not be made anew.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 4, "PER")])
@@ -39,48 +42,38 @@ def match_overlap(gold: Mentions, predicted: Mentions) -> Matching:
         >>> match_overlap(gold, predicted).events().rows()
         [(0, 1, 'BEs', 1), (-1, 0, 'FP', 0)]
     """
-    left, right = lines(gold, predicted)
-    pairing = Pairing.none(len(gold), len(predicted))
-    pairing.both(*equal_mentions(gold, predicted, left, right), TP)
-    free = np.flatnonzero(pairing.gold_outcome == FN), np.flatnonzero(pairing.predicted_outcome == FP)
+    ground = Ground(gold, predicted) if ground is None else ground
     # Among equal spans the labels decide, not the input.
-    ranks = _label_rank(gold)[gold.label], _label_rank(predicted)[predicted.label]
-    pairing.both(*equal_spans(left, right, free, ranks), LE)
-    first = Side.of(left, gold, pairing.gold_outcome == FN)
-    second = Side.of(right, predicted, pairing.predicted_outcome == FP)
-    places = _places(left, ranks[0], first), _places(right, ranks[1], second)
-    for pairs in _best_pairs(first, second, places):
+    rank = _label_rank(gold)
+    contest = ground.contest_by(rank)
+    pairing = contest.pairing.copy()
+    for first, second, pairs in _best_pairs(contest, ground.lines, rank):
         same = first.label[pairs.gold] == second.label[pairs.predicted]
         outcome = relation(pairs, first, second, same)
         pairing.both(first.row[pairs.gold], second.row[pairs.predicted], outcome)
     return pairing.matching()
 
 
-def _best_pairs(gold: Side, predicted: Side, places: tuple[Ints, Ints]) -> Iterator[Overlaps]:
-    """The pairs that are made when the best are made first."""
-    reach = Reach.of(gold, predicted)
-    crowds = crowded(gold, predicted, reach)
-    calm = np.ones(len(gold), dtype=bool), np.ones(len(predicted), dtype=bool)
-    for here, there in crowds:
-        part = pair_crowd(gold.take(here), predicted.take(there), (places[0][here], places[1][there]))
-        yield Overlaps(np.flatnonzero(here)[part.gold], np.flatnonzero(there)[part.predicted], part.shared)
-        calm[0][here], calm[1][there] = False, False
-    if crowds:
-        rest = gold.take(calm[0]), predicted.take(calm[1])
-        pairs = overlaps(*rest, Reach.of(*rest))
-        rows = np.flatnonzero(calm[0])[pairs.gold], np.flatnonzero(calm[1])[pairs.predicted]
-        pairs = Overlaps(*rows, pairs.shared)
-    else:
-        pairs = overlaps(gold, predicted, reach)
+def _best_pairs(
+    contest: Contest, lines: tuple[Line, Line], rank: Codes
+) -> Iterator[tuple[Side, Side, Overlaps]]:
+    """The pairs that are made when the best are made first, and the sides they are pairs of."""
+    for sides in contest.crowds:
+        first, second = map(partial(_places, rank), lines, sides)
+        yield *sides, pair_crowd(*sides, (first, second))
+    gold, predicted, pairs = contest.gold, contest.predicted, contest.pairs
+    if not len(pairs):
+        return
+    first, second = map(partial(_places, rank), lines, (gold, predicted))
     order = packed_order(
         gold.label[pairs.gold] != predicted.label[pairs.predicted],
         pairs.shared.max(initial=0) - pairs.shared,
         gold.size[pairs.gold] + predicted.size[pairs.predicted] - 2 * pairs.shared,
-        places[0][pairs.gold],
-        places[1][pairs.predicted],
+        first[pairs.gold],
+        second[pairs.predicted],
     )
     pairs = pairs.take(order)
-    yield pairs.take(greedy(pairs.gold, pairs.predicted))
+    yield gold, predicted, pairs.take(greedy(pairs.gold, pairs.predicted))
 
 
 def _label_rank(side: Mentions) -> Codes:
@@ -88,10 +81,10 @@ def _label_rank(side: Mentions) -> Codes:
     return np.argsort(np.argsort(np.array(side.labels, dtype=object))).astype(np.int32)
 
 
-def _places(line: Line, rank: Codes, side: Side) -> Ints:
+def _places(rank: Codes, line: Line, side: Side) -> Ints:
     """The place of each mention of a side by start, end, the rank of its label, and pieces."""
     rows = side.row
-    columns: list[Column] = [line.start[rows], line.end[rows], rank[rows]]
+    columns: list[Column] = [line.start[rows], line.end[rows], rank[side.label]]
     if line.shape is not None:
         columns.append(line.shape[rows])
     place = np.empty(len(rows), dtype=np.int64)
