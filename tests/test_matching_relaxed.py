@@ -14,7 +14,16 @@ from nervaluate import Evaluator
 from matching_sentences import LABELS, events_by_sentence, mentions_of, random_sentences, spans
 from relaxed_oracle import pairs_of
 from spanwise.corpus import Mentions
-from spanwise.matching import CATEGORIES, OUTCOMES, SCHEMES, match, relaxed, relaxed_counts, relaxed_scores
+from spanwise.matching import (
+    CATEGORIES,
+    OUTCOMES,
+    SCHEMES,
+    fair_and_overlap,
+    match,
+    relaxed,
+    relaxed_counts,
+    relaxed_scores,
+)
 from spanwise.matching import _dense as dense
 
 law = settings(deadline=None, derandomize=True, max_examples=200)
@@ -35,6 +44,19 @@ def test_crowds_are_paired_as_the_plain_greedy_matching_does(kind, monkeypatch):
     monkeypatch.setattr(dense, "_DEGREE", 0)
     monkeypatch.setattr(dense, "_SMALL", 0)
     check_pairs(random_sentences(300, kind=kind, seed=5))
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
+@pytest.mark.parametrize("crowds", [False, True])
+def test_both_matchings_on_one_ground_are_those_made_alone(kind, crowds, monkeypatch):
+    if crowds:
+        monkeypatch.setattr(dense, "_DEGREE", 0)
+        monkeypatch.setattr(dense, "_SMALL", 0)
+    sentences = random_sentences(200, kind=kind, seed=6)
+    for some in (sentences, *([sentence] for sentence in sentences)):
+        gold, predicted = (mentions_of([sentence[side] for sentence in some]) for side in (0, 1))
+        for matcher, found in zip(("fair", "overlap"), fair_and_overlap(gold, predicted), strict=True):
+            assert found.events().rows() == match(gold, predicted, matcher=matcher).events().rows()
 
 
 @law
