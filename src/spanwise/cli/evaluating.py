@@ -59,11 +59,14 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--memory", metavar="SIZE",
-        help="evaluate in parts that need about so much memory, such as 512MB; changes no number",
+        help="evaluate in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
+        "files are large); changes no number",
     )  # fmt: skip
     group.add_argument(
-        "--workers", type=int, default=1, help="processes for the parts (default: 1); changes no number"
-    )
+        "--workers", type=int, metavar="N",
+        help="processes for the parts (default: as many as there are cores, where files are large); "
+        "changes no number",
+    )  # fmt: skip
     add_align(group)
 
 

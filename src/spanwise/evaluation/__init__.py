@@ -14,7 +14,7 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._dataset import dataset
 from spanwise.evaluation._inputs import Units, check_sources, gather
-from spanwise.evaluation._memory import memory_bound
+from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import evaluate_systems
 from spanwise.evaluation._uncertain import tested
@@ -61,7 +61,7 @@ def evaluate(
     examples_cap: int = CAP,
     redact: bool = False,
     memory: int | str | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
     preset: str | None = None,
     switched_off: Sequence[str] = (),
     command: str | None = None,
@@ -89,7 +89,8 @@ def evaluate(
         redact: leave out all text.
         memory: evaluate files in parts that need about so much memory ("1GB"); by default only
             where the files would not fit into this machine's.
-        workers: processes for the parts; they change no byte of the result.
+        workers: processes for the parts; they change no byte of the result. With None, large files
+            are evaluated in parts by several processes.
         preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
         switched_off: departures of the preset from the definitions that shall not hold.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
@@ -116,7 +117,7 @@ def evaluate(
         unit=unit, pairs=pairs, correction=correction, align=align, examples=examples,
         examples_cap=examples_cap, redact=redact, command=command, reading=reading,
     )  # fmt: skip
-    bound = memory_bound(memory, workers, gold, systems, streamable=departures is None)
+    bound, workers = parts_of(memory, workers, gold, systems, streamable=departures is None)
     if bound is not None:
         from spanwise.evaluation._streamed import evaluate_streamed
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from spanwise.engines.threads import cores
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._inputs import named_sources
 from spanwise.formats import PACKED
@@ -15,28 +16,36 @@ from spanwise.formats import PACKED
 BYTES_PER_BYTE = 12
 UNPACKED = 4
 DEFAULT_PART = 256 << 20  # the memory for parts where only workers were asked for
+# Of gold and predictions together, from which on two processes are faster with parts than one with all.
+LARGE = 128 << 20
+AMPLE = 1 << 30  # memory for parts that nobody bounded
+MOST_WORKERS = 4
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def memory_bound(
-    memory: int | str | None, workers: int, gold: Any, systems: Any, *, streamable: bool
-) -> int | None:
-    """The memory that parts may take in bytes, or None to hold all files at once."""
-    if workers < 1:
+def parts_of(
+    memory: int | str | None, workers: int | None, gold: Any, systems: Any, *, streamable: bool
+) -> tuple[int | None, int]:
+    """The memory that parts may take in bytes, or None to hold all files at once; and the processes for them.
+
+    Where neither is said, files so large that parts pay are evaluated in parts, by several processes.
+    """
+    if workers is not None and workers < 1:
         raise ChoiceError(f"workers is {workers!r}, but must be 1 or more.")
     if memory is not None:
         if not streamable:
             raise ChoiceError("a preset needs all files at once.\nLeave memory out.")
-        return parse_memory(memory)
+        return parse_memory(memory), workers or 1
     paths = _paths(gold, systems)
     if paths is None or not streamable:
-        return None
-    if workers > 1:
-        return DEFAULT_PART
-    have = _physical()
-    need = BYTES_PER_BYTE * sum(map(_size, paths))
-    return have // 2 if have is not None and need > have else None
+        return None, 1
+    size, have = sum(map(_size, paths)), _physical()
+    if workers is None and size >= LARGE:
+        return AMPLE if have is None else min(AMPLE, have // 2), min(cores(), MOST_WORKERS)
+    if workers is not None and workers > 1:
+        return DEFAULT_PART, workers
+    return (have // 2 if have is not None and BYTES_PER_BYTE * size > have else None), 1
 
 
 def parse_memory(memory: int | str) -> int:

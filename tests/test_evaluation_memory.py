@@ -1,0 +1,62 @@
+"""When files are evaluated in parts, and by how many processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise.errors import ChoiceError
+from spanwise.evaluation import _memory
+from spanwise.evaluation._memory import AMPLE, DEFAULT_PART, MOST_WORKERS, parts_of
+
+MB = 1 << 20
+
+
+@pytest.fixture
+def sized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Gold and predictions of a size, on a machine with so much memory and so many cores."""
+
+    def make(size: int, *, have: int | None = 64 << 30, cores: int = 2, **options: Any) -> Any:
+        for name in ("gold.conll", "mine.conll"):
+            with (tmp_path / name).open("wb") as stream:
+                stream.truncate(size // 2)  # a file with a hole takes no room
+        monkeypatch.setattr(_memory, "_physical", lambda: have)
+        monkeypatch.setattr(_memory, "cores", lambda: cores)
+        given = {"memory": None, "workers": 1, "streamable": True, **options}
+        return parts_of(gold=tmp_path / "gold.conll", systems=[tmp_path / "mine.conll"], **given)
+
+    return make
+
+
+def test_small_files_are_held_at_once(sized: Any) -> None:
+    assert sized(10 * MB) == (None, 1)
+    assert sized(10 * MB, workers=None) == (None, 1)
+
+
+def test_large_files_are_evaluated_in_parts_where_nothing_else_was_said(sized: Any) -> None:
+    assert sized(200 * MB, workers=None) == (AMPLE, 2)
+    assert sized(200 * MB, workers=None, cores=1) == (AMPLE, 1)
+    assert sized(200 * MB, workers=None, cores=64) == (AMPLE, MOST_WORKERS)
+    assert sized(200 * MB, workers=None, have=1 << 30) == (512 * MB, 2)
+    assert sized(200 * MB, workers=None, have=None) == (AMPLE, 2)
+
+
+def test_python_holds_files_at_once_as_long_as_they_fit(sized: Any) -> None:
+    assert sized(200 * MB) == (None, 1)
+    assert sized(200 * MB, have=1 << 30) == (512 * MB, 1)
+    assert sized(200 * MB, have=None) == (None, 1)
+
+
+def test_what_was_said_holds(sized: Any) -> None:
+    assert sized(200 * MB, memory="64MB", workers=None) == (64 * MB, 1)
+    assert sized(200 * MB, memory="64MB", workers=3) == (64 * MB, 3)
+    assert sized(10 * MB, workers=3) == (DEFAULT_PART, 3)
+
+
+def test_what_cannot_be_read_in_parts_is_not(sized: Any) -> None:
+    assert sized(200 * MB, workers=None, streamable=False) == (None, 1)
+    assert parts_of(None, None, [["B-PER"]], {"mine": [["O"]]}, streamable=True) == (None, 1)
+    with pytest.raises(ChoiceError, match="a preset needs all files at once"):
+        sized(10 * MB, memory="64MB", streamable=False)
