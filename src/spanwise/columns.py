@@ -75,7 +75,8 @@ def plain(value: Any) -> float | None:
         >>> plain(ratio(1, 4)), plain(ratio(0, 0))
         (0.25, None)
     """
-    return None if np.isnan(value) else float(value)
+    number = float(value)
+    return number if number == number else None  # only NaN differs from itself
 
 
 def ratio(numerator: Any, denominator: Any) -> Floats:

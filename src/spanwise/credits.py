@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
 from spanwise.citations import ORTMANN
-from spanwise.columns import Column, Floats
+from spanwise.columns import Column, Floats, floats
 from spanwise.errors import ChoiceError
 from spanwise.matching import OUTCOMES
 from spanwise.records import record
@@ -51,10 +52,10 @@ class Credit:
         full = {name: given.get(name, _WHOLE.get(name, _HALVES)) for name in OUTCOMES}
         object.__setattr__(self, "weights", MappingProxyType(full))
 
-    @property
+    @cached_property
     def matrix(self) -> Floats:
         """Outcomes × (TP, FP, FN)."""
-        return np.array([self.weights[name] for name in OUTCOMES], dtype=np.float64)
+        return floats([self.weights[name] for name in OUTCOMES])
 
     def apply(self, counts: Column) -> tuple[Floats, Floats, Floats]:
         """The credited TP, FP and FN of counts whose last axis is the outcomes.

@@ -11,7 +11,7 @@ import numpy as np
 from spanwise.columns import Floats, ratio
 from spanwise.counts import Counts
 from spanwise.credits import Credit, credit_of
-from spanwise.matching.overlap import relaxed_counts, relaxed_scores
+from spanwise.matching.overlap import relaxed_categories, relaxed_scores
 from spanwise.records import record
 
 Scores: TypeAlias = dict[str, Floats]
@@ -30,6 +30,10 @@ GAIN_ROLES = {
 }
 _SUMMING = " with overall"  # the end of the name of a scorer that adds the sum over its cells
 GAINS = (*EXACT, *(f"{kind}.{role}" for kind, roles in GAIN_ROLES.items() for role in roles))
+_GAIN_PLACES = [  # by role the column of each kind, -1 where it has none
+    [GAINS.index(f"{kind}.{role}") if role in roles else -1 for kind, roles in GAIN_ROLES.items()]
+    for role in "abc"
+]
 
 
 @record(eq=False)
@@ -136,23 +140,18 @@ def gains(totals: Floats) -> Scores:
 
     `2(TP+a+b)/(n+m+b-c) - 2TP/(n+m)`; columns as in `GAINS`, of a single cell.
     """
-    column = {name: totals[..., 0, place] for place, name in enumerate(GAINS)}
-    gold, predicted, correct = (column[name] for name in EXACT)
+    # What a kind has not is taken from a column of zeros behind the others.
+    padded = np.concatenate([totals[..., 0, :], np.zeros_like(totals[..., 0, :1])], axis=-1)
+    gold, predicted, correct = (padded[..., place, None] for place in range(len(EXACT)))
+    a, b, c = (padded[..., places] for places in _GAIN_PLACES)
     before = ratio(2 * correct, gold + predicted)
-    after = []
-    for kind in GAIN_ROLES:
-        a, b, c = (column.get(f"{kind}.{role}", np.zeros_like(gold)) for role in "abc")
-        after.append(ratio(2 * (correct + a + b), gold + predicted + b - c) - before)
-    return {"gain": np.stack(after, axis=-1)}
+    return {"gain": ratio(2 * (correct + a + b), gold + predicted + b - c) - before}
 
 
 def relaxed(totals: Floats) -> Scores:
     """Precision, recall and F1 under the schemes of MUC and SemEval-2013, one cell a scheme."""
-    schemes = [relaxed_scores(counts[..., 0, :]) for counts in relaxed_counts(totals).values()]
-    return {
-        name: np.stack([scheme[name] for scheme in schemes], axis=-1)
-        for name in ("precision", "recall", "f1")
-    }
+    scores = relaxed_scores(relaxed_categories(totals[..., 0, :]))
+    return {name: scores[name] for name in ("precision", "recall", "f1")}
 
 
 SCORERS: dict[str, Callable[[Floats, Measure], Scores]] = {

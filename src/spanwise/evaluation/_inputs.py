@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -70,11 +70,15 @@ class Units:
         return cls("sentence", len(corpus), ints(np.arange(len(corpus))))
 
 
+@cache
+def _keywords_of_reading() -> list[str]:
+    return [name for name in signature(read).parameters if name not in ("source", "name", "words")]
+
+
 def check_sources(gold: Any, systems: Any, reading: Mapping[str, Any]) -> None:
     """Refuse keywords that nothing takes, and a gold file that holds predictions as well."""
-    known = [name for name in signature(read).parameters if name not in ("source", "name", "words")]
     for name in reading:
-        if name not in known:
+        if name not in (known := _keywords_of_reading()):
             others = signature(import_module("spanwise.evaluation").evaluate).parameters
             raise unknown("keyword", name, [*known, *(one for one in others if one != "reading")])
     if systems is not None:

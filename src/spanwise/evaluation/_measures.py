@@ -290,7 +290,7 @@ def _gains(case: Case, events: Events) -> Counts:
     column = {name: place for place, name in enumerate(GAINS)}
     wrong = np.flatnonzero(events.outcome != OUTCOME["TP"])
     unit, outcome, turn = case.event_unit[wrong], events.outcome[wrong], events.turn[wrong]
-    boundary = np.isin(outcome, BOUNDARY)
+    boundary = (outcome >= BOUNDARY[0]) & (outcome <= BOUNDARY[-1])  # whose codes are neighbours
     kinds: Mapping[str, Bools] = {
         "LE": outcome == OUTCOME["LE"],
         "BE": boundary,

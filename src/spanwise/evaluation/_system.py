@@ -36,7 +36,7 @@ from spanwise.evaluation._measures import (
 )
 from spanwise.evaluation._uncertain import Scored
 from spanwise.matching import OUTCOMES, Matching, fair_and_overlap
-from spanwise.matching.overlap import CATEGORIES, relaxed_counts, relaxed_scores
+from spanwise.matching.overlap import CATEGORIES, relaxed_counts
 from spanwise.records import record
 from spanwise.scores import EXACT, RECALL, Measure, with_overall
 
@@ -269,8 +269,9 @@ def _parts(errors: Mapping[str, float]) -> dict[str, float | None]:
 def _relaxed(counts: Counts, found: Scored) -> dict[str, Any]:
     result = {}
     for scheme, row in relaxed_counts(counts.total[0]).items():
-        sizes = {name: int(relaxed_scores(row)[name]) for name in ("possible", "actual")}
         named = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
+        paired = named["correct"] + named["incorrect"] + named["partial"]
+        sizes = {"possible": paired + named["missed"], "actual": paired + named["spurious"]}
         result[scheme] = {**named, **sizes, **found.cells[("relaxed", scheme)]}
     return result
 

@@ -269,6 +269,8 @@ def looks_merged(
     """Whether a source is a CoNLL file whose last two columns look like gold and predicted tags."""
     if not isinstance(source, (str, os.PathLike)) or os.fspath(source) == "-":
         return False
+    if format is not None and FORMATS.find(format).name != "conll":
+        return False
     from spanwise.formats.conll import looks_merged as in_columns
 
     file = File(source, encoding=encoding)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from spanwise.columns import Codes, Column, Floats, Ints, ratio
+from spanwise.columns import Codes, Column, Floats, Ints, frozen, ratio
 from spanwise.corpus import Mentions
 from spanwise.matching._dense import pair_crowd
 from spanwise.matching._events import OUTCOMES, Matching
@@ -99,17 +99,27 @@ def relaxed_counts(outcomes: Column) -> dict[str, Floats]:
         >>> relaxed_counts(np.array([5, 1, 1, 0, 0, 2, 3, 4]))["partial"].tolist()
         [6.0, 0.0, 3.0, 3.0, 4.0]
     """
-    counts = np.asarray(outcomes, dtype=np.float64)
-    return {scheme: counts @ _table(names) for scheme, names in SCHEMES.items()}
+    return dict(zip(SCHEMES, np.moveaxis(relaxed_categories(outcomes), -2, 0), strict=True))
 
 
-def _table(names: Mapping[str, str]) -> Floats:
-    table = np.zeros((len(OUTCOMES), len(CATEGORIES)))
-    full = {**names, "FN": "missed", "FP": "spurious"}
-    for row, outcome in enumerate(OUTCOMES):
-        kind = "BE" if outcome.startswith("BE") else outcome
-        table[row, CATEGORIES.index(full[kind])] = 1
-    return table
+def relaxed_categories(outcomes: Column) -> Floats:
+    """Counts of outcomes (… × 8) of the one-to-one matching as schemes and their categories (… × 4 × 5)."""
+    counts = np.asarray(outcomes, dtype=np.float64) @ _TABLE
+    return counts.reshape(*counts.shape[:-1], len(SCHEMES), len(CATEGORIES))
+
+
+def _table() -> Floats:
+    """Outcomes × (schemes · categories)."""
+    table = np.zeros((len(OUTCOMES), len(SCHEMES), len(CATEGORIES)))
+    for place, names in enumerate(SCHEMES.values()):
+        full = {**names, "FN": "missed", "FP": "spurious"}
+        for row, outcome in enumerate(OUTCOMES):
+            kind = "BE" if outcome.startswith("BE") else outcome
+            table[row, place, CATEGORIES.index(full[kind])] = 1
+    return frozen(table.reshape(len(OUTCOMES), -1))
+
+
+_TABLE = _table()
 
 
 def relaxed_scores(categories: Column) -> dict[str, Floats]:
