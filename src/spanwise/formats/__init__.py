@@ -254,8 +254,12 @@ def format_of(file: File, format: str | Format | None) -> Format:
     """The format named, or the one that recognises the file."""
     if format is not None:
         return FORMATS.find(format)
+    # What is plain from suffix and content need not be shown to every format: to import them takes time.
     if is_plainly_tagged(file):
         return FORMATS.find("conll")
+    spans = FORMATS.find("spans")
+    if file.suffix in spans.suffixes and spans.recognise(file) is not None:
+        return spans
     # Columns are what is left when nobody else, other packages included, knows the file.
     for known in sorted(FORMATS, key=lambda known: known.name == "conll"):
         if known.recognise(file) is not None:

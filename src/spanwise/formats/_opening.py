@@ -29,7 +29,7 @@ class File:
     def __init__(self, path: str | os.PathLike[str], *, encoding: str | None = None) -> None:
         self.path = os.fspath(path)
         self.encoding = encoding
-        self._hash = hashlib.sha256()
+        self._hash: Any = hashlib.sha256()
         self._hashed = False
         if self.path != "-":
             self._check()
@@ -40,7 +40,7 @@ class File:
         path = Path(self.path)
         return path.stem if path.suffix in PACKED else path.name
 
-    @property
+    @cached_property
     def suffix(self) -> str:
         """The last suffix before the one of the packing, in small letters."""
         return Path(self.name).suffix.lower()
@@ -57,7 +57,7 @@ class File:
     @property
     def sha256(self) -> str | None:
         """The hash of the bytes as they are stored, once they have been read to the end."""
-        return self._hash.hexdigest() if self._hashed else None
+        return str(self._hash.hexdigest()) if self._hashed else None
 
     @cached_property
     def data(self) -> bytes:
@@ -96,9 +96,11 @@ class File:
         """The first 64 KB, unpacked, for recognising the format."""
         if self.is_folder:
             return b""
-        if self.path == "-":
+        if self.path == "-" or "data" in self.__dict__:
             return self.data[: 1 << 16]
-        return b"".join(islice(File(self.path, encoding=self.encoding).chunks(1 << 16), 2))[: 1 << 16]
+        again = File(self.path, encoding=self.encoding)
+        again._hash = _Unhashed()
+        return b"".join(islice(again.chunks(1 << 16), 2))[: 1 << 16]
 
     def chunks(self, size: int) -> Iterator[bytes]:
         """The unpacked bytes in pieces of about `size`, checked for what no text has."""
@@ -206,6 +208,13 @@ class File:
             f"the byte {data[error.start]:#04x} is not UTF-8.\n"
             'Convert the file to UTF-8, or name its encoding, such as encoding="latin-1".',
         )
+
+
+class _Unhashed:
+    """In place of a hash, for bytes that will be read again."""
+
+    def update(self, data: bytes) -> None:
+        """Forget the data."""
 
 
 class _Hashing(io.RawIOBase):
