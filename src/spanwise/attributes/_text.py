@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spanwise.attributes._forms import BLOCK, Forms
-from spanwise.columns import Bools, Column, Ints, codes, ints, offsets, run_positions
+from spanwise.columns import Bools, Codes, Column, Ints, codes, ints, offsets, run_positions
 from spanwise.records import record
 
 _DEAR = 4  # a place where a sequence may stand costs as much as so many tokens on which the tree is tried
@@ -91,14 +91,14 @@ class PairIndex:
     tokens: Column
     sentences: Ints
     place: npt.NDArray[np.uint32]
-    at: Ints  # where the places of each key begin
+    at: Codes  # where the places of each key begin
 
     @classmethod
     def of(cls, tokens: Column, sentences: Ints, begin: int, end: int) -> PairIndex:
         """The index of the places from `begin` up to `end`, behind each of which there is a token."""
         key = _pair_keys(tokens[begin:end], tokens[begin + 1 : end + 1])
         place = (np.argsort(key, kind="stable") + begin).astype(np.uint32)
-        return cls(tokens, sentences, place, offsets(np.bincount(key, minlength=1 << 16)))
+        return cls(tokens, sentences, place, codes(offsets(np.bincount(key, minlength=1 << 16))))
 
 
 class Few:

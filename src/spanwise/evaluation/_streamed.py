@@ -15,7 +15,7 @@ from spanwise.description import dataset_entry
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._counting import Gathered
 from spanwise.evaluation._dataset import Facts, Fitted, possible_attributes
-from spanwise.evaluation._files import Shared, survey_files
+from spanwise.evaluation._files import Files, Shared, survey_files
 from spanwise.evaluation._inputs import Units
 from spanwise.evaluation._look import look
 from spanwise.evaluation._summary import summary_of
@@ -84,12 +84,7 @@ def _whole(
     gold: Any, systems: Any, train: Any, choices: Choices, *, name: str | None, memory: int, workers: int
 ) -> Whole:
     """Read every file, fix the buckets, and count."""
-    words = Interner()  # one numbering of words for all files and parts
-    reading = {**choices.reading, "words": words}
-    files = survey_files(gold, systems, reading, memory)
-    choices.check_systems(list(files.systems))
-    surveys = survey_training(train, reading)
-    files = replace(files, vocabulary=tuple(words.strings))
+    files, surveys = _surveyed(gold, systems, train, choices, memory)
     if surveys is None:
         training = training_at_once(train, choices.reading)
     else:
@@ -112,6 +107,18 @@ def _whole(
         absent=absent,
     )
     return Whole(facts, gathered, described, [*gathered.entries(files), *training.entries], unit)
+
+
+def _surveyed(
+    gold: Any, systems: Any, train: Any, choices: Choices, memory: int
+) -> tuple[Files, list[Survey] | None]:
+    """The files of the test set, and the training files where all of them can be read in parts."""
+    words = Interner()  # one numbering of words for all files and parts
+    reading = {**choices.reading, "words": words}
+    files = survey_files(gold, systems, reading, memory)
+    choices.check_systems(list(files.systems))
+    surveys = survey_training(train, reading)
+    return replace(files, vocabulary=tuple(words.strings)), surveys
 
 
 def _opening(shared: Shared) -> tuple[dict[str, Attribute], dict[str, str]]:

@@ -56,6 +56,7 @@ class Kept:
         """Let go of the chunks before a token, when nobody will ask for their rows again."""
         for number in range(bisect_right(self._tokens, token) - 1):
             self._chunks[number] = ()
+            self._firsts[number] = self._lines[number] = np.zeros(0, dtype=np.uint32)
 
     @property
     def left(self) -> int:

@@ -229,6 +229,8 @@ class _Looker:
                 tag_column=None,
                 separator="tab" if layout.separator == "tab" else "blank",
                 columns=dict(zip(self._options.columns, extra, strict=True)),
+                # Who has all rows needs no words to number: only their strings.
+                words=self._options.words if self._kept is None else None,
             ),
             layers=layers,
             columns=dict(zip(names, layout.wanted[1:], strict=False)),
