@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
 
 from spanwise.attributes import SUBSETS, Toughness
-from spanwise.columns import Bools, Codes, Column, Ints, ints
+from spanwise.columns import Bools, Codes, Column, Ints, Small, frozen, ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.counts import Counts, CrossTable, Groups
 from spanwise.evaluation._inputs import Units
@@ -287,29 +287,29 @@ def _outcomes(case: Case, events: Events, focus: str) -> tuple[Counts, float]:
 
 
 def _gains(case: Case, events: Events) -> Counts:
-    column = {name: place for place, name in enumerate(GAINS)}
     wrong = np.flatnonzero(events.outcome != OUTCOME["TP"])
-    unit, outcome, turn = case.event_unit[wrong], events.outcome[wrong], events.turn[wrong]
-    boundary = (outcome >= BOUNDARY[0]) & (outcome <= BOUNDARY[-1])  # whose codes are neighbours
-    kinds: Mapping[str, Bools] = {
-        "LE": outcome == OUTCOME["LE"],
-        "BE": boundary,
-        "LBE": outcome == OUTCOME["LBE"],
-        "FN": outcome == OUTCOME["FN"],
-        "FP": outcome == OUTCOME["FP"],
-    }
-    rows: list[tuple[Ints, int]] = [
-        (case.gold_unit, column["gold"]),
-        (case.predicted_unit, column["predicted"]),
-        (case.gold_unit[case.found], column["correct"]),
+    rows: list[tuple[Ints, Column | int]] = [
+        (case.gold_unit, GAINS.index("gold")),
+        (case.predicted_unit, GAINS.index("predicted")),
+        (case.gold_unit[case.found], GAINS.index("correct")),
+        (case.event_unit[wrong], _GAIN_COLUMN[events.outcome[wrong], events.turn[wrong]]),
     ]
-    turns = {"a": 1, "b": 2, "c": 3}
-    for kind, roles in GAIN_ROLES.items():
-        for role in roles:
-            # LE, FN and FP have one role each; boundary errors are told apart by their pass.
-            chosen = kinds[kind] if len(roles) == 1 else kinds[kind] & (turn == turns[role])
-            rows.append((unit[chosen], column[f"{kind}.{role}"]))
     return _tally(case, ["overall"], GAINS, _in_one_cell(rows))
+
+
+def _gain_columns() -> Small:
+    """Outcomes × turns: the column of `GAINS` where an error counts; that of TP has no meaning."""
+    columns = np.zeros((len(OUTCOMES), 4), dtype=np.int8)
+    for outcome, name in enumerate(OUTCOMES[1:], start=1):
+        kind = "BE" if outcome in BOUNDARY else name
+        # LE, FN and FP have one role each; other errors have that of their pass.
+        roles = GAIN_ROLES[kind]
+        for turn in range(4):
+            columns[outcome, turn] = GAINS.index(f"{kind}.{roles[min(max(turn, 1), len(roles)) - 1]}")
+    return frozen(columns)
+
+
+_GAIN_COLUMN = _gain_columns()
 
 
 def _same_units(case: Case, gold: Side, predicted: Side) -> tuple[Ints, Ints]:

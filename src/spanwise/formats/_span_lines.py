@@ -71,16 +71,16 @@ def _read(data: bytes, known: dict[str, int], empty: int) -> tuple[int, Ints, Bo
     line_end = np.flatnonzero(content[border] == _LINE_END)
     place = border[line_end]
     filled = np.flatnonzero(place[1:] - place[:-1] > 1)
-    before, after = line_end[filled], line_end[filled + 1]
+    before, after = line_end[filled], line_end[1:][filled]
     # Of a line without a list of tokens the third border is its end.
-    first, second, third = border[before + 1], border[before + 2], border[before + 3]
+    first, second, third = border[1:][before], border[2:][before], border[3:][before]
     columns = after - before
     plain = (columns == 3) | (columns == 4)
     label = _labels(data, place[filled] + 1, first, plain, known)
     without = plain & (label < empty)
     plain &= ~without
     start, end = _spans(content, np.stack([first, second, third]), plain)
-    _check_lists(data, third + 1, place[filled + 1], start, end, plain)
+    _check_lists(data, third + 1, place[1:][filled], start, end, plain)
     return len(line_end) - 1 - len(_PADDING), filled + 1, plain | without, start, end, label
 
 

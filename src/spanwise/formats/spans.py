@@ -42,7 +42,7 @@ def read(file: File, options: Options) -> Annotation:
         )
     begins = np.ones(len(rows.line), dtype=bool)
     begins[1:] = rows.line[1:] - rows.line[:-1] > 1
-    lines = rows.line[begins]
+    lines = rows.line[np.flatnonzero(begins)]
     corpus = Corpus(
         tokens=np.zeros(0, dtype=np.int32),
         vocabulary=(),
