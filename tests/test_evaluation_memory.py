@@ -21,10 +21,11 @@ def sized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def make(size: int, *, have: int | None = 64 << 30, cores: int = 2, **options: Any) -> Any:
         for name in ("gold.conll", "mine.conll"):
             with (tmp_path / name).open("wb") as stream:
+                stream.write(b"Rome B-LOC\n" * 20_000)  # as much as tells the format
                 stream.truncate(size // 2)  # a file with a hole takes no room
         monkeypatch.setattr(_memory, "_physical", lambda: have)
         monkeypatch.setattr(_memory, "cores", lambda: cores)
-        given = {"memory": None, "workers": 1, "streamable": True, **options}
+        given = {"memory": None, "workers": 1, "streamable": True, "reading": {}, **options}
         return parts_of(gold=tmp_path / "gold.conll", systems=[tmp_path / "mine.conll"], **given)
 
     return make
@@ -56,7 +57,10 @@ def test_what_was_said_holds(sized: Any) -> None:
 
 
 def test_what_cannot_be_read_in_parts_is_not(sized: Any) -> None:
+    for reading in ({"format": "jsonl"}, {"encoding": "latin-1"}):
+        assert sized(200 * MB, workers=None, reading=reading) == (None, 1)
+        assert sized(200 * MB, have=1 << 30, reading=reading) == (None, 1)
     assert sized(200 * MB, workers=None, streamable=False) == (None, 1)
-    assert parts_of(None, None, [["B-PER"]], {"mine": [["O"]]}, streamable=True) == (None, 1)
+    assert parts_of(None, None, [["B-PER"]], {"mine": [["O"]]}, streamable=True, reading={}) == (None, 1)
     with pytest.raises(ChoiceError, match="a preset needs all files at once"):
         sized(10 * MB, memory="64MB", streamable=False)

@@ -220,6 +220,27 @@ def test_the_first_difference_is_named_by_its_line(
         spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB")
 
 
+@pytest.mark.parametrize("options", [{}, {"comments": "#"}])
+@pytest.mark.parametrize("line", [1, 2, 200, 201, 202])
+def test_a_wrong_tag_is_named_by_its_line_as_in_memory(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, line: int, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("spanwise.formats._columns._FIRST", 64)
+    monkeypatch.setattr("spanwise.formats._columns._MOST", 64)
+    lines = files["gold"].read_text().split("\n")
+    lines[line:line] = ["word PER"]
+    lines[-3:-3] = ["word LOC", "word X"]
+    files["gold"].write_text("\n".join(lines))
+    said = []
+    for memory in (None, "1GB"):
+        with pytest.raises(InputError) as caught:
+            spanwise.evaluate(files["gold"], {"one": files["one"]}, memory=memory, **options)
+        said.append(str(caught.value))
+    assert said[0].startswith(f"{files['gold']}:{line + 1}: 'PER' is no tag")
+    assert said[0].endswith("2 more tokens with such tags.")
+    assert said[1] == said[0]
+
+
 def test_another_number_of_sentences_is_refused(files: dict[str, Path]) -> None:
     files["one"].write_text(files["one"].read_text() + "more O\n")
     with pytest.raises(InputError, match="there are 81 sentences, but 80 in the gold file"):

@@ -117,7 +117,7 @@ def evaluate(
         unit=unit, pairs=pairs, correction=correction, align=align, examples=examples,
         examples_cap=examples_cap, redact=redact, command=command, reading=reading,
     )  # fmt: skip
-    bound, workers = parts_of(memory, workers, gold, systems, streamable=departures is None)
+    bound, workers = parts_of(memory, workers, gold, systems, streamable=departures is None, reading=reading)
     if bound is not None:
         from spanwise.evaluation._streamed import evaluate_streamed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,18 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parts_of(
-    memory: int | str | None, workers: int | None, gold: Any, systems: Any, *, streamable: bool
+    memory: int | str | None,
+    workers: int | None,
+    gold: Any,
+    systems: Any,
+    *,
+    streamable: bool,
+    reading: Mapping[str, Any],
 ) -> tuple[int | None, int]:
     """The memory that parts may take in bytes, or None to hold all files at once; and the processes for them.
 
-    Where neither is said, files so large that parts pay are evaluated in parts, by several processes.
+    Where neither is said, files so large that parts pay are evaluated in parts, by several processes,
+    if they can be read in parts.
     """
     if workers is not None and workers < 1:
         raise ChoiceError(f"workers is {workers!r}, but must be 1 or more.")
@@ -40,12 +48,22 @@ def parts_of(
     paths = _paths(gold, systems)
     if paths is None or not streamable:
         return None, 1
-    size, have = sum(map(_size, paths)), _physical()
-    if workers is None and size >= LARGE:
-        return AMPLE if have is None else min(AMPLE, have // 2), min(cores(), MOST_WORKERS)
     if workers is not None and workers > 1:
         return DEFAULT_PART, workers
-    return (have // 2 if have is not None and BYTES_PER_BYTE * size > have else None), 1
+    size, have = sum(map(_size, paths)), _physical()
+    large = workers is None and size >= LARGE
+    beyond = have is not None and BYTES_PER_BYTE * size > have
+    if not (large or beyond) or not _can_be_streamed(paths, reading):
+        return None, 1
+    if large:
+        return AMPLE if have is None else min(AMPLE, have // 2), min(cores(), MOST_WORKERS)
+    return (have or AMPLE) // 2, 1
+
+
+def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, Any]) -> bool:
+    from spanwise.formats.parts import can_be_streamed  # an import that small files need not pay
+
+    return all(can_be_streamed(path, reading) for path in paths)
 
 
 def parse_memory(memory: int | str) -> int:

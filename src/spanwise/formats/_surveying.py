@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from spanwise.formats._kept import Kept
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.formats._rows import Layout, Rows, parse
 from spanwise.records import record
-from spanwise.schemes import Recognised, Tags, checked, recognise_situations, situations
+from spanwise.schemes import Recognised, Tags, malformed, recognise_situations, situations, wrong_tags
 
 
 @record
@@ -114,6 +114,7 @@ class _Looker:
         self._by_document: list[Cut] = []
         self._documents: list[int] = []
         self._sentence = self._token = self._comments = 0
+        self._wrong = [_Wrong() for _ in columns]
 
     def look(self) -> Survey:
         """Read the file once."""
@@ -129,6 +130,9 @@ class _Looker:
                 open_, line = rows.open, rows.line
         for place, name in enumerate(self._columns):
             self._count_one(name, place, self._held[place])
+        for wrong in self._wrong:
+            if wrong.number:
+                raise wrong_tags(wrong.where, wrong.trouble, wrong.number)
         if self._layout is None or not self._token:
             raise InputError(_columns.no_token(self._file.path))
         return self._survey(self._layout, Cut(self._sentence, self._token, line, byte))
@@ -164,6 +168,7 @@ class _Looker:
             self._by_document += self._cuts(chosen, number, token, rows, chunk, line, byte)
         if self._kept is not None and not self._kept.add(rows, [len(one.strings) for one in self._interners]):
             self._kept = None
+        self._check_tags(rows, line)
         self._count_tags(rows)
         self._comments += rows.comments
         self._sentence += len(rows.begins)
@@ -182,6 +187,19 @@ class _Looker:
             Cut(int(number[i]), int(token[i]), int(rows.lines[i]), byte + int(begins[rows.lines[i] - line]))
             for i in chosen.tolist()
         ]
+
+    def _check_tags(self, rows: Rows, line: int) -> None:
+        """Note tokens whose tags belong to no scheme; the piece begins at `line`."""
+        for place, wrong in enumerate(self._wrong):
+            strings = self._interners[1 + place].strings
+            troubles = {code: text for code, tag in enumerate(strings) if (text := malformed(tag))}
+            if not troubles:
+                continue
+            bad = np.flatnonzero(np.isin(rows.columns[1 + place], list(troubles)))
+            if len(bad) and not wrong.number:
+                wrong.where = f"{self._file.path}:{_line(rows, int(bad[0]), line)}"
+                wrong.trouble = troubles[int(rows.columns[1 + place][bad[0]])]
+            wrong.number += len(bad)
 
     def _count_tags(self, rows: Rows) -> None:
         """Count the tags of whole sentences; those of the last one wait, as it may go on."""
@@ -205,7 +223,7 @@ class _Looker:
         if not len(tags):
             return
         strings = tuple(self._interners[1 + place].strings)
-        found = situations(checked(Tags(codes(tags), strings, sentences)))
+        found = situations(Tags(codes(tags), strings, sentences))
         known = self._situations.get(name)
         self._situations[name] = found if known is None else ints(known + found)
 
@@ -240,6 +258,25 @@ class _Looker:
             strings=tuple(tuple(one.strings) for one in self._interners[1:]),
             kept=self._kept,
         )
+
+
+@dataclass
+class _Wrong:
+    """How many tokens carry tags that belong to no scheme, and the first one's place."""
+
+    number: int = 0
+    where: str = ""
+    trouble: str = ""
+
+
+def _line(rows: Rows, row: int, first: int) -> int:
+    """The line of a row of a piece whose first line is `first`."""
+    if rows.token_lines is not None:
+        return int(rows.token_lines[row])
+    sentence = int(np.searchsorted(rows.begins, row, side="right")) - 1
+    if sentence < 0:  # of a sentence that goes on from the piece before
+        return first + row
+    return int(rows.lines[sentence]) + row - int(rows.begins[sentence])
 
 
 def _spaced(token: Ints, allowed: Ints, after: int, least: int) -> Ints:

@@ -145,8 +145,13 @@ def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Ta
         return tags
     sentence = int(np.searchsorted(tags.sentences, bad[0], side="right")) - 1
     token = int(bad[0] - tags.sentences[sentence])
-    more = f" {many(len(bad) - 1, 'more token')} with such tags." if len(bad) > 1 else ""
-    raise InputError(at(_where(sentence, token, place), None, troubles[int(tags.codes[bad[0]])] + more))
+    raise wrong_tags(_where(sentence, token, place), troubles[int(tags.codes[bad[0]])], len(bad))
+
+
+def wrong_tags(where: str, trouble: str, number: int) -> InputError:
+    """The error for tokens whose tags belong to no scheme: the first one's place, and how many they are."""
+    more = f" {many(number - 1, 'more token')} with such tags." if number > 1 else ""
+    return InputError(at(where, None, trouble + more))
 
 
 def _where(sentence: int, token: int, place: Callable[[int, int], str] | None) -> str:
