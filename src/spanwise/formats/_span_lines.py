@@ -50,8 +50,12 @@ class SpanLines:
             lines, number, *columns = _read(block, known, len(empty))
             blocks.append((number + before, *columns))
             before += lines
-        number, plain, start, end, label = map(np.concatenate, zip(*blocks, strict=True))
+        number, plain, start, end, label = map(_joined, zip(*blocks, strict=True))
         return cls(number, plain, start, end, label, list(known))
+
+
+def _joined(columns: Sequence[Column]) -> Column:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
 def _blocks(data: bytes) -> Iterator[bytes]:
@@ -92,8 +96,7 @@ def _labels(data: bytes, begin: Ints, stop: Ints, plain: Bools, known: dict[str,
     width = max(-(-int(size.max(initial=0)) // _WORD), 1)
     words: Words = np.empty((len(size), width), dtype=np.uint64)
     for place in range(width):
-        inside = np.clip(size - place * _WORD, 0, _WORD)
-        words[:, place] = _words(data)[begin + place * _WORD] & _LOW[inside]
+        words[:, place] = _words(data)[begin + place * _WORD] & _low(size - place * _WORD)
     one, number = numbered(words)
     borders = zip(begin[one].tolist(), (begin + size)[one].tolist(), strict=True)
     names = [data[first:last].decode("utf-8") for first, last in borders]
@@ -103,7 +106,8 @@ def _labels(data: bytes, begin: Ints, stop: Ints, plain: Bools, known: dict[str,
 def _spans(content: _Bytes, borders: Ints, plain: Bools) -> tuple[Ints, Ints]:
     """Starts and ends of plain lines, 0 of others; lines whose positions are no span are not plain."""
     stop = borders[1:]
-    size = np.where(plain, stop - borders[:-1] - 1, 0)
+    size = stop - borders[:-1] - 1
+    size *= plain
     legible = (size > 0) & (size <= _DIGITS)
     position = np.zeros(size.shape, dtype=np.int64)
     for back in range(min(int(size.max(initial=0)), _DIGITS)):
@@ -142,7 +146,7 @@ def _check_lists(data: bytes, begin: Ints, stop: Ints, start: Ints, end: Ints, p
     # Most lists end within their first word.
     words = _words(data)
     differing = words[begin] ^ listing.words[first]
-    same &= (differing & _LOW[np.clip(size, 0, _WORD)]) == 0
+    same &= (differing & _low(size)) == 0
     long = np.flatnonzero(same & (size > _WORD))
     if len(long):
         rest = begin[long] + _WORD, first[long] + _WORD
@@ -158,8 +162,13 @@ def _same(words: Words, begin: Ints, others: Words, first: Ints, size: Ints) -> 
     shift = at[:-1] * _WORD
     differing = words[np.repeat(begin - shift, number) + inner]
     differing ^= others[np.repeat(first - shift, number) + inner]
-    differing[at[1:] - 1] &= _LOW[size - (number - 1) * _WORD]
+    differing[at[1:] - 1] &= _low(size - (number - 1) * _WORD)
     return np.asarray(np.bitwise_or.reduceat(differing, at[:-1]) == 0)
+
+
+def _low(size: Ints) -> Words:
+    """Masks of the first bytes of a word: so many, none where the number is negative, at most all."""
+    return np.asarray(_LOW[np.minimum(np.maximum(size, 0), _WORD)])
 
 
 def _words(data: bytes) -> Words:
