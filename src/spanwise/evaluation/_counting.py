@@ -81,16 +81,24 @@ class Gathered:
         self._chosen: dict[str, Sentences] = {policy: [] for policy in policies}
 
     def count(self, shared: Shared, workers: int) -> None:
-        """Count every part."""
-        # Parts are asked for one by one, so that no part writes sentences for which there is no room.
+        """Count every part.
+
+        The first one is counted here, before processes part ways: they have what was found of it in the
+        training text, and need not write sentences where it has filled the room for them.
+        """
+        # Tasks are asked for one by one, so that they know how much room is left.
         tasks = (Task(pieces, self._room()) for pieces in shared.files.parts())
+        self._take(_count(next(tasks), shared))
         for part in map_parts(_count, tasks, shared, workers=workers):
-            room = self._room()
-            for policy, sentences in part.chosen.items():
-                self._chosen[policy] += sentences[: room[policy]]
-            for system, counted in part.counted.items():
-                self._sums[system].add(counted)
-            self.parts.append(replace(part, chosen={}, counted={}))
+            self._take(part)
+
+    def _take(self, part: Part) -> None:
+        room = self._room()
+        for policy, sentences in part.chosen.items():
+            self._chosen[policy] += sentences[: room[policy]]
+        for system, counted in part.counted.items():
+            self._sums[system].add(counted)
+        self.parts.append(replace(part, chosen={}, counted={}))
 
     def _room(self) -> dict[str, int]:
         return {policy: self._choices.examples_cap - len(kept) for policy, kept in self._chosen.items()}
