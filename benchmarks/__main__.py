@@ -35,6 +35,7 @@ SECTIONS: dict[str, Callable[[Plan], Section | None]] = {
     "study": ours.study,
     "real": ours.real_files,
     "matching": beside.matching,
+    "fair": beside.fair,
     "lists": beside.lists,
     "report": beside.report,
     "files": beside.files,
@@ -47,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the sections that were asked for and write what was measured."""
     given = sys.argv[1:] if arguments is None else arguments
     args = parser().parse_args(given)
+    if args.fair is not None and not Path(args.fair, "FairEval.py").is_file():
+        parser().error(f"--fair: there is no FairEval.py in {args.fair}")
     folder = Path(args.folder or Path(tempfile.gettempdir()) / "spanwise-benchmarks")
     folder.mkdir(parents=True, exist_ok=True)
     plan = plan_of(args, folder)
@@ -92,6 +95,9 @@ def parser() -> argparse.ArgumentParser:
         help="another program, called as PATH GOLD PREDICTED; may be repeated",
     )  # fmt: skip
     found.add_argument(
+        "--fair", metavar="FOLDER", help="the folder with FairEval.py, the program of Ortmann (2022)"
+    )
+    found.add_argument(
         "--only", metavar="SECTION", action="append", choices=SECTIONS, help="one section; may be repeated"
     )
     return found
@@ -101,11 +107,14 @@ def plan_of(args: argparse.Namespace, folder: Path) -> Plan:
     """What the options ask for."""
     programs = dict(text.split("=", 1) for text in args.program)
     data = None if args.data is None else Path(args.data).resolve()
+    fair = None if args.fair is None else Path(args.fair).resolve()
     bench = Bench(folder, rounds=1 if args.quick else args.rounds)
     if args.quick:
-        tiny = (500, 1_000)
-        return Plan(bench, folder, ("2k", "4k"), "4k", None, data, programs, lengths=tiny)
-    return Plan(bench, folder, tuple(args.sizes.split(",")), "0.93M", "large", data, programs)
+        tiny, spans = (500, 1_000), ("chunks-1k", "fields-1k")
+        return Plan(
+            bench, folder, ("2k", "4k"), "4k", None, data, programs, fair=fair, lengths=tiny, spans=spans
+        )
+    return Plan(bench, folder, tuple(args.sizes.split(",")), "0.93M", "large", data, programs, fair)
 
 
 def machine() -> dict[str, Any]:

@@ -7,13 +7,16 @@ Names are a number of test tokens (50k, 1M, 10M, 50M), `conll2003` (46 k test an
 and `large` (9 M and 10 M). With `-natural` behind it every word outside gold mentions is drawn from a
 million words whose frequencies fall as in natural text, as the generator has few words of its own; with
 `-columns` a part of speech and a chunk stand between token and tag, as in CoNLL-2003.
+`chunks-101k` and `fields-64k` are span files of about so many gold mentions: flat chunks, and fields that
+lie in each other, as in the data of Ortmann (2022).
 """
 
 from __future__ import annotations
 
 import json
+import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -27,18 +30,36 @@ _UNITS = {"k": 1_000, "M": 1_000_000}
 _SYLLABLES = [first + second for first in "bdfgklmnrs" for second in "ae"]
 _KINDS = 1_000_000  # distinct words that natural text is drawn from
 
+Span = tuple[str, int, int]  # a label, the first and the last token, from 1
+_CHUNKS = ["NX", "PX", "VX", "ADVX", "AX", "FX", "sNX", "sPX", "DM"]
+_FIELDS = ["VF", "LK", "MF", "VC", "NF", "C", "KOORD", "LV", "FKOORD", "FKONJ"]
+# How often a system reads a mention rightly, or in another way.
+_PERCENT = {
+    "right": 92, "missed": 1.5, "label": 1.5, "begin": 1, "end": 1, "both": 0.5, "shifted": 0.5, "split": 1,
+    "new": 1,
+}  # fmt: skip
+
 
 def size_of(name: str) -> tuple[int, int | None]:
     """The test and the training tokens of a corpus by its name; None: as many as the generator gives."""
     name = name.split("-")[0]
     if name in NAMED:
         return NAMED[name]
-    return int(float(name[:-1]) * _UNITS[name[-1]]), None
+    return _number(name), None
+
+
+def _number(text: str) -> int:
+    return int(float(text[:-1]) * _UNITS[text[-1]])
 
 
 def make(folder: Path, name: str) -> dict[str, object]:
     """Make a corpus unless it is there, and describe it."""
     described = folder / name / "corpus.json"
+    kind, _, number = name.partition("-")
+    if kind in SPANS and not described.exists():
+        described.parent.mkdir(parents=True, exist_ok=True)
+        made = _make_spans(described.parent, kind, _number(number))
+        described.write_text(json.dumps(made), encoding="utf-8")
     if not described.exists():
         where = described.parent
         tokens, training = size_of(name)
@@ -119,6 +140,90 @@ def _spelled(rank: int) -> bytes:
         rank, syllable = divmod(rank, len(_SYLLABLES))
         word += _SYLLABLES[syllable]
     return word.encode("ascii")
+
+
+def _make_spans(folder: Path, kind: str, mentions: int) -> dict[str, object]:
+    """Two span files: about so many gold mentions, and what a system with a few errors makes of them."""
+    make, labels = SPANS[kind]
+    chance = random.Random(f"{kind} {mentions}")
+    gold: list[list[Span]] = []
+    predicted: list[list[Span]] = []
+    number = 0
+    while number < mentions:
+        length = chance.randint(5, 42)
+        gold.append(make(chance, 1, length))
+        predicted.append(_mistaken(chance, gold[-1], length, labels))
+        number += len(gold[-1])
+    files = {"gold": folder / "gold.spans", "predicted": folder / "predicted.spans"}
+    for path, sentences in zip(files.values(), (gold, predicted), strict=True):
+        path.write_text("".join(map(_span_rows, sentences)), encoding="utf-8")
+    return {
+        "files": {side: str(path) for side, path in files.items()},
+        "sentences": len(gold),
+        "mentions": number,
+    }
+
+
+def _chunks(chance: random.Random, first: int, last: int) -> list[Span]:
+    """Chunks side by side, nine tenths of them labeled."""
+    spans = []
+    while first <= last:
+        end = min(first + chance.choice((0, 0, 0, 1, 1, 2, 3, 5)), last)
+        if chance.random() < 0.9:
+            spans.append((chance.choice(_CHUNKS), first, end))
+        first = end + 1
+    return spans
+
+
+def _fields(chance: random.Random, first: int, last: int, depth: int = 0) -> list[Span]:
+    """Fields side by side, and more fields in most of the long ones."""
+    spans = []
+    while first <= last:
+        end = min(first + chance.choice((0, 0, 1, 2, 4, 7, 11)), last)
+        if chance.random() < 0.8:
+            spans.append((chance.choice(_FIELDS), first, end))
+            if end - first > 1 and depth < 4 and chance.random() < 0.6:
+                spans += _fields(chance, first + chance.randint(0, 1), end, depth + 1)
+        first = end + 1
+    return list(dict.fromkeys(spans))
+
+
+def _mistaken(chance: random.Random, spans: list[Span], length: int, labels: list[str]) -> list[Span]:
+    """The same mentions, some of them missed, mislabeled, moved at one end or split, and a few new ones."""
+    found: list[Span] = []
+    for label, first, last in spans:
+        other = chance.choice(labels)
+        begin = min(max(1, first + chance.choice((-2, -1, 1, 2))), last)
+        end = max(min(length, last + chance.choice((-2, -1, 1, 2))), first)
+        middle = (first + last) // 2
+        readings = {
+            "right": [(label, first, last)],
+            "missed": [],
+            "label": [(other, first, last)],
+            "begin": [(label, begin, last)],
+            "end": [(label, first, end)],
+            "both": [(other, first, end)],
+            "shifted": [(label, min(first + 1, last), min(last + 1, length))],
+            "split": [(label, first, middle), (label, min(middle + 1, last), last)],
+            "new": [(label, first, last), (other, begin, last)],
+        }
+        found += readings[chance.choices(list(_PERCENT), list(_PERCENT.values()))[0]]
+    return list(dict.fromkeys(found))
+
+
+def _span_rows(spans: list[Span]) -> str:
+    """The rows of a sentence, and a blank line."""
+    rows = [
+        f"{label}\t{first}\t{last}\t{', '.join(map(str, range(first, last + 1)))}\n"
+        for label, first, last in spans
+    ]
+    return "".join(rows or ["NONE\t999\t999\t999\n"]) + "\n"
+
+
+SPANS: dict[str, tuple[Callable[[random.Random, int, int], list[Span]], list[str]]] = {
+    "chunks": (_chunks, _CHUNKS),
+    "fields": (_fields, _FIELDS),
+}
 
 
 def _described(files: dict[str, Path]) -> dict[str, object]:

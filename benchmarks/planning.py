@@ -24,6 +24,8 @@ class Plan:
     large: str | None
     data: Path | None = None
     programs: Mapping[str, str] = field(default_factory=dict)
+    fair: Path | None = None  # the folder of the program of Ortmann (2022)
+    spans: tuple[str, ...] = ("chunks-101k", "fields-64k")  # span files on which it is measured
     lengths: tuple[int, ...] = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 900_000)
     patience: float = 1.0  # seconds after which a peer is not asked for a longer document
 

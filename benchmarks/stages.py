@@ -24,7 +24,7 @@ def matching(gold: str, predicted: str) -> Prepared:
     """Match fairly all mentions of a system."""
     from spanwise.matching import match
 
-    sides = _mentions(gold, predicted)
+    sides = mentions_of(gold, predicted)
     return lambda: {"mentions": sum(map(len, sides)), "events": len(match(*sides).events())}
 
 
@@ -33,7 +33,7 @@ def plain_matching(gold: str, predicted: str) -> Prepared:
     sys.path.insert(0, str(ROOT / "tests"))
     from matching_oracle import events_of  # type: ignore[import-not-found]
 
-    sides = _mentions(gold, predicted)
+    sides = mentions_of(gold, predicted)
     sentences = max(int(side.sentence[-1]) for side in sides) + 1
     rows: list[list[list[Any]]] = [[[] for _ in range(sentences)] for _ in sides]
     for side, grouped in zip(sides, rows, strict=True):
@@ -47,7 +47,8 @@ def plain_matching(gold: str, predicted: str) -> Prepared:
     return work
 
 
-def _mentions(gold: str, predicted: str) -> Any:
+def mentions_of(gold: str, predicted: str) -> Any:
+    """The mentions of two files under one list of labels."""
     from spanwise import read
     from spanwise.corpus import with_one_labelling
 
@@ -71,16 +72,16 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
 
     def work() -> dict[str, Any]:
         seconds: dict[str, float] = {}
-        read_in = _clocked(seconds, "read", lambda: {key: read(path) for key, path in paths.items()})
+        read_in = clocked(seconds, "read", lambda: {key: read(path) for key, path in paths.items()})
         tags = [encode(one.mentions, one.corpus.lengths, "IOB2") for one in read_in.values()]
-        _clocked(seconds, "decode", lambda: [decode(one, recognise(one).scheme) for one in tags])
+        clocked(seconds, "decode", lambda: [decode(one, recognise(one).scheme) for one in tags])
         target, *systems = (read_in[key] for key in ("gold", "first", "second"))
         named = {"first": systems[0], "second": systems[1]}
         options: dict[str, Any] = {"train": read_in["train"], "unit": "sentence", "examples": "none"}
-        counted = _clocked(seconds, "evaluate", lambda: evaluate(target, named, **options, resamples=0))
-        _clocked(seconds, "all", lambda: evaluate(target, named, **options))
+        counted = clocked(seconds, "evaluate", lambda: evaluate(target, named, **options, resamples=0))
+        clocked(seconds, "all", lambda: evaluate(target, named, **options))
         sides = [with_one_labelling([target.mentions, one.mentions]) for one in systems]
-        _clocked(seconds, "match", lambda: [match(*side).events() for side in sides])
+        clocked(seconds, "match", lambda: [match(*side).events() for side in sides])
 
         def attributes() -> None:
             lexicon = Lexicon.of([read_in["train"]])
@@ -91,7 +92,7 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
                     values(name, context, mentions)
             toughness(target.corpus, target.mentions, lexicon, context=context)
 
-        _clocked(seconds, "attributes", attributes)
+        clocked(seconds, "attributes", attributes)
         seconds["resample"] = seconds.pop("all") - seconds["evaluate"]
         seconds["count"] = seconds.pop("evaluate") - seconds["match"] - seconds["attributes"]
         return {"seconds": seconds, "f1": counted["first"].exact.overall.f1}
@@ -99,7 +100,8 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     return work
 
 
-def _clocked(seconds: dict[str, float], name: str, work: Callable[[], Any]) -> Any:
+def clocked(seconds: dict[str, float], name: str, work: Callable[[], Any]) -> Any:
+    """What the work gives; its CPU seconds are noted under its name."""
     began = time.process_time()
     result = work()
     seconds[name] = time.process_time() - began
@@ -119,7 +121,7 @@ def resampling(gold: str, predicted: str, train: str) -> Prepared:
             for name, number in (("without", 0), ("with", 1000)):
                 seconds: dict[str, float] = {}
                 call = partial(evaluate, target, {"it": system}, **options, resamples=number)
-                _clocked(seconds, name, call)
+                clocked(seconds, name, call)
                 best[name] = min(best.get(name, seconds[name]), seconds[name])
         return {"sentences": len(target.corpus), "seconds": best}
 

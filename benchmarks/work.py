@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import peers, stages
+from benchmarks import peers, reference, stages
 
 Prepared = Callable[[], Any]
 
-WORK: dict[str, Callable[..., Prepared]] = {**peers.WORK, **stages.WORK}
+WORK: dict[str, Callable[..., Prepared]] = {**peers.WORK, **stages.WORK, **reference.WORK}
 _ENOUGH = 1.0  # seconds
 _MOST = 7  # times
 

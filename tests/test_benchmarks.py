@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -56,6 +57,85 @@ def test_peers_and_their_counterparts_find_the_same_f1(peer, corpus):
 def test_the_fast_and_the_plain_matching_find_as_many_events(corpus):
     files = corpus["files"]["gold"], corpus["files"]["shortsighted"]
     assert WORK["match"](*files)() == WORK["plain match"](*files)()
+
+
+def test_span_files_are_made_of_flat_chunks_or_of_nested_fields(tmp_path):
+    for name, nested in (("chunks-1k", False), ("fields-1k", True)):
+        made = make(tmp_path, name)
+        gold, predicted = (read(made["files"][side]).mentions for side in ("gold", "predicted"))
+        assert len(gold) == made["mentions"] == pytest.approx(1000, abs=60)
+        assert len(predicted) == pytest.approx(1000, abs=100)
+        spans = {(sentence, start, end) for sentence, start, end, _ in gold.rows()}
+        others = [(one, other) for one in spans for other in spans if one != other and one[0] == other[0]]
+        assert any(b[1] <= a[1] and a[2] <= b[2] for a, b in others) == nested
+
+
+# A program with the functions of the one it stands for, which rests on the plain matching of the tests.
+PROGRAM = """
+from collections import Counter, defaultdict
+from matching_oracle import events_of
+
+def get_sentences(path):
+    for text in open(path).read().split("\\n\\n")[:-1]:
+        yield text.split("\\n")
+
+def get_spans(lines, *, exclude, **config):
+    rows = [line.split("\\t") for line in lines]
+    return [[label, int(first), int(last), set()] for label, first, last, _ in rows if label not in exclude]
+
+def compare_spans(target, system, focus):
+    sides = [[(first - 1, last, label) for label, first, last, _ in side] for side in (target, system)]
+    counts, pairs = Counter({name: 0 for name in NAMES}), defaultdict(Counter)
+    for first, second, outcome, _ in events_of(*sides):
+        counts[outcome.upper()] += 1
+        if outcome != "TP":
+            row = sides[0][first][2] if first >= 0 else "_"
+            pairs[row][sides[1][second][2] if second >= 0 else "_"] += 1
+    return {"overall": {"fair": counts}, "conf": pairs}
+
+def add_dict(base, other):
+    base.setdefault("overall", {}).setdefault("fair", Counter()).update(other["overall"]["fair"])
+
+def annotation_stats(target, **config): pass
+def calculate_results(found, **config): return found
+NAMES = "TP LE BES BEL BEO LBE FN FP".split()
+"""
+
+
+def run_beside(program: str, tmp_path: Path) -> str:
+    (tmp_path / "FairEval.py").write_text(program, encoding="utf-8")
+    shutil.copy(ROOT / "tests" / "matching_oracle.py", tmp_path)
+    out = tmp_path / "out"
+    options = ["--fair", str(tmp_path), "--folder", str(tmp_path / "corpora"), "--out", str(out)]
+    assert main(["--quick", "--only", "fair", *options]) == 0
+    return (out / "results.md").read_text(encoding="utf-8")
+
+
+def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(tmp_path):
+    text = run_beside(PROGRAM, tmp_path)
+    for name in ("chunks-1k", "fields-1k"):
+        for work in ("matching", "span files to tables", "… the format recognised"):
+            assert f"| {name} | {work} | " in text
+    assert "beside that program | ≥ 25 × |  |" not in text
+
+
+def test_a_program_that_counts_otherwise_is_an_error(tmp_path):
+    wrong = PROGRAM.replace("counts[outcome.upper()] += 1", 'counts["FN"] += 1')
+    with pytest.raises(AssertionError, match=r"chunks-1k: \d+ sentences are counted differently"):
+        run_beside(wrong, tmp_path)
+
+
+def test_a_folder_without_the_program_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["--quick", "--only", "fair", "--fair", str(tmp_path)])
+    assert f"--fair: there is no FairEval.py in {tmp_path}" in capsys.readouterr().err
+
+
+def test_without_the_program_nothing_is_measured_beside_it(tmp_path):
+    out = tmp_path / "out"
+    assert main(["--quick", "--only", "fair", "--folder", str(tmp_path), "--out", str(out)]) == 0
+    text = (out / "results.md").read_text(encoding="utf-8")
+    assert "beside that program | ≥ 25 × |  | not measured in this run |" in text
 
 
 def test_every_stage_has_its_seconds(corpus):
