@@ -67,8 +67,10 @@ class Counts:
 
         Unless units are told `apart` now, that waits until someone asks for them, and all events with it.
         """
-        counts = _OfEvents(cells, columns, groups, units)
-        return counts.made() if apart else counts
+        if not apart:
+            return _OfEvents(cells, columns, groups, units)
+        rows, row = _rows_of_events(groups, units, len(cells), len(columns))
+        return cls(tuple(cells), tuple(columns), frozen(rows), _narrow(row, len(rows)))
 
     @classmethod
     def of_matrix(
@@ -275,9 +277,11 @@ def _rows_of_events(groups: Groups, units: int, cells: int, columns: int) -> tup
     for unit, cell, column in groups:
         for at in range(0, len(unit), _BLOCK):
             here = slice(at, at + _BLOCK)
-            place = cell[here].astype(np.int64) * columns
-            place += column if isinstance(column, int) else column[here]
-            np.add.at(flat, unit[here] * wide + word[place], one[place])
+            if isinstance(column, int):
+                place, words_of, ones = cell[here], word[column::columns], one[column::columns]
+            else:
+                place, words_of, ones = cell[here] * np.int64(columns) + column[here], word, one
+            np.add.at(flat, unit[here] * wide + words_of[place], ones[place])
     first, number = numbered(words)
     rows = (words[first][:, word] >> shift & np.uint64((1 << bits) - 1)).astype(np.int32)
     order, rank = _ordered(rows)
