@@ -181,8 +181,6 @@ def problems(file: File, options: Options) -> list[Problem]:
 
 def recognise(file: File) -> str | None:
     """Whether every one of the first rows is a label and two numbers, whatever the suffix."""
-    if file.is_folder:
-        return None
     lines = file.head.split(b"\n", 200)
     rows = [line.rstrip(b" \t\r").split(b"\t") for line in (lines[:-1] or lines)[:200] if line.strip()]
     if rows and all(len(row) >= 3 and row[1].isdigit() and row[2].isdigit() and row[0] for row in rows):
