@@ -104,15 +104,14 @@ def averages(totals: Floats) -> Scores:
     Labels that hold neither gold nor predicted mentions have no defined score and drop out.
     """
     support = totals[..., 0]
-    result: Scores = {}
-    for name, values in exact(totals).items():
-        defined = ~np.isnan(values)
-        filled = np.where(defined, values, 0.0)
-        macro = ratio(filled.sum(axis=-1), defined.sum(axis=-1))
-        weights = np.where(defined, support, 0.0)
-        weighted = ratio((filled * weights).sum(axis=-1), weights.sum(axis=-1))
-        result[name] = np.stack([macro, weighted], axis=-1)
-    return result
+    scores = exact(totals)
+    values = np.stack(list(scores.values()))
+    defined = ~np.isnan(values)
+    filled = np.where(defined, values, 0.0)
+    macro = ratio(filled.sum(axis=-1), defined.sum(axis=-1))
+    weights = np.where(defined, support, 0.0)
+    weighted = ratio((filled * weights).sum(axis=-1), weights.sum(axis=-1))
+    return dict(zip(scores, np.stack([macro, weighted], axis=-1), strict=True))
 
 
 def accuracy(totals: Floats) -> Scores:

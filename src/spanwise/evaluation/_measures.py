@@ -64,6 +64,11 @@ class Case:
         return ints(np.flatnonzero(self.right))
 
     @cached_property
+    def wrong(self) -> Ints:
+        """The rows of the events that are errors."""
+        return ints(np.flatnonzero(self.matching.events().outcome != OUTCOME["TP"]))
+
+    @cached_property
     def event_labels(self) -> tuple[Codes, Codes]:
         """The gold and the predicted label of each event, -1 where a side is absent."""
         events = self.matching.events()
@@ -256,10 +261,13 @@ def confusion_table(case: Case, events: Events, kind: str | None = None) -> Cros
     """Gold labels as rows, predicted ones as columns, errors only, or those of one kind; NOBODY is the row
     of what is spurious and the column of what is missed."""
     gold, predicted = case.event_labels
-    wrong = events.outcome != OUTCOME["TP"] if kind is None else events.outcome == OUTCOME[kind]
+    wrong = case.wrong
+    if kind is not None:
+        wrong = wrong[events.outcome[wrong] == OUTCOME[kind]]
     names = (*case.labels, NOBODY)
     # The code of an absent label is -1, which is the last name.
-    return CrossTable.of(names, names, row=gold[wrong] % len(names), column=predicted[wrong] % len(names))
+    row, column = (ints(labels[wrong] % len(names)) for labels in (gold, predicted))
+    return CrossTable.of(names, names, row=row, column=column)
 
 
 def _tally(
@@ -287,7 +295,7 @@ def _outcomes(case: Case, events: Events, focus: str) -> tuple[Counts, float]:
 
 
 def _gains(case: Case, events: Events) -> Counts:
-    wrong = np.flatnonzero(events.outcome != OUTCOME["TP"])
+    wrong = case.wrong
     rows: list[tuple[Ints, Column | int]] = [
         (case.gold_unit, GAINS.index("gold")),
         (case.predicted_unit, GAINS.index("predicted")),
