@@ -87,7 +87,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--out", metavar="FOLDER", default=results, help="where the tables go")
     found.add_argument("--folder", metavar="FOLDER", help="where corpora are made and kept")
     found.add_argument(
-        "--sizes", default="50k,1M,10M", help="test tokens at which growth is measured (default: %(default)s)"
+        "--sizes",
+        default="50k,1M,10M,50M",
+        help="test tokens at which growth is measured (default: %(default)s)",
     )
     found.add_argument("--rounds", type=int, default=3, help="how often each job runs (default: %(default)s)")
     found.add_argument(

@@ -52,7 +52,7 @@ _TRAINING = (
     "the training text, its counts and the hashes of its sentences are held as a whole, and --memory bounds"
     " the parts of the test set beside them"
 )
-_WHOLE = "the rate is that of all of `read`; hashing, recognising the scheme and decoding are over a quarter"
+_WORDS = "a quarter is learning 65 k distinct words, a tenth hashing the bytes"
 _LEAN = "this is the plain transcription in the tests; the reference program runs where its path is given"
 _INDICES = "nervaluate lists the mentions of each category, and so does the layer: lists of pairs are Python"
 _LEAST = (
@@ -72,7 +72,14 @@ GOALS = (
     Goal(f"{_LARGE}, wall", "large wall", 8.0, "wall", reason=_FRESH),
     Goal(f"{_LARGE}, peak memory", "large peak", 1e9, "peak", reason=_KEPT),
     Goal(f"{_LARGE}, out of core, peak memory", "streamed peak", 512e6, "peak", reason=_TRAINING),
-    Goal("reading a CoNLL file of four columns, MB/s", "read rate", 150, "MB/s", least=True, reason=_WHOLE),
+    Goal(
+        "reading a CoNLL file of four columns into integer codes, MB/s",
+        "read rate",
+        150,
+        "MB/s",
+        least=True,
+        reason=_WORDS,
+    ),
     Goal("1000 resamples of all cells, 3.6 k sentences", "resample few", 0.060, "CPU"),
     Goal("1000 resamples of all cells, 700 k sentences", "resample many", 1.5, "CPU"),
     Goal("fair matching", "match rate", 8e6, "mentions/s", least=True),

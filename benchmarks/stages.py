@@ -20,6 +20,15 @@ def reading(path: str) -> Prepared:
     return lambda: {"tokens": len(read(path).corpus.tokens)}
 
 
+def coding(path: str) -> Prepared:
+    """Read a CoNLL file into integer codes of its words and tags, and no further."""
+    from spanwise.formats._columns import whole
+    from spanwise.formats._format import Options
+    from spanwise.formats._opening import File
+
+    return lambda: {"tokens": len(whole(File(path), Options(), (-1,)).rows.columns[0])}
+
+
 def matching(gold: str, predicted: str) -> Prepared:
     """Match fairly all mentions of a system."""
     from spanwise.matching import match
@@ -130,6 +139,7 @@ def resampling(gold: str, predicted: str, train: str) -> Prepared:
 
 WORK: dict[str, Callable[..., Prepared]] = {
     "read": reading,
+    "codes": coding,
     "match": matching,
     "plain match": plain_matching,
     "stages": all_stages,

@@ -46,6 +46,8 @@ _UNITS = {
     "ours": "seconds",
     "F1": "score",
     "our F1": "score",
+    "codes": "seconds",
+    "codes MB/s": "rate",
     "MB/s": "rate",
     "ns/token": "rate",
     "mentions/s": "millions",

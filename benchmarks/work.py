@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import peers, reference, stages
+from spanwise.engines.allocation import keep_freed_memory
 
 Prepared = Callable[[], Any]
 
@@ -43,6 +44,8 @@ def main(arguments: list[str]) -> None:
     """Do the piece of work that the arguments name."""
     once = arguments[0] == "--once"
     name, *rest = arguments[1:] if once else arguments
+    if name in stages.WORK:
+        keep_freed_memory()  # as the command line does
     work = WORK[name](*rest)
     print(json.dumps({"answer": work()} if once else timed(work)))
 
