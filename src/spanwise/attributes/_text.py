@@ -36,25 +36,25 @@ class Text:
         """The same text with the codes `table[code]`, which lie below `width`."""
         return Text(tuple((codes(table[tokens]), sentences) for tokens, sentences in self.blocks), width)
 
-    def occurrences(self, forms: Forms) -> Ints:
-        """How often each sequence occurs within a sentence; occurrences may overlap."""
+    def occurrences(self, forms: Forms, *, wanted: Bools | None = None) -> Ints:
+        """How often each sequence occurs within a sentence; occurrences may overlap.
+
+        With `wanted` only those are looked for, and what is said of others means nothing.
+        """
         counts = self._of_single_tokens(forms)
         for tokens, sentences in self.blocks:
-            counts += forms.occurrences(tokens, _last(sentences))
+            counts += forms.occurrences(tokens, _last(sentences), wanted=wanted)
         return ints(counts)
 
     def occurrences_of_some(self, forms: Forms, wanted: Bools) -> Ints:
-        """The same for those sequences that are `wanted`; what is said of others means nothing."""
+        """The same for some sequences of many, in the way that is cheaper for so many."""
         longer = wanted.copy()
         longer[: forms.singles] = False
         few = Few(forms, ints(np.flatnonzero(longer)), self)
         # To look at the places of the rarest pair of tokens of each pays while those are few.
         if _DEAR * few.places < len(self):
             return ints(self._of_single_tokens(forms) + few.occurrences())
-        counts = self._of_single_tokens(forms)
-        for tokens, sentences in self.blocks:
-            counts += forms.occurrences(tokens, _last(sentences), wanted=wanted)
-        return ints(counts)
+        return self.occurrences(forms, wanted=wanted)
 
     def _of_single_tokens(self, forms: Forms) -> Ints:
         counts = np.zeros(len(forms), dtype=np.int64)
