@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
-from spanwise.engines.threads import MOST, at_once
+from spanwise.engines.threads import MOST, together
 from spanwise.records import record
 from spanwise.scores import Measure, Scores
 from spanwise.statistics import LEVEL, correct
@@ -44,12 +44,16 @@ def tested(
     correction: str,
 ) -> tuple[dict[str, Scored], list[dict[str, Any]]]:
     """The scores of all systems with their intervals, and the tests of these pairs of systems."""
-    found, shuffled = at_once(
+    joined = [_joined(systems[one], systems[other]) for one, other in pairs]
+    more = replace(resampling, resamples=_shuffles(joined, resampling))
+    work: list[Callable[[], Any]] = [
+        lambda: [_drawn_apart(systems, *both, resampling) for both in zip(pairs, joined, strict=True)],
+        lambda: [_shuffled(measures, more) for measures in joined],
         lambda: _scored(systems, resampling, confidence),
-        lambda: _shuffled_pairs(systems, pairs, resampling),
-        threads=MOST if pairs and resampling.resamples else 1,
-    )
-    return found, _compared(found, shuffled, resampling, confidence=confidence, correction=correction)
+    ]
+    apart, shuffled, found = together(work, threads=MOST if pairs and resampling.resamples else 1)
+    compared = Compared(pairs, joined, shuffled, apart, more.resamples)
+    return found, _compared(found, compared, confidence=confidence, correction=correction)
 
 
 def _scored(
@@ -125,46 +129,33 @@ class Row:
 
 
 @record(eq=False)
-class Shuffled:
-    """The tested scores that each pair of systems shares, and their differences in every shuffle."""
+class Compared:
+    """The tested scores that each pair of systems shares, and their differences, shuffled and resampled."""
 
     pairs: Sequence[tuple[str, str]]
     measures: Sequence[Sequence[tuple[Measure, Measure]]]  # of each pair
-    differences: Sequence[Sequence[Scores]]  # of each pair and measure; none without resampling
+    shuffled: Sequence[Sequence[Scores]]  # of each pair and measure; none without resampling
+    apart: Sequence[Mapping[str, Scores]]  # of each pair, by measures whose resamples are drawn for pairs
     shuffles: int
 
 
-def _shuffled_pairs(
-    systems: Mapping[str, Sequence[Measure]], pairs: Sequence[tuple[str, str]], resampling: Resampling
-) -> Shuffled:
-    joined = [_joined(systems[one], systems[other]) for one, other in pairs]
-    shuffles = _shuffles(joined, resampling)
-    more = replace(resampling, resamples=shuffles)
-    return Shuffled(pairs, joined, [_shuffled(measures, more) for measures in joined], shuffles)
-
-
 def _compared(
-    systems: Mapping[str, Scored],
-    shuffled: Shuffled,
-    resampling: Resampling,
-    *,
-    confidence: float,
-    correction: str,
+    systems: Mapping[str, Scored], compared: Compared, *, confidence: float, correction: str
 ) -> list[dict[str, Any]]:
     """For each pair the differences of all tested scores, first minus second, with intervals and p-values.
 
     p-values are corrected within a family: one kind of score over all pairs.
     """
     tables = [
-        _rows(systems, pair, measures, differences, resampling)
-        for pair, measures, differences in zip(
-            shuffled.pairs, shuffled.measures, shuffled.differences, strict=True
+        _rows(systems, pair, measures, shuffled, apart)
+        for pair, measures, shuffled, apart in zip(
+            compared.pairs, compared.measures, compared.shuffled, compared.apart, strict=True
         )
     ]
     flat = [row for table in tables for row in table]
     adjusted_p = _corrected(flat, correction)
     result, at = [], 0
-    for pair, rows in zip(shuffled.pairs, tables, strict=True):
+    for pair, rows in zip(compared.pairs, tables, strict=True):
         scores = [
             _score(row, p, confidence) for row, p in zip(rows, adjusted_p[at : at + len(rows)], strict=True)
         ]
@@ -172,7 +163,7 @@ def _compared(
         result.append(
             {
                 "systems": list(pair),
-                "shuffles": shuffled.shuffles,
+                "shuffles": compared.shuffles,
                 "correction": correction,
                 "scores": scores,
                 "detectable": _detectable(rows),
@@ -253,9 +244,9 @@ def _rows(
     pair: tuple[str, str],
     measures: Sequence[tuple[Measure, Measure]],
     shuffled: Sequence[Scores],
-    resampling: Resampling,
+    apart: Mapping[str, Scores],
 ) -> list[Row]:
-    spreads = _differences(systems, pair, measures, resampling)
+    spreads = _differences(systems, pair, measures, apart) if shuffled else []
     rows = []
     for place, (first, second) in enumerate(measures):
         mentions = _mentions(first)
@@ -301,35 +292,43 @@ def _difference(first: Measure, second: Measure, one: Floats, other: Floats) -> 
     return {name: scores[0][name] - scores[1][name] for name in first.tested}
 
 
+def _drawn_apart(
+    systems: Mapping[str, Sequence[Measure]],
+    pair: tuple[str, str],
+    measures: Sequence[tuple[Measure, Measure]],
+    resampling: Resampling,
+) -> dict[str, Scores]:
+    """First minus second in every resample, of measures whose tables do not share their draws with others."""
+    if resampling.resamples == 0 or resampling.units == 0:
+        return {}
+    alone = [both for both in measures if not _drawn_alike(systems, pair, both[0].name, resampling)]
+    totals = resampling.paired_bootstrap(*_tables(alone))
+    return {both[0].name: _difference(*both, *pair) for both, pair in zip(alone, totals, strict=True)}
+
+
+def _drawn_alike(
+    systems: Mapping[str, Sequence[Measure]], pair: tuple[str, str], name: str, resampling: Resampling
+) -> bool:
+    """Whether the tables of two systems behind a measure see the same draws when they are resampled."""
+    found = [one for system in pair for one in systems[system] if one.name == name]
+    return all(resampling.shares_draws(_table(one.cell_by_cell)) for one in found)
+
+
 def _differences(
     systems: Mapping[str, Scored],
     pair: tuple[str, str],
     measures: Sequence[tuple[Measure, Measure]],
-    resampling: Resampling,
+    apart: Mapping[str, Scores],
 ) -> list[Scores]:
     """First minus second of every tested score in every resample, one entry a measure."""
-    if resampling.resamples == 0 or resampling.units == 0:
-        return []
-    # Tables that share their draws were resampled over the same units already.
-    drawn = [_drawn_alike(systems, pair, both[0].name, resampling) for both in measures]
-    alone = [both for both, done in zip(measures, drawn, strict=True) if not done]
-    totals = iter(resampling.paired_bootstrap(*_tables(alone)))
     found = []
-    for both, done in zip(measures, drawn, strict=True):
-        if done:
-            one, other = (_spread(systems[name], both[0]) for name in pair)
-            found.append({name: one[name] - other[name] for name in both[0].tested})
-        else:
-            found.append(_difference(*both, *next(totals)))
+    for measure, _ in measures:
+        if measure.name in apart:
+            found.append(apart[measure.name])
+        else:  # the same units were drawn for both systems
+            one, other = (_spread(systems[name], measure) for name in pair)
+            found.append({name: one[name] - other[name] for name in measure.tested})
     return found
-
-
-def _drawn_alike(
-    systems: Mapping[str, Scored], pair: tuple[str, str], name: str, resampling: Resampling
-) -> bool:
-    """Whether the tables of two systems behind a measure saw the same draws when they were resampled."""
-    found = [one for system in pair for one in systems[system].measures if one.name == name]
-    return all(resampling.shares_draws(_table(one.cell_by_cell)) for one in found)
 
 
 def _spread(system: Scored, measure: Measure) -> Scores:
