@@ -13,7 +13,7 @@ from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Facts
 from spanwise.evaluation._inputs import named_sources, without_extras
-from spanwise.formats import stem_of
+from spanwise.formats import Interner, stem_of
 from spanwise.formats.parts import Kept, Piece, Survey, pieces, read_piece, survey_layers
 from spanwise.records import record
 
@@ -85,34 +85,49 @@ class Shared:
         )
 
 
-def survey_files(gold: Any, systems: Any, reading: Mapping[str, Any], memory: int) -> Files:
-    """Look at every file once, and cut all of them before the same sentences."""
-    _check_paths(gold, systems)
-    merged = systems is None
-    named = {stem_of(os.fspath(gold)): gold} if merged else named_sources(systems)
-    tokens = max(LEAST_TOKENS, memory // (BYTES_PER_TOKEN * (1 + len(named))))
-    keep = Kept(memory // KEPT_SHARE)
-    first = survey_layers(gold, reading, merged=merged, tokens=tokens, keep=keep)
-    if merged:
-        return Files(first, dict.fromkeys(named, first), merged)
-    cuts = [cut.sentence for cut in first.cuts[1:-1]]
-    prefer = first.layers["only"].scheme if first.options.scheme is None else first.options.scheme
-    rest = {**without_extras(reading), "prefer": prefer}
-    surveys = {}
-    for system, source in named.items():
-        keep = Kept(0 if first.kept is None else keep.left, like=first.kept)
-        one = survey_layers(source, rest, merged=False, sentences=cuts, keep=keep)
-        if one.sentences != first.sentences:
+@record(eq=False)
+class SurveyedGold:
+    """The gold file, looked at once and cut, and the predictions that shall be cut like it."""
+
+    survey: Survey
+    named: Mapping[str, Any]  # the predictions of each system
+    merged: bool  # whether they stand in the gold file
+    reading: Mapping[str, Any]
+    room: int  # bytes that the rows of one system may take
+
+    @classmethod
+    def of(cls, gold: Any, systems: Any, reading: Mapping[str, Any], memory: int) -> SurveyedGold:
+        """Look at the gold file."""
+        _check_paths(gold, systems)
+        merged = systems is None
+        named = {stem_of(os.fspath(gold)): gold} if merged else named_sources(systems)
+        tokens = max(LEAST_TOKENS, memory // (BYTES_PER_TOKEN * (1 + len(named))))
+        keep = Kept(memory // KEPT_SHARE)
+        survey = survey_layers(gold, reading, merged=merged, tokens=tokens, keep=keep)
+        room = 0 if survey.kept is None else keep.left // max(len(named), 1)
+        return cls(survey, named, merged, reading, room)
+
+    def system(self, name: str, words: Interner) -> Survey:
+        """Look at the predictions of a system, whose words these are to number."""
+        gold = self.survey
+        prefer = gold.layers["only"].scheme if gold.options.scheme is None else gold.options.scheme
+        one = survey_layers(
+            self.named[name],
+            {**without_extras(self.reading), "words": words, "prefer": prefer},
+            merged=False,
+            sentences=[cut.sentence for cut in gold.cuts[1:-1]],
+            keep=Kept(self.room, like=gold.kept),
+        )
+        if one.sentences != gold.sentences:
             raise InputError(
                 at(
                     one.path,
                     None,
-                    f"there are {one.sentences:,} sentences, but {first.sentences:,} in the gold file"
-                    f" ({first.path}).\nGive predictions for the same sentences.",
+                    f"there are {one.sentences:,} sentences, but {gold.sentences:,} in the gold file"
+                    f" ({gold.path}).\nGive predictions for the same sentences.",
                 )
             )
-        surveys[system] = one
-    return Files(first, surveys, merged)
+        return one
 
 
 def _check_paths(gold: Any, systems: Any) -> None:

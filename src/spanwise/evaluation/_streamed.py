@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ from spanwise.attributes import Attribute
 from spanwise.buckets import Bucketing
 from spanwise.corpus import Corpus
 from spanwise.description import dataset_entry
+from spanwise.engines.threads import at_once, together
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._counting import Gathered
 from spanwise.evaluation._dataset import Facts, Fitted, possible_attributes
-from spanwise.evaluation._files import Files, Shared, survey_files
+from spanwise.evaluation._files import Files, Shared, SurveyedGold
 from spanwise.evaluation._inputs import Units
 from spanwise.evaluation._look import look
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import Counted
-from spanwise.evaluation._training import survey_training, training_at_once, training_in_parts
+from spanwise.evaluation._training import renumbered, survey_training, training_at_once, training_in_parts
 from spanwise.formats import Interner, stem_of
 from spanwise.formats.parts import Survey
 from spanwise.records import record
@@ -112,13 +114,36 @@ def _whole(
 def _surveyed(
     gold: Any, systems: Any, train: Any, choices: Choices, memory: int
 ) -> tuple[Files, list[Survey] | None]:
-    """The files of the test set, and the training files where all of them can be read in parts."""
-    words = Interner()  # one numbering of words for all files and parts
-    reading = {**choices.reading, "words": words}
-    files = survey_files(gold, systems, reading, memory)
-    choices.check_systems(list(files.systems))
-    surveys = survey_training(train, reading)
-    return replace(files, vocabulary=tuple(words.strings)), surveys
+    """The files of the test set, and the training files where all of them can be read in parts.
+
+    Two files are looked at a time; in the end all of them share one numbering of words.
+    """
+    words, learnt = Interner(), Interner()
+    first, training = at_once(
+        lambda: SurveyedGold.of(gold, systems, {**choices.reading, "words": words}, memory),
+        lambda: survey_training(train, {**choices.reading, "words": learnt}),
+    )
+    choices.check_systems(list(first.named))
+    surveys = _surveyed_systems(first, words)
+    if training and not renumbered(training, learnt, words):
+        training = survey_training(train, {**choices.reading, "words": words})
+    return Files(first.survey, surveys, first.merged, tuple(words.strings)), training
+
+
+def _surveyed_systems(gold: SurveyedGold, words: Interner) -> dict[str, Survey]:
+    """The predictions of all systems, looked at with words that gold has taught.
+
+    They should bring no new ones; those that do are looked at again, one after the other.
+    """
+    if gold.merged:
+        return dict.fromkeys(gold.named, gold.survey)
+    known = len(words.strings)
+    copies = {name: words.copy() for name in gold.named}
+    found = together([partial(gold.system, name, copy) for name, copy in copies.items()])
+    return {
+        name: one if len(copy.strings) == known else gold.system(name, words)
+        for (name, copy), one in zip(copies.items(), found, strict=True)
+    }
 
 
 def _opening(shared: Shared) -> tuple[dict[str, Attribute], dict[str, str]]:

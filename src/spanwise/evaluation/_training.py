@@ -11,7 +11,7 @@ from spanwise.corpus import Annotation
 from spanwise.description import KnownSentences, input_entry
 from spanwise.evaluation._entries import survey_entry
 from spanwise.evaluation._inputs import training_of, without_extras
-from spanwise.formats import listed_sources
+from spanwise.formats import Interner, listed_sources
 from spanwise.formats.parts import Kept, Survey, can_be_streamed, pieces, read_piece, survey_layers
 from spanwise.records import record
 
@@ -39,6 +39,20 @@ def survey_training(train: Any, reading: Mapping[str, Any]) -> list[Survey] | No
         survey_layers(source, rest, merged=False, tokens=PART_TOKENS, keep=Kept(sys.maxsize))
         for source in sources
     ]
+
+
+def renumbered(surveys: Sequence[Survey], learnt: Interner, words: Interner) -> bool:
+    """Give the tokens of training files, that `learnt` has numbered, the codes of `words`.
+
+    False where some rows were not kept: they would be numbered as before when they are read again.
+    """
+    if not all(one.kept is not None for one in surveys):
+        return False
+    table = words.codes_of([word.encode("utf-8") for word in learnt.strings])
+    for one in surveys:
+        if one.kept is not None:
+            one.kept.renumber(table, len(words.strings))
+    return True
 
 
 def training_in_parts(surveys: Sequence[Survey], vocabulary: Sequence[str]) -> Training:
