@@ -134,7 +134,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         unit=args.unit,
         correction=args.correction,
         align=args.align,
-        examples=args.examples,
+        examples=_examples(args),
         examples_cap=args.examples_cap,
         redact=args.redact,
         memory=args.memory,
@@ -144,6 +144,12 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         command=shlex.join(["spanwise", *args.command_line]),
         **reading,
     )
+
+
+def _examples(args: argparse.Namespace) -> str:
+    """The sentences to gather: none where nothing is written that would hold them."""
+    holding = [getattr(args, name) for name in ("json", "html") if name in args]
+    return args.examples if any(holding) or not holding else "none"
 
 
 def finish(args: argparse.Namespace, result: Result) -> int:
