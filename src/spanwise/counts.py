@@ -162,6 +162,11 @@ class Counts:
         columns = tuple(f"{cell}/{column}" for cell in self.cells for column in self.columns)
         return Counts(("all",), columns, self.rows, self.row)
 
+    def as_one_unit(self) -> Counts:
+        """The counts over all units as those of a single one."""
+        rows = self.total.reshape(1, -1).astype(np.int32)
+        return Counts(self.cells, self.columns, frozen(rows), frozen(np.zeros(1, dtype=np.uint8)))
+
     def of_cells(self, places: Sequence[int]) -> Counts:
         """The counts in the cells at these places alone; units are still apart where other cells differ."""
         wide = len(self.columns)

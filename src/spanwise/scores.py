@@ -72,6 +72,10 @@ class Measure:
             return self
         return replace(self, counts=self.counts.with_sum(), scorer=self.scorer.removesuffix(_SUMMING))
 
+    def of_one_unit(self) -> Measure:
+        """The same scores from totals alone."""
+        return replace(self, counts=self.counts.as_one_unit())
+
     def of_paths(self, places: list[int]) -> Measure:
         """The scores at these places alone, of a measure with a cell for every path."""
         paths = tuple(self.paths[place] for place in places)

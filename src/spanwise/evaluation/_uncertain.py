@@ -44,6 +44,8 @@ def tested(
     correction: str,
 ) -> tuple[dict[str, Scored], list[dict[str, Any]]]:
     """The scores of all systems with their intervals, and the tests of these pairs of systems."""
+    if not resampling.resamples:  # nothing but totals is asked for, and units need not be told apart
+        systems = {name: [one.of_one_unit() for one in measures] for name, measures in systems.items()}
     joined = [_joined(systems[one], systems[other]) for one, other in pairs]
     more = replace(resampling, resamples=_shuffles(joined, resampling))
     work: list[Callable[[], Any]] = [
