@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
@@ -86,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give back its exit status."""
     # Our matrices are small: BLAS threads cost more than they bring, and must be chosen before NumPy loads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Our columns are no garbage to look for, and modules, classes and parsers are here to stay.
+    gc.set_threshold(50_000, 20, 20)
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(given)
