@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -64,6 +65,12 @@ def mentions_of(gold: str, predicted: str) -> Any:
     return with_one_labelling([read(gold).mentions, read(predicted).mentions])
 
 
+def _on_one_core() -> None:
+    """Keep to one core, where nothing runs at the same time: threads that wait for each other cost CPU."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
 def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     """An evaluation of two systems with all attributes, stage by stage.
 
@@ -78,6 +85,7 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     from spanwise.schemes import decode, encode, recognise
 
     paths = {"gold": gold, "first": first, "second": second, "train": train}
+    _on_one_core()
 
     def work() -> dict[str, Any]:
         seconds: dict[str, float] = {}

@@ -12,6 +12,7 @@ Words64 = npt.NDArray[np.uint64]
 PADDING = b"\x00" * 8  # a buffer ends with these, so that eight bytes can be loaded from any word
 _MASKS = np.array([(1 << (8 * length)) - 1 for length in range(9)], dtype=np.uint64)
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
+_MANY = 1 << 16  # words
 _HUGE = 128  # bytes; longer words would take a step for every eight of them
 _STIR = np.uint64(0xD6E8FEB86659FD93)
 
@@ -61,7 +62,8 @@ class _Table:
             filled = self.codes >= 0
             keys = np.concatenate([self.keys[filled], keys])
             codes = np.concatenate([self.codes[filled], codes])
-            self._grow(1 << (3 * self._used).bit_length())
+            # Growing costs as much as all words until then; many words are not worth the memory.
+            self._grow(1 << ((8 if self._used < _MANY else 3) * self._used).bit_length())
         slot = self._slots(keys)
         waiting = np.arange(len(keys))
         while len(waiting):
