@@ -160,8 +160,8 @@ def growth(plan: Plan) -> Section:
     note = (
         "CPU of two systems with all attributes and tough mentions, stage by stage, on one core. `read` holds"
         " `decode`; `count` is all of `evaluate` but matching, attributes and resampling; `ns/token` is read,"
-        " match, attributes and count together for each of the tokens read (gold, both systems, training data)."
-        " What 1000 resamples and the tests cost hardly depends on the size."
+        " match, attributes and count together for each of the tokens read (gold, both systems, training"
+        " data). What 1000 resamples and the tests cost hardly depends on the size."
     )
     stages = ("read", "decode", "match", "attributes", "count", "resample")
     costs = [row["ns/token"] for row in rows]
