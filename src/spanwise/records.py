@@ -13,7 +13,7 @@ from typing import Any, TypeVar, dataclass_transform, overload
 
 Class = TypeVar("Class", bound=type)
 
-_set = object.__setattr__
+_NEEDED = object()  # in place of a default
 
 
 @overload
@@ -44,6 +44,7 @@ def record(cls: Class | None = None, /, *, eq: bool = True) -> Any:
 
 def _recorded(cls: Class, eq: bool) -> Class:
     dataclass(init=False, repr=False, eq=False)(cls)
+    cls.__defaults__ = _defaults(cls)  # type: ignore[attr-defined]
     for name, attribute in {**_ALWAYS, **(_COMPARING if eq else {})}.items():
         if name not in cls.__dict__:
             setattr(cls, name, attribute)
@@ -51,33 +52,34 @@ def _recorded(cls: Class, eq: bool) -> Class:
 
 
 def _init(self: Any, *values: Any, **named: Any) -> None:
-    names = self.__match_args__
+    names, own = self.__match_args__, self.__dict__
     if len(values) > len(names):
         raise TypeError(f"{type(self).__name__} takes {len(names)} values, but {len(values)} were given")
-    own = self.__dict__  # written to as it is: setting attributes takes three times as long
-    for name, value in zip(names, values, strict=False):
-        own[name] = value
-    for name, value in named.items():
-        if name not in names or name in names[: len(values)]:
-            raise TypeError(f"{type(self).__name__} takes no {name!r}, or has it already")
-        own[name] = value
-    if len(values) + len(named) < len(self.__dataclass_fields__):
-        _fill(self)
+    own.update(zip(names, values, strict=False))
+    if named:
+        for name in named:
+            if name in own or name not in names:
+                raise TypeError(f"{type(self).__name__} takes no {name!r}, or has it already")
+        own.update(named)
+    if len(own) < len(self.__dataclass_fields__):
+        for name, default, made in self.__defaults__:
+            if name not in own:
+                if default is _NEEDED:
+                    raise TypeError(f"{type(self).__name__} needs {name!r}")
+                own[name] = default() if made else default
     if hasattr(self, "__post_init__"):
         self.__post_init__()
 
 
-def _fill(self: Any) -> None:
-    """Set the fields that were not given to their defaults."""
-    for one in fields(self):
-        if one.name in self.__dict__:
-            continue
+def _defaults(cls: type) -> tuple[tuple[str, Any, bool], ...]:
+    """What each field is where it is not given: its name, and a value, or what makes one."""
+    found: list[tuple[str, Any, bool]] = []
+    for one in fields(cls):
         if one.default_factory is not MISSING:
-            _set(self, one.name, one.default_factory())
-        elif one.default is not MISSING:
-            _set(self, one.name, one.default)
-        elif one.init:
-            raise TypeError(f"{type(self).__name__} needs {one.name!r}")
+            found.append((one.name, one.default_factory, True))
+        elif one.default is not MISSING or one.init:  # others are set by the class itself
+            found.append((one.name, _NEEDED if one.default is MISSING else one.default, False))
+    return tuple(found)
 
 
 def _refuse_to_set(self: Any, name: str, value: Any) -> None:

@@ -14,6 +14,7 @@ from spanwise.formats._opening import File
 from spanwise.formats._span_lines import SpanLines
 from spanwise.records import record
 
+_FIRST_ROWS = 50  # by which a file is recognised
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 
@@ -181,8 +182,8 @@ def problems(file: File, options: Options) -> list[Problem]:
 
 def recognise(file: File) -> str | None:
     """Whether every one of the first rows is a label and two numbers, whatever the suffix."""
-    lines = file.head.split(b"\n", 200)
-    rows = [line.rstrip(b" \t\r").split(b"\t") for line in (lines[:-1] or lines)[:200] if line.strip()]
+    lines = file.head.split(b"\n", _FIRST_ROWS)
+    rows = [line.rstrip(b" \t\r").split(b"\t") for line in lines[:-1] or lines if line.strip()]
     if rows and all(len(row) >= 3 and row[1].isdigit() and row[2].isdigit() and row[0] for row in rows):
         return "rows of label, begin and end"
     return None
