@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.measuring import Failed, Job
+from benchmarks.measuring import Failed, Job, Measured
 from benchmarks.planning import Plan, shown
 from benchmarks.tables import Row, Section
 
@@ -105,6 +105,10 @@ def _span_files(plan: Plan) -> dict[str, tuple[str, str]]:
     return found
 
 
+def _beside(peer: str, theirs: Measured, ours: Measured) -> dict[str, Any]:
+    return {"peer": peer, "CPU": theirs.cpu, "ours": ours.cpu, "times ours": theirs.cpu / ours.cpu}
+
+
 def lists(plan: Plan) -> Section:
     """Scores from lists of tags, in the form that each peer gives."""
     gold, _, predicted, _ = plan.files(plan.peers_at)
@@ -118,16 +122,8 @@ def lists(plan: Plan) -> Section:
             rows.append({"peer": peer, "left out": left_out.get(theirs) or left_out.get(ours)})
             continue
         facts[f"lists {peer}"] = found[theirs].cpu / found[ours].cpu
-        rows.append(
-            {
-                "peer": peer,
-                "CPU": found[theirs].cpu,
-                "ours": found[ours].cpu,
-                "times ours": facts[f"lists {peer}"],
-                "F1": found[theirs].answer["answer"],
-                "our F1": found[ours].answer["answer"],
-            }
-        )
+        answers = {"F1": found[theirs].answer["answer"], "our F1": found[ours].answer["answer"]}
+        rows.append({**_beside(peer, found[theirs], found[ours]), **answers})
     note = (
         f"{plan.corpus(plan.peers_at)['tokens']:,} tokens in lists of tags (lines for conlleval, documents"
         " for spaCy), which are there before the clock starts. `ours` is our layer with the same answer; for"
@@ -147,14 +143,7 @@ def report(plan: Plan) -> Section:
         theirs, ours = PAIRS[peer]
         found = plan.bench.best({name: Job.work(name, gold, predicted) for name in (theirs, ours)})
         facts[f"report {peer}"] = found[theirs].cpu / found[ours].cpu
-        rows.append(
-            {
-                "peer": peer,
-                "CPU": found[theirs].cpu,
-                "ours": found[ours].cpu,
-                "times ours": facts[f"report {peer}"],
-            }
-        )
+        rows.append(_beside(peer, found[theirs], found[ours]))
     title = "`classification_report` of the layer for seqeval"
     columns = ("peer", "CPU", "ours", "times ours")
     return Section("report", title, "46 k tokens in lists of tags.", columns, rows, facts)

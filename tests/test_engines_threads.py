@@ -39,5 +39,17 @@ def test_the_error_of_the_first_call_that_fails_is_raised(
     assert threading.active_count() == before
 
 
+def test_of_two_errors_at_a_time_the_first_call_s_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    meeting = threading.Barrier(2, timeout=10)
+
+    def fail(text: str) -> None:
+        meeting.wait()
+        raise ValueError(text)
+
+    with pytest.raises(ValueError, match="first"):
+        threads.at_once(lambda: fail("first"), lambda: fail("second"))
+
+
 def test_at_least_one_processor_is_there() -> None:
     assert threads.cores() >= 1

@@ -44,8 +44,8 @@ def record(cls: Class | None = None, /, *, eq: bool = True) -> Any:
 
 def _recorded(cls: Class, eq: bool) -> Class:
     dataclass(init=False, repr=False, eq=False)(cls)
-    cls.__defaults__ = _defaults(cls)  # type: ignore[attr-defined]
-    for name, attribute in {**_ALWAYS, **(_COMPARING if eq else {})}.items():
+    shared = {**_ALWAYS, "__defaults__": _defaults(cls), **(_COMPARING if eq else {})}
+    for name, attribute in shared.items():
         if name not in cls.__dict__:
             setattr(cls, name, attribute)
     return cls

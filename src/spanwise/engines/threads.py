@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -22,8 +22,9 @@ def at_once(one: Callable[[], A], other: Callable[[], B], *, threads: int = MOST
         >>> at_once(lambda: 1, lambda: "a")
         (1, 'a')
     """
-    first, second = together([one, other], threads=threads)
-    return first, second  # type: ignore[return-value]
+    calls: list[Callable[[], Any]] = [one, other]
+    first, second = together(calls, threads=threads)
+    return first, second
 
 
 def together(calls: Sequence[Callable[[], T]], *, threads: int = MOST) -> list[T]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from inspect import signature
@@ -21,13 +21,14 @@ from spanwise.description import input_entry
 from spanwise.engines.threads import at_once, together
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import Interner, is_source, listed_sources, read, read_layers, refuse_merged, stem_of
+from spanwise.records import record
 
 UNITS = ("sentence", "document")
 LARGE = 32 << 20  # bytes of files from which on two readers are faster than one that knows all words
 _NAMELESS = "predicted"  # the system of predictions that are no file
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Inputs:
     """One dataset and the predictions of each system on it, in the gold file's positions."""
 
@@ -45,7 +46,7 @@ class Inputs:
         return self.gold.corpus
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Units:
     """What is resampled: sentences, or documents where the data mark them."""
 

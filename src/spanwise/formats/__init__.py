@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
@@ -25,6 +24,7 @@ from spanwise.formats._opening import (
     write_atomically,
 )
 from spanwise.formats.memory import from_spans, from_tags
+from spanwise.records import record
 from spanwise.registry import Registry
 from spanwise.schemes import Repair
 
@@ -178,7 +178,7 @@ def _format_of_object(source: Any) -> Format | None:
     return next((known for known in FORMATS if known.accepts is not None and known.accepts(source)), None)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Validation:
     """What is wrong with a file, and what was read from it in spite of that, if anything could be."""
 

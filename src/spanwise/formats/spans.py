@@ -181,9 +181,10 @@ def problems(file: File, options: Options) -> list[Problem]:
 
 
 def recognise(file: File) -> str | None:
-    """Whether every one of the first rows is a label and two numbers, whatever the suffix."""
+    """Whether the first rows are a label and two numbers each; with our suffix the very first one tells."""
     lines = file.head.split(b"\n", _FIRST_ROWS)
     rows = [line.rstrip(b" \t\r").split(b"\t") for line in lines[:-1] or lines if line.strip()]
+    rows = rows[:1] if file.suffix in FORMAT.suffixes else rows
     if rows and all(len(row) >= 3 and row[1].isdigit() and row[2].isdigit() and row[0] for row in rows):
         return "rows of label, begin and end"
     return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from spanwise import __version__
 from spanwise.description import SCHEMA
+from spanwise.engines.threads import cores
 from spanwise.studies._cache import default_folder
 from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest
 from spanwise.studies._plan import Plan, make_plan
@@ -58,7 +58,7 @@ def study(
     plan = make_plan(read)
     _tell(plan, said)
     tasks = tasks_of(read, plan, cache=kept)
-    number = max(1, workers if workers is not None else os.cpu_count() or 1)
+    number = max(1, workers if workers is not None else cores())
     cells = run_cells(tasks, workers=number, progress=said)
     tested = run_pairs(read, tasks, cells, progress=said, cache=kept)
     datasets = {
