@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Bools, Column, Ints, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_vocabulary
 from spanwise.errors import InputError, at, many, unknown
-from spanwise.records import record
 
 How = Literal["strict", "position", "characters", "diff"]
 
 
-@record(eq=False)
-class Aligned:
+class Aligned(Struct, frozen=True, eq=False):
     """Predicted mentions in positions of the gold text (-1 where they have none), and how that went.
 
     The report counts `sentences`, those whose tokens differ (`changed_sentences`), the
@@ -275,8 +274,7 @@ def _moved(mentions: Mentions, start: Ints, end: Ints, maps: dict[int, _Map]) ->
     return moved
 
 
-@record
-class _Map:
+class _Map(Struct, frozen=True):
     """Where a mention that starts before, or ends behind, a predicted token does so in the gold sentence."""
 
     start: Sequence[int]
@@ -401,8 +399,7 @@ def _same_characters(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
     return _through_ink(mine, other, range(size), range(1, size + 1), changed)
 
 
-@record
-class _Ink:
+class _Ink(Struct, frozen=True):
     """The characters of a sentence without white space, and where each position begins and ends in them."""
 
     characters: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from spanwise.errors import unknown
-from spanwise.records import record
 
 # How the papers are named beside what rests on them.
 FU19 = "Fu, Liu and Huang (2019)"
@@ -13,8 +14,7 @@ FU20 = "Fu, Liu and Neubig (2020)"
 ORTMANN = "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC"
 
 
-@record
-class Citation:
+class Citation(Struct, frozen=True):
     """A paper and what it is the source of."""
 
     name: str

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain, count, pairwise
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from spanwise.columns import Bools, Codes, Column, Ints, codes, frozen, ints, offsets, run_positions
 from spanwise.errors import InputError
-from spanwise.records import record
 
 Unit = Literal["token", "character"]
 Pieces = tuple[tuple[int, int], ...]  # where the tokens of one mention lie: (start, end), half-open
 
 
-@record(eq=False)
-class Source:
+class Source(Struct, frozen=True, eq=False):
     """Where a corpus came from, so that every sentence and token can be named by its place."""
 
     path: str = "<memory>"
@@ -33,8 +32,7 @@ class Source:
         return None if self.lines is None else int(self.lines[sentence]) + token
 
 
-@record(eq=False)
-class Corpus:
+class Corpus(Struct, frozen=True, eq=False, dict=True):
     """Sentences of interned tokens, some of them gathered in documents.
 
     `tokens[sentences[i]:sentences[i + 1]]` are the codes of sentence `i`, and
@@ -61,10 +59,10 @@ class Corpus:
     source: Source = Source()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tokens", codes(self.tokens))
-        object.__setattr__(self, "sentences", ints(self.sentences))
+        force_setattr(self, "tokens", codes(self.tokens))
+        force_setattr(self, "sentences", ints(self.sentences))
         if self.documents is not None:
-            object.__setattr__(self, "documents", ints(self.documents))
+            force_setattr(self, "documents", ints(self.documents))
 
     @classmethod
     def of(
@@ -147,8 +145,7 @@ def with_one_vocabulary(corpora: Sequence[Corpus]) -> list[Corpus]:
     return result
 
 
-@record(eq=False)
-class Parts:
+class Parts(Struct, frozen=True, eq=False):
     """The pieces of discontinuous mentions: mention `i` has pieces `at[i]:at[i + 1]`, in ascending order."""
 
     at: Ints
@@ -182,8 +179,7 @@ def joined_pieces(pieces: Iterable[tuple[int, int]]) -> Pieces:
     return tuple(result)
 
 
-@record(eq=False)
-class Mentions:
+class Mentions(Struct, frozen=True, eq=False, dict=True):
     """Labeled spans, half-open within their sentence, in the order of the input within a sentence.
 
     Rows are grouped by ascending sentence. Mentions may nest and cross. A mention
@@ -202,9 +198,9 @@ class Mentions:
 
     def __post_init__(self) -> None:
         for name in ("sentence", "start", "end"):
-            object.__setattr__(self, name, ints(getattr(self, name)))
-        object.__setattr__(self, "label", codes(self.label))
-        object.__setattr__(self, "labels", tuple(self.labels))
+            force_setattr(self, name, ints(getattr(self, name)))
+        force_setattr(self, "label", codes(self.label))
+        force_setattr(self, "labels", tuple(self.labels))
         sizes = {len(self.sentence), len(self.start), len(self.end), len(self.label)}
         if len(sizes) != 1:
             raise ValueError("the columns of mentions have different lengths")
@@ -359,8 +355,7 @@ def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
     return [side.relabeled(names) for side in mentions]
 
 
-@record(eq=False)
-class Reading:
+class Reading(Struct, frozen=True, eq=False):
     """What was recognised in a file and what was repaired on the way in."""
 
     path: str = "<memory>"
@@ -376,8 +371,7 @@ class Reading:
     tags_fit: tuple[str, ...] = ()  # schemes without an impossible tag
 
 
-@record(eq=False)
-class Annotation:
+class Annotation(Struct, frozen=True, eq=False):
     """One annotation of one text: the corpus, its mentions and how both were read."""
 
     corpus: Corpus

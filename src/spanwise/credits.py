@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from spanwise.citations import ORTMANN
 from spanwise.columns import Column, Floats, floats
 from spanwise.errors import ChoiceError
 from spanwise.matching import OUTCOMES
-from spanwise.records import record
 from spanwise.registry import Registry
 
 Weights = tuple[float, float, float]  # of TP, FP and FN
@@ -30,8 +30,7 @@ _EXAMPLE = "BE = 0.5 TP + 0.25 FP + 0.25 FN"
 _TERM = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)?\s*\*?\s*(?P<part>[A-Za-z]+)?")
 
 
-@record
-class Credit:
+class Credit(Struct, frozen=True, dict=True):
     """What each outcome adds to the sums of TP, FP and FN that precision, recall and F1 divide.
 
     Outcomes that `weights` does not name keep their fair credit: LE, BE and LBE are half
@@ -44,13 +43,13 @@ class Credit:
 
     name: str
     summary: str
-    weights: Mapping[str, Weights] = field(default_factory=dict, hash=False)
+    weights: Mapping[str, Weights] = field(default_factory=dict)
     source: str = ""
 
     def __post_init__(self) -> None:
         given = {name: _weights(name, value) for name, value in self.weights.items()}
         full = {name: given.get(name, _WHOLE.get(name, _HALVES)) for name in OUTCOMES}
-        object.__setattr__(self, "weights", MappingProxyType(full))
+        force_setattr(self, "weights", MappingProxyType(full))
 
     @cached_property
     def matrix(self) -> Floats:

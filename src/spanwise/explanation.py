@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.alignment import How
 from spanwise.alignment import align as align_to
@@ -17,15 +18,13 @@ from spanwise.errors import InputError
 from spanwise.formats import read, read_layers, refuse_merged
 from spanwise.matching import OUTCOMES, match
 from spanwise.matching.overlap import relaxed
-from spanwise.records import record
 from spanwise.schemes import encode
 from spanwise.scores import averages, credited, exact
 
 _NAMES = ("precision", "recall", "f1")
 
 
-@record
-class Row:
+class Row(Struct, frozen=True):
     """The scores of one convention, what reports them, and why they differ from the first row.
 
     Scores that are undefined, or that cannot be had of these data, are None; `why` then says so.
@@ -39,8 +38,7 @@ class Row:
     f1: float | None = None
 
 
-@record
-class Explanation:
+class Explanation(Struct, frozen=True):
     """The rows; the first one is the exact micro F1 that spanwise, conlleval and seqeval report."""
 
     rows: tuple[Row, ...]
@@ -91,8 +89,7 @@ def _points(value: float | None, *, signed: bool = False) -> str:
     return f"{100 * value:+.2f}".replace("-", "−") if signed else f"{100 * value:.2f}"
 
 
-@record(eq=False)
-class _Pair:
+class _Pair(Struct, frozen=True, eq=False):
     """Gold and predicted mentions on the gold text."""
 
     corpus: Corpus

@@ -7,18 +7,18 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.attributes import ATTRIBUTES
 from spanwise.diagnosis import F1, letters, score_row
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import load, tested, unpacked
 from spanwise.findings import findings
-from spanwise.records import record
 from spanwise.statistics import LEVEL
 from spanwise.uncertainty import Resampling
 
 
-@record
-class Check:
+class Check(Struct, frozen=True):
     """One threshold: what it asks, whether it was reached, and one line that says so."""
 
     name: str
@@ -26,8 +26,7 @@ class Check:
     message: str
 
 
-@record
-class Outcome:
+class Outcome(Struct, frozen=True):
     """All thresholds of a gate, and what else a person should read."""
 
     checks: tuple[Check, ...]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Floats, ratio
 from spanwise.counts import Counts
 from spanwise.credits import Credit, credit_of
 from spanwise.matching.overlap import relaxed_categories, relaxed_scores
-from spanwise.records import record
 
 Scores: TypeAlias = dict[str, Floats]
 
@@ -36,8 +36,7 @@ _GAIN_PLACES = [  # by role the column of each kind, -1 where it has none
 ]
 
 
-@record(eq=False)
-class Measure:
+class Measure(Struct, frozen=True, eq=False):
     """The scores of cells from one table of counts, and the place of each cell in the result.
 
     A scorer takes totals (… × counted cells × columns) and gives each score as

@@ -9,18 +9,17 @@ from math import comb
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Floats, Ints, plain
 from spanwise.errors import ChoiceError, unknown
-from spanwise.records import record
 
 LEVEL = 0.05
 SPEARMAN_EXACT = 8  # buckets; 8! = 40,320 orders are looked at one by one
 WILCOXON_EXACT = 25  # pairs; the sums of signed ranks are counted up to here
 
 
-@record
-class Test:
+class Test(Struct, frozen=True):
     """What a test found, how its p-value was made, and the least p-value it could have found.
 
     `size` is the number of blocks, pairs or buckets that took part. `note` is not empty

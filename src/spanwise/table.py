@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, plain, ratio
 from spanwise.errors import MissingExtra, unknown
-from spanwise.records import record
 from spanwise.spreadsheet import to_csv
 
 AXES = ("dataset", "model", "run", "attribute", "bucket", "label")
@@ -20,8 +19,7 @@ SCORES = ("precision", "recall", "f1")
 ALL = ""  # the name on an axis that a cell does not divide
 
 
-@record(eq=False)
-class PerformanceTable:
+class PerformanceTable(Struct, frozen=True, eq=False):
     """How many units were gold, predicted and correct in each cell; scores are divided from them.
 
     A cell has a name on every axis (dataset, model, run, attribute, bucket, label), and "" on those

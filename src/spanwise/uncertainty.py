@@ -8,10 +8,10 @@ from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from spanwise.columns import Floats, Ints, multipliers
 from spanwise.counts import Counts, Matrix, distinct_rows
-from spanwise.records import record
 
 # Up to here one matrix product over all units serves every cell of every system. Above, how often each
 # distinct row of a cell is taken is drawn at once, which costs the same for any number of units, and
@@ -26,8 +26,7 @@ Weights = npt.NDArray[Any]
 T = TypeVar("T")
 
 
-@record
-class Resampling:
+class Resampling(Struct, frozen=True):
     """How often to resample, over how many units, from which seed."""
 
     units: int

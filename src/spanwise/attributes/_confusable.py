@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.attributes._context import Context
 from spanwise.attributes._forms import Forms, Runs
 from spanwise.columns import Bools, Codes, Column, Ints, codes, ints, offsets
-from spanwise.records import record
 
 _WAITING = 1 << 20  # tokens of sequences that wait before they are put together with the others
 
@@ -24,8 +24,7 @@ def shared_by_labels(form: Ints, label: Column, forms: int) -> Bools:
     return shared[:-1]
 
 
-@record(eq=False)
-class Labeled:
+class Labeled(Struct, frozen=True, eq=False):
     """Distinct pairs of a token sequence and a label: the tokens of all one after the other."""
 
     tokens: Codes
@@ -46,8 +45,7 @@ class Labeled:
         return cls(codes(tokens), at, ints(label), tuple(labels))
 
 
-@record(eq=False)
-class Confusable:
+class Confusable(Struct, frozen=True, eq=False):
     """A tree that holds the token sequences of two labels or more, and which of its sequences those are."""
 
     forms: Forms

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from functools import cached_property
 from math import fsum
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct, field
 
 from spanwise.attributes._forms import Forms, Runs
 from spanwise.attributes._lexicon import FormCounts, Lexicon, lowering
@@ -16,15 +16,13 @@ from spanwise.attributes._tokens import distinct_units, mention_tokens
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, numbered, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import ChoiceError
-from spanwise.records import record
 
 AttributeUnit = Literal["mention", "token"]
 Kind = Literal["numeric", "category"]
 UNPLACED = -1
 
 
-@record(eq=False)
-class Values:
+class Values(Struct, frozen=True, eq=False, dict=True):
     """The values of an attribute, one a unit: a mention, or a distinct (position, label) of a token in one.
 
     `unit_mention` names the mention of every token unit (the first, where several
@@ -91,8 +89,7 @@ class Values:
         return floats(known[first[order]]), ints(times[order])
 
 
-@record(eq=False)
-class Attribute:
+class Attribute(Struct, frozen=True, eq=False):
     """Something that can be said of a mention or of a token in it.
 
     `function` takes a `Side` and gives one value a unit: numbers, or, for a
@@ -116,8 +113,7 @@ class Attribute:
     of_sentence: bool = False  # or of the label alone: a mention that could not be placed has it too
 
 
-@record(eq=False)
-class Context:
+class Context(Struct, frozen=True, eq=False, dict=True):
     """What the mentions of any side are seen in: the gold text, the gold mentions, training data.
 
     `known` is a list of words that takes the place of the training vocabulary for
@@ -132,7 +128,7 @@ class Context:
     known: frozenset[str] | None = None
     lowercase: bool = False
     predicted: tuple[Mentions, ...] = ()
-    _sides: dict[int, Side] = field(default_factory=dict, init=False, repr=False)
+    _sides: dict[int, Side] = field(default_factory=dict)
 
     def side(self, mentions: Mentions) -> Side:
         """The mentions, gold or predicted, as attributes see them; made once."""
@@ -243,8 +239,7 @@ def no_training() -> ChoiceError:
     )
 
 
-@record(eq=False)
-class Side:
+class Side(Struct, frozen=True, eq=False, dict=True):
     """Mentions of one side, gold or predicted, in their context; every column is made once and shared."""
 
     context: Context

@@ -7,15 +7,14 @@ from functools import cached_property
 from itertools import zip_longest
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Column, Ints, distinct, ints, offsets, run_positions
-from spanwise.records import record
 
 BLOCK = 1 << 19  # positions of a text looked at together, so that they stay in the processor's cache
 
 
-@record(eq=False)
-class Runs:
+class Runs(Struct, frozen=True, eq=False):
     """Ragged rows of token positions: row `i` holds `position[at[i]:at[i + 1]]`."""
 
     at: Ints
@@ -37,8 +36,7 @@ class Runs:
         return cls(offsets(size), run_positions(first, size))
 
 
-@record(eq=False)
-class Forms:
+class Forms(Struct, frozen=True, eq=False, dict=True):
     """A tree of token sequences: every sequence asked for, and every beginning of one, has a number.
 
     Numbers are exact, not hashes, and nothing is ever cut off: sequences of one token

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.attributes._asked import Asked
 from spanwise.attributes._forms import Forms
@@ -14,11 +15,9 @@ from spanwise.attributes._seen import Seen
 from spanwise.attributes._text import Text
 from spanwise.columns import Codes, Column, Ints, frozen
 from spanwise.corpus import Annotation, with_one_vocabulary
-from spanwise.records import record
 
 
-@record(eq=False)
-class FormCounts:
+class FormCounts(Struct, frozen=True, eq=False, dict=True):
     """What training data say of each token sequence of a tree of `Forms`."""
 
     forms: Forms
@@ -32,8 +31,7 @@ class FormCounts:
         return self.asked.occurrences(self.forms)
 
 
-@record(eq=False)
-class Lexicon:
+class Lexicon(Struct, frozen=True, eq=False, dict=True):
     """The training text as integer columns, and the counts of its mentions.
 
     Lexicons of two parts add up to the lexicon of the whole.

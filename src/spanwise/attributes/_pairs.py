@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Column, Ints, ints
-from spanwise.records import record
 
 
-@record(eq=False)
-class PairCounts:
+class PairCounts(Struct, frozen=True, eq=False):
     """How often each (item, label) pair was met; both are small numbers, and -1 is never met.
 
     Only items that were met at all have a row, so the table is never larger

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.attributes._forms import Forms
 from spanwise.attributes._pairs import PairCounts
 from spanwise.attributes._tokens import distinct_units, mention_tokens, one_occurrence
 from spanwise.columns import Column, Ints, ints
 from spanwise.corpus import Corpus, Mentions
-from spanwise.records import record
 
 
-@record(eq=False)
-class Seen:
+class Seen(Struct, frozen=True, eq=False):
     """Counts of training mentions; those of parts that share a vocabulary add up."""
 
     labels: tuple[str, ...]

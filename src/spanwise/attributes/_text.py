@@ -6,16 +6,15 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from spanwise.attributes._forms import BLOCK, Forms
 from spanwise.columns import Bools, Codes, Column, Ints, codes, ints, offsets, run_positions
-from spanwise.records import record
 
 _DEAR = 4  # a place where a sequence may stand costs as much as so many tokens on which the tree is tried
 
 
-@record(eq=False)
-class Text:
+class Text(Struct, frozen=True, eq=False, dict=True):
     """The tokens of a training text, codes below `width`; no sentence lies in two blocks."""
 
     blocks: tuple[tuple[Column, Ints], ...]  # the tokens, and where sentences begin and the last one ends
@@ -84,8 +83,7 @@ def _pair_keys(first: Column, second: Column) -> npt.NDArray[np.uint16]:
     return (mixed * np.uint32(0x85EBCA6B) >> np.uint32(16)).astype(np.uint16)
 
 
-@record(eq=False)
-class PairIndex:
+class PairIndex(Struct, frozen=True, eq=False):
     """The places of a window of a text, ordered by the key of the pair of tokens that begins there."""
 
     tokens: Column

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.attributes._context import Side
-from spanwise.records import record
 
 
-@record
-class Mention:
+class Mention(Struct, frozen=True):
     """One mention as a function of one's own sees it.
 
     `tokens` are its words, `start` and `end` their positions among those of `sentence`
@@ -31,8 +31,7 @@ class Mention:
         return len(self.tokens)
 
 
-@record
-class Token:
+class Token(Struct, frozen=True):
     """One token of a mention as a function of one's own sees it."""
 
     text: str

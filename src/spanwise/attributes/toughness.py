@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.attributes._confusable import Confusable, shared_by_labels
 from spanwise.attributes._context import Context
@@ -10,13 +11,11 @@ from spanwise.attributes._lexicon import Lexicon
 from spanwise.columns import Bools, frozen
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import unknown
-from spanwise.records import record
 
 SUBSETS = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")
 
 
-@record(eq=False)
-class Toughness:
+class Toughness(Struct, frozen=True, eq=False):
     """Which gold mentions belong to which subsets: `member[i, j]` is mention `i` in `subsets[j]`.
 
     Without training data only TCM-ALL is there.

@@ -9,13 +9,13 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.attributes import Values
 from spanwise.buckets._rules import BUCKETINGS, Strategy, default_strategy, parse, parse_choice
 from spanwise.buckets._text import number_text, range_text
 from spanwise.columns import Bools, Floats, Ints, ints
 from spanwise.errors import ChoiceError, InputError
-from spanwise.records import record
 
 __all__ = [
     "BUCKETINGS",
@@ -33,8 +33,7 @@ __all__ = [
 FOUR = ("XS", "S", "L", "XL")
 
 
-@record
-class Bucket:
+class Bucket(Struct, frozen=True):
     """A part of the values: one special value, `low < value ≤ high` without the special ones, or a category.
 
     `low` or `high` None is an open end; `label` is the interval for people; a bucket for the `rest`
@@ -59,8 +58,7 @@ class Bucket:
         return {**shown, "low": self.low, "high": self.high}
 
 
-@record(eq=False)
-class Bucketing:
+class Bucketing(Struct, frozen=True, eq=False, dict=True):
     """The buckets of an attribute, in order of value, and behind them those for the rest.
 
     Buckets for the `rest` are shown only where they hold a unit: `other` for values that no gold unit

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import isfinite
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES, Attribute
 from spanwise.buckets._text import number_text
 from spanwise.citations import FU19, FU20
 from spanwise.columns import Floats, Ints, ints
 from spanwise.errors import ChoiceError
-from spanwise.records import record
 from spanwise.registry import Registry
 
 
-@record
-class Strategy:
+class Strategy(Struct, frozen=True):
     """A way to choose edges: `function(values, numbers)` gives the inner edges for the gold values.
 
     The values come sorted. `numbers` are those written behind the name: how many buckets, or, where

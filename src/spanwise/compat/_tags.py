@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Column, Ints, ints
-from spanwise.records import record
 
 # The letters that seqeval's default mode tells apart; any other one is like the last.
 _LETTERS = "O.BIES?"
@@ -28,8 +28,7 @@ class _Interned(dict[Any, int]):
         return number
 
 
-@record(eq=False)
-class Tags:
+class Tags(Struct, frozen=True, eq=False):
     """Sequences of tags laid one behind the other, an O after each.
 
     Two codes are added to those of `distinct`: the O after a sequence, and behind
@@ -55,8 +54,7 @@ class Tags:
         return cls(stream, list(interned), ints(sizes))
 
 
-@record(eq=False)
-class Spans:
+class Spans(Struct, frozen=True, eq=False):
     """Entities as columns: `start` and `end` (half-open) count the O after every sentence as a token."""
 
     start: Ints

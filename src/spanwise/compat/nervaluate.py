@@ -13,20 +13,19 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Small
 from spanwise.corpus import Mentions
 from spanwise.matching import OUTCOMES, match
 from spanwise.matching.overlap import CATEGORIES, SCHEMES, relaxed_counts, relaxed_scores
-from spanwise.records import record
 
 # nervaluate's name of each scheme.
 NAMES = {"strict": "strict", "partial": "partial", "type": "ent_type", "exact": "exact"}
 INDICES = tuple(f"{name}_indices" for name in CATEGORIES)
 
 
-@record
-class EvaluationResult:
+class EvaluationResult(Struct, frozen=True):
     """The counts of one scheme and its scores, under nervaluate's names; what is undefined is 0, as there."""
 
     correct: int = 0

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import Struct
+
 from spanwise.demo import _files, _inventory, _text
 from spanwise.demo._systems import SYSTEMS, System, facts_of, labels_of, predict
 from spanwise.demo._verdicts import Verdict, verdicts
 from spanwise.errors import ChoiceError
 from spanwise.formats import make_folder, write_atomically
-from spanwise.records import record
 
 __all__ = ["SYSTEMS", "Demo", "System", "Verdict", "generate", "verdicts"]
 
 _MOST_TRAINING = 100_000  # sentences: more would only repeat the same names
 
 
-@record
-class Demo:
+class Demo(Struct, frozen=True):
     """Where the files of a generated corpus lie: gold and training file, and one file a system."""
 
     gold: Path

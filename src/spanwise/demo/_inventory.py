@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 
-from spanwise.records import record
+from msgspec import Struct
 
 LABELS = ("PER", "LOC", "ORG", "WORK")
 
@@ -95,8 +95,7 @@ TOPICS = {
 }
 
 
-@record
-class Piece:
+class Piece(Struct, frozen=True):
     """A run of tokens that stands together: a name with its label, or words between names.
 
     `inner` are the mentions inside a name, written when nested mentions are asked for; `trap` is the
@@ -110,8 +109,7 @@ class Piece:
     trap_label: str | None = None
 
 
-@record
-class Inventory:
+class Inventory(Struct, frozen=True):
     """All pieces, those that fill each slot, and the patterns of each topic as rows of pieces and slots."""
 
     pieces: tuple[Piece, ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Floats, Ints, Small
 from spanwise.demo._inventory import LABELS, Inventory
 from spanwise.demo._text import Text
-from spanwise.records import record
 
 # What a system makes of a mention: right, missed, without its first or its last token, with label k in
 # place of its own (LABELED + k), or with label k and without its first token (BOTH + k). Of words: RIGHT
@@ -23,8 +23,7 @@ _CARELESS = 0.06  # share of mentions that every system gets wrong for no reason
 _TRAPPED = 0.10  # share of the marked words that every system takes for a mention
 
 
-@record
-class System:
+class System(Struct, frozen=True):
     """A simulated system: its name, the weakness that was planted and how often it shows."""
 
     name: str
@@ -39,8 +38,7 @@ SYSTEMS = (
 )
 
 
-@record(eq=False)
-class Facts:
+class Facts(Struct, frozen=True, eq=False):
     """What the simulation knows of a piece: tokens, label (-1: words), whether seen in training, a trap."""
 
     length: Ints

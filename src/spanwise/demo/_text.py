@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Bools, Ints, ints, offsets
 from spanwise.demo._inventory import Inventory
-from spanwise.records import record
 
 Part = Literal["train", "test"]
 
@@ -17,8 +17,7 @@ _NEW = 0.3  # share of the test mentions that are drawn from the other names
 _SIZES = (6, 14)  # sentences of a document
 
 
-@record(eq=False)
-class Text:
+class Text(Struct, frozen=True, eq=False):
     """The pieces of a text in order; sentence `i` has pieces `sentences[i]:sentences[i + 1]`."""
 
     pieces: Ints

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.demo._systems import SYSTEMS
-from spanwise.records import record
 
 
-@record
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What was planted in a system, what the result document ranks first, and whether that is it.
 
     `slice` is the costliest slice, `gain` the kind of error whose mending would gain most F1 and how much,

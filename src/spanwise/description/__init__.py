@@ -9,6 +9,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise import __version__
 from spanwise.attributes import (
@@ -29,7 +30,6 @@ from spanwise.counts import CrossTable
 from spanwise.description._conflicts import conflicts
 from spanwise.description._repeated import KnownSentences
 from spanwise.formats import listed_sources, read, stem_of
-from spanwise.records import record
 from spanwise.registry import reach
 
 __all__ = [
@@ -48,8 +48,7 @@ SCHEMA = 1
 ALL = None  # the column of all mentions, beside those of tough subsets
 
 
-@record(eq=False)
-class Description:
+class Description(Struct, frozen=True, eq=False):
     """A described test set; its document is the one that reports and `--json` show."""
 
     document: Mapping[str, Any]
@@ -155,8 +154,7 @@ def dataset_document(
     )
 
 
-@record(eq=False)
-class DatasetPart:
+class DatasetPart(Struct, frozen=True, eq=False):
     """What one part of a test set adds to the description of the whole."""
 
     sentences: int

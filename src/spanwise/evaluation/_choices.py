@@ -7,12 +7,13 @@ from itertools import combinations
 from numbers import Integral
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.alignment import How
 from spanwise.attributes import Attribute, choose
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit, credit_of
 from spanwise.errors import ChoiceError, unknown
-from spanwise.records import record
 from spanwise.statistics import CORRECTIONS
 
 FOCI = ("gold", "predicted", "both")
@@ -20,8 +21,7 @@ POLICIES = ("errors", "all", "none")  # which sentences a result document holds
 CAP = 10_000  # and how many of them at most
 
 
-@record(eq=False)
-class Choices:
+class Choices(Struct, frozen=True, eq=False):
     """The keywords of `evaluate` that shape its numbers or what is shown of them."""
 
     focus: str

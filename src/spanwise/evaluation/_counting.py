@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.alignment import align
 from spanwise.attributes import Context, Toughness, toughness
@@ -19,22 +21,19 @@ from spanwise.evaluation._files import Files, Shared
 from spanwise.evaluation._inputs import Inputs, Units
 from spanwise.evaluation._system import Counted, evaluate_system
 from spanwise.formats.parts import Piece
-from spanwise.records import record
 
 Sentences = list[dict[str, Any]]
 TOGETHER = 8  # parts whose counts are added up at once
 
 
-@record(eq=False)
-class Task:
+class Task(Struct, frozen=True, eq=False):
     """The pieces of one part, and how many of its sentences can still be shown, by policy."""
 
     pieces: Mapping[str, Piece]
     room: Mapping[str, int]
 
 
-@record(eq=False)
-class Part:
+class Part(Struct, frozen=True, eq=False):
     """One part, counted."""
 
     counted: Mapping[str, Counted]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.attributes import (
     PRESETS,
@@ -26,11 +27,9 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Inputs, Units
 from spanwise.evaluation._measures import Side
-from spanwise.records import record
 
 
-@record(eq=False)
-class Fitted:
+class Fitted(Struct, frozen=True, eq=False):
     """The buckets of an attribute, how they were found, and the mean ζ of the gold units."""
 
     bucketing: Bucketing
@@ -43,8 +42,7 @@ class Fitted:
         return cls(*_bucketing(attribute, gold, choices), gold.zeta)
 
 
-@record(eq=False)
-class Facts:
+class Facts(Struct, frozen=True, eq=False):
     """What is fixed before any system is counted: the attributes, their buckets and ζ."""
 
     attributes: Mapping[str, Attribute]
@@ -67,8 +65,7 @@ class Facts:
         )
 
 
-@record(eq=False)
-class Dataset:
+class Dataset(Struct, frozen=True, eq=False):
     """The test set, or a part of it; adding a system changes nothing in it."""
 
     inputs: Inputs

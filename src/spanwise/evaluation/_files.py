@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.attributes import Attribute, Confusable, Context, Lexicon
 from spanwise.corpus import Annotation, Mentions
 from spanwise.description import KnownSentences
@@ -15,7 +17,6 @@ from spanwise.evaluation._dataset import Facts
 from spanwise.evaluation._inputs import named_sources, without_extras
 from spanwise.formats import Interner, stem_of
 from spanwise.formats.parts import Kept, Piece, Survey, pieces, read_piece, survey_layers
-from spanwise.records import record
 
 # What one token of a part may cost at the height of its evaluation, in bytes, for each file that holds it.
 BYTES_PER_TOKEN = 400
@@ -23,8 +24,7 @@ LEAST_TOKENS = 10_000
 KEPT_SHARE = 4  # of the memory a quarter may hold the rows of files, which are then parsed only once
 
 
-@record(eq=False)
-class Files:
+class Files(Struct, frozen=True, eq=False):
     """The surveyed files: gold, and the predictions of each system; one file may hold both."""
 
     gold: Survey
@@ -60,8 +60,7 @@ class Files:
         return read_piece(one, piece, self.vocabulary)["only"]
 
 
-@record(eq=False)
-class Shared:
+class Shared(Struct, frozen=True, eq=False):
     """What every part needs."""
 
     files: Files
@@ -85,8 +84,7 @@ class Shared:
         )
 
 
-@record(eq=False)
-class SurveyedGold:
+class SurveyedGold(Struct, frozen=True, eq=False):
     """The gold file, looked at once and cut, and the predictions that shall be cut like it."""
 
     survey: Survey

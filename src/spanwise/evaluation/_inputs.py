@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from inspect import signature
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.alignment import How
 from spanwise.alignment import align as align_to
@@ -21,15 +22,13 @@ from spanwise.description import input_entry
 from spanwise.engines.threads import at_once, together
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import Interner, is_source, listed_sources, read, read_layers, refuse_merged, stem_of
-from spanwise.records import record
 
 UNITS = ("sentence", "document")
 LARGE = 32 << 20  # bytes of files from which on two readers are faster than one that knows all words
 _NAMELESS = "predicted"  # the system of predictions that are no file
 
 
-@record(eq=False)
-class Inputs:
+class Inputs(Struct, frozen=True, eq=False):
     """One dataset and the predictions of each system on it, in the gold file's positions."""
 
     name: str
@@ -46,8 +45,7 @@ class Inputs:
         return self.gold.corpus
 
 
-@record(eq=False)
-class Units:
+class Units(Struct, frozen=True, eq=False):
     """What is resampled: sentences, or documents where the data mark them."""
 
     kind: str

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.attributes import Attribute, Carried, Confusable, Labeled, Values, values
 from spanwise.columns import Floats, Ints, floats, ints
 from spanwise.engines import map_parts
 from spanwise.evaluation._files import Shared
 from spanwise.formats.parts import Piece
-from spanwise.records import record
 
 
-@record(eq=False)
-class Look:
+class Look(Struct, frozen=True, eq=False):
     """What the gold mentions of one part say of the whole."""
 
     numbers: Mapping[str, tuple[Floats, Ints]]
@@ -24,8 +23,7 @@ class Look:
     labeled: Labeled | None
 
 
-@record(eq=False)
-class First:
+class First(Struct, frozen=True, eq=False):
     """The values of all gold units, and the token sequences that carry two labels or more."""
 
     attributes: Mapping[str, Attribute]

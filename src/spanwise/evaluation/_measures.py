@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from spanwise.attributes import SUBSETS, Toughness
 from spanwise.columns import Bools, Codes, Column, Ints, Small, frozen, ints
@@ -15,7 +16,6 @@ from spanwise.counts import Counts, CrossTable, Groups
 from spanwise.evaluation._inputs import Units
 from spanwise.matching import OUTCOMES, Events, Matching
 from spanwise.matching.overlap import SCHEMES
-from spanwise.records import record
 from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure
 
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
@@ -26,8 +26,7 @@ _PARTS = tuple(subset for subset in SUBSETS if subset not in _SUMS)
 NOBODY = None  # stands for the mention that an event lacks
 
 
-@record(eq=False)
-class Case:
+class Case(Struct, frozen=True, eq=False, dict=True):
     """One system on one dataset: both sides' mentions under one list of labels, and their matching."""
 
     corpus: Corpus
@@ -36,7 +35,7 @@ class Case:
     predicted: Mentions
     matching: Matching
     apart: bool = True  # whether counts are told apart by units now, or when someone asks
-    pairs: dict[tuple[int, int], tuple[Ints, Ints]] = field(default_factory=dict, init=False)
+    pairs: dict[tuple[int, int], tuple[Ints, Ints]] = field(default_factory=dict)
 
     @property
     def labels(self) -> Sequence[str]:
@@ -91,8 +90,7 @@ def _first_there(one: Column, other: Column) -> Column:
     return np.where(one >= 0, one, other)
 
 
-@record(eq=False)
-class Side:
+class Side(Struct, frozen=True, eq=False):
     """The units of one attribute on one side: the mention each belongs to, and its bucket."""
 
     mention: Ints | None  # None where a unit is a mention

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.attributes import Attribute
 from spanwise.buckets import Bucketing
@@ -25,11 +26,9 @@ from spanwise.evaluation._system import Counted
 from spanwise.evaluation._training import renumbered, survey_training, training_at_once, training_in_parts
 from spanwise.formats import Interner, stem_of
 from spanwise.formats.parts import Survey
-from spanwise.records import record
 
 
-@record(eq=False)
-class Streamed:
+class Streamed(Struct, frozen=True, eq=False):
     """What remains of an evaluation whose parts are gone: counts and chosen sentences."""
 
     counted: Mapping[str, Counted]
@@ -45,8 +44,7 @@ class Streamed:
         return self.sentences, self.about
 
 
-@record(eq=False)
-class Whole:
+class Whole(Struct, frozen=True, eq=False):
     """What all parts together say, from which everything else is made."""
 
     facts: Facts

@@ -9,6 +9,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.attributes import SUBSETS, Context, is_built_in
 from spanwise.buckets import Bucketing
@@ -37,7 +38,6 @@ from spanwise.evaluation._measures import (
 from spanwise.evaluation._uncertain import Scored
 from spanwise.matching import OUTCOMES, Matching, fair_and_overlap
 from spanwise.matching.overlap import CATEGORIES, relaxed_counts
-from spanwise.records import record
 from spanwise.scores import EXACT, RECALL, Measure, with_overall
 
 CONFUSING = ("LE", "LBE")  # the errors with two labels
@@ -45,8 +45,7 @@ LONG = 500_000  # tokens, from which on NumPy works longer than Python between t
 SMALL = 30  # gold units under which a bucket carries a mark
 
 
-@record(eq=False)
-class Counted:
+class Counted(Struct, frozen=True, eq=False):
     """One system's counts, before anything is divided; those of two parts of a corpus add up."""
 
     labels: tuple[str, ...]
@@ -67,8 +66,7 @@ class Counted:
         return cls(labels, measures, tables)
 
 
-@record(eq=False)
-class Evaluated:
+class Evaluated(Struct, frozen=True, eq=False):
     """One system with its counts and with what they were counted from, mention by mention."""
 
     counted: Counted

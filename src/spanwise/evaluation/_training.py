@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.attributes import Lexicon
 from spanwise.corpus import Annotation
 from spanwise.description import KnownSentences, input_entry
@@ -13,13 +15,11 @@ from spanwise.evaluation._entries import survey_entry
 from spanwise.evaluation._inputs import training_of, without_extras
 from spanwise.formats import Interner, listed_sources
 from spanwise.formats.parts import Kept, Survey, can_be_streamed, pieces, read_piece, survey_layers
-from spanwise.records import record
 
 PART_TOKENS = 1 << 19  # training tokens whose mentions are counted together
 
 
-@record(eq=False)
-class Training:
+class Training(Struct, frozen=True, eq=False):
     """What training data know, and how the result document names their files."""
 
     lexicon: Lexicon | None

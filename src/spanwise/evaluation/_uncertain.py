@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
 from spanwise.engines.threads import MOST, together
-from spanwise.records import record
 from spanwise.scores import Measure, Scores
 from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
@@ -26,8 +26,7 @@ DETECTABLE = 2.80
 SHUFFLES_PER_TEST = 100
 
 
-@record(eq=False)
-class Scored:
+class Scored(Struct, frozen=True, eq=False):
     """Every score of one system, by the path of its cell, and the resampled scores behind the intervals."""
 
     measures: Sequence[Measure]
@@ -117,8 +116,7 @@ def _cells(
     return cells
 
 
-@record
-class Row:
+class Row(Struct, frozen=True):
     """One tested score of a pair of systems."""
 
     path: Path
@@ -130,8 +128,7 @@ class Row:
     mentions: int | None
 
 
-@record(eq=False)
-class Compared:
+class Compared(Struct, frozen=True, eq=False):
     """The tested scores that each pair of systems shares, and their differences, shuffled and resampled."""
 
     pairs: Sequence[tuple[str, str]]

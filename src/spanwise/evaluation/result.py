@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct
+
 from spanwise.buckets import Bucketing
 from spanwise.corpus import Mentions
 from spanwise.description import SCHEMA
@@ -18,7 +20,6 @@ from spanwise.evaluation._system import Counted, Evaluated
 from spanwise.evaluation._units import packed
 from spanwise.formats import read_text, write_atomically
 from spanwise.matching import Matching
-from spanwise.records import record
 from spanwise.registry import reach
 
 _TOGETHER = 500  # items of a list that are encoded together
@@ -125,8 +126,7 @@ class Kept(Protocol):
     def examples(self, settings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]: ...
 
 
-@record(eq=False)
-class InMemory:
+class InMemory(Struct, frozen=True, eq=False):
     """The whole evaluation, mention by mention."""
 
     data: Dataset

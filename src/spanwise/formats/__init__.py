@@ -9,6 +9,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats._format import Column, Format, Options, Problem, is_plainly_tagged
@@ -24,7 +26,6 @@ from spanwise.formats._opening import (
     write_atomically,
 )
 from spanwise.formats.memory import from_spans, from_tags
-from spanwise.records import record
 from spanwise.registry import Registry
 from spanwise.schemes import Repair
 
@@ -178,8 +179,7 @@ def _format_of_object(source: Any) -> Format | None:
     return next((known for known in FORMATS if known.accepts is not None and known.accepts(source)), None)
 
 
-@record(eq=False)
-class Validation:
+class Validation(Struct, frozen=True, eq=False):
     """What is wrong with a file, and what was read from it in spite of that, if anything could be."""
 
     path: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Column, Ints, frozen, ints
 from spanwise.corpus import Corpus, Source
@@ -13,14 +14,12 @@ from spanwise.formats._format import Options, numbered_column
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import BETWEEN, DOCSTART, Layout, Rows, parse, split
-from spanwise.records import record
 
 _FIRST, _MOST = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
 _HEADER = b"# global.columns ="
 
 
-@record(eq=False)
-class Columns:
+class Columns(Struct, frozen=True, eq=False):
     """A file, or a block of it, as columns of codes; each wanted column has its own list of strings."""
 
     layout: Layout

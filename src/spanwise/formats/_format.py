@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import InputError, at
 from spanwise.formats._interning import Interner
-from spanwise.records import record
 from spanwise.schemes import SCHEMES, Repair, Tags, checked, decode, encode, impossible, malformed, recognise
 
 Column = int | str
 
 
-@record
-class Options:
+class Options(Struct, frozen=True):
     """The choices of `read`, as every format gets them; each format uses those that concern it."""
 
     token_column: Column | None = None
@@ -42,11 +41,10 @@ class Options:
     def __post_init__(self) -> None:
         # What is reported later is the scheme's own name, not an alias or a small spelling of it.
         if self.scheme is not None:
-            object.__setattr__(self, "scheme", SCHEMES.find(self.scheme).name)
+            force_setattr(self, "scheme", SCHEMES.find(self.scheme).name)
 
 
-@record
-class Problem:
+class Problem(Struct, frozen=True):
     """Something wrong at a line of a file: what, what to do, and whether reading can repair it."""
 
     line: int | None
@@ -59,8 +57,7 @@ def problem_at(path: str, line: int, text: str) -> Problem:
     return Problem(line, text.removeprefix(f"{path}:{line}: ").replace("\n", " "))
 
 
-@record
-class Format:
+class Format(Struct, frozen=True):
     """A way to write annotations in a file.
 
     `read(source, options)` gets a `File`, or an object that `accepts` said yes to.

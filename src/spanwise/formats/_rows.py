@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Codes, Ints, ints
 from spanwise.errors import InputError, at
 from spanwise.formats._interning import PADDING, Interner, windows
-from spanwise.records import record
 
 DOCSTART = b"-DOCSTART-"
 _BLANKS = b" \t\r"
@@ -16,8 +16,7 @@ _DOCSTART_HEAD = np.frombuffer(DOCSTART[:8], dtype="<u8")[0]
 _DOCSTART_TAIL = np.frombuffer(DOCSTART[-8:], dtype="<u8")[0]
 
 
-@record
-class Layout:
+class Layout(Struct, frozen=True):
     """How the lines of a file are cut: the separator, the number of columns, and which are wanted."""
 
     path: str
@@ -34,8 +33,7 @@ class Layout:
         return BETWEEN[self.separator]
 
 
-@record(eq=False)
-class Rows:
+class Rows(Struct, frozen=True, eq=False):
     """The token lines of a piece of a file.
 
     `begins` are the rows before which a sentence ends (a blank line, a document mark or
@@ -146,8 +144,7 @@ def parse_fast(
     return None if found is None else _rows(found, layout, interners, open=open, line=line)
 
 
-@record(eq=False)
-class _Found:
+class _Found(Struct, frozen=True, eq=False):
     """Where the fields of regular lines begin and end, as many in each row as there are columns."""
 
     buffer: bytes

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Ints, Words, numbered, offsets
-from spanwise.records import record
 
 _TAB, _LINE_END, _ZERO = b"\t\n0"
 _WORD = 8  # bytes that are compared at once
@@ -22,8 +22,7 @@ _PADDING = b"\n" * (_LABEL + _WORD)  # behind a block, so that words can be read
 _Bytes = npt.NDArray[np.uint8]
 
 
-@record(eq=False)
-class SpanLines:
+class SpanLines(Struct, frozen=True, eq=False):
     """Every line of a span file that is not empty, and what it says where that is plain.
 
     A line is plain where it is a label, two positions that are a span and, if there is one, the
@@ -122,8 +121,7 @@ def _spans(content: _Bytes, borders: Ints, plain: Bools) -> tuple[Ints, Ints]:
     return start, end
 
 
-@record(eq=False)
-class _Listing:
+class _Listing(Struct, frozen=True, eq=False):
     """The text `1, 2, 3, …`, of which the list of all tokens of a span is a part."""
 
     words: Words

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from spanwise.columns import codes, ints
 from spanwise.corpus import (
@@ -23,11 +24,9 @@ from spanwise.corpus import (
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Options, in_tokens, label_notes
 from spanwise.formats._words import words
-from spanwise.records import record
 
 
-@record
-class Standoff:
+class Standoff(Struct, frozen=True):
     """A sentence (a list of tokens) or a text (a string) with its mentions, as a file gives them."""
 
     body: Sequence[str] | str
@@ -37,8 +36,7 @@ class Standoff:
     line: int | None = None
 
 
-@record
-class Origin:
+class Origin(Struct, frozen=True):
     """Where the sentences or texts came from, for the reading."""
 
     path: str

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Codes, Ints, codes, ints
 from spanwise.errors import ChoiceError, InputError
@@ -17,12 +19,10 @@ from spanwise.formats._interning import Interner
 from spanwise.formats._kept import Kept
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.formats._rows import Layout, Rows, parse
-from spanwise.records import record
 from spanwise.schemes import Recognised, Tags, malformed, recognise_situations, situations, wrong_tags
 
 
-@record
-class Cut:
+class Cut(Struct, frozen=True):
     """A place between two sentences: the number of the next one, its first line, and its first byte."""
 
     sentence: int
@@ -31,8 +31,7 @@ class Cut:
     byte: int
 
 
-@record(eq=False)
-class Survey:
+class Survey(Struct, frozen=True, eq=False):
     """What is known of a whole file after one look at it: its sizes, its schemes, and where to cut it."""
 
     path: str

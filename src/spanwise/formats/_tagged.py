@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Options, annotated
-from spanwise.records import record
 from spanwise.schemes import Tags, encode
 
 
-@record
-class Tagged:
+class Tagged(Struct, frozen=True):
     """A sentence with its tags, as a file gives it; `lines` are those of its tokens."""
 
     tokens: Sequence[str]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, at

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
@@ -19,7 +20,6 @@ from spanwise.formats._format import Options, label_notes
 from spanwise.formats._kept import Kept
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import Cut, Survey, has_mark, survey
-from spanwise.records import record
 from spanwise.schemes import Tags, decode
 
 __all__ = [
@@ -35,8 +35,7 @@ __all__ = [
 ]
 
 
-@record(eq=False)
-class Piece:
+class Piece(Struct, frozen=True, eq=False):
     """The bytes of one part of a file, or where they stand in it."""
 
     number: int

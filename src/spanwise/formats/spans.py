@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
@@ -12,14 +13,12 @@ from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at
 from spanwise.formats._opening import File
 from spanwise.formats._span_lines import SpanLines
-from spanwise.records import record
 
 _FIRST_ROWS = 50  # by which a file is recognised
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 
-@record(eq=False)
-class _Rows:
+class _Rows(Struct, frozen=True, eq=False):
     """The lines that are not blank: their numbers from 1, and what they say."""
 
     line: Ints

@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import Origin, Standoff, annotation, by_sentence, tokens_for
-from spanwise.records import record
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 _ESCAPED = re.compile(r"\\(.)")
@@ -19,8 +20,7 @@ _SPLIT = re.compile(r"(?<!\\)\|")
 _NUMBERED = re.compile(r"(.*?)(?<!\\)\[(\d+)\]$", re.DOTALL)
 
 
-@record
-class _Layer:
+class _Layer(Struct, frozen=True):
     """A span layer of the header, and the column of the feature that holds its labels."""
 
     name: str

@@ -12,15 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.buckets import FOUR
 from spanwise.columns import plain, ratio
 from spanwise.diagnosis import comparative_diagnosis, self_diagnosis
 from spanwise.interpreteval._attributes import Attributes
 from spanwise.interpreteval._buckets import M, cut, members
-from spanwise.interpreteval._reading import Departures, Mention, Tagged, Training, Unit
-from spanwise.records import record
+from spanwise.interpreteval._reading import WHAT, Departures, Mention, Tagged, Training, Unit
 
-__all__ = ["SHORT", "Departures", "Figures", "Tagged", "Training", "compare", "evaluate"]
+__all__ = ["SHORT", "WHAT", "Departures", "Figures", "Tagged", "Training", "compare", "evaluate"]
 
 SHORT = {
     "entity_label_consistency": "eCon",
@@ -35,8 +36,7 @@ SHORT = {
 }
 
 
-@record
-class Figures:
+class Figures(Struct, frozen=True):
     """The buckets of every attribute, in the form that attributes have in a result document."""
 
     attributes: Mapping[str, dict[str, Any]]

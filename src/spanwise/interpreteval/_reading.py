@@ -6,14 +6,13 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, field
 
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
-from spanwise.records import record
 from spanwise.schemes import encode
 
 Mention = tuple[int, int, str]  # start, end in the file, label
@@ -22,36 +21,51 @@ Unit = Mention | tuple[int, str]  # a mention, or the position and label of one 
 _DELETED = str.maketrans("", "", "()*+")
 
 
-def _switch(what: str) -> bool:
-    value: bool = field(default=True, metadata={"what": what})
-    return value
+# What each departure changes, in the program's own order.
+WHAT = {
+    "lower_case": "strings are lower-cased, except for the density of unknown words",
+    "last_hyphen": "a label is what follows the last hyphen of a tag, lower-cased",
+    "one_sentence": "mentions are read over the whole file as if it were one sentence",
+    "training_mentions": "eCon is 0 for a string that is no training mention",
+    "token_share": "eCon counts tokens of occurrences that carry the label, not mentions",
+    "regular_expression": "occurrences: found by an unescaped regular expression in joined text",
+    "fifth_highest": "eFre and tFre are divided by the fifth highest count, not by the tokens",
+    "gold_strings": "eFre knows gold strings up to the fifth only; any other string gets 0",
+    "three_decimals": "eCon, tCon, eFre and tFre are rounded to three decimals",
+    "inherited": "tCon of an unseen token is that of the token before it in the mention",
+    "token_density": "eDen counts the tokens of mentions, not mentions",
+    "word_list": "oDen counts words outside a given list, not outside the training text",
+    "fixed_edges": "eCon and tCon have the buckets {0}, (0, .5], (.5, .999], {1}",
+    "greedy": "a bucket is filled until it holds more than its share, in ascending order",
+    "dropped": "predicted units outside every bucket are dropped",
+    "six_labels": "only the six most frequent labels are buckets",
+    "clamped": "leads and lags of a comparison end at 0",
+}
 
 
-@record
-class Departures:
+class Departures(Struct, frozen=True):
     """Where the program leaves the paper; each holds unless it is switched off."""
 
-    lower_case: bool = _switch("strings are lower-cased, except for the density of unknown words")
-    last_hyphen: bool = _switch("a label is what follows the last hyphen of a tag, lower-cased")
-    one_sentence: bool = _switch("mentions are read over the whole file as if it were one sentence")
-    training_mentions: bool = _switch("eCon is 0 for a string that is no training mention")
-    token_share: bool = _switch("eCon counts tokens of occurrences that carry the label, not mentions")
-    regular_expression: bool = _switch("occurrences: found by an unescaped regular expression in joined text")
-    fifth_highest: bool = _switch("eFre and tFre are divided by the fifth highest count, not by the tokens")
-    gold_strings: bool = _switch("eFre knows gold strings up to the fifth only; any other string gets 0")
-    three_decimals: bool = _switch("eCon, tCon, eFre and tFre are rounded to three decimals")
-    inherited: bool = _switch("tCon of an unseen token is that of the token before it in the mention")
-    token_density: bool = _switch("eDen counts the tokens of mentions, not mentions")
-    word_list: bool = _switch("oDen counts words outside a given list, not outside the training text")
-    fixed_edges: bool = _switch("eCon and tCon have the buckets {0}, (0, .5], (.5, .999], {1}")
-    greedy: bool = _switch("a bucket is filled until it holds more than its share, in ascending order")
-    dropped: bool = _switch("predicted units outside every bucket are dropped")
-    six_labels: bool = _switch("only the six most frequent labels are buckets")
-    clamped: bool = _switch("leads and lags of a comparison end at 0")
+    lower_case: bool = True
+    last_hyphen: bool = True
+    one_sentence: bool = True
+    training_mentions: bool = True
+    token_share: bool = True
+    regular_expression: bool = True
+    fifth_highest: bool = True
+    gold_strings: bool = True
+    three_decimals: bool = True
+    inherited: bool = True
+    token_density: bool = True
+    word_list: bool = True
+    fixed_edges: bool = True
+    greedy: bool = True
+    dropped: bool = True
+    six_labels: bool = True
+    clamped: bool = True
 
 
-@record(eq=False)
-class Tagged:
+class Tagged(Struct, frozen=True, eq=False, dict=True):
     """Sentences of tokens and one tag a token, as the program reads them."""
 
     tokens: Sequence[Sequence[str]]
@@ -116,8 +130,7 @@ def _chunks(tags: Sequence[str], first: int, departures: Departures) -> Iterator
             begun, current = position, label
 
 
-@record(eq=False)
-class Training:
+class Training(Struct, frozen=True, eq=False, dict=True):
     """What the program knows of the training file, looked up as the departures say."""
 
     tagged: Tagged

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from spanwise.citations import ORTMANN
 from spanwise.corpus import Mentions
 from spanwise.matching._events import OUTCOMES, Events, Matching
@@ -18,7 +20,6 @@ from spanwise.matching.overlap import (
     relaxed_counts,
     relaxed_scores,
 )
-from spanwise.records import record
 from spanwise.registry import Registry
 
 __all__ = [
@@ -37,8 +38,7 @@ __all__ = [
 ]
 
 
-@record
-class Matcher:
+class Matcher(Struct, frozen=True):
     """A way to pair mentions."""
 
     name: str

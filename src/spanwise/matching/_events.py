@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from spanwise.columns import Ints, Small, frozen, ints
-from spanwise.records import record
 
 OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 TP, LE, BES, BEL, BEO, LBE, FN, FP = range(len(OUTCOMES))
@@ -18,8 +19,7 @@ def small(values: object) -> Small:
     return frozen(np.asarray(values, dtype=np.int8))
 
 
-@record(eq=False)
-class Events:
+class Events(Struct, frozen=True, eq=False):
     """One row for everything that is counted: a pair of mentions, or one that stands alone (-1).
 
     `turn` is the pass of Ortmann's algorithm that made the pair: 1 where both mentions
@@ -34,10 +34,10 @@ class Events:
     turn: Small
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gold", ints(self.gold))
-        object.__setattr__(self, "predicted", ints(self.predicted))
-        object.__setattr__(self, "outcome", small(self.outcome))
-        object.__setattr__(self, "turn", small(self.turn))
+        force_setattr(self, "gold", ints(self.gold))
+        force_setattr(self, "predicted", ints(self.predicted))
+        force_setattr(self, "outcome", small(self.outcome))
+        force_setattr(self, "turn", small(self.turn))
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -52,8 +52,7 @@ class Events:
         return list(zip(*columns, strict=True))
 
 
-@record(eq=False)
-class Matching:
+class Matching(Struct, frozen=True, eq=False, dict=True):
     """For each gold and each predicted mention its outcome and its partner (-1: none).
 
     A mention that was matched to one already taken has that one as its partner, while the
@@ -67,8 +66,8 @@ class Matching:
 
     def __post_init__(self) -> None:
         for side in ("gold", "predicted"):
-            object.__setattr__(self, f"{side}_outcome", small(getattr(self, f"{side}_outcome")))
-            object.__setattr__(self, f"{side}_partner", ints(getattr(self, f"{side}_partner")))
+            force_setattr(self, f"{side}_outcome", small(getattr(self, f"{side}_outcome")))
+            force_setattr(self, f"{side}_partner", ints(getattr(self, f"{side}_partner")))
 
     def events(self) -> Events:
         """Events that consume a gold mention, in gold order, then those of predicted mentions alone."""
@@ -96,8 +95,7 @@ def _turns(outcome: Small, partner: Ints, back: Ints, *, taken: int) -> Small:
     return turn
 
 
-@record(eq=False)
-class Pairing:
+class Pairing(Struct, frozen=True, eq=False):
     """A matching in the making: writeable columns that start as all missed and all spurious."""
 
     gold_outcome: Small

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Ints
 from spanwise.corpus import Mentions
@@ -13,11 +14,9 @@ from spanwise.matching._dense import crowded
 from spanwise.matching._events import FN, FP, LE, TP, Pairing
 from spanwise.matching._join import equal_mentions, equal_spans, lines
 from spanwise.matching._overlaps import Overlaps, Reach, Side, overlaps, relation
-from spanwise.records import record
 
 
-@record(eq=False)
-class Contest:
+class Contest(Struct, frozen=True, eq=False):
     """The free mentions that have rivals: of two that overlap, one is overlapped by others as well."""
 
     pairing: Pairing  # the pairs that were made before, to be copied before it is changed

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Bools, Column, Ints, offsets, run_positions
 from spanwise.corpus import Mentions, Parts, Pieces, joined_pieces
-from spanwise.records import record
 
 _LARGEST = 2**62  # packed keys must stay below, to fit int64
 _FEW = 256  # rows that are sorted sooner by one column after the other than packed
 
 
-@record(eq=False)
-class Line:
+class Line(Struct, frozen=True, eq=False):
     """The spans of one side with all sentences laid end to end, so that sharing a position means overlap.
 
     `size` is the number of positions covered; `shape` tells apart discontinuous mentions

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Column, Ints, Small, run_positions
 from spanwise.corpus import Mentions
 from spanwise.matching._events import BEL, BEO, BES, LBE
 from spanwise.matching._join import Line
-from spanwise.records import record
 
 
-@record(eq=False)
-class Side:
+class Side(Struct, frozen=True, eq=False):
     """The mentions of one side that are still free and cover something.
 
     Mention `i` is row `row[i]` of the input. Its intervals are those of `owner` `i`.
@@ -57,8 +56,7 @@ class Side:
         )
 
 
-@record(eq=False)
-class Overlaps:
+class Overlaps(Struct, frozen=True, eq=False):
     """Pairs of mentions of two sides that share positions, and how many they share."""
 
     gold: Ints
@@ -73,8 +71,7 @@ class Overlaps:
         return Overlaps(self.gold[which], self.predicted[which], self.shared[which])
 
 
-@record(eq=False)
-class Reach:
+class Reach(Struct, frozen=True, eq=False):
     """For every interval of one side a range of intervals of the other, ordered by start, that it overlaps.
 
     Of two overlapping intervals one begins within the other. `gold` ranges over the predicted

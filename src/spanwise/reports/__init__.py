@@ -7,12 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from spanwise.records import record
+from msgspec import Struct
+
 from spanwise.registry import Registry
 
 
-@record
-class Report:
+class Report(Struct, frozen=True):
     """One way to show a result document: `function(document, **choices)` gives text or bytes."""
 
     name: str

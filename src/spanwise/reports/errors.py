@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from spanwise import spreadsheet
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.records import record
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document
 
@@ -21,8 +22,7 @@ Over = Literal["error", "gold", "predicted"]
 OVERS: tuple[Over, ...] = ("error", "gold", "predicted")
 
 
-@record
-class Listed:
+class Listed(Struct, frozen=True):
     """One error: what it is, the mentions it concerns and the sentence they stand in.
 
     `turn` is 2 where the predicted mention belongs to an earlier error too, 3 where the

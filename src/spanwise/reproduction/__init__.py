@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from msgspec import Struct
+
 from spanwise.errors import InputError
-from spanwise.records import record
 from spanwise.reproduction import departures, fu, ortmann, printed, tough
 from spanwise.reproduction._cells import Cell, Missing
 from spanwise.reproduction.departures import Effect
@@ -41,8 +42,7 @@ NOT_COMPUTED = (
 )
 
 
-@record
-class Reproduction:
+class Reproduction(Struct, frozen=True):
     """All cells that could be computed, and what could not."""
 
     cells: tuple[Cell, ...]

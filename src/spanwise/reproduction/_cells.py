@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from spanwise.records import record
+from msgspec import Struct
 
 Number = float | int | str | None
 
 
-@record
-class Cell:
+class Cell(Struct, frozen=True):
     """One published figure: where it stands, what the paper has, what is computed, and why they differ.
 
     `why` is empty where both are equal, and where nobody knows.
@@ -30,8 +29,7 @@ class Cell:
         return "explained" if self.why else "unexplained"
 
 
-@record
-class Missing:
+class Missing(Struct, frozen=True):
     """A published figure that cannot be recomputed here, and why."""
 
     source: str

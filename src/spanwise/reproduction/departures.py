@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
 from math import isnan, nan
 
-from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training, evaluate
-from spanwise.records import record
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
+from spanwise.interpreteval import SHORT, WHAT, Departures, Figures, Tagged, Training, evaluate
 
 
-@record
-class Effect:
+class Effect(Struct, frozen=True):
     """One departure switched off alone: how many bucket scores change, the largest change, and where.
 
     `largest` is over buckets that have a score both times; a bucket that is new or gone counts as changed.
@@ -40,7 +40,7 @@ def effects(
         changes = _changes(whole, evaluate(gold, predicted, trained, vocabulary=words))
         defined = [abs(change) for _, change in changes if not isnan(change)]
         names = tuple(dict.fromkeys(name for name, _ in changes))
-        what = switch.metadata["what"]
+        what = WHAT[switch.name]
         rows.append(Effect(switch.name, what, len(changes), cells, max(defined, default=0.0), names))
     return rows
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from math import isnan
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Floats
 from spanwise.credits import CREDITS
 from spanwise.matching import OUTCOMES
-from spanwise.records import record
 from spanwise.reproduction._cells import Cell, closely, exactly
 from spanwise.scores import credited, exact
 
@@ -72,8 +72,7 @@ HOLISTIC = {
 PRINTED_MEAN = 75.52
 
 
-@record(eq=False)
-class _Row:
+class _Row(Struct, frozen=True, eq=False):
     """What is released of one label, or of all of them."""
 
     label: str

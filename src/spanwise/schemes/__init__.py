@@ -8,11 +8,11 @@ from itertools import chain, pairwise
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Ints, Small, codes, ints, offsets
 from spanwise.corpus import Mentions
 from spanwise.errors import InputError, at, many, unknown
-from spanwise.records import record
 from spanwise.schemes._spelling import (
     BEGIN,
     END,
@@ -43,8 +43,7 @@ class _Numbers(dict[str, int]):
         return self[name]
 
 
-@record(eq=False)
-class Tags:
+class Tags(Struct, frozen=True, eq=False, dict=True):
     """Columns of tags: `names[codes[i]]` is the tag of token `i`; `sentences` are offsets into the tokens."""
 
     codes: Codes
@@ -76,8 +75,7 @@ class Tags:
         return _Marked.of(self)
 
 
-@record(eq=False)
-class _Marked:
+class _Marked(Struct, frozen=True, eq=False):
     """The tokens that are not O, and how each stands to its neighbours.
 
     `starts` and `ends` follow conlleval: a mention starts at B and S, after O, E and
@@ -196,8 +194,7 @@ def _situation_kinds() -> _Marked:
     return _Marked(ints(every), (every >> 4).astype(np.int8), codes(every), (), *flags)
 
 
-@record
-class Recognised:
+class Recognised(Struct, frozen=True):
     """The scheme a file seems to be written in, why, and the impossible tags it would have in each scheme."""
 
     scheme: str
@@ -270,8 +267,7 @@ def _some(number: int, noun: str, verb: str) -> str:
     return f"{many(number, noun)} {verb}{'s' if number == 1 else ''}"
 
 
-@record(eq=False)
-class Decoded:
+class Decoded(Struct, frozen=True, eq=False):
     """The mentions that tags stand for, and how many impossible tags were repaired to find them."""
 
     mentions: Mentions

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 import numpy as np
+from msgspec import Struct
 
-from spanwise.records import record
 from spanwise.registry import Registry
 
 # What a letter before the hyphen says, whatever the scheme: where in its mention the token stands.
@@ -16,8 +14,7 @@ LETTERS = "O" + "".join(KINDS)
 KIND_OF_LETTER = np.array([OUTSIDE, *KINDS.values()], dtype=np.int8)
 
 
-@record
-class Scheme:
+class Scheme(Struct, frozen=True):
     """A way to write mentions as tags.
 
     `begin`, `inside`, `end` and `single` are the letters for the tokens of a
@@ -32,11 +29,11 @@ class Scheme:
     end: str
     single: str
     between: str | None = None
-    letters: frozenset[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        used = {self.begin, self.inside, self.end, self.single, self.between or self.begin}
-        object.__setattr__(self, "letters", frozenset(used))
+    @property
+    def letters(self) -> frozenset[str]:
+        """All letters that the scheme uses."""
+        return frozenset({self.begin, self.inside, self.end, self.single, self.between or self.begin})
 
 
 SCHEMES: Registry[Scheme] = Registry("scheme")

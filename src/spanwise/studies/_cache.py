@@ -9,8 +9,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.formats import write_atomically
-from spanwise.records import record
 
 SUFFIX = ".json.z"
 
@@ -26,8 +27,7 @@ def key_of(*parts: Any) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-@record
-class Cache:
+class Cache(Struct, frozen=True):
     """A folder of results; a file is there whole or not at all, and a damaged one is as good as none."""
 
     folder: Path

@@ -6,14 +6,14 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field
+
 from spanwise.errors import InputError, at
 from spanwise.formats import read_text
-from spanwise.records import record
 
 PLACEHOLDERS = ("dataset", "system", "run")
 
@@ -77,8 +77,7 @@ _WORDS = {
 }
 
 
-@record
-class Dataset:
+class Dataset(Struct, frozen=True):
     """One dataset: its gold test file, its training files, and how to read them."""
 
     name: str
@@ -88,8 +87,7 @@ class Dataset:
     reading: Mapping[str, Any] = field(default_factory=dict)
 
 
-@record
-class System:
+class System(Struct, frozen=True):
     """One system: where its predictions lie, and the factors that tell it from others."""
 
     name: str
@@ -98,8 +96,7 @@ class System:
     runs: tuple[str, ...] | None = None
 
 
-@record
-class Pair:
+class Pair(Struct, frozen=True):
     """Two systems to compare, and the one factor in which they differ (None: asked for by name)."""
 
     first: str
@@ -107,8 +104,7 @@ class Pair:
     factor: str | None = None
 
 
-@record
-class Manifest:
+class Manifest(Struct, frozen=True):
     """A study as it was written down: what is where, and what is asked. Names stand in sorted order."""
 
     path: str
@@ -226,8 +222,7 @@ def _in_order(one: System, other: System) -> tuple[str, str]:
     return one.name, other.name
 
 
-@record
-class _Check:
+class _Check(Struct, frozen=True):
     """Checks of the parts of one manifest; every error names the line."""
 
     path: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 from math import lcm
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from spanwise.columns import Floats, frozen
 from spanwise.counts import Counts

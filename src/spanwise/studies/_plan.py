@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from spanwise.errors import InputError, at
 from spanwise.formats import sha256_of
-from spanwise.records import record
 from spanwise.studies._manifest import Dataset, Manifest, System
 
 ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
 
 
-@record
-class File:
+class File(Struct, frozen=True):
     """A file by its path as the manifest writes it, where it lies, and what it holds."""
 
     shown: str
@@ -23,8 +23,7 @@ class File:
     sha256: str
 
 
-@record
-class Cell:
+class Cell(Struct, frozen=True):
     """One system on one dataset with all its runs: what is computed, kept and recomputed as a whole."""
 
     dataset: str
@@ -34,8 +33,7 @@ class Cell:
     missing: tuple[str, ...]  # runs that the system has on other datasets
 
 
-@record
-class Plan:
+class Plan(Struct, frozen=True):
     """All files of a study: gold and training files of each dataset, and its cells in sorted order."""
 
     test: Mapping[str, File]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, sqrt
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.columns import plain, ratio
 from spanwise.diagnosis import (
     LEAST_GOLD,
@@ -17,7 +19,6 @@ from spanwise.diagnosis import (
     score_of,
     self_diagnosis,
 )
-from spanwise.records import record
 from spanwise.statistics import LEVEL, Test, complete_blocks, correct, friedman, spearman, wilcoxon
 from spanwise.studies._manifest import Manifest, Pair
 
@@ -39,8 +40,7 @@ def over_runs(values: Mapping[str, float]) -> dict[str, Any]:
     return {"mean": plain(mean), "std": plain(deviation), "runs": len(defined)}
 
 
-@record
-class Scores:
+class Scores(Struct, frozen=True):
     """The runs of a study, asked for by name; systems and datasets stand in sorted order."""
 
     datasets: Mapping[str, Mapping[str, Any]]

@@ -8,10 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise import __version__
 from spanwise.engines import map_parts
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
-from spanwise.records import record
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
 from spanwise.studies._plan import Cell, Plan
@@ -19,8 +20,7 @@ from spanwise.studies._plan import Cell, Plan
 Progress = Callable[[str], None]
 
 
-@record
-class Task:
+class Task(Struct, frozen=True):
     """One cell with everything that its numbers depend on; `key` is a hash of that, not of paths."""
 
     key: str
@@ -194,8 +194,7 @@ def _spoken(result: Mapping[str, Any]) -> str:
     return "F1 " + ", ".join("n/a" if score is None else f"{100 * score:.1f}" for score in scores)
 
 
-@record
-class PairTask:
+class PairTask(Struct, frozen=True):
     """The tests between the systems of one dataset."""
 
     key: str

@@ -10,8 +10,9 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 if TYPE_CHECKING:
     from spanwise.reproduction import Cell, Effect, Reproduction

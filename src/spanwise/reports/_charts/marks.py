@@ -7,8 +7,8 @@ from typing import Any
 
 import altair as alt
 from altair.utils import schemapi
+from msgspec import Struct
 
-from spanwise.records import record
 from spanwise.reports._charts.palette import Palette
 from spanwise.reports._charts.style import fitted, width_of
 from spanwise.reports._wording import visible
@@ -21,8 +21,7 @@ MARGIN = 8.0  # around a chart that stands alone
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
 
-@record
-class Plot:
+class Plot(Struct, frozen=True):
     """Layers on one pair of scales, or groups of them that each have their own x scale."""
 
     groups: tuple[tuple[Any, ...], ...]
@@ -41,8 +40,7 @@ class Plot:
         return {"layer": groups, "resolve": {"scale": {"x": "independent"}}}
 
 
-@record
-class Drawing:
+class Drawing(Struct, frozen=True):
     """A chart with the size of its plot and the room that its texts take around it."""
 
     name: str

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from spanwise.records import record
+from msgspec import Struct
 
 # The names of the page's CSS variables, and the values that files use: those of the light page. The
 # series are blue, orange, green … after Okabe and Ito, darkened until text in them reads on white.
@@ -27,12 +25,11 @@ LIGHT = {
 SERIES = 6
 
 
-@record
-class Palette:
+class Palette(Struct, frozen=True):
     """A colour for each role; hue tells systems (or datasets) apart and means nothing else."""
 
     name: str
-    colours: dict[str, str] = field(repr=False)
+    colours: dict[str, str]
 
     def __getitem__(self, role: str) -> str:
         return self.colours[role]

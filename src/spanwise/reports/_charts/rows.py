@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from typing import Any
 
-from spanwise.records import record
+from msgspec import Struct, field
+
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing, Row
 from spanwise.reports._charts.style import Style, reach
 
 
-@record
-class Point:
+class Point(Struct, frozen=True):
     """One system's score in a row: where it lies, its interval, what it says and where it leads."""
 
     value: float | None
@@ -23,8 +22,7 @@ class Point:
     runs: Sequence[float] = ()
 
 
-@record
-class Line:
+class Line(Struct, frozen=True):
     """A row of the chart: its name, what stands under it, a point a system, and texts to the right."""
 
     title: str
@@ -36,8 +34,7 @@ class Line:
     flag: str | None = None
 
 
-@record
-class Layout:
+class Layout(Struct, frozen=True):
     """Widths in pixels, the reference line and the heads of the columns to the right."""
 
     left: float = 150

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spanwise.records import record
+from msgspec import Struct
+
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.palette import PRINT, Palette
 from spanwise.reports._links import examples
 
 
-@record
-class Style:
+class Style(Struct, frozen=True):
     """Colours, and links where the charts stand in a page that has the examples."""
 
     palette: Palette = PRINT

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document, bucket_of, common_letters, greyed, inner_keys

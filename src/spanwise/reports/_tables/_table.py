@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from spanwise.records import record
+from msgspec import Struct
+
 from spanwise.reports._tables._latex import latex, typeset
 from spanwise.reports._wording import UNDEFINED, defined, visible
 from spanwise.spreadsheet import to_csv
 
 
-@record
-class Number:
+class Number(Struct, frozen=True):
     """A number as the document has it, and as a reader sees it.
 
     Attributes:
@@ -33,8 +33,7 @@ class Number:
     std: float | None = None
 
 
-@record
-class Interval:
+class Interval(Struct, frozen=True):
     """Both ends of an interval as the document has them, and as a reader sees them."""
 
     ends: tuple[float | None, float | None]
@@ -44,8 +43,7 @@ class Interval:
 Cell: TypeAlias = str | Number | Interval
 
 
-@record
-class Table:
+class Table(Struct, frozen=True):
     """Rows of cells under a header, with a caption that says what the numbers are."""
 
     name: str

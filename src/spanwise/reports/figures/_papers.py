@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from spanwise.errors import InputError
-from spanwise.records import record
 from spanwise.registry import Registry
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import errors, marks, study
@@ -18,8 +19,7 @@ from spanwise.reports._document import Document, compared, ranked
 from spanwise.reports.figures._drawings import STYLE
 
 
-@record
-class Paper:
+class Paper(Struct, frozen=True):
     """One figure of a paper: what it shows, how it is drawn, and what a document must have for it."""
 
     name: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks, study

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from spanwise.diagnosis import F1
-from spanwise.records import record
 from spanwise.reports import _wording as words
 from spanwise.reports._document import compared, ranked
 from spanwise.reports._links import examples
 
 
-@record
-class Finding:
+class Finding(Struct, frozen=True):
     """One sentence of the verdict: its sign, what stands out, the rest, and where it leads."""
 
     sign: str

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 
-from spanwise.records import record
 from spanwise.reports._wording import visible
 
 Piece: TypeAlias = tuple[str, str]
@@ -34,8 +34,7 @@ STYLES = {
 }
 
 
-@record
-class Column:
+class Column(Struct, frozen=True):
     """One column: its title and what to do when there is too little or too much room.
 
     Attributes:
@@ -247,8 +246,7 @@ def bar(share: float, *, style: str = "mark") -> Drawing:
     return draw
 
 
-@record
-class Scale:
+class Scale(Struct, frozen=True):
     """The range of points that a column of intervals shows."""
 
     low: float

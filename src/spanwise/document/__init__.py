@@ -1,0 +1,7 @@
+"""The typed result: one family of documents that every verb returns and every report is made of."""
+
+from __future__ import annotations
+
+from spanwise.document.head import SCHEMA, Document, Input, Interval, Scalar
+
+__all__ = ["SCHEMA", "Document", "Input", "Interval", "Scalar"]

@@ -1,0 +1,357 @@
+"""Diagnoses: of buckets, slices, pairs and many systems, by hand-made tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from documents import result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from spanwise import diagnosis
+from spanwise.findings import findings
+
+lawful = settings(deadline=None, derandomize=True, max_examples=80)
+score = st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10))
+
+
+def buckets(*values, names=None, **more):
+    names = names or [f"B{at + 1}" for at in range(len(values))]
+    return [{"name": name, "f1": value, **more} for name, value in zip(names, values, strict=True)]
+
+
+# ---- one system ---------------------------------------------------------------------------------
+
+
+def test_self_diagnosis_names_best_and_worst_and_their_gap():
+    found = diagnosis.self_diagnosis(buckets(0.9, 0.7, 0.8, 0.4, names=["XS", "S", "L", "XL"]))
+    assert (found["best"], found["worst"]) == ("XS", "XL")
+    assert found["gap"] == pytest.approx(0.5)
+    assert found["spearman"] == pytest.approx(-0.8)
+    assert found["std"] == pytest.approx(np.std([0.9, 0.7, 0.8, 0.4]))
+
+
+@lawful
+@given(st.lists(score, max_size=6))
+def test_undefined_buckets_take_no_part(values):
+    found = diagnosis.self_diagnosis(buckets(*values))
+    defined = [(at, value) for at, value in enumerate(values) if value is not None]
+    if not defined:
+        assert set(found.values()) == {None}
+        return
+    scores = [value for _, value in defined]
+    assert found["gap"] == pytest.approx(max(scores) - min(scores))
+    assert found["std"] == pytest.approx(np.std(scores), abs=1e-12)
+    if len(defined) < 3 or len(set(scores)) == 1:
+        assert found["spearman"] is None
+    else:
+        assert found["spearman"] == pytest.approx(stats.spearmanr(*zip(*defined, strict=True)).statistic)
+
+
+def test_categories_have_no_rank_correlation():
+    found = diagnosis.self_diagnosis([{**row, "value": row["name"]} for row in buckets(0.9, 0.7, 0.5)])
+    assert found["spearman"] is None and found["worst"] == "B3"
+
+
+def test_mentions_without_a_place_are_no_bucket_of_the_scale():
+    found = diagnosis.self_diagnosis(buckets(0.9, 0.7, 0.0, names=["B1", "B2", "unplaced"]))
+    assert found["worst"] == "B2" and found["spearman"] is None
+
+
+def system(labels, *, tough=None, attributes=None):
+    gold, correct = (sum(cell[key] for cell in labels.values()) for key in ("gold", "correct"))
+    predicted = sum(cell["predicted"] for cell in labels.values())
+    overall = {"gold": gold, "predicted": predicted, "correct": correct, "recall": correct / gold}
+    overall["f1"] = 2 * correct / (gold + predicted)
+    return {
+        "exact": {"overall": overall, "labels": labels},
+        "tough": tough or {},
+        "attributes": attributes or {},
+    }
+
+
+def cell(gold, predicted, correct, **more):
+    value = 2 * correct / (gold + predicted) if gold + predicted else None
+    return {"gold": gold, "predicted": predicted, "correct": correct, "f1": value, **more}
+
+
+def test_cost_is_the_share_of_gold_times_the_distance_to_the_overall_score():
+    one = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
+    rows = diagnosis.slices(one, {"mentions": 400})
+    assert [row["name"] for row in rows] == ["LOC", "PER"]
+    assert rows[0]["cost"] == pytest.approx(0.75 * (0.6 - 0.5))
+    assert rows[1]["cost"] == pytest.approx(0.25 * (0.6 - 0.9))
+
+
+def test_costs_of_slices_that_partition_balanced_data_cancel_out():
+    one = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
+    assert sum(row["cost"] for row in diagnosis.slices(one, {"mentions": 400})) == pytest.approx(0)
+
+
+def test_slices_under_fifty_gold_units_and_without_a_score_are_left_out():
+    table = {"unit": "mention", "buckets": [cell(49, 60, 1, name="XS", label="1"), cell(0, 0, 0, name="S")]}
+    one = system({"PER": cell(500, 500, 90)}, attributes={"entity_length": table})
+    assert [row["kind"] for row in diagnosis.slices(one, {"mentions": 500})] == ["label"]
+
+
+def test_tough_subsets_cost_recall():
+    tough = {"SEEN": {"overall": {"mentions": 60, "correct": 30, "recall": 0.5}}}
+    one = system({"PER": cell(100, 100, 80)}, tough=tough)
+    row = diagnosis.slices(one, {"mentions": 100})[0]
+    assert (row["kind"], row["score"]) == ("tough", "recall")
+    assert row["cost"] == pytest.approx(0.6 * 0.3)
+
+
+def test_token_slices_are_held_against_the_score_of_all_token_units():
+    table = {"unit": "token", "buckets": [
+        cell(100, 100, 40, name="XS", label="0"), cell(100, 100, 80, name="S", label="(0, 1]"),
+    ]}  # fmt: skip
+    one = system({"PER": cell(60, 60, 6)}, attributes={"token_frequency": table})
+    rows = [row for row in diagnosis.slices(one, {"mentions": 60}) if row["kind"] == "bucket"]
+    assert [row["title"] for row in rows] == ["token_frequency = 0", "token_frequency in (0, 1]"]
+    assert rows[0]["overall"] == pytest.approx(0.6) and rows[0]["cost"] == pytest.approx(0.5 * 0.2)
+
+
+def subset(right, missed):
+    overall = {"mentions": right + missed, "correct": right, "recall": right / (right + missed)}
+    return {"overall": overall, "outcomes": {"TP": right, "FN": missed}}
+
+
+def bucket(name, right, missed, *, value=None):
+    outcomes = {"gold": {"TP": right, "FN": missed}}
+    found = cell(right + missed, right + 1, right, name=name, label=name, outcomes=outcomes)
+    return {**found, "low": value, "high": value}
+
+
+def grouped(one):
+    rows = diagnosis.slices(one, {"mentions": 1000})
+    return [[row["title"] for row in group] for group in diagnosis.distinct(rows, one)]
+
+
+def test_slices_with_the_same_outcomes_are_the_same_mentions_under_two_names():
+    table = {"unit": "mention", "buckets": [bucket("a", 100, 90), bucket("b", 100, 91)]}
+    one = system({"PER": cell(1000, 900, 700)}, tough={"TCM-ALL": subset(100, 90)}, attributes={"x": table})
+    assert sorted(map(sorted, grouped(one))) == [["TCM-ALL", "x = a"], ["label = PER"], ["x = b"]]
+
+
+def test_a_part_by_definition_of_four_fifths_is_nearly_the_same():
+    tough = {"UNSEEN-ANY": subset(50, 50), "UNSEEN-TOKENS": subset(40, 40), "UNSEEN-TYPE": subset(50, 29)}
+    one = system({"PER": cell(1000, 900, 700)}, tough=tough)
+    assert grouped(one) == [["UNSEEN-ANY", "UNSEEN-TOKENS"], ["UNSEEN-TYPE"], ["label = PER"]]
+
+
+def test_a_part_with_more_of_some_outcome_than_the_whole_is_no_part():
+    tough = {"UNSEEN-ANY": subset(60, 40), "UNSEEN-TOKENS": subset(40, 41)}  # compared in lower case, say
+    one = system({"PER": cell(1000, 900, 700)}, tough=tough)
+    assert [group for group in grouped(one) if len(group) > 1] == []
+
+
+def test_slices_that_are_alike_to_a_third_stand_together_whatever_their_order():
+    table = {"unit": "mention", "buckets": [bucket("0", 50, 50, value=0)]}
+    tough = {"UNSEEN-ANY": subset(50, 50), "UNSEEN-TOKENS": subset(42, 50)}
+    one = system({"PER": cell(1000, 900, 700)}, tough=tough, attributes={"entity_label_consistency": table})
+    first = grouped(one)[0]
+    assert set(first) == {"UNSEEN-ANY", "UNSEEN-TOKENS", "entity_label_consistency = 0"}
+    costs = {row["title"]: row["cost"] for row in diagnosis.slices(one, {"mentions": 1000})}
+    assert first == sorted(first, key=lambda title: -costs[title])
+
+
+def test_the_attribute_label_does_not_list_labels_twice():
+    table = {"unit": "mention", "buckets": [cell(100, 100, 80, name="PER", value="PER")]}
+    one = system({"PER": cell(100, 100, 80)}, attributes={"label": table})
+    assert len(diagnosis.slices(one, {"mentions": 100})) == 1
+
+
+# ---- two systems --------------------------------------------------------------------------------
+
+
+def test_comparative_diagnosis_is_not_clamped():
+    found = diagnosis.comparative_diagnosis([0.5, 0.4], [0.6, 0.7], ["XS", "XL"])
+    assert found["best"] == {"bucket": "XS", "difference": pytest.approx(-0.1)}
+    assert found["worst"] == {"bucket": "XL", "difference": pytest.approx(-0.3)}
+
+
+def test_beta_is_the_largest_difference_only_if_every_bucket_is_won():
+    won = diagnosis.comparative_diagnosis([0.5, 0.9, np.nan], [0.4, 0.5, 0.1], ["a", "b", "c"])
+    assert won["beta"] == pytest.approx(0.4)
+    tied = diagnosis.comparative_diagnosis([0.5, 0.9], [0.5, 0.5], ["a", "b"])
+    assert tied["beta"] == pytest.approx(0.0)
+
+
+def test_relative_increase_is_undefined_where_the_old_score_is_zero():
+    found = diagnosis.comparative_diagnosis([0.6, 0.3, 0.3], [0.5, 0.0, np.nan], ["a", "b", "c"])
+    assert found["relative"] == [pytest.approx(0.2), None, None]
+    assert found["differences"] == [pytest.approx(0.1), pytest.approx(0.3), None]
+
+
+def test_a_pair_without_a_common_bucket_has_no_diagnosis():
+    assert diagnosis.comparative_diagnosis([], [], [])["best"] is None
+
+
+# ---- many systems -------------------------------------------------------------------------------
+
+
+def comparison(one, other, difference, significant):
+    row = {"path": ["exact", "overall", "f1"], "difference": difference, "significant": significant}
+    return {"systems": [one, other], "scores": [row]}
+
+
+def test_letters_stand_for_systems_in_order_of_score():
+    scores = {"crf": 0.5, "bert": 0.9, "lstm": 0.7, "none": None}
+    assert diagnosis.lettering(scores) == {"bert": "a", "lstm": "b", "crf": "c", "none": "d"}
+    found = diagnosis.letters(
+        scores,
+        [
+            comparison("crf", "bert", -0.4, True),
+            comparison("bert", "lstm", 0.2, False),
+            comparison("lstm", "crf", 0.2, True),
+        ],
+    )
+    assert found == {"bert": "c", "lstm": "c", "crf": "", "none": ""}
+
+
+def test_beyond_fifty_two_systems_letters_become_numbers():
+    many = diagnosis.lettering({f"s{at:02}": 1 - at / 100 for at in range(54)})
+    assert (many["s25"], many["s26"], many["s52"]) == ("z", "A", "(53)")
+
+
+def test_rank_flips_are_slices_where_the_order_reverses():
+    cells = [({"name": "XL"}, {"a": 0.4, "b": 0.5, "c": 0.6}), ({"name": "XS"}, {"a": 0.9, "b": 0.8})]
+    flips = diagnosis.rank_flips({"a": 0.9, "b": 0.8}, cells)
+    assert len(flips) == 1
+    assert (flips[0]["name"], flips[0]["overall"], flips[0]["here"]) == ("XL", "a", "b")
+    assert flips[0]["reversal"] == pytest.approx(0.1) and flips[0]["lead"] == pytest.approx(0.1)
+
+
+def test_equal_and_undefined_scores_reverse_nothing():
+    cells = [({}, {"a": 0.5, "b": 0.5}), ({}, {"a": 0.5})]
+    assert diagnosis.rank_flips({"a": 0.9, "b": 0.8}, cells) == []
+
+
+def test_means_skip_what_is_undefined_and_say_how_many_they_used():
+    assert diagnosis.mean_of([0.25, float("nan"), 0.75]) == {"mean": 0.5, "used": 2}
+    assert diagnosis.mean_of([]) == {"mean": None, "used": 0}
+
+
+@lawful
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_the_order_of_values_does_not_move_a_mean(values, draw):
+    other = list(values)
+    draw.shuffle(other)
+    assert diagnosis.mean_of(values) == diagnosis.mean_of(other)
+
+
+# ---- findings -----------------------------------------------------------------------------------
+
+
+def kinds(document):
+    return [row["kind"] for row in findings(document)]
+
+
+def test_findings_are_at_most_four_and_about_the_best_system():
+    document = result("crf", "bert")
+    found = findings(document)
+    assert 1 <= len(found) <= 4
+    best = max(document["systems"], key=lambda name: document["systems"][name]["exact"]["overall"]["f1"])
+    assert {row["system"] for row in found} <= {best, None}
+
+
+def test_the_first_finding_is_the_kind_of_error_that_costs_most():
+    document = result("crf")
+    gains = document["systems"]["crf"]["gains"]
+    most = max(gains, key=lambda kind: gains[kind]["gain"])
+    document["systems"]["crf"]["fair"]["overall"][most] = 50
+    row = findings(document)[0]
+    assert row["kind"] == "gain" and row["value"] == max(kind["gain"] for kind in gains.values())
+    assert row["count"] == document["systems"]["crf"]["fair"]["overall"][row["path"][1]]
+    assert row["filter"] == {"system": "crf", "outcome": row["path"][1]}
+
+
+def test_a_perfect_system_on_clean_data_has_no_findings():
+    document = result("crf")
+    one = document["systems"]["crf"]
+    for row in one["gains"].values():
+        row["gain"] = 0.0
+    one["slices"], one["tough"] = [], {}
+    document["settings"]["few_units"] = False
+    document["dataset"]["duplicates_with_train"] = 0
+    assert findings(document) == []
+    assert findings({"dataset": {}}) == []
+
+
+def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():
+    document = result("crf")
+    tough = document["systems"]["crf"]["tough"]
+    tough["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
+    tough["UNSEEN-ANY"]["overall"] |= {"mentions": 100, "correct": 40, "recall": 0.4}
+    row = next(row for row in findings(document) if row["kind"] == "tough")
+    assert (row["value"], row["against"], row["count"]) == (0.4, 0.9, 60)
+    tough["UNSEEN-ANY"]["overall"] |= {"mentions": 49, "correct": 1}
+    assert "tough" not in kinds(document)
+
+
+def test_the_slice_of_a_finding_is_not_the_unseen_mentions_again():
+    document = result("crf")
+    one = document["systems"]["crf"]
+    one["tough"]["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
+    one["tough"]["UNSEEN-ANY"]["overall"] |= {"mentions": 100, "correct": 40, "recall": 0.4}
+    one["slices"] = [{**row, "interval": None, "cost": 0.1, "value": 0.1} for row in one["slices"]]
+    unseen = {**one["slices"][0], "kind": "tough", "name": "UNSEEN-ANY", "cost": 0.3, "attribute": None}
+    same = {**unseen, "kind": "bucket", "attribute": "entity_length", "name": "XS", "cost": 0.2}
+    one["slices"] = [unseen, same, *one["slices"]]
+    slices = [row for row in findings(document) if row["kind"] == "slice"]
+    assert slices[0]["path"] == ["attributes", "entity_length", "XS", "f1"]
+    outcomes = one["tough"]["UNSEEN-ANY"]["outcomes"]
+    one["attributes"]["entity_length"]["buckets"][0]["outcomes"] = {"gold": outcomes}
+    slices = [row for row in findings(document) if row["kind"] == "slice"]
+    assert slices[0]["path"] != ["attributes", "entity_length", "XS", "f1"]
+
+
+def test_a_lead_that_may_be_chance_is_no_finding():
+    document = result("crf", "bert")
+    overall = next(
+        row for row in document["comparisons"][0]["scores"] if row["path"] == ["exact", "overall", "f1"]
+    )
+    overall |= {"difference": 0.2, "mentions": 50}
+    assert not overall["significant"] and "lead" not in kinds(document)
+    overall["significant"] = True
+    assert "lead" in kinds(document)
+    overall["difference"] = 0.009
+    assert "lead" not in kinds(document), "less than a point"
+
+
+def test_findings_rest_on_fifty_mentions_and_on_an_interval_that_leaves_chance_out():
+    document = result("crf")
+    one = document["systems"]["crf"]
+    kind = max(one["gains"], key=lambda key: one["gains"][key]["gain"])
+    one["fair"]["overall"][kind] = 49
+    assert "gain" not in kinds(document)
+    one["fair"]["overall"][kind] = 50
+    assert "gain" in kinds(document)
+    one["gains"][kind]["interval"] = {"gain": [0.0, 0.2]}
+    assert "gain" not in kinds(document)
+    for row in one["slices"]:
+        row["interval"] = [row["overall"] - 0.1, row["overall"] + 0.1]
+    assert "slice" not in kinds(document)
+
+
+def test_a_real_lead_names_the_slice_that_gives_most_of_it():
+    document = result("crf", "bert")
+    for row in document["comparisons"][0]["scores"]:
+        row["significant"] = row["path"] in (["exact", "overall", "f1"], ["exact", "labels", "PER", "f1"])
+        row["difference"] = 0.1
+    row = next(row for row in findings(document) if row["kind"] == "lead")
+    assert row["path"] == ["exact", "labels", "PER", "f1"] and row["filter"]["gold"] == "PER"
+    for other in document["comparisons"][0]["scores"]:
+        if other["path"][0] == "tough":
+            other |= {"significant": True, "difference": -0.2, "mentions": 60}
+    row = next(row for row in findings(document) if row["kind"] == "lead")
+    assert row["loses"][0] == "tough"
+
+
+def test_odd_data_are_a_finding_with_what_is_odd():
+    document = result("crf", "bert")
+    row = findings(document)[-1]
+    assert row["kind"] == "data"
+    assert row["of"] == {"repairs": 7, "duplicates_with_train": 3} and row["few_units"] == 12

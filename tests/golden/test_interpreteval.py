@@ -1,0 +1,266 @@
+"""The preset `interpreteval` gives the figures that the authors of Fu, Liu and Neubig (2020) released."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import fields, replace
+
+import spanwise
+import spanwise.formats
+from spanwise import interpreteval
+from spanwise.cli.main import main
+from spanwise.errors import InputError
+from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training
+
+Columns = list[list[list[str]]]
+
+
+def columns(path: Path, separator: str) -> Columns:
+    """The columns of a file, each as sentences, read in the plainest way."""
+    blocks = path.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    rows = [[line.split(separator) for line in block.split("\n") if line] for block in blocks]
+    sentences = [block for block in rows if block]
+    return [[[row[i] for row in block] for block in sentences] for i in range(len(sentences[0][0]))]
+
+
+@pytest.fixture(scope="module")
+def wnut16(data: Path) -> dict[str, Any]:
+    folder = data / "wnut16"
+    return {
+        "train": columns(folder / "train.txt", "\t"),
+        "Flair": columns(folder / "flair.txt", " "),
+        "ELMo": columns(folder / "elmo.txt", " "),
+        "known": (folder / "known_words.txt").read_text(encoding="utf-8").split("\n"),
+        "released": json.loads((folder / "released-figures.json").read_text(encoding="utf-8")),
+    }
+
+
+def evaluated(wnut16: dict[str, Any], system: str, departures: Departures = Departures()) -> Figures:
+    tokens, gold, predicted = wnut16[system]
+    train_tokens, train_tags = wnut16["train"]
+    return interpreteval.evaluate(
+        Tagged(tokens, gold),
+        Tagged(tokens, predicted),
+        Tagged(train_tokens, train_tags),
+        vocabulary=wnut16["known"],
+        departures=departures,
+    )
+
+
+@pytest.fixture(scope="module")
+def both(wnut16: dict[str, Any]) -> dict[str, Figures]:
+    return {system: evaluated(wnut16, system) for system in ("Flair", "ELMo")}
+
+
+@pytest.mark.parametrize("system", ["Flair", "ELMo"])
+def test_every_released_bucket_is_reproduced(
+    wnut16: dict[str, Any], both: dict[str, Figures], system: str
+) -> None:
+    released = wnut16["released"]["models"][system]["buckets"]
+    cells = 0
+    for name, short in SHORT.items():
+        for ours, theirs in zip(both[system].attributes[name]["buckets"], released[short], strict=True):
+            assert ours["f1"] == pytest.approx(theirs["f1"], abs=1e-9), (short, theirs["index"])
+            assert ours["gold"] == theirs["gold"]
+            if short == "tag":
+                assert ours["value"] == theirs["tag"]
+            else:
+                assert (ours["low"], ours["high"]) == (theirs["lo"], theirs["hi"])
+            cells += 1
+    assert cells == 8 * 4 + 6
+
+
+@pytest.mark.parametrize("system", ["Flair", "ELMo"])
+def test_the_released_self_diagnosis_is_reproduced(
+    wnut16: dict[str, Any], both: dict[str, Figures], system: str
+) -> None:
+    model = wnut16["released"]["models"][system]
+    for name, short in SHORT.items():
+        ours, theirs = both[system].attributes[name], model["self_diagnosis"][short]
+        derived = model["derived_from_buckets"][short]
+        rows = ours["buckets"]
+        assert ours["worst"] == rows[theirs["worst"]]["name"]
+        assert ours["best"] == rows[theirs["best"]]["name"]
+        assert ours["gap"] == pytest.approx(theirs["gap"], abs=1e-9)
+        assert ours["std"] == pytest.approx(derived["sigma"], abs=1e-9)
+        assert ours["spearman"] == pytest.approx(derived["rho"], abs=1e-9)
+
+
+def test_the_released_comparative_diagnosis_is_reproduced(
+    wnut16: dict[str, Any], both: dict[str, Figures]
+) -> None:
+    found = interpreteval.compare(both["Flair"], both["ELMo"])
+    for name, short in SHORT.items():
+        ours, theirs = found[name], wnut16["released"]["comparative"][short]
+        rows = both["Flair"].attributes[name]["buckets"]
+        for which in ("best", "worst"):
+            assert ours[which]["bucket"] == rows[theirs[which]]["name"]
+            assert ours[which]["difference"] == pytest.approx(theirs[f"{which}_gap"], abs=1e-9)
+        relative = wnut16["released"]["heatmap_relative"][short]
+        assert ours["relative"] == pytest.approx(relative, abs=1e-9)
+
+
+TOKENS = [["Ann", "Lee", "left", "New-York", "."], ["acme", "sold", "Acme", "Corp"]]
+GOLD = [["B-PER", "I-PER", "O", "B-geo-LOC", "O"], ["B-ORG", "O", "B-ORG", "I-ORG"]]
+TRAIN = [["Acme", "hired", "Ann", "in", "New-York"], ["a", "Lee", "shore"], ["acme", "Corp"]]
+TRAIN_TAGS = [["B-ORG", "O", "B-PER", "O", "B-geo-LOC"], ["O", "O", "O"], ["O", "O"]]
+
+
+def small(predicted: list[list[str]] = GOLD, **switched: bool) -> Figures:
+    return interpreteval.evaluate(
+        Tagged(TOKENS, GOLD),
+        Tagged(TOKENS, predicted),
+        Tagged(TRAIN, TRAIN_TAGS),
+        vocabulary=["left", "."],
+        departures=replace(Departures(), **switched),
+    )
+
+
+def values(name: str, **switched: bool) -> list[float]:
+    """The values of the gold units of the small corpus, in order."""
+    departures = replace(Departures(), **switched)
+    training = Training(Tagged(TRAIN, TRAIN_TAGS), departures)
+    attributes = interpreteval.Attributes(Tagged(TOKENS, GOLD), training, ["left", "."])
+    return [round(value, 4) for value in attributes.of(name, attributes.mentions).values()]
+
+
+def test_labels_are_what_follows_the_last_hyphen() -> None:
+    assert [row["value"] for row in small().attributes["label"]["buckets"]] == ["loc", "org", "per"]
+    rows = small(last_hyphen=False).attributes["label"]["buckets"]
+    assert [row["value"] for row in rows] == ["ORG", "PER", "geo-LOC"]
+
+
+def test_mentions_run_over_the_end_of_a_sentence() -> None:
+    tagged = Tagged([["a"], ["b"]], [["B-X"], ["I-X"]])
+    assert tagged.mentions(Departures()) == [(0, 2, "x")]
+    assert tagged.mentions(replace(Departures(), one_sentence=False)) == [(0, 1, "x"), (1, 2, "x")]
+
+
+def test_consistency_of_a_string_that_is_no_training_mention_is_zero() -> None:
+    # Mentions: Ann Lee, New-York, acme, Acme Corp. "acme" occurs as ORG and as O; "acme corp" only as O.
+    # The first word of the training file follows no blank, so the search does not find it.
+    assert values("entity_label_consistency") == [0, 1, 0, 0]
+    assert values("entity_label_consistency", regular_expression=False) == [0, 1, 0.5, 0]
+    assert values("entity_label_consistency", regular_expression=False, lower_case=False) == [0, 1, 0, 0]
+
+
+def test_an_unseen_token_inherits_the_value_before_it() -> None:
+    tagged = Tagged([["Acme", "Zed"]], [["B-ORG", "I-ORG"]])
+    for inherited, last in ((True, 0.5), (False, 0.0)):
+        training = Training(Tagged(TRAIN, TRAIN_TAGS), replace(Departures(), inherited=inherited))
+        attributes = interpreteval.Attributes(tagged, training, [])
+        found = attributes.of("token_label_consistency", attributes.mentions)
+        assert list(found.values()) == [0.5, last]
+
+
+def test_densities_count_tokens_of_mentions_and_words_outside_the_list() -> None:
+    assert values("entity_density") == [0.6, 0.6, 0.75, 0.75]
+    assert values("entity_density", token_density=False) == [0.4, 0.4, 0.5, 0.5]
+    assert values("oov_density") == [0.6, 0.6, 1.0, 1.0]
+    # Without the list, unknown is what the training text does not hold, lower-cased as everything else.
+    assert values("oov_density", word_list=False) == [0.4, 0.4, 0.25, 0.25]
+
+
+def test_a_lone_bracket_is_no_pattern_and_finds_nothing() -> None:
+    training = Training(Tagged([["a", "[", "b"]], [["O", "B-X", "O"]]), Departures())
+    assert training.occurrences("[") == []
+    assert Training(training.tagged, replace(Departures(), regular_expression=False)).occurrences("[") == [1]
+
+
+def test_comparisons_end_at_zero_unless_that_is_switched_off() -> None:
+    worse = [["O", "O", "O", "B-geo-LOC", "O"], ["O", "O", "O", "O"]]
+    better, found = small(), small(worse)
+    clamped = interpreteval.compare(better, found)["label"]["worst"]
+    assert clamped == {"bucket": "loc", "difference": 0.0}
+    lead = interpreteval.compare(small(clamped=False), small(worse, clamped=False))["entity_length"]
+    assert lead["worst"]["difference"] > 0
+
+
+def test_the_preset_asks_for_its_word_list() -> None:
+    with pytest.raises(InputError, match="needs a list of known words"):
+        interpreteval.evaluate(Tagged(TOKENS, GOLD), Tagged(TOKENS, GOLD), Tagged(TRAIN, TRAIN_TAGS))
+
+
+def test_unequal_numbers_of_tokens_and_tags_are_refused() -> None:
+    with pytest.raises(InputError, match="needs one tag for every token"):
+        Tagged([["a", "b"]], [["O"]])
+
+
+def test_gold_against_itself_is_perfect_in_every_bucket_that_keeps_its_units() -> None:
+    for switch in fields(Departures):
+        figures = small(**{switch.name: False, "dropped": False})
+        for name, attribute in figures.attributes.items():
+            for row in attribute["buckets"]:
+                assert row["f1"] in (1.0, None), (switch.name, name, row)
+
+
+def test_with_every_departure_off_the_figures_are_those_of_evaluate(
+    wnut16: dict[str, Any], data: Path
+) -> None:
+    off = Departures(**{switch.name: False for switch in fields(Departures)})
+    figures = evaluated(wnut16, "Flair", off)
+    result = spanwise.evaluate(
+        data / "wnut16" / "flair.txt", train=data / "wnut16" / "train.txt", resamples=0
+    )
+    (system,) = result.to_dict()["systems"].values()
+    for name in SHORT:
+        if name == "label":
+            labels = {row["value"]: row["f1"] for row in figures.attributes[name]["buckets"]}
+            assert labels == {label: row["f1"] for label, row in system["exact"]["labels"].items()}
+            continue
+        ours = [
+            (row["gold"], row["predicted"], row["correct"]) for row in system["attributes"][name]["buckets"]
+        ]
+        theirs = [
+            (row["gold"], row["predicted"], row["correct"]) for row in figures.attributes[name]["buckets"]
+        ]
+        assert ours == theirs, name
+
+
+def test_annotations_serve_as_well_as_lists(wnut16: dict[str, Any], data: Path) -> None:
+    layers = spanwise.formats.read_layers(data / "wnut16" / "flair.txt")
+    train = spanwise.read(data / "wnut16" / "train.txt")
+    figures = interpreteval.evaluate(
+        Tagged.of(layers["gold"]),
+        Tagged.of(layers["predicted"]),
+        Tagged.of(train),
+        vocabulary=wnut16["known"],
+    )
+    assert figures.attributes == evaluated(wnut16, "Flair").attributes
+
+
+def test_the_command_line_gives_the_released_figures(
+    wnut16: dict[str, Any], data: Path, tmp_path: Path
+) -> None:
+    folder = data / "wnut16"
+    written = tmp_path / "result.json"
+    call = [
+        "evaluate",
+        str(folder / "flair.txt"),
+        "--train",
+        str(folder / "train.txt"),
+        "--preset",
+        "interpreteval",
+    ]
+    options = [
+        "--vocabulary",
+        str(folder / "known_words.txt"),
+        "--resamples",
+        "0",
+        "--quiet",
+        "--json",
+        str(written),
+    ]
+    assert main([*call, *options]) == 0
+    (system,) = json.loads(written.read_text(encoding="utf-8"))["systems"].values()
+    released = wnut16["released"]["models"]["Flair"]["buckets"]
+    for name, short in SHORT.items():
+        rows = system["attributes"][name]["buckets"]
+        assert [row["gold"] for row in rows] == [cell["gold"] for cell in released[short]]
+        assert [row["f1"] for row in rows] == pytest.approx(
+            [cell["f1"] for cell in released[short]], abs=1e-9
+        )

@@ -1,0 +1,192 @@
+"""The benchmarks run on tiny corpora and write what they measured; nothing here asks how long it took."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.__main__ import SECTIONS, main  # noqa: E402
+from benchmarks.beside import PAIRS  # noqa: E402
+from benchmarks.data import make  # noqa: E402
+from benchmarks.goals import GOALS, Goal, judged  # noqa: E402
+from benchmarks.measuring import Bench, Failed, Job  # noqa: E402
+from benchmarks.tables import markdown, written  # noqa: E402
+from benchmarks.work import WORK, timed  # noqa: E402
+
+from spanwise import read  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("corpora"), "1k")
+
+
+def test_a_corpus_has_about_the_tokens_of_its_name_and_is_made_once(tmp_path):
+    first = make(tmp_path, "1k")
+    assert first["tokens"] == pytest.approx(1000, rel=0.1)
+    changed = Path(first["files"]["gold"])
+    changed.write_text("kept\n", encoding="utf-8")
+    assert make(tmp_path, "1k") == first and changed.read_text(encoding="utf-8") == "kept\n"
+
+
+def test_natural_words_stand_outside_mentions_and_are_the_same_for_all_systems(tmp_path):
+    plain, natural = make(tmp_path, "1k"), make(tmp_path, "1k-natural")
+    assert natural["words"] > plain["words"]
+    gold, system = (read(natural["files"][name]) for name in ("gold", "memoriser"))
+    assert [gold.corpus.words(i) for i in range(len(gold.corpus))] == [
+        system.corpus.words(i) for i in range(len(system.corpus))
+    ]
+    assert gold.mentions.rows() == read(plain["files"]["gold"]).mentions.rows()
+
+
+@pytest.mark.parametrize("peer", PAIRS)
+def test_peers_and_their_counterparts_find_the_same_f1(peer, corpus):
+    theirs, ours = PAIRS[peer]
+    pytest.importorskip(theirs.split()[0])
+    files = corpus["files"]["gold"], corpus["files"]["memoriser"]
+    assert WORK[theirs](*files)() == pytest.approx(WORK[ours](*files)(), abs=6e-5)
+
+
+def test_the_fast_and_the_plain_matching_find_as_many_events(corpus):
+    files = corpus["files"]["gold"], corpus["files"]["shortsighted"]
+    assert WORK["match"](*files)() == WORK["plain match"](*files)()
+
+
+def test_span_files_are_made_of_flat_chunks_or_of_nested_fields(tmp_path):
+    for name, nested in (("chunks-1k", False), ("fields-1k", True)):
+        made = make(tmp_path, name)
+        gold, predicted = (read(made["files"][side]).mentions for side in ("gold", "predicted"))
+        assert len(gold) == made["mentions"] == pytest.approx(1000, abs=60)
+        assert len(predicted) == pytest.approx(1000, abs=100)
+        spans = {(sentence, start, end) for sentence, start, end, _ in gold.rows()}
+        others = [(one, other) for one in spans for other in spans if one != other and one[0] == other[0]]
+        assert any(b[1] <= a[1] and a[2] <= b[2] for a, b in others) == nested
+
+
+# A program with the functions of the one it stands for, which rests on the plain matching of the tests.
+PROGRAM = """
+from collections import Counter, defaultdict
+from matching_oracle import events_of
+
+def get_sentences(path):
+    for text in open(path).read().split("\\n\\n")[:-1]:
+        yield text.split("\\n")
+
+def get_spans(lines, *, exclude, **config):
+    rows = [line.split("\\t") for line in lines]
+    return [[label, int(first), int(last), set()] for label, first, last, _ in rows if label not in exclude]
+
+def compare_spans(target, system, focus):
+    sides = [[(first - 1, last, label) for label, first, last, _ in side] for side in (target, system)]
+    counts, pairs = Counter({name: 0 for name in NAMES}), defaultdict(Counter)
+    for first, second, outcome, _ in events_of(*sides):
+        counts[outcome.upper()] += 1
+        if outcome != "TP":
+            row = sides[0][first][2] if first >= 0 else "_"
+            pairs[row][sides[1][second][2] if second >= 0 else "_"] += 1
+    return {"overall": {"fair": counts}, "conf": pairs}
+
+def add_dict(base, other):
+    base.setdefault("overall", {}).setdefault("fair", Counter()).update(other["overall"]["fair"])
+
+def annotation_stats(target, **config): pass
+def calculate_results(found, **config): return found
+NAMES = "TP LE BES BEL BEO LBE FN FP".split()
+"""
+
+
+def run_beside(program: str, tmp_path: Path) -> str:
+    (tmp_path / "FairEval.py").write_text(program, encoding="utf-8")
+    shutil.copy(ROOT / "tests" / "matching_oracle.py", tmp_path)
+    out = tmp_path / "out"
+    options = ["--fair", str(tmp_path), "--folder", str(tmp_path / "corpora"), "--out", str(out)]
+    assert main(["--quick", "--only", "fair", *options]) == 0
+    return (out / "results.md").read_text(encoding="utf-8")
+
+
+def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(tmp_path):
+    text = run_beside(PROGRAM, tmp_path)
+    for name in ("chunks-1k", "fields-1k"):
+        for work in ("matching", "span files to tables", "… the format recognised"):
+            assert f"| {name} | {work} | " in text
+    assert "beside that program | ≥ 25 × |  |" not in text
+
+
+def test_a_program_that_counts_otherwise_is_an_error(tmp_path):
+    wrong = PROGRAM.replace("counts[outcome.upper()] += 1", 'counts["FN"] += 1')
+    with pytest.raises(AssertionError, match=r"chunks-1k: \d+ sentences are counted differently"):
+        run_beside(wrong, tmp_path)
+
+
+def test_a_folder_without_the_program_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["--quick", "--only", "fair", "--fair", str(tmp_path)])
+    assert f"--fair: there is no FairEval.py in {tmp_path}" in capsys.readouterr().err
+
+
+def test_without_the_program_nothing_is_measured_beside_it(tmp_path):
+    out = tmp_path / "out"
+    assert main(["--quick", "--only", "fair", "--folder", str(tmp_path), "--out", str(out)]) == 0
+    text = (out / "results.md").read_text(encoding="utf-8")
+    assert "beside that program | ≥ 25 × |  | not measured in this run |" in text
+
+
+def test_every_stage_has_its_seconds(corpus):
+    names = ("gold", "shortsighted", "memoriser", "train")
+    answer = timed(WORK["stages"](*(corpus["files"][name] for name in names)))
+    assert set(answer["seconds"]) == {"read", "decode", "match", "attributes", "count", "resample"}
+    assert answer["wall"] > 0 and answer["cpu"] >= 0
+
+
+def test_a_process_is_measured_from_outside_and_one_that_fails_says_why(tmp_path):
+    bench = Bench(tmp_path, rounds=2)
+    found = bench.best({"small": Job((sys.executable, "-c", "print(1)"))})["small"]
+    assert found.wall > 0 and found.peak > 1_000_000
+    with pytest.raises(Failed, match="no such luck"):
+        bench.run(Job((sys.executable, "-c", "raise SystemExit('no such luck')")))
+
+
+def test_a_run_writes_json_markdown_and_a_drawing(tmp_path):
+    out, folder = tmp_path / "out", tmp_path / "corpora"
+    sections = ("reading", "matching", "growth")
+    chosen = [word for name in sections for word in ("--only", name)]
+    assert main(["--quick", "--folder", str(folder), "--out", str(out), *chosen]) == 0
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert [section["name"] for section in results["sections"]] == list(sections)
+    assert str(tmp_path) not in results["command"] and results["versions"]["spanwise"] != "not installed"
+    text = (out / "results.md").read_text(encoding="utf-8")
+    assert "## Goals" in text and "## Fair matching" in text
+    assert (out / "growth.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_goal_is_met_missed_with_its_distance_and_reason_or_not_measured():
+    goal = Goal("reading", "rate", 150, "MB/s", least=True, reason="the disk is slow")
+    assert goal.row({"rate": 200})["verdict"] == "met"
+    assert goal.row({"rate": 75})["verdict"] == "missed by a factor of 2.00: the disk is slow"
+    assert goal.row({})["verdict"] == "not measured in this run"
+    assert Goal("start", "wall", 0.04, "wall").row({"wall": 0.03}) == {
+        "work": "start",
+        "goal": "≤ 40 ms",
+        "measured": "30 ms",
+        "verdict": "met",
+    }
+    assert len(judged({})) == len(GOALS)
+
+
+def test_values_are_written_by_their_columns():
+    assert written("CPU", 0.0042) == "4.2 ms" and written("CPU", 2.5) == "2.50 s"
+    assert written("peak", 98e6) == "98 MB" and written("times ours", 52.3) == "52 ×"
+    assert written("work", "anything") == "anything" and written("CPU", None) == ""
+    table = {"title": "T", "note": "", "columns": ["work", "CPU"], "rows": [{"work": "x", "CPU": 1.0}]}
+    assert markdown(table).splitlines()[-1] == "| x | 1.00 s |"
+
+
+def test_every_section_can_be_asked_for_by_name():
+    assert {"startup", "large", "growth", "lists", "files", "study"} <= set(SECTIONS)

@@ -1,0 +1,408 @@
+"""Fair matching: the slow transcription of the algorithm, the laws it keeps, and those it does not."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matching_oracle import events_of
+from matching_sentences import (
+    LABELS,
+    events_by_sentence,
+    mentions_of,
+    random_sentences,
+    spans,
+)
+from msgspec.structs import replace
+
+from spanwise.corpus import Mentions, Parts
+from spanwise.credits import credit_of
+from spanwise.errors import ChoiceError, InputError
+from spanwise.matching import MATCHERS, OUTCOMES, _remaining, fair, match
+from spanwise.matching import _dense as dense
+
+law = settings(deadline=None, derandomize=True, max_examples=200)
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
+def test_every_event_equals_that_of_the_plain_algorithm(kind):
+    sentences = random_sentences(8_000, kind=kind, seed=1)
+    found = events_by_sentence(sentences)
+    for (gold, predicted), events in zip(sentences, found, strict=True):
+        assert events == events_of(gold, predicted), (gold, predicted)
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
+def test_long_mentions_are_matched_as_the_plain_algorithm_does(kind, monkeypatch):
+    monkeypatch.setattr(_remaining, "_SHORT", 0)
+    sentences = random_sentences(1_500, kind=kind, seed=3)
+    found = events_by_sentence(sentences)
+    for (gold, predicted), events in zip(sentences, found, strict=True):
+        assert events == events_of(gold, predicted), (gold, predicted)
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
+def test_crowds_are_matched_as_the_plain_algorithm_does(kind, monkeypatch):
+    monkeypatch.setattr(dense, "_DEGREE", 0)
+    monkeypatch.setattr(dense, "_SMALL", 0)
+    sentences = random_sentences(300, kind=kind, seed=2)
+    found = events_by_sentence(sentences)
+    for (gold, predicted), events in zip(sentences, found, strict=True):
+        assert events == events_of(gold, predicted), (gold, predicted)
+
+
+def crowd(number: int, seed: int) -> Mentions:
+    chance = np.random.default_rng(seed)
+    borders = np.sort(chance.integers(0, 400, (number, 2)), axis=1)
+    label = chance.integers(0, 3, number)
+    side = Mentions(np.zeros(number), borders[:, 0], borders[:, 1] + 1, label, LABELS)
+    return side.sole(duplicates="drop")
+
+
+def test_a_real_crowd_is_matched_as_the_plain_algorithm_does(monkeypatch):
+    gold, predicted = crowd(600, 1), crowd(200, 2)
+    monkeypatch.setattr(dense, "_SMALL", 0)
+    played = []
+    monkeypatch.setattr(fair, "play_crowd", lambda *sides: (played.append(1), dense.play_crowd(*sides)))
+    expected = events_of([row[1:] for row in gold.rows()], [row[1:] for row in predicted.rows()])
+    assert sorted(match(gold, predicted).events().rows()) == expected
+    expected = events_of([row[1:] for row in predicted.rows()], [row[1:] for row in gold.rows()])
+    assert sorted(match(predicted, gold).events().rows()) == expected
+    assert len(played) == 2
+
+
+def with_parts(sentences: list[list[tuple]]) -> Mentions:
+    """Mentions of rows (pieces, label), where pieces are pairs (start, end)."""
+    rows = [(number, pieces, label) for number, spans in enumerate(sentences) for pieces, label in spans]
+    at = np.concatenate([[0], np.cumsum([len(pieces) for _, pieces, _ in rows])]).astype(np.int64)
+    flat = [piece for _, pieces, _ in rows for piece in pieces]
+    outer = [(number, pieces[0][0], pieces[-1][1], label) for number, pieces, label in rows]
+    mentions = Mentions.of(outer, labels=LABELS)
+    parts = Parts(at, np.array([a for a, _ in flat], np.int64), np.array([b for _, b in flat], np.int64))
+    return replace(mentions, parts=parts)
+
+
+def tokens_of(span: tuple) -> set[int]:
+    return {position for start, end in span[0] for position in range(start, end)}
+
+
+def random_pieces(chance: np.random.Generator) -> list[tuple]:
+    found = {}
+    for _ in range(chance.integers(0, 6)):
+        size = int(chance.choice([2, 2, 2, 4, 6]))
+        borders = np.sort(chance.choice(16, size, replace=False)).tolist()
+        pieces = tuple(zip(borders[::2], borders[1::2], strict=True))
+        label = LABELS[chance.integers(3)]
+        found.setdefault((frozenset(tokens_of((pieces,))), label), (pieces, label))
+    return list(found.values())
+
+
+@pytest.mark.parametrize("short", [512, 0])
+def test_discontinuous_mentions_are_matched_by_their_tokens(short, monkeypatch):
+    monkeypatch.setattr(_remaining, "_SHORT", short)
+    chance = np.random.default_rng(3)
+    sides = [[random_pieces(chance) for _ in range(1_500)] for _ in range(2)]
+    for number in range(0, 1_500, 3):  # some that are equal
+        sides[1][number] = list(dict.fromkeys(sides[0][number][:2]))
+    gold, predicted = (with_parts(side) for side in sides)
+    first = [np.searchsorted(side.sentence, np.arange(1_500)) for side in (gold, predicted)]
+    found: list[list] = [[] for _ in range(1_500)]
+    for g, p, outcome, turn in match(gold, predicted).events().rows():
+        number = int(gold.sentence[g] if g >= 0 else predicted.sentence[p])
+        here = int(g - first[0][number]) if g >= 0 else -1
+        there = int(p - first[1][number]) if p >= 0 else -1
+        found[number].append((here, there, outcome, turn))
+    assert any(outcome == "TP" for events in found for *_, outcome, _ in events)
+    for number in range(1_500):
+        expected = events_of(sides[0][number], sides[1][number], tokens=tokens_of)
+        assert sorted(found[number]) == expected, (sides[0][number], sides[1][number])
+
+
+def test_pieces_on_one_side_only_are_matched_too():
+    gold = with_parts([[(((0, 2), (4, 6)), "A")]])
+    whole = mentions_of([[(0, 6, "A")]])
+    inner = mentions_of([[(2, 4, "A")]])
+    assert match(gold, whole).events().names() == ["BEl"]
+    assert match(whole, gold).events().names() == ["BEs"]
+    assert match(gold, inner).events().names() == ["FN", "FP"]  # between the pieces there is no token
+
+
+def test_touching_pieces_are_one_span():
+    gold = with_parts([[(((0, 2), (2, 4)), "A")]])
+    assert match(gold, mentions_of([[(0, 4, "A")]])).events().names() == ["TP"]
+
+
+# The worked examples of the definitions
+
+
+def names(gold, predicted):
+    return [(g, p, outcome) for g, p, outcome, _ in events_by_sentence([(gold, predicted)])[0]]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "outcome"),
+    [
+        ([(2, 5, "A")], "TP"),
+        ([(2, 5, "B")], "LE"),
+        ([(3, 5, "A")], "BEs"),
+        ([(2, 6, "A")], "BEl"),
+        ([(4, 7, "A")], "BEo"),
+        ([(4, 7, "B")], "LBE"),
+    ],
+)
+def test_each_kind_of_error_has_its_name(predicted, outcome):
+    assert names([(2, 5, "A")], predicted) == [(0, 0, outcome)]
+
+
+def test_touching_mentions_do_not_overlap():
+    assert names([(2, 5, "A")], [(5, 7, "A")]) == [(-1, 0, "FP"), (0, -1, "FN")]
+
+
+def test_the_same_label_is_preferred_to_the_better_overlap():
+    assert names([(0, 4, "A")], [(0, 1, "A"), (1, 4, "B")]) == [(0, 0, "BEs"), (0, 1, "LBE")]
+
+
+def test_a_mention_joins_one_that_is_matched_already_only_by_tokens_not_used():
+    events = events_by_sentence([([(0, 4, "A")], [(0, 2, "A"), (1, 2, "A"), (2, 4, "A")])])[0]
+    assert events == [(-1, 1, "FP", 0), (0, 0, "BEs", 1), (0, 2, "BEs", 3)]
+
+
+def test_a_partner_of_a_second_pass_keeps_its_own():
+    gold, predicted = mentions_of([[(0, 2, "A"), (2, 4, "A")]]), mentions_of([[(0, 4, "A")]])
+    matching = match(gold, predicted)
+    assert matching.gold_partner.tolist() == [0, 0]
+    assert matching.predicted_partner.tolist() == [0]
+    assert matching.events().rows() == [(0, 0, "BEl", 1), (1, 0, "BEl", 2)]
+
+
+# Laws
+
+
+def by_label(gold, predicted, events, side):
+    counts = Counter()
+    for g, p, outcome, _ in events:
+        chosen = gold[g] if (side == "gold" and g >= 0) or p < 0 else predicted[p]
+        counts[chosen[2], outcome] += 1
+    return counts
+
+
+@law
+@given(spans(), spans())
+def test_every_mention_is_consumed_once_and_errors_are_bounded(gold, predicted):
+    events = events_by_sentence([(gold, predicted)])[0]
+    n, m = len(gold), len(predicted)
+    assert max(n, m) <= len(events) <= n + m
+    assert sorted(g for g, _, _, turn in events if g >= 0 and turn != 3) == list(range(n))
+    assert sorted(p for _, p, _, turn in events if p >= 0 and turn != 2) == list(range(m))
+
+
+@law
+@given(spans(), spans())
+def test_fair_matching_finds_the_exact_matches(gold, predicted):
+    found = [event for event in events_by_sentence([(gold, predicted)])[0] if event[2] == "TP"]
+    exact = [event for event in events_by_sentence([(gold, predicted)], "exact")[0] if event[2] == "TP"]
+    assert found == exact
+    assert len(found) == len(set(gold) & set(predicted))
+
+
+@law
+@given(spans(), spans())
+def test_overall_fair_f1_is_at_least_the_exact_one(gold, predicted):
+    counts = Counter(outcome for _, _, outcome, _ in events_by_sentence([(gold, predicted)])[0])
+    right, false, missed = credit_of("fair").apply(np.array([counts[name] for name in OUTCOMES]))
+    if gold or predicted:
+        fair = 2 * right / (2 * right + false + missed)
+        assert fair >= 2 * counts["TP"] / (len(gold) + len(predicted)) - 1e-12
+
+
+@law
+@given(spans(), spans())
+def test_margins_of_the_confusion_are_the_errors_of_a_label(gold, predicted):
+    events = events_by_sentence([(gold, predicted)])[0]
+    pairs = ("LE", "BEs", "BEl", "BEo", "LBE")
+    cells = Counter(
+        (gold[g][2] if g >= 0 else "_", predicted[p][2] if p >= 0 else "_")
+        for g, p, outcome, _ in events
+        if outcome != "TP"
+    )
+    for label in LABELS:
+        row = sum(count for (first, _), count in cells.items() if first == label)
+        column = sum(count for (_, second), count in cells.items() if second == label)
+        under_gold = by_label(gold, predicted, events, "gold")
+        under_predicted = by_label(gold, predicted, events, "predicted")
+        assert row == sum(under_gold[label, kind] for kind in (*pairs, "FN"))
+        assert column == sum(under_predicted[label, kind] for kind in (*pairs, "FP"))
+
+
+@law
+@given(spans(), spans(), st.permutations(LABELS), st.integers(0, 1000))
+def test_renaming_labels_and_shifting_positions_changes_nothing(gold, predicted, renamed, shift):
+    new = dict(zip(LABELS, renamed, strict=True))
+
+    def moved(side):
+        return [(start + shift, end + shift, new[label]) for start, end, label in side]
+
+    before, after = events_by_sentence([(gold, predicted), (moved(gold), moved(predicted))])
+    assert before == after
+
+
+@law
+@given(st.lists(st.tuples(spans(), spans()), max_size=4))
+def test_laying_sentences_end_to_end_changes_nothing(sentences):
+    apart = Counter(outcome for events in events_by_sentence(sentences) for _, _, outcome, _ in events)
+    joined: tuple[list, list] = ([], [])
+    for number, sides in enumerate(sentences):
+        for whole, side in zip(joined, sides, strict=True):
+            whole.extend((start + 20 * number, end + 20 * number, label) for start, end, label in side)
+    together = Counter(outcome for _, _, outcome, _ in events_by_sentence([joined])[0])
+    assert apart == together
+
+
+@law
+@given(spans())
+def test_gold_against_itself_has_no_error(gold):
+    assert all(outcome == "TP" for _, _, outcome, _ in events_by_sentence([(gold, gold)])[0])
+
+
+# What is not a law
+
+
+def test_per_label_fair_f1_may_be_below_the_exact_one():
+    gold = [(0, 4, "A"), (6, 8, "A")]
+    predicted = [(0, 2, "B"), (2, 4, "B"), (6, 8, "A")]
+    counts = by_label(gold, predicted, events_by_sentence([(gold, predicted)])[0], "gold")
+    assert counts == {("A", "TP"): 1, ("A", "LBE"): 2}
+    right, false, missed = credit_of("fair").apply(np.array([counts["A", name] for name in OUTCOMES]))
+    exact = 2 * 1 / (2 + 1)  # one right of two gold A and one predicted A
+    assert 2 * right / (2 * right + false + missed) == 0.5 < exact
+
+
+def test_swapping_the_sides_changes_the_number_of_errors():
+    gold, predicted = [(2, 5, "A"), (5, 9, "A")], [(2, 3, "A"), (3, 6, "A")]
+    straight, swapped = events_by_sentence([(gold, predicted), (predicted, gold)])
+    assert (len(straight), len(swapped)) == (3, 2)
+
+
+def test_the_order_of_the_input_decides_ties():
+    gold = [(0, 4, "A")]
+    one, other = [(0, 2, "B"), (2, 4, "C")], [(2, 4, "C"), (0, 2, "B")]
+    first, second = events_by_sentence([(gold, one), (gold, other)])
+    labels = [
+        next(side[p][2] for g, p, _, turn in events if turn == 1)
+        for side, events in ((one, first), (other, second))
+    ]
+    assert labels == ["B", "C"]
+
+
+# Inputs
+
+
+def test_a_mention_that_stands_twice_is_refused():
+    gold = mentions_of([[(0, 2, "A"), (0, 2, "A")]])
+    once = mentions_of([[(0, 2, "A")]])
+    for matcher in MATCHERS.names():
+        for sides in ((gold, once), (once, gold)):
+            with pytest.raises(InputError, match=r"the mention A \[0, 2\) stands twice in one sentence"):
+                match(*sides, matcher=matcher)
+
+
+def test_a_mention_that_stands_twice_may_be_dropped_before():
+    gold = mentions_of([[(0, 2, "A"), (0, 2, "A")]]).sole(duplicates="drop")
+    assert match(gold, mentions_of([[(0, 2, "A")]])).events().names() == ["TP"]
+
+
+def test_a_mention_without_a_place_is_spurious():
+    gold = mentions_of([[(0, 2, "A")], [(0, 9, "A")]])
+    lost = Mentions([0, 1, 1, 1], [-1, -1, -1, 0], [-1, -1, -1, 9], [0, 0, 0, 0], LABELS)
+    for matcher in MATCHERS.names():
+        events = match(gold, lost, matcher=matcher).events().rows()
+        assert events == [(0, -1, "FN", 0), (1, 3, "TP", 0), *((-1, p, "FP", 0) for p in (0, 1, 2))]
+
+
+def test_an_empty_mention_overlaps_nothing():
+    assert names([(3, 3, "A")], [(0, 9, "A")]) == [(-1, 0, "FP"), (0, -1, "FN")]
+    assert names([(3, 3, "A")], [(3, 3, "A")]) == [(0, 0, "TP")]
+
+
+def test_nothing_against_nothing_has_no_events():
+    empty = mentions_of([])
+    for matcher in MATCHERS.names():
+        assert len(match(empty, empty, matcher=matcher).events()) == 0
+
+
+def test_positions_of_long_texts_do_not_overflow():
+    far = 2**40
+    gold = Mentions([0, 3_000_000], [far, 5], [far + 9, far], [0, 2], LABELS)
+    predicted = Mentions([0, 3_000_000], [far, 5], [far + 8, far], [0, 2], LABELS)
+    assert match(gold, predicted).events().names() == ["BEs", "TP"]
+
+
+def test_inputs_are_left_as_they_were():
+    gold, predicted = mentions_of([[(0, 3, "A"), (4, 6, "B")]]), mentions_of([[(0, 2, "A"), (5, 7, "A")]])
+    before = gold.rows(), predicted.rows()
+    matching = match(gold, predicted)
+    assert (gold.rows(), predicted.rows()) == before
+    for column in (matching.gold_outcome, matching.gold_partner, matching.events().outcome):
+        assert not column.flags.writeable
+
+
+def test_sides_with_different_labels_are_refused():
+    with pytest.raises(ValueError, match="use with_one_labelling"):
+        match(Mentions.of([(0, 0, 1, "A")]), Mentions.of([(0, 0, 1, "B")]))
+
+
+def test_an_unknown_matcher_is_refused():
+    with pytest.raises(ChoiceError, match=r"no matcher is called 'fare'\. Did you mean 'fair'"):
+        match(mentions_of([]), mentions_of([]), matcher="fare")
+
+
+# Cost
+
+
+def test_a_hundred_thousand_mentions_in_one_sentence_take_well_under_a_second():
+    number = 50_000
+    chance = np.random.default_rng(5)
+    start = np.arange(number) * 6
+    end = start + chance.integers(1, 5, number)
+    label = chance.integers(0, 3, number)
+    moved = np.where(chance.random(number) < 0.1, start + 1, start)
+    zeros = np.zeros(number)
+    gold = Mentions(zeros, start, end, label, LABELS)
+    predicted = Mentions(zeros, moved, end + (moved > start), label, LABELS)
+    began = time.perf_counter()
+    match(gold, predicted)
+    assert time.perf_counter() - began < 0.5
+
+
+def test_one_long_mention_over_thousands_of_others_is_not_quadratic():
+    number = 20_000
+    each = np.arange(number)
+    long = Mentions([0], [0], [3 * number], [0], LABELS)
+    short = Mentions(each * 0, each * 3, each * 3 + 2, each * 0, LABELS)
+    began = time.perf_counter()
+    assert set(match(long, short).events().names()) == {"BEs"}
+    assert set(match(short, long).events().names()) == {"BEl"}
+    assert time.perf_counter() - began < 3
+
+
+def test_a_chain_of_crossing_mentions_is_not_quadratic():
+    each = np.arange(20_000)
+    gold = Mentions(each * 0, each * 2, each * 2 + 3, each * 0, LABELS)
+    predicted = Mentions(each * 0, each * 2 + 1, each * 2 + 4, each * 0, LABELS)
+    began = time.perf_counter()
+    assert len(match(gold, predicted).events()) == len(each)
+    assert time.perf_counter() - began < 3
+
+
+def test_a_deep_nest_is_matched_without_listing_its_pairs():
+    each = np.arange(4_000)
+    gold = Mentions(each * 0, each, 10_000 - each, each % 3, LABELS)
+    predicted = Mentions(each * 0, each, 10_001 - each, each % 2, LABELS)
+    began = time.perf_counter()
+    match(gold, predicted)
+    match(gold, predicted, matcher="overlap")
+    assert time.perf_counter() - began < 5

@@ -1,0 +1,194 @@
+"""The one-to-one matching behind relaxed scores: its oracle, its order, and nervaluate beside it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matching_sentences import LABELS, events_by_sentence, mentions_of, random_sentences, spans
+from nervaluate import Evaluator
+from relaxed_oracle import pairs_of
+
+from spanwise.corpus import Mentions
+from spanwise.matching import (
+    CATEGORIES,
+    OUTCOMES,
+    SCHEMES,
+    fair_and_overlap,
+    match,
+    relaxed,
+    relaxed_counts,
+    relaxed_scores,
+)
+from spanwise.matching import _dense as dense
+
+law = settings(deadline=None, derandomize=True, max_examples=200)
+
+
+def check_pairs(sentences):
+    for (gold, predicted), events in zip(sentences, events_by_sentence(sentences, "overlap"), strict=True):
+        assert {g: p for g, p, *_ in events if g >= 0 and p >= 0} == pairs_of(gold, predicted)
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
+def test_pairs_are_those_of_the_plain_greedy_matching(kind):
+    check_pairs(random_sentences(3_000, kind=kind, seed=4))
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
+def test_crowds_are_paired_as_the_plain_greedy_matching_does(kind, monkeypatch):
+    monkeypatch.setattr(dense, "_DEGREE", 0)
+    monkeypatch.setattr(dense, "_SMALL", 0)
+    check_pairs(random_sentences(300, kind=kind, seed=5))
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
+@pytest.mark.parametrize("crowds", [False, True])
+def test_both_matchings_on_one_ground_are_those_made_alone(kind, crowds, monkeypatch):
+    if crowds:
+        monkeypatch.setattr(dense, "_DEGREE", 0)
+        monkeypatch.setattr(dense, "_SMALL", 0)
+    sentences = random_sentences(200, kind=kind, seed=6)
+    for some in (sentences, *([sentence] for sentence in sentences)):
+        gold, predicted = (mentions_of([sentence[side] for sentence in some]) for side in (0, 1))
+        for matcher, found in zip(("fair", "overlap"), fair_and_overlap(gold, predicted), strict=True):
+            assert found.events().rows() == match(gold, predicted, matcher=matcher).events().rows()
+
+
+@law
+@given(spans(), spans(), st.randoms(use_true_random=False))
+def test_the_order_of_the_input_changes_nothing(gold, predicted, chance):
+    shuffled = random.Random(chance.random())
+    other = sorted(gold, key=lambda _: shuffled.random()), sorted(predicted, key=lambda _: shuffled.random())
+
+    def named(sides, events):
+        return Counter(
+            (sides[0][g] if g >= 0 else None, sides[1][p] if p >= 0 else None, outcome)
+            for g, p, outcome, _ in events
+        )
+
+    first, second = events_by_sentence([(gold, predicted), other], "overlap")
+    assert named((gold, predicted), first) == named(other, second)
+
+
+@law
+@given(spans(), spans())
+def test_possible_is_gold_and_actual_is_predicted_in_every_scheme(gold, predicted):
+    for scheme in relaxed(mentions_of([gold]), mentions_of([predicted])).values():
+        assert (scheme["possible"], scheme["actual"]) == (len(gold), len(predicted))
+        paired = scheme["correct"] + scheme["incorrect"] + scheme["partial"]
+        assert paired + scheme["missed"] == len(gold)
+        assert paired + scheme["spurious"] == len(predicted)
+
+
+@law
+@given(spans(), spans())
+def test_strict_is_the_exact_match_and_no_scheme_finds_less(gold, predicted):
+    found = relaxed(mentions_of([gold]), mentions_of([predicted]))
+    assert found["strict"]["correct"] == len(set(gold) & set(predicted))
+    for scheme in ("exact", "partial", "type"):
+        assert found[scheme]["correct"] >= found["strict"]["correct"]
+
+
+def test_boundaries_alone_count_every_equal_span():
+    gold, predicted = mentions_of([[(0, 2, "A"), (4, 5, "B")]]), mentions_of([[(0, 2, "B"), (4, 5, "B")]])
+    found = relaxed(gold, predicted)
+    assert found["exact"]["f1"] == 1
+    assert found["type"]["correct"] == found["type"]["incorrect"] == 1
+
+
+def test_scores_of_nothing_are_undefined():
+    scores = relaxed_scores(np.zeros(5))
+    assert all(np.isnan(scores[name]) for name in ("precision", "recall", "f1"))
+
+
+def test_counts_of_labels_add_up_to_the_whole():
+    chance = np.random.default_rng(0)
+    by_label = chance.integers(0, 9, (4, len(OUTCOMES)))
+    whole = relaxed_counts(by_label.sum(axis=0))
+    for scheme, counts in relaxed_counts(by_label).items():
+        assert counts.shape == (4, len(CATEGORIES))
+        assert np.array_equal(counts.sum(axis=0), whole[scheme])
+
+
+def test_unknown_places_and_pieces_do_not_disturb_it():
+    gold = mentions_of([[(0, 2, "A")]])
+    lost = Mentions([0, 0], [-1, 1], [-1, 3], [0, 0], LABELS)
+    assert match(gold, lost, matcher="overlap").events().rows() == [(0, 1, "BEo", 1), (-1, 0, "FP", 0)]
+
+
+# nervaluate
+
+NAMES = {"strict": "strict", "exact": "exact", "partial": "partial", "type": "ent_type"}
+
+
+def by_nervaluate(sentences):
+    """Counts of nervaluate; its ends are inclusive."""
+
+    def entities(side):
+        return [[{"label": c, "start": a, "end": b - 1} for a, b, c in spans] for spans in side]
+
+    gold, predicted = ([sentence[i] for sentence in sentences] for i in (0, 1))
+    results = Evaluator(entities(gold), entities(predicted), tags=list(LABELS), loader="dict").evaluate()
+    return {ours: results["overall"][theirs] for ours, theirs in NAMES.items()}
+
+
+def by_us(sentences):
+    return relaxed(
+        mentions_of([first for first, _ in sentences]), mentions_of([second for _, second in sentences])
+    )
+
+
+def without_rivals(sentences):
+    """Sentences in which no mention overlaps two of the other side: there is only one matching."""
+
+    def lonely(one, others):
+        return sum(min(one[1], other[1]) > max(one[0], other[0]) for other in others) <= 1
+
+    return [
+        (gold, predicted)
+        for gold, predicted in sentences
+        if all(lonely(span, predicted) for span in gold) and all(lonely(span, gold) for span in predicted)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
+def test_nervaluate_agrees_where_there_is_only_one_matching(kind):
+    sentences = without_rivals(random_sentences(2_000, kind=kind, seed=6))
+    assert len(sentences) > 100
+    ours, theirs = by_us(sentences), by_nervaluate(sentences)
+    for scheme, counts in ours.items():
+        for name in (*CATEGORIES, "possible", "actual"):
+            assert counts[name] == getattr(theirs[scheme], name), (scheme, name)
+        for name in ("precision", "recall", "f1"):
+            assert counts[name] == pytest.approx(getattr(theirs[scheme], name), abs=1e-9), (scheme, name)
+
+
+def test_nervaluate_gives_a_gold_mention_to_the_first_that_overlaps_it():
+    # The second prediction is right; nervaluate has given its gold mention to the first by then.
+    gold, predicted = [(0, 3, "A")], [(0, 1, "A"), (0, 3, "A")]
+    assert by_us([(gold, predicted)])["strict"]["correct"] == 1
+    assert by_nervaluate([(gold, predicted)])["strict"].correct == 0
+
+
+def test_nervaluate_depends_on_the_order_of_predictions():
+    gold, predicted = [(0, 3, "A")], [(0, 1, "A"), (0, 3, "A")]
+    orders = [(gold, predicted), (gold, predicted[::-1])]
+    assert [by_nervaluate([one])["exact"].correct for one in orders] == [0, 1]
+    assert [by_us([one])["exact"]["correct"] for one in orders] == [1, 1]
+
+
+def test_nervaluate_leaves_out_an_overlap_below_one_percent_of_the_gold_mention():
+    gold, predicted = [(0, 201, "A")], [(200, 203, "A")]
+    assert by_us([(gold, predicted)])["partial"]["partial"] == 1
+    assert by_nervaluate([(gold, predicted)])["partial"].partial == 0
+
+
+def test_every_outcome_has_its_place_in_every_scheme():
+    for names in SCHEMES.values():
+        assert set(names) == {"TP", "LE", "BE", "LBE"}
+        assert set(names.values()) <= set(CATEGORIES)

@@ -1,0 +1,292 @@
+"""Results for other tools: every number is the document's, names are stable, nothing hostile gets through."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import documents
+import pytest
+import study_documents
+
+from spanwise.cli.main import main
+from spanwise.errors import MissingExtra
+from spanwise.gates import Check, gate
+from spanwise.reports import REPORTS, notebook, outlets, render, save
+
+ONE, TWO, STUDY = documents.result(), documents.result("crf", "bert"), study_documents.study()
+EVIL = "</script><img src=x onerror=y>\x1b[31m\u202e]]>&\x00\n- injected: true"
+
+
+def test_flat_names_are_stable() -> None:
+    names = list(outlets.flat(ONE))
+    assert names[:4] == ["precision", "recall", "f1", "accuracy"]
+    for name in (
+        "macro/f1", "weighted/recall", "fair/f1", "gain/LE", "label/PER/f1", "tough/SEEN/recall",
+        "attribute/entity_length/XL/f1",
+    ):  # fmt: skip
+        assert name in names
+
+
+def test_flat_values_are_those_of_the_document() -> None:
+    flat, system = outlets.flat(ONE), ONE["systems"]["crf"]
+    assert flat["f1"] == system["exact"]["overall"]["f1"]
+    assert flat["label/ORG/recall"] == system["exact"]["labels"]["ORG"]["recall"]
+    assert flat["gain/BE"] == system["gains"]["BE"]["gain"]
+    assert flat["tough/UNSEEN-ANY/recall"] == system["tough"]["UNSEEN-ANY"]["overall"]["recall"]
+
+
+def test_flat_names_of_several_systems_stand_behind_the_system() -> None:
+    assert outlets.flat(TWO)["bert/f1"] == TWO["systems"]["bert"]["exact"]["overall"]["f1"]
+
+
+def test_flat_of_a_study_has_means_and_spreads() -> None:
+    assert outlets.flat(STUDY)["news/crf/f1/mean"] == STUDY["analyses"]["holistic"]["crf"]["news"]["mean"]
+
+
+def test_undefined_scalars_are_nan_and_null_in_json() -> None:
+    made = copy.deepcopy(ONE)
+    made["systems"]["crf"]["exact"]["overall"]["accuracy"] = None
+    assert math.isnan(outlets.flat(made)["accuracy"])
+    assert json.loads(outlets.flat_json(made))["accuracy"] is None
+
+
+def test_every_score_is_one_row() -> None:
+    rows = outlets.rows(TWO)
+    found = [
+        row for row in rows if row["kind"] == "label" and row["name"] == "PER" and row["system"] == "bert"
+    ]
+    cell = TWO["systems"]["bert"]["exact"]["labels"]["PER"]
+    f1 = next(row for row in found if row["score"] == "f1")
+    assert (f1["value"], [f1["low"], f1["high"]], f1["gold"]) == (
+        cell["f1"],
+        cell["interval"]["f1"],
+        cell["gold"],
+    )
+    assert len(
+        {tuple(row[key] for key in ("system", "kind", "name", "part", "score")) for row in rows}
+    ) == len(rows)
+
+
+def test_rows_of_a_study_name_dataset_and_run() -> None:
+    row = outlets.rows(STUDY)[0]
+    assert (row["dataset"], row["system"], row["run"]) == ("news", "crf", "1")
+
+
+def test_pandas_and_polars_frames_hold_the_same_rows() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    one, other = outlets.to_pandas(TWO), outlets.to_polars(TWO)
+    assert isinstance(one, pandas.DataFrame)
+    assert isinstance(other, polars.DataFrame)
+    assert list(one.columns) == other.columns
+    assert one["value"].dropna().tolist() == other["value"].drop_nulls().to_list()
+    assert len(one) == len(other) == len(outlets.rows(TWO))
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars", "mlflow", "wandb"])
+def test_a_missing_package_is_answered_with_what_to_install(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    call = {
+        "pandas": outlets.to_pandas, "polars": outlets.to_polars,
+        "mlflow": outlets.log_mlflow, "wandb": outlets.log_wandb,
+    }[package]  # fmt: skip
+    with pytest.raises(MissingExtra, match=rf"needs the package '{package}'.*\n.*pip install {package}"):
+        call(ONE)
+
+
+def test_rows_as_csv_are_no_formulas() -> None:
+    made = copy.deepcopy(ONE)
+    labels = made["systems"]["crf"]["exact"]["labels"]
+    labels["=1+1"] = labels.pop("PER")
+    rows = list(csv.reader(io.StringIO(outlets.rows_csv(made))))
+    assert rows[0] == [
+        "dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold",
+    ]  # fmt: skip
+    assert any("'=1+1" in row for row in rows)
+    assert not any(cell.startswith("=") for row in rows for cell in row)
+    f1 = next(row for row in rows if row[3] == "overall" and row[6] == "f1")
+    assert float(f1[7]) == ONE["systems"]["crf"]["exact"]["overall"]["f1"]
+
+
+class Tracker:
+    """What MLflow's module and a W&B run have in common, remembered."""
+
+    def __init__(self) -> None:
+        self.logged: dict[str, float] = {}
+        self.tags: dict[str, str] = {}
+        self.summary: dict[str, str] = {}
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        self.logged |= metrics
+
+    def log(self, metrics: dict[str, float], step: int | None = None) -> None:
+        self.logged |= metrics
+
+    def set_tag(self, key: str, value: str) -> None:
+        self.tags[key] = value
+
+
+def test_mlflow_gets_metrics_it_can_take() -> None:
+    made = copy.deepcopy(ONE)
+    labels = made["systems"]["crf"]["exact"]["labels"]
+    labels["B&B (x)"] = {**labels.pop("PER"), "f1": None}
+    tracker = Tracker()
+    outlets.log_mlflow(made, prefix="test/", mlflow=tracker)
+    assert tracker.logged["test/f1"] == made["systems"]["crf"]["exact"]["overall"]["f1"]
+    assert "test/label/B_B _x_/recall" in tracker.logged
+    assert "test/label/B_B _x_/f1" not in tracker.logged, "undefined scores are left out"
+    assert tracker.tags["spanwise.signature"] == made["signature"]
+
+
+def test_wandb_gets_scalars_and_the_signature() -> None:
+    tracker = Tracker()
+    outlets.log_wandb(ONE, run=tracker)
+    assert tracker.logged["fair/f1"] == ONE["systems"]["crf"]["fair"]["overall"]["f1"]
+    assert tracker.summary["spanwise/signature"] == ONE["signature"]
+
+
+def test_junit_has_one_case_a_threshold() -> None:
+    root = ElementTree.fromstring(outlets.junit(TWO, fail_under=71, floors=["PER=75"]))
+    suite = root[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "2")
+    names = [case.get("name") for case in suite]
+    assert names == ["crf f1", "bert f1", "crf PER", "bert PER"]
+    failure = suite[1].find("failure")
+    assert failure is not None
+    assert failure.get("message") == "bert: f1 is 70.10, which is below 71."
+    assert suite[0].find("failure") is None
+
+
+def test_junit_of_hostile_names_is_well_formed() -> None:
+    text = outlets.to_junit([Check(EVIL, False, EVIL)], suite=EVIL, details=EVIL)
+    case = ElementTree.fromstring(text)[0][0]
+    assert case.get("name", "").startswith("</script><img")
+    assert not set(text) & set("\x1b\x00\u202e")
+
+
+def test_the_step_summary_shows_thresholds_scores_and_findings() -> None:
+    checks = gate(TWO, fail_under=71).checks
+    text = outlets.step_summary(TWO, checks=checks)
+    assert "- ✅ crf: f1 is 71.97, which reaches 71." in text
+    assert "- ❌ bert: f1 is 70.10, which is below 71." in text
+    assert "| a | crf | **72.0**<sup>b</sup> |" in text
+    assert "wrong boundaries cost crf the most: 12.6 F1 in 30 errors." in text
+    assert text.count("<details>") == text.count("</details>") > 0
+
+
+def test_the_step_summary_of_a_study_can_be_made() -> None:
+    assert "70.6 ±1.2" in outlets.step_summary(STUDY)
+
+
+def test_hostile_names_stay_inert_in_the_step_summary_and_the_notebook() -> None:
+    made = copy.deepcopy(TWO)
+    made["systems"] = {EVIL: made["systems"]["crf"], "b": made["systems"]["bert"]}
+    made["letters"] = {EVIL: "b", "b": ""}
+    made["dataset"]["name"] = made["signature"] = EVIL
+    made["findings"][0]["system"] = EVIL
+    for text in (outlets.step_summary(made), notebook.table(made)):
+        assert "<img" not in text
+        assert "</script" not in text
+        assert not set(text) & set("\x1b\x00\u202e")
+
+
+def test_the_notebook_table_has_the_scores_and_no_script() -> None:
+    text = notebook.table(TWO)
+    assert "<td><b>72.0</b><sup>b</sup></td>" in text
+    assert "script" not in text
+    assert "style" not in text
+
+
+def test_the_model_index_is_yaml_that_hugging_face_reads() -> None:
+    yaml = pytest.importorskip("yaml")
+    read = yaml.safe_load(outlets.model_index(TWO, dataset="conll2003"))
+    assert [model["name"] for model in read["model-index"]] == ["crf", "bert"]
+    (result,) = read["model-index"][0]["results"]
+    assert result["task"]["type"] == "token-classification"
+    assert result["dataset"]["type"] == "conll2003"
+    metrics = {metric["name"]: metric["value"] for metric in result["metrics"]}
+    assert metrics["F1"] == TWO["systems"]["crf"]["exact"]["overall"]["f1"]
+    cards = pytest.importorskip("huggingface_hub.repocard_data")
+    one = yaml.safe_load(outlets.model_index(ONE, name="me/mine"))
+    name, results = cards.model_index_to_eval_results(one["model-index"])
+    assert name == "me/mine"
+    assert {found.metric_type for found in results} == {"f1", "precision", "recall", "accuracy"}
+
+
+def test_the_model_index_of_hostile_names_stays_data() -> None:
+    yaml = pytest.importorskip("yaml")
+    made = copy.deepcopy(ONE)
+    made["systems"] = {EVIL: made["systems"]["crf"]}
+    made["dataset"]["name"] = made["signature"] = EVIL
+    read = yaml.safe_load(outlets.model_index(made))
+    assert list(read) == ["model-index"]
+    assert list(read["model-index"][0]) == ["name", "results"]
+
+
+def test_undefined_scores_are_left_out_of_the_model_index() -> None:
+    made = copy.deepcopy(ONE)
+    made["systems"]["crf"]["exact"]["overall"].update(f1=None, accuracy=None)
+    text = outlets.model_index(made)
+    assert '"Accuracy"' not in text
+    assert "null" not in text
+    assert "nan" not in text
+
+
+def test_every_report_is_found_by_name_and_gives_the_same_bytes_twice() -> None:
+    for name in ("terminal", "flat", "summary", "model-index"):
+        choices: dict[str, Any] = {"width": 80, "color": False} if name == "terminal" else {}
+        assert render(TWO, name, **choices) == render(copy.deepcopy(TWO), name, **choices)
+        assert REPORTS.find(name).summary
+
+
+def test_a_report_is_saved_whole(tmp_path: Path) -> None:
+    save(TWO, tmp_path / "flat.json", "flat")
+    assert json.loads((tmp_path / "flat.json").read_text()) == json.loads(outlets.flat_json(TWO))
+    assert [path.name for path in tmp_path.iterdir()] == ["flat.json"]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(TWO))
+    return path
+
+
+def test_the_command_exports_every_form(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = {
+        "flat": outlets.flat_json(TWO), "rows": outlets.rows_csv(TWO), "summary": outlets.step_summary(TWO),
+        "model-index": outlets.model_index(TWO),
+    }  # fmt: skip
+    for form, text in expected.items():
+        assert main(["export", str(saved), form]) == 0
+        assert capsys.readouterr().out == text
+
+
+def test_the_command_fails_where_a_threshold_is_missed(saved: Path, tmp_path: Path) -> None:
+    target = tmp_path / "gate.xml"
+    assert main(["export", str(saved), "junit", "--fail-under", "71", "-o", str(target)]) == 1
+    assert ElementTree.parse(target).getroot().get("failures") == "1"
+    assert main(["export", str(saved), "junit", "--fail-under", "60", "-o", str(target)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["junit"], "junit needs a threshold.\nAdd --fail-under POINTS or --floor PATH=POINTS."),
+        (["flatt"], "no form is called 'flatt'. Did you mean 'flat'?"),
+        ([], "export needs a result document and a form."),
+    ],
+)
+def test_the_command_answers_wrong_calls(
+    saved: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(saved), *arguments]) == 2
+    assert words in capsys.readouterr().err

@@ -1,0 +1,209 @@
+"""Figures: every chart of a document as Altair and as files, and the papers' own by name."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import description, result
+from study_documents import study
+
+pytest.importorskip("altair", reason="figures need the extra 'report'")
+pytest.importorskip("vl_convert", reason="figures need the extra 'report'")
+
+from spanwise.cli.main import main
+from spanwise.errors import ChoiceError, InputError
+from spanwise.reports.figures import figures, paper, papers, save
+from spanwise.reports.figures._pdf import in_order
+
+
+def with_factor() -> dict[str, Any]:
+    """A study of three datasets whose systems have a numeric factor."""
+    document = study(names=("news", "tweets", "law"))
+    attributes = document["analyses"]["attribute_wise"]
+    for place, rows in enumerate(attributes.values()):
+        for at in range(4):
+            cell = {
+                "zeta": 1.0 + at,
+                "zeta_relative": 0.4 + 0.1 * at + 0.1 * place,
+                "rho1": 0.2 * at,
+                "rho2": 0.1,
+            }
+            rows[f"own_{at}"] = {**cell, "sigma": 0.1, "friedman": {"p": 0.01, "blocks": 6}}
+    line = [
+        {
+            "value": value,
+            "system": system,
+            "datasets": {d: {"mean": 0.7 + value / 1000} for d in document["datasets"]},
+        }
+        for value, system in ((100, "crf"), (200, "bert"))
+    ]
+    document["analyses"]["factors"] = {"size": {"numeric": True, "line": line}}
+    return document
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    return figures(result("bert", "crf"))
+
+
+def test_an_evaluation_has_a_chart_for_everything_it_counts(made: dict[str, Any]) -> None:
+    assert {"score", "labels", "attribute-entity_length", "attribute-token_frequency"} <= set(made)
+    for kind in ("gains", "shares", "confusion", "tough", "slices", "diagnosis"):
+        assert {f"{kind}-bert", f"{kind}-crf"} <= set(made)
+
+
+def test_charts_keep_altairs_schema_and_carry_their_numbers(made: dict[str, Any]) -> None:
+    for chart in made.values():
+        chart.to_dict()  # checked by Altair
+    specification = json.dumps(made["gains-crf"].to_dict(), ensure_ascii=False)
+    assert "Wrong boundary" in specification
+
+
+def test_bars_start_at_zero(made: dict[str, Any]) -> None:
+    specification = made["gains-bert"].to_dict()
+    domains = re.findall(r'"domain": \[(-?[\d.]+), ', json.dumps(specification))
+    assert set(map(float, domains)) == {0.0}
+
+
+def test_figures_have_no_links_and_no_variables_of_the_page(made: dict[str, Any]) -> None:
+    for chart in [*made.values(), *figures(with_factor()).values()]:
+        text = json.dumps(chart.to_dict(validate=False))
+        assert "var(--" not in text and "#examples" not in text
+
+
+def test_a_study_has_its_radars_heat_maps_and_lines() -> None:
+    found = figures(with_factor())
+    assert {"holistic", "radar-zeta", "radar-rho", "drivers", "factor-size", "increase-crf-bert"} <= set(
+        found
+    )
+
+
+def test_a_description_has_no_figures() -> None:
+    assert figures(description()) == {}
+
+
+def test_files_are_what_their_names_say_and_the_same_every_time(tmp_path: Path) -> None:
+    document = result("bert", "crf")
+    chosen = ["score", "gains-bert"]
+    written = save(document, tmp_path / "a", formats=["svg", "pdf", "png"], names=chosen)
+    assert [path.name for path in written] == [
+        "score.svg", "score.pdf", "score.png", "gains-bert.svg", "gains-bert.pdf", "gains-bert.png",
+    ]  # fmt: skip
+    heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
+    for folder in ("b", "c", "d"):
+        again = save(document, tmp_path / folder, formats=["svg", "pdf", "png"], names=chosen)
+        for one, other in zip(written, again, strict=True):
+            assert one.read_bytes().startswith(heads[one.suffix])
+            assert one.read_bytes() == other.read_bytes()
+    text = (tmp_path / "a" / "score.svg").read_text(encoding="utf-8")
+    assert 'font-size="-' not in text and ">bert<" in text
+
+
+def test_pdf_files_carry_their_fonts(tmp_path: Path) -> None:
+    (path,) = save(result("crf"), tmp_path, formats=["pdf"], names=["score"])
+    assert re.search(rb"/FontFile\d?|/FontDescriptor", path.read_bytes())
+
+
+def test_a_pdf_file_of_another_make_is_left_alone() -> None:
+    packed = b"%PDF-1.7\n1 0 obj\n<< /Type /XRef >>\nendobj\nstartxref\n9\n%%EOF"
+    assert in_order(packed) == packed
+
+
+def test_every_object_of_a_pdf_file_stands_where_its_table_says(tmp_path: Path) -> None:
+    (path,) = save(result("crf"), tmp_path, formats=["pdf"], names=["score"])
+    data = path.read_bytes()
+    table = int(data.split()[-2])
+    assert data[table:].startswith(b"xref\n0 ")
+    places = [int(place) for place in re.findall(rb"(\d{10}) 00000 n\r\n", data[table:])]
+    assert f"/Size {len(places) + 1}".encode() in data[table:]
+    for number, place in enumerate(places, start=1):
+        assert data[place:].startswith(b"%d 0 obj\n" % number)
+    heads = re.sub(rb"\nstream\n.*?\nendstream", b"", data, flags=re.DOTALL)
+    assert {int(number) for number in re.findall(rb"(\d+) 0 R", heads)} == {*range(1, len(places) + 1)}
+
+
+def test_the_background_can_be_left_out(tmp_path: Path) -> None:
+    white, clear = (
+        save(result("crf"), tmp_path / name, names=["score"], background=name)[0].read_text(encoding="utf-8")
+        for name in ("white", "transparent")
+    )
+    assert 'fill="white"' in white and 'fill="white"' not in clear
+
+
+@pytest.mark.parametrize("name", ["fu20-figure4", "fu20-table3", "fu20-figure5", "fu20-figure6"])
+def test_the_figures_of_fu_are_drawn_from_a_study(name: str, tmp_path: Path) -> None:
+    made = paper(with_factor(), name)
+    assert made and all(key.startswith(name) for key in made)
+    first = next(iter(made))
+    assert save(with_factor(), tmp_path, papers=[name])[0].name == f"{first}.svg"
+
+
+@pytest.mark.parametrize("name", ["ort22-figure1", "ort22-figure2", "fu20-table3"])
+def test_the_figures_of_one_result_are_drawn_for_every_system(name: str) -> None:
+    made = paper(result("bert", "crf"), name)
+    assert any("bert" in key for key in made) and any("crf" in key for key in made)
+
+
+def test_every_paper_figure_has_a_line_that_says_what_it_is() -> None:
+    assert set(papers()) == {
+        "fu20-figure4", "fu20-table3", "fu20-figure5", "fu20-figure6", "ort22-figure1", "ort22-figure2",
+    }  # fmt: skip
+    assert all(papers().values())
+
+
+def test_a_figure_that_the_document_has_no_numbers_for_says_what_it_needs() -> None:
+    with pytest.raises(
+        InputError, match=r"(?s)fu20-figure5 cannot be drawn.*a study document with a numeric"
+    ):
+        paper(result("crf"), "fu20-figure5")
+
+
+def test_unknown_names_are_met_with_the_nearest_one(tmp_path: Path) -> None:
+    with pytest.raises(ChoiceError, match=r"no figure of a paper is called 'fu20-figure44'. Did you mean"):
+        paper(result("crf"), "fu20-figure44")
+    with pytest.raises(ChoiceError, match=r"no figure format is called 'jpeg'.\nThere are: pdf, png, svg."):
+        save(result("crf"), tmp_path, formats=["jpeg"])
+    with pytest.raises(
+        ChoiceError, match=r"no figure of this result is called 'scores'. Did you mean 'score'"
+    ):
+        save(result("crf"), tmp_path, names=["scores"])
+    with pytest.raises(ChoiceError, match=r"no background is called 'black'"):
+        save(result("crf"), tmp_path, background="black")
+
+
+def test_hostile_labels_make_safe_files(tmp_path: Path) -> None:
+    plain = json.dumps(result("crf")).replace('"crf"', '"../<b>c\\u202e"').replace('"PER"', '"<i>&"')
+    written = save(json.loads(plain), tmp_path, names=["score", "gains-../<b>c\u202e", "labels"])
+    assert all(path.parent == tmp_path for path in written)
+    for path in written:
+        text = path.read_text(encoding="utf-8")
+        assert "<b>" not in text and "<i>" not in text and "\u202e" not in text
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "spanwise.cli.main", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_commands_write_the_page_and_the_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "run.json"
+    saved.write_text(json.dumps(result("bert", "crf")), encoding="utf-8")
+    page = command("report", str(saved), "-o", str(tmp_path / "run.html"))
+    assert page.returncode == 0, page.stderr
+    assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    drawn = command("figures", str(saved), "score", "-o", str(tmp_path / "f"), "--format", "svg,pdf")
+    assert drawn.returncode == 0 and drawn.stderr == f"saved: 2 files in {tmp_path / 'f'}\n"
+    assert main(["figures", str(saved)]) == 0
+    listed = capsys.readouterr().out
+    assert "score\n" in listed and "--paper fu20-figure4" in listed
+    assert main(["figures", str(saved), "-o", str(tmp_path), "--format", "gif"]) == 2
+    assert main(["figures", str(saved), "-o", str(tmp_path), "--paper", "fu20-figure4"]) == 3

@@ -1,0 +1,211 @@
+"""The page as text: what it holds, that it stays the same, and that nothing in it can act."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from typing import Any
+
+import pytest
+from documents import description, result, sentences
+from study_documents import study
+
+pytest.importorskip("altair", reason="the page needs the extra 'report'")
+pytest.importorskip("vl_convert", reason="the page needs the extra 'report'")
+
+from spanwise.reports._links import examples
+from spanwise.reports.html import render
+from spanwise.reports.html.packing import contents
+
+HOSTILE = "</script><img src=x onerror=alert(1)>{{7*7}}\u202e\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render(result("bert", "crf"))
+
+
+def unpacked(page: str) -> dict[str, Any]:
+    found = re.search(r'id="data">([^<]*)<', page)
+    assert found
+    value: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(found[1])))
+    return value
+
+
+def test_the_same_document_gives_the_same_bytes(page: str) -> None:
+    assert render(result("bert", "crf")) == page
+
+
+def test_every_section_is_there(page: str) -> None:
+    for section in ("verdict", "score", "errors", "tough", "confusions", "slices", "diagnosis", "attributes",
+                    "labels", "examples", "method"):  # fmt: skip
+        assert f'id="{section}"' in page
+
+
+def test_the_policy_allows_no_network_and_only_the_pages_own_code(page: str) -> None:
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy
+    text = policy[1].replace("&#39;", "'")
+    assert text.startswith("default-src 'none'; ")
+    assert "unsafe" not in text and "http" not in text
+    for tag in ("script", "style"):
+        for body in re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.S):
+            digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in text
+
+
+def test_nothing_in_the_page_points_outside(page: str) -> None:
+    body = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
+    addresses = set(re.findall(r'(?:href|src|xmlns)="([^#"][^"]*)"', body))
+    assert addresses == {"http://www.w3.org/2000/svg"}
+
+
+def test_no_code_is_made_from_text(page: str) -> None:
+    assert not re.search(r"\beval\(|new Function|document\.write|setAttribute\(.on", page)
+
+
+def test_a_chart_is_drawn_for_every_attribute_and_both_systems(page: str) -> None:
+    titles = re.findall(r'<svg[^>]* aria-label="([^"]*)"', page)
+    assert "F1 by entity length" in titles and "F1 by token frequency" in titles and "F1 by label" in titles
+    assert titles.count("F1 gained if all errors of a kind were mended") == 1
+    parts = "".join(unpacked(page)["parts"])
+    assert parts.count("F1 gained if all errors of a kind were mended") == 1
+
+
+def test_the_page_without_sentences_is_small(page: str) -> None:
+    document = result("bert", "crf") | {"sentences": []}
+    assert len(render(document)) < 200_000
+
+
+def test_the_verdict_names_the_lead_and_whether_it_can_be_chance(page: str) -> None:
+    headline = re.sub(r"<[^>]*>", "", page.split("<h1>")[1].split("</h1>")[0])
+    assert headline == "bert scores 72.0 F1, 1.9 above crf. A lead this small can be chance (p = 0.28)."
+
+
+def test_one_system_is_judged_alone() -> None:
+    page = render(result("crf"))
+    headline = re.sub(r"<[^>]*>", "", page.split("<h1>")[1].split("</h1>")[0])
+    assert headline.startswith("crf scores ") and "above" not in headline
+
+
+def test_a_page_without_findings_says_so() -> None:
+    document = result("crf")
+    document["findings"] = []
+    assert "Nothing stands out" in render(document)
+
+
+def test_a_study_has_its_tables_and_radars() -> None:
+    page = render(study(names=("news", "tweets", "law")))
+    for section in ("holistic", "difficulty", "models", "pairs", "flips", "tough", "examples", "method"):
+        assert f'id="{section}"' in page
+    assert "0 of 720 gold mentions are shown" in page
+    assert 'class="r weak"' in page  # the cells whose test shows nothing
+    assert render(study(names=("news", "tweets", "law"))) == page
+
+
+def test_a_page_without_training_data_and_attributes_says_so() -> None:
+    document = result("crf")
+    for key in ("tough", "attributes", "slices"):
+        del document["systems"]["crf"][key]
+    document["dataset"].pop("tough")
+    page = render(document)
+    assert "Add it with --train." in page and "No attributes were asked for" in page
+
+
+def test_eight_systems_are_drawn_as_six_and_listed_all() -> None:
+    names = [f"system{at}" for at in range(8)]
+    page = render(result(*names))
+    assert "Charts draw the 6 best of 8 systems" in page
+    assert all(name in page for name in names)
+
+
+def test_a_description_is_a_page_too() -> None:
+    page = render(description())
+    assert "120 sentences, 240 gold mentions, 4 labels." in page
+
+
+def hostile(text: str) -> dict[str, Any]:
+    """A document whose labels, names, tokens and paths all carry `text`."""
+    plain = json.dumps(result("bert", "crf"))
+    escaped = json.dumps(text)[1:-1]
+    for word in ("PER", "Per0", "bert", "gold.conll"):
+        plain = plain.replace(f'"{word}"', f'"{word}{escaped}"')
+    document: dict[str, Any] = json.loads(plain)
+    return document
+
+
+@pytest.mark.parametrize(
+    "text", [HOSTILE, '=HYPERLINK("x")', "' onmouseover='x", '"><script>x</script>', "a,b&c=d %00"]
+)
+def test_hostile_names_stay_text(text: str) -> None:
+    page = render(hostile(text))
+    assert "<img" not in page and "<script>x" not in page
+    parts = "".join(unpacked(page)["parts"])
+    assert "<img" not in parts and "<script" not in parts and "onmouseover='" not in parts
+    assert ("49" not in re.findall(r"\{\{7\*7\}\}|49", page)[:0] and "{{7*7}}" in page) or "{{" not in text
+    assert "\x1b" not in page and "\u202e" not in page
+
+
+def test_links_name_what_they_count() -> None:
+    assert examples(3, unit="gold", tough="SEEN") == "#examples?unit=gold,tough=SEEN,of=3"
+    assert examples(unit="gold", gold="a,b=c") == "#examples?unit=gold,gold=a%2Cb%3Dc"
+    with pytest.raises(TypeError, match="not chosen by"):
+        examples(1, colour="red")
+
+
+def test_packed_sentences_keep_every_mention() -> None:
+    document = result("bert", "crf")
+    ids, _, texts, gold, systems, _ = contents(document)["sentences"]
+    assert len(ids) == len(document["sentences"])
+    assert texts[0].split(" ") == document["sentences"][0]["tokens"]
+    assert sum(map(len, gold)) == sum(len(row["gold"]) for row in document["sentences"])
+    counted = sum(len(rows) for row in document["sentences"] for rows in row["systems"].values())
+    assert sum(len(rows) for row in systems for rows in row) == counted
+
+
+def test_text_without_tokens_is_cut_where_mentions_begin_and_end() -> None:
+    document = result("crf")
+    mention = {"start": 4, "end": 9, "label": "PER", "outcome": {"crf": "FN"}, "partner": {"crf": None},
+               "tough": [], "buckets": {}}  # fmt: skip
+    document["sentences"] = [{"id": "0", "source": "a:1", "text": "Dr. Jones-Smith (b.)", "gold": [mention],
+                              "systems": {"crf": []}}]  # fmt: skip
+    _, _, texts, gold, _, offsets = contents(document)["sentences"]
+    assert texts[0] == ["Dr", ".", "Jones", "-", "Smith", "(", "b", ".", ")"]
+    assert gold[0][0][:2] == [2, 3]
+    assert offsets[0][4:6] == [4, 9]
+
+
+def test_redacted_sentences_have_lengths_and_no_text() -> None:
+    document = result("crf")
+    for row in document["sentences"]:
+        row["length"] = len(row.pop("tokens"))
+    document["settings"]["redacted"] = True
+    page = render(document)
+    data = unpacked(page)
+    assert data["redacted"] is True and set(map(type, data["sentences"][2])) == {int}
+    assert "Per0" not in page
+
+
+def test_a_link_is_made_for_every_count_of_a_bucket(page: str) -> None:
+    rows = sentences(["bert", "crf"])
+    length = sum(m["buckets"]["entity_length"] == "XS" for row in rows for m in row["gold"])
+    link = examples(length, unit="gold", attribute="entity_length", bucket="XS")
+    assert f'href="{link}"' in page
+
+
+def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from spanwise.errors import MissingExtra
+    from spanwise.reports import html
+
+    monkeypatch.delitem(sys.modules, "spanwise.reports.html.page", raising=False)
+    monkeypatch.delattr(html, "page", raising=False)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(
+        MissingExtra, match=r"(?s)the HTML page needs the package 'jinja2'.*spanwise\[report\]"
+    ):
+        render(result("crf"))

@@ -1,0 +1,408 @@
+"""The page in a browser: every number leads to exactly its mentions, from a file, without a request."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from documents import result
+from study_documents import study
+
+pytest.importorskip("altair", reason="the page needs the extra 'report'")
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+
+from spanwise.reports.html import render  # noqa: E402
+
+CHROMIUM = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not CHROMIUM:
+        pytest.skip("no chromium found; install Debian's, or set SPANWISE_CHROMIUM to one")
+    with playwright.sync_playwright() as tool:
+        try:
+            opened = tool.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        except playwright.Error as error:
+            pytest.skip(f"{CHROMIUM} does not start: {str(error).splitlines()[0]}")
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("pages")
+    (where / "two.html").write_text(render(result("bert", "crf")), encoding="utf-8")
+    return where
+
+
+class Opened:
+    """A page with everything it asked for or complained of."""
+
+    def __init__(
+        self, browser: Any, path: Path, *, width: int = 1440, scheme: str = "light", at: str = ""
+    ) -> None:
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
+        )
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(f"file://{path}{at}")
+        self.page.wait_for_selector("html[data-ready]", state="attached")
+
+    def count(self) -> int:
+        return int(self.page.get_attribute("#summary", "data-count"))
+
+    def drawn(self) -> int:
+        """How many mentions are marked in the list once all of it is drawn."""
+        while self.page.is_visible("#more"):
+            self.page.click("#more")
+        total: int = self.page.evaluate(
+            "[...document.querySelectorAll('.example')]"
+            ".reduce((sum, card) => sum + Number(card.dataset.hits), 0)"
+        )
+        return total
+
+
+@pytest.fixture
+def opened(browser: Any, folder: Path) -> Iterator[Opened]:
+    one = Opened(browser, folder / "two.html")
+    yield one
+    one.context.close()
+
+
+def test_it_opens_from_a_file_and_asks_for_nothing(opened: Opened) -> None:
+    assert len(opened.asked) == 1 and opened.asked[0].startswith("file://")
+    assert opened.said == []
+
+
+WALK = """async (step) => {
+  const summary = document.getElementById("summary"), found = [];
+  const links = [...document.querySelectorAll('a[href^="#examples?"]')].map((a) => a.getAttribute("href"));
+  for (const link of [...new Set(links)].filter((_, place) => place % step === 0)) {
+    location.hash = link;
+    for (let turn = 0; turn < 5000 && summary.dataset.shows !== link; turn++) {
+      await new Promise((go) => setTimeout(go, 1));
+    }
+    found.push([link, Number(summary.dataset.count), summary.textContent]);
+  }
+  return found;
+}"""
+
+
+def walked(opened: Opened, *, step: int = 1) -> list[tuple[str, int | None, int, str]]:
+    """Every link into the examples, or each `step`-th: address, number, how many are shown, what is said."""
+    rows = opened.page.evaluate(WALK, step)
+    numbers = [re.search(r"of=(\d+)$", link) for link, _, _ in rows]
+    return [
+        (link, int(found[1]) if found else None, count, said)
+        for (link, count, said), found in zip(rows, numbers, strict=True)
+    ]
+
+
+def test_every_link_shows_as_many_as_its_number_says(opened: Opened) -> None:
+    """All links of the page, charts and tables and findings alike."""
+    rows = walked(opened)
+    assert len(rows) > 150
+    for link, number, count, said in rows:
+        if number is None or count == number:
+            continue
+        # Right mentions in sentences without an error are left out, and the page says so.
+        assert said.startswith(f"{count} of {number} ") and "left out" in said, link
+        assert "outcome=wrong" not in link and "unit=error" not in link
+
+
+def test_every_number_of_a_real_evaluation_leads_to_its_mentions(
+    browser: Any, data: Path, tmp_path: Path
+) -> None:
+    from spanwise.evaluation import evaluate
+
+    folder = data / "masakhaner" / "pcm"
+    systems = {name: str(folder / "predictions" / f"{name}.1.txt") for name in ("mbert", "rembert")}
+    made = evaluate(
+        str(folder / "test.txt"), systems, train=str(folder / "train.txt"), resamples=0, examples="all"
+    )
+    path = tmp_path / "real.html"
+    path.write_text(render(made.to_dict()), encoding="utf-8")
+    one = Opened(browser, path)
+    try:
+        rows = walked(one, step=4)
+        assert len(rows) > 70 and one.said == []
+        assert [(link, number, count) for link, number, count, _ in rows if number not in (None, count)] == []
+    finally:
+        one.context.close()
+
+
+def expected(kind: str) -> int:
+    overall: int = result("bert", "crf")["systems"]["bert"]["fair"]["overall"][kind]
+    return overall
+
+
+def test_a_bar_a_cell_a_bucket_and_a_finding_lead_to_their_mentions(opened: Opened) -> None:
+    page = opened.page
+    page.locator("#errors .chart:visible a[aria-label^='Wrong boundary'] path").first.click(force=True)
+    assert opened.count() == opened.drawn() == expected("BE") and "in " in page.inner_text("#summary")
+    cell = page.locator("#confusions table.matrix:visible td a").first
+    number = int(cell.inner_text())
+    cell.click()
+    page.wait_for_function("location.hash.includes('predicted=')")
+    assert opened.count() == opened.drawn() == number
+    bucket = page.locator("#attributes .chart a[aria-label*='not right']").first
+    number = int(re.search(r"([\d,]+) gold mentions not right", bucket.get_attribute("aria-label"))[1])
+    bucket.dispatch_event("click")
+    page.wait_for_function("location.hash.includes('attribute=')")
+    assert opened.count() == opened.drawn() == number
+    finding = page.locator(".findings a[href*='outcome=wrong']").first
+    number = int(finding.inner_text().split()[0])
+    finding.click()
+    page.wait_for_function("location.hash.includes('tough=')")
+    assert opened.count() == opened.drawn() == number
+
+
+def test_the_back_button_goes_to_the_choice_before(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#examples?unit=error,system=bert,outcome=LE'")
+    page.wait_for_selector("#chips >> text=wrong label")
+    first = opened.count()
+    page.select_option("#by-outcome", "FN")
+    page.wait_for_selector("#chips >> text=missed")
+    assert opened.count() == expected("FN") != first
+    page.go_back()
+    page.wait_for_selector("#chips >> text=wrong label")
+    assert opened.count() == first == expected("LE")
+
+
+def test_filters_narrow_and_can_be_taken_off(opened: Opened) -> None:
+    page = opened.page
+    page.select_option("#by-outcome", "wrong")
+    page.select_option("#by-gold", "PER")
+    page.wait_for_selector("#chips >> text=gold PER")
+    narrowed = opened.count()
+    page.select_option("#by-attribute", "entity_length")
+    page.wait_for_selector("#chips >> text=entity length")
+    assert 0 < opened.count() < narrowed
+    page.click("#chips button:has-text('gold PER')")
+    page.wait_for_selector("#chips >> text=gold PER", state="detached")
+    page.select_option("#by-over", '["bert","crf"]')
+    page.wait_for_selector("#chips >> text=crf wrong")
+    assert "unit=gold" in page.evaluate("location.hash")
+    assert page.locator("#list .m.right").count() > 0
+
+
+def test_one_right_one_wrong_shows_those_alone(opened: Opened) -> None:
+    opened.page.evaluate("location.hash = '#examples?unit=gold,system=bert,outcome=TP,over=crf'")
+    opened.page.wait_for_selector("#chips >> text=crf wrong")
+    both = [m["outcome"] for row in result("bert", "crf")["sentences"] for m in row["gold"]]
+    assert opened.drawn() == sum(o["bert"] == "TP" and o["crf"] != "TP" for o in both)
+
+
+def test_keys_move_search_and_clear(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#examples?unit=error,system=bert,outcome=LE'")
+    page.wait_for_selector("#chips >> text=wrong label")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("k")
+    place = "[...document.querySelectorAll('.example')].indexOf(document.activeElement)"
+    assert page.evaluate(place) == 1
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.type("river")
+    page.wait_for_selector("#chips >> text=river")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#chips >> text=river", state="detached")
+    page.keyboard.press("Escape")
+    page.wait_for_function("location.hash === '#examples'")
+    page.locator("table.matrix:visible td a").first.focus()
+    before = page.evaluate("document.activeElement.getAttribute('href')")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.getAttribute('href')") != before
+
+
+def test_the_page_turns_to_the_other_system(opened: Opened) -> None:
+    page = opened.page
+    first = page.inner_text(".headline:visible .big")
+    page.click("button[data-system]:has-text('crf')")
+    page.wait_for_selector("button[data-system][aria-pressed=true]:has-text('crf')")
+    assert page.inner_text(".headline:visible .big") != first
+    assert page.locator("#errors .chart:visible svg").count() == 2
+    page.go_back()
+
+
+def test_what_is_filtered_can_be_taken_away(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#examples?unit=error,system=bert,outcome=LE'")
+    page.wait_for_selector("#chips >> text=wrong label")
+    with page.expect_download() as saved:
+        page.click("#csv")
+    rows = list(csv.DictReader(io.StringIO(Path(saved.value.path()).read_text(encoding="utf-8"))))
+    assert len(rows) == expected("LE") and {row["outcome"] for row in rows} == {"LE"}
+    with page.expect_download() as saved:
+        page.click("#jsonl")
+    lines = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == expected("LE")
+    assert json.loads(lines[0])["gold_text"].startswith("Per")
+
+
+def test_marks_tell_what_they_show(opened: Opened) -> None:
+    opened.page.locator("#score .chart a, #score .chart [role=img]").first.hover(force=True)
+    assert "F1" in opened.page.inner_text("#tip")
+
+
+@pytest.mark.parametrize("width", [1440, 900, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_width_and_no_theme_breaks_it(browser: Any, folder: Path, width: int, scheme: str) -> None:
+    one = Opened(browser, folder / "two.html", width=width, scheme=scheme)
+    try:
+        assert one.page.evaluate("document.documentElement.scrollWidth") <= width
+        boxes = one.page.evaluate(
+            "[...document.querySelectorAll('.chart svg')].map((svg) => [svg, svg.closest('.card')]"
+            ".map((part) => part.getBoundingClientRect().right)).filter(([right]) => right > 0)"
+        )
+        assert len(boxes) >= 9 and all(right <= card for right, card in boxes)
+        assert one.said == []
+    finally:
+        one.context.close()
+
+
+def test_the_theme_can_be_chosen(opened: Opened) -> None:
+    page = opened.page
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
+    page.click("#theme")
+    assert page.inner_text("#theme") == "Theme: dark" and page.evaluate(colour) != light
+    page.click("#theme")
+    assert page.inner_text("#theme") == "Theme: light" and page.evaluate(colour) == light
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_violation(browser: Any, folder: Path, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    (folder / "study.html").write_text(render(study(names=("news", "tweets", "law"))), encoding="utf-8")
+    for name in ("two.html", "study.html"):
+        one = Opened(browser, folder / name, scheme=scheme, at="#examples?unit=error,system=bert,outcome=LBE")
+        try:
+            one.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+            # Axe is put in from outside, which the page's own policy would not let it do itself.
+            session = one.context.new_cdp_session(one.page)
+            session.send("Page.setBypassCSP", {"enabled": True})
+            found = axe.Axe().run(one.page).response["violations"]
+            serious = [
+                (v["id"], [n["html"][:90] for n in v["nodes"]][:3])
+                for v in found
+                if v["impact"] in ("serious", "critical")
+            ]
+            assert serious == []
+        finally:
+            one.context.close()
+
+
+def hostile_document() -> dict[str, Any]:
+    text = json.dumps("</script><img src=x onerror=alert(1)>{{7*7}}\u202e")[1:-1]
+    plain = json.dumps(result("bert", "crf"))
+    for word in ("PER", "bert", "the", "Per0"):
+        plain = plain.replace(f'"{word}"', f'"{word}{text}"')
+    document: dict[str, Any] = json.loads(plain)
+    document["sentences"][0]["tokens"][0] = '=HYPERLINK("http://x")'
+    document["sentences"][0]["tokens"][2] = "=1+1"
+    return document
+
+
+def test_hostile_tokens_and_labels_stay_text(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.html"
+    path.write_text(render(hostile_document()), encoding="utf-8")
+    one = Opened(browser, path)
+    try:
+        assert one.page.locator("img").count() == 0 and one.said == [] and len(one.asked) == 1
+        assert "<img src=x onerror=alert(1)>{{7*7}}" in one.page.inner_text("#list")
+        link = one.page.locator("table.matrix:visible td a").first
+        number = int(link.inner_text())
+        link.click()
+        one.page.wait_for_function("location.hash.startsWith('#examples?')")
+        assert one.drawn() == number
+        assert "</script>" in unquote(one.page.evaluate("location.hash"))
+        one.page.evaluate("location.hash = '#examples'")
+        one.page.wait_for_function("document.querySelector('#chips').children.length === 1")
+        with one.page.expect_download() as saved:
+            one.page.click("#csv")
+        text = Path(saved.value.path()).read_text(encoding="utf-8")
+        rows = list(csv.reader(io.StringIO(text)))
+        assert not any(cell[:1] in "=+@" and cell for row in rows for cell in row)
+    finally:
+        one.context.close()
+
+
+def long_document() -> dict[str, Any]:
+    """One sentence of 5,000 tokens, one from right to left, and one with nested and crossing mentions."""
+    document = result("crf")
+    first = document["sentences"][0]
+    first["tokens"] = [f"w{at}" for at in range(5000)]
+    other = json.loads(json.dumps(document["sentences"][1]))
+    arabic = "ذهب أحمد محمد علي إلى القاهرة و بيروت ثم دمشق و بغداد و عمان و صنعاء ."
+    other["tokens"] = arabic.split()
+    document["sentences"][1] = other
+    nested = document["sentences"][2]
+    for start, end in ((1, 6), (2, 9), (3, 4)):
+        missed = {"outcome": {"crf": "FN"}, "partner": {"crf": None}, "tough": [], "buckets": {}}
+        nested["gold"].append({"start": start, "end": end, "label": "ORG", **missed})
+    return document
+
+
+def test_long_right_to_left_and_overlapping_sentences_behave(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "long.html"
+    path.write_text(render(long_document()), encoding="utf-8")
+    one = Opened(browser, path, width=900)
+    try:
+        page = one.page
+        one.drawn()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 900
+        assert page.locator("#list .t").count() < 4000
+        page.click("button:has-text('Show all 5,000 tokens')")
+        assert page.locator("#list .t").count() > 5000
+        assert page.evaluate("document.documentElement.scrollWidth") <= 900
+        assert page.locator(".grid[dir=rtl]").count() >= 1
+        tokens = page.locator(".grid[dir=rtl] .t")
+        assert tokens.nth(0).bounding_box()["x"] > tokens.nth(1).bounding_box()["x"]
+        rows = page.evaluate(
+            "Math.max(...[...document.querySelectorAll('.example')].map((card) =>"
+            " new Set([...card.querySelectorAll('.m.gold')].map((m) => m.style.gridRow)).size))"
+        )
+        assert rows >= 3
+    finally:
+        one.context.close()
+
+
+def test_redacted_and_capped_pages_say_what_is_not_shown(browser: Any, tmp_path: Path) -> None:
+    document = result("bert", "crf")
+    kept = document["sentences"][:10]
+    capped = {**document, "sentences": kept, "examples": {**document["examples"], "shown": 10, "cap": 10}}
+    none = {**document, "sentences": [], "examples": {"policy": "none", "cap": 0, "shown": 0, "of": 0}}
+    for name, made, said in (
+        ("capped", capped, f"the page holds 10 of {len(document['sentences'])} sentences"),
+        ("none", none, "examples were left out (--examples none)"),
+    ):
+        path = tmp_path / f"{name}.html"
+        path.write_text(render(made), encoding="utf-8")
+        one = Opened(browser, path)
+        try:
+            one.page.locator(".findings a[href*='of=']").first.click()
+            one.page.wait_for_function("location.hash.startsWith('#examples?')")
+            text = one.page.inner_text("#summary")
+            assert said in text and re.search(r"^\d+ of \d+ ", text)
+        finally:
+            one.context.close()

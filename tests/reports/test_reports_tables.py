@@ -1,0 +1,323 @@
+"""Tables for papers, pages and spreadsheets: the document's numbers, and nothing that labels smuggle in."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import documents
+import pytest
+import study_documents
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanwise.cli.main import main
+from spanwise.errors import ChoiceError
+from spanwise.reports import tables as rooms
+from spanwise.reports.tables import Interval, Number, Table, latex, markdown, table, tables
+
+TWO = documents.result("crf", "bert")
+STUDY = study_documents.study()
+HOSTILE = [
+    '=HYPERLINK("http://x","y")', "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", " =1",
+    "</script><img src=x onerror=alert(1)>", "{{7*7}}", "a|b", "$x^2$ \\input{/etc/passwd} %", "a\nb\x1b[31m",
+    "\u202eevil", "[link](javascript:alert(1))", "`code`", "![x](http://x/y.png)", "@octocat",
+    "www.example.org",
+]  # fmt: skip
+
+
+def parsed(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_every_table_of_a_result_is_made() -> None:
+    assert list(tables(TWO)) == [
+        "holistic", "labels", "errors", "fair", "tough", "attributes", "buckets", "slices", "comparisons",
+        "confusion", "composition",
+    ]  # fmt: skip
+
+
+def test_every_table_of_a_study_is_made() -> None:
+    assert list(tables(STUDY)) == [
+        "holistic", "datasets", "model_wise", "attribute_wise", "self_diagnosis", "comparative_diagnosis",
+        "wilcoxon", "friedman", "rank_flips", "tough",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("document", [documents.result(), TWO, documents.description(), STUDY])
+def test_rows_are_as_long_as_the_header_in_every_form(document: dict[str, Any]) -> None:
+    for made in tables(document).values():
+        assert all(len(row) == len(made.header) for row in made.rows)
+        lines = parsed(made.to_csv())
+        assert len({len(line) for line in lines}) == 1
+        assert len(lines) == len(made.rows) + 1
+        piped = [line for line in made.to_markdown().splitlines() if line.startswith("|")]
+        assert len(piped) == len(made.rows) + 2
+        assert made.to_latex().count(r"\\" + "\n") == len(made.rows) + 1
+
+
+def test_the_holistic_table_has_bold_letters_intervals_and_names_the_test() -> None:
+    text = table(TWO, "holistic").to_latex()
+    assert r"a & crf & \textbf{72.0}$^{\mathrm{b}}$ & 70.0--74.0 & \textbf{72.3}" in text
+    assert r"b & bert & 70.1 & 68.1--72.1" in text
+    assert r"\toprule" in text
+    assert r"\midrule" in text
+    assert r"\bottomrule" in text
+    assert "paired approximate randomisation, Holm-corrected, p \\textless{} .05" in text
+    assert "1,000 resamples of documents" in text
+
+
+def test_the_rows_of_the_holistic_table_stand_in_order_of_f1() -> None:
+    made = documents.result("bert", "crf", "flair")
+    values = [row[2].value for row in table(made, "holistic").rows if isinstance(row[2], Number)]
+    assert values == sorted(values, reverse=True)
+
+
+def test_markdown_marks_the_best_and_the_letters() -> None:
+    assert "| a | crf | **72.0**<sup>b</sup> | 70.0–74.0 |" in table(TWO, "holistic").to_markdown()
+
+
+def test_csv_has_the_numbers_in_full_and_intervals_and_letters_in_columns() -> None:
+    header, first, _ = parsed(table(TWO, "holistic").to_csv())
+    row = dict(zip(header, first, strict=True))
+    overall = TWO["systems"]["crf"]["exact"]["overall"]
+    assert float(row["F1"]) == overall["f1"]
+    assert [float(row["interval low"]), float(row["interval high"])] == overall["interval"]["f1"]
+    assert row["F1 letters"] == "b"
+
+
+def test_systems_that_were_cut_differently_share_a_table() -> None:
+    made = copy.deepcopy(TWO)
+    made["systems"]["crf"].pop("tough")
+    made["systems"]["crf"]["attributes"] = {}
+    for found in tables(made).values():
+        assert all(len(row) == len(found.header) for row in found.rows)
+    assert parsed(table(made, "tough").to_csv())[1][3] == "n/a"
+
+
+def test_credits_that_were_asked_for_have_a_table() -> None:
+    made = copy.deepcopy(TWO)
+    cell = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
+    made["systems"]["crf"]["credits"] = {"ortmann-eq7": {"overall": cell, "labels": {}}}
+    rows = parsed(table(made, "credits").to_csv())
+    assert [row[1] for row in rows[1:]] == ["exact", "fair", "ortmann-eq7"]
+    assert rows[3][4] == "0.847"
+
+
+def test_undefined_numbers_are_na_in_every_form() -> None:
+    made = Table("t", "", ("x", "y"), ((Number(None, "n/a"), Interval((None, None), "")),))
+    assert parsed(made.to_csv())[1] == ["n/a", "n/a", "n/a"]
+    assert "| n/a |" in made.to_markdown()
+    assert "n/a" in made.to_latex()
+
+
+def test_negative_numbers_are_no_formulas() -> None:
+    made = Table("t", "", ("x",), ((Number(-0.5, "−50.0"),),))
+    assert parsed(made.to_csv())[1] == ["-0.5"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_cell_of_csv_is_a_formula(text: str) -> None:
+    for row in parsed(Table(text, text, (text,), ((text,),)).to_csv()):
+        assert not row[0].lstrip().startswith(("=", "+", "-", "@", "\t", "\r", "＝"))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markdown_holds_no_html_link_image_code_or_mention(text: str) -> None:
+    shown = markdown(text)
+    assert not re.search(r"<[a-z/!]", shown)
+    assert not re.search(r"(?<!\\)[\[\]`|*]", shown)
+    assert "://" not in shown
+    assert "@" not in shown
+    assert "\n" not in shown
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(st.text(max_size=40))
+def test_latex_leaves_no_special_character_alone(text: str) -> None:
+    shown = latex(text)
+    # What we write ourselves is taken away; nothing that TeX would act on may be left.
+    words = "backslash|asciicircum|asciitilde|asciigrave|less|greater|bar"
+    ours = rf"\\(text({words})|ldots)\{{\}}|\\texttt\{{\\symbol\{{34\}}\}}"
+    left = re.sub(ours, "", shown)
+    left = re.sub(r"\$(-|\\[a-z]+|\^\{[12]\})\$", "", left)
+    left = re.sub(r"\{[\[\]*]\}", "", left)
+    left = re.sub(r"\\[{}$&#%_]", "", left)
+    left = re.sub(r"(?<=[-',])\{\}(?=[-',])", "", left)
+    assert not set(left) & set("\\{}$&#%_^~\n\r")
+
+
+def test_hostile_labels_stay_inert_in_all_tables() -> None:
+    made = copy.deepcopy(TWO)
+    evil = '=cmd|"/c calc"!A1</script>\x1b[31m\u202e\\end{tabular}\n'
+    for system in made["systems"].values():
+        system["exact"]["labels"][evil] = system["exact"]["labels"].pop("PER")
+        system["confusion"]["labels"][0] = evil
+    made["dataset"]["label_order"] = [evil, "LOC", "ORG", "MISC"]
+    for found in tables(made).values():
+        for text in (found.to_csv(), found.to_markdown(), found.to_latex()):
+            assert not set(text) & set("\x1b\u202e\r")
+        assert not any(cell.startswith("=") for row in parsed(found.to_csv()) for cell in row)
+        assert "</script>" not in found.to_markdown()
+        assert found.to_latex().count(r"\end{tabular}") == 1
+
+
+def test_greyed_cells_are_told_apart_in_latex_and_markdown() -> None:
+    made = table(STUDY, "model_wise")
+    assert r"\textcolor{gray}{+0.60}" in made.to_latex()
+    assert "(+0.60)" in made.to_markdown()
+    assert r"$-$0.80 & 14.9" in made.to_latex()
+
+
+def test_a_study_has_mean_spread_and_letters() -> None:
+    header, first, second = parsed(table(STUDY, "holistic").to_csv())
+    row = dict(zip(header, first, strict=True))
+    cell = STUDY["analyses"]["holistic"]["crf"]["news"]
+    assert float(row["news"]) == cell["mean"]
+    assert float(row["news std"]) == cell["std"]
+    rows = [row, dict(zip(header, second, strict=True))]
+    assert sorted(row["news letters"] for row in rows) == [
+        "",
+        next(iter({"a", "b"} - {_best(rows)["letter"]})),
+    ]
+
+
+def _best(rows: list[dict[str, str]]) -> dict[str, str]:
+    return max(rows, key=lambda row: float(row["news"]))
+
+
+def test_the_same_document_gives_the_same_bytes() -> None:
+    again = copy.deepcopy(TWO)
+    for name, made in tables(TWO).items():
+        assert made.to_latex() == tables(again)[name].to_latex()
+    assert again == TWO
+
+
+def test_an_unknown_table_is_answered_with_those_there_are() -> None:
+    with pytest.raises(
+        ChoiceError, match=r"no table of this document is called 'holistc'. Did you mean 'holistic'"
+    ):
+        table(TWO, "holistc")
+
+
+def test_two_signs_in_latex_stay_two() -> None:
+    assert latex("a--b ''c'' ,,d") == "a-{}-b '{}'c'{}' ,{},d"
+    assert latex("1\u20132") == "1--2"
+
+
+def test_a_row_that_begins_with_a_star_or_a_bracket_keeps_it() -> None:
+    made = Table("t", "", ("label",), (("PER",), ("*",), ("[x]",))).to_latex()
+    assert "\n{*} \\\\\n{[}x{]} \\\\\n" in made
+
+
+def test_latex_shrinks_a_wide_table_and_sets_its_titles_upright() -> None:
+    narrow = Table("t", "", ("x", "n"), (("PER", Number(1, "1")),)).to_latex()
+    assert "% needs \\usepackage{booktabs,xcolor}\n" in narrow and "resizebox" not in narrow
+    titles = tuple(f"a title of {at}" for at in range(9))
+    wide = Table("t", "", ("x", *titles), (("PER", *[Number(1, "1")] * 9),)).to_latex()
+    assert "% needs \\usepackage{booktabs,graphicx,xcolor}\n" in wide
+    assert "\\resizebox{\\ifdim\\width>\\linewidth" in wide and wide.count("\\rotatebox{90}{a title") == 9
+
+
+def test_latex_sets_a_table_of_more_than_a_page_over_several() -> None:
+    made = Table("t", "All.", ("x", "n"), (("PER", Number(1, "1")),) * 41).to_latex()
+    assert "% needs \\usepackage{booktabs,longtable,xcolor}\n" in made
+    assert "\\begin{longtable}{lr}\n\\caption{All.}\\label{tab:t}\\\\\n" in made and "{table}" not in made
+
+
+def test_latex_says_which_letters_need_a_font() -> None:
+    assert "font" not in Table("t", "≤ ≥ × →", ("é",), (("ü",),)).to_latex()
+    made = Table("t", "", ("x",), (("\u4eba",), ("\u0105",))).to_latex()
+    assert made.splitlines()[1] == (
+        "% \u0105 \u4eba need a font that has them: \\usepackage[T1]{fontenc}, or LuaLaTeX with fontspec"
+    )
+
+
+def renamed(value: Any, labels: Mapping[str, str]) -> Any:
+    """The same document with other labels, wherever they stand."""
+    if isinstance(value, str):
+        return labels.get(value, value)
+    if isinstance(value, list):
+        return [renamed(one, labels) for one in value]
+    if isinstance(value, dict):
+        return {renamed(key, labels): renamed(one, labels) for key, one in value.items()}
+    return value
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex to typeset with")
+def test_latex_typesets_every_table_whatever_its_labels_are(tmp_path: Path) -> None:
+    evil = {
+        "PER": "_ & % $ # { } ~ ^ \\ < > | \" ' ` -- ?` !` *",
+        "LOC": "→ × ≥ ≤ ± … – — \u202e \u200f é ü ø",
+        "ORG": "*[2pt] \\end{tabular} \n \x1b[31m",
+    }
+    hostile = tuple((text, Number(1, "1")) for text in [*HOSTILE, *evil.values()] if "＝" not in text)
+    made = [
+        Table("hostile", evil["PER"], (evil["PER"], "n"), hostile),
+        Table("long", evil["LOC"], (evil["ORG"], "n"), hostile * 3),
+        *tables(renamed(TWO, evil)).values(),
+        *tables(renamed(STUDY, evil)).values(),
+    ]
+    (tmp_path / "t.tex").write_text(
+        "\\documentclass{article}\\usepackage{booktabs,graphicx,longtable,xcolor}\\begin{document}\n"
+        + "\\clearpage\n".join(one.to_latex() for one in made)
+        + "\\end{document}\n"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
+    log = (tmp_path / "t.log").read_text(errors="replace")
+    assert done.returncode == 0, [line for line in log.splitlines() if line.startswith(("!", "l."))]
+    assert "Float too large" not in log and "Missing character" not in log
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(TWO))
+    return path
+
+
+def test_the_command_prints_one_table(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved), "holistic", "--latex"]) == 0
+    assert capsys.readouterr().out == table(TWO, "holistic").to_latex()
+    assert main(["table", str(saved), "labels"]) == 0
+    assert capsys.readouterr().out == table(TWO, "labels").to_markdown()
+
+
+def test_the_command_lists_the_tables(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == rooms.names(TWO)
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_the_command_writes_to_a_file(saved: Path, tmp_path: Path) -> None:
+    target = tmp_path / "labels.csv"
+    assert main(["table", str(saved), "labels", "--csv", "-o", str(target)]) == 0
+    assert target.read_text() == table(TWO, "labels").to_csv()
+
+
+def test_the_command_prints_all_tables(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved), "all", "--latex"]) == 0
+    assert capsys.readouterr().out.count(r"\begin{table}") == len(rooms.names(TWO))
+
+
+def test_the_command_answers_an_unknown_table(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved), "nothing"]) == 2
+    assert "no table of this document is called 'nothing'" in capsys.readouterr().err
+
+
+def test_the_command_answers_a_file_that_is_no_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.json").write_text("[]")
+    assert main(["table", str(tmp_path / "x.json"), "holistic"]) == 3
+    assert "not a result document" in capsys.readouterr().err

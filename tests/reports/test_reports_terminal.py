@@ -1,0 +1,552 @@
+"""The terminal screens: right numbers, never too wide, no escape codes unless asked, hostile text inert."""
+
+from __future__ import annotations
+
+import copy
+import re
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import documents
+import pytest
+import study_documents
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from spanwise.reports import _wording as say
+from spanwise.reports import terminal
+from spanwise.reports._document import common_letters
+from spanwise.reports.terminal import _layout, screen_width, wants_color
+from spanwise.reports.terminal import render as render_screen
+
+MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "one": documents.result,
+    "two": lambda: documents.result("crf", "bert"),
+    "five": lambda: documents.result("crf", "bert", "a-very-long-system-name-indeed", "d", "e"),
+    "description": documents.description,
+    "study": study_documents.study,
+}
+EVIL = "[red]x[/red]\x1b[31m\u202eevil\x07\r\n\t\x9b31m\u200b{{7*7}}</script>" + "very-long-label" * 12
+
+
+@pytest.fixture(params=MAKERS, scope="module")
+def document(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return MAKERS[request.param]()
+
+
+def widest(screen: str) -> int:
+    return max(cell_len(line) for line in screen.splitlines())
+
+
+@pytest.mark.parametrize("width", [40, 60, 79, 80, 100, 140])
+def test_no_line_is_wider_than_asked(document: dict[str, Any], width: int) -> None:
+    assert widest(render_screen(document, width=width, color=False)) <= width
+
+
+def test_a_screen_without_colour_has_no_escape_codes(document: dict[str, Any]) -> None:
+    assert "\x1b" not in render_screen(document, width=80, color=False)
+
+
+def test_colour_changes_nothing_but_the_colour(document: dict[str, Any]) -> None:
+    painted = render_screen(document, width=100, color=True)
+    assert "\x1b[" in painted
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == render_screen(document, width=100, color=False)
+
+
+def test_no_style_sets_a_background() -> None:
+    assert not any(" on " in f" {style} " for style in _layout.STYLES.values())
+
+
+def test_the_same_document_gives_the_same_bytes(document: dict[str, Any]) -> None:
+    again = copy.deepcopy(document)
+    assert render_screen(document, width=100, color=True) == render_screen(again, width=100, color=True)
+    assert document == again
+
+
+def test_lines_end_without_blanks(document: dict[str, Any]) -> None:
+    assert all(line == line.rstrip() for line in render_screen(document, width=90, color=False).splitlines())
+
+
+def test_the_screen_of_one_system_has_its_numbers() -> None:
+    made = documents.result()
+    system = made["systems"]["crf"]
+    screen = render_screen(made, width=100, color=False)
+    overall = system["exact"]["overall"]
+    assert f"F1 {100 * overall['f1']:.1f}" in screen
+    assert f"precision {100 * overall['precision']:.1f}" in screen
+    assert f"recall {100 * overall['recall']:.1f}" in screen
+    assert f"fair F1 {100 * system['fair']['overall']['f1']:.1f}" in screen
+    assert say.interval(overall["interval"]["f1"]) in screen
+    for label, cell in system["exact"]["labels"].items():
+        row = next(line for line in screen.splitlines() if line.split()[:1] == [label])
+        expected = [str(cell["gold"]), *(f"{100 * cell[key]:.1f}" for key in ("precision", "recall", "f1"))]
+        assert row.split()[1:5] == expected
+    for kind in say.ERRORS:
+        row = next(line for line in screen.splitlines() if line.startswith(f"  {say.OUTCOMES[kind]} "))
+        assert f"+{100 * system['gains'][kind]['gain']:.1f}" in row
+        assert f" {system['fair']['overall'][kind]} " in row
+    for subset, cell in system["tough"].items():
+        row = next(line for line in screen.splitlines() if line.startswith(f"  {say.TOUGH[subset]}  "))
+        assert f"{100 * cell['overall']['recall']:.1f}" in row
+
+
+def test_errors_say_what_they_are_made_of() -> None:
+    made = documents.result()
+    screen = render_screen(made, width=100, color=False)
+    fair = made["systems"]["crf"]["fair"]["overall"]
+    assert f"too short {fair['BEs']} · too long {fair['BEl']}" in screen
+    gold, predicted, number = made["systems"]["crf"]["confusion"]["pairs"]["LE"][0]
+    assert f"{gold}→{predicted} {number}" in screen
+
+
+def test_wrong_labels_are_told_apart_from_those_with_wrong_boundaries() -> None:
+    from spanwise.evaluation import evaluate
+
+    gold = [["B-PER", "O", "B-LOC", "I-LOC"], ["B-PER", "O", "O", "O"], ["B-LOC", "O", "O", "O"]]
+    near = [["B-LOC", "O", "B-ORG", "O"], ["B-LOC", "O", "O", "O"], ["B-PER", "O", "O", "O"]]
+    result = evaluate(gold, {"near": near}, resamples=0)
+    pairs = result.to_dict()["systems"]["near"]["confusion"]["pairs"]
+    assert pairs == {"LE": [["PER", "LOC", 2], ["LOC", "PER", 1]], "LBE": [["LOC", "ORG", 1]]}
+    screen = result.to_text(width=80)
+    assert "PER→LOC 2 · LOC→PER 1" in screen
+    assert "LOC→ORG 1" in screen
+
+
+def test_other_credits_stand_beside_the_fair_one() -> None:
+    cell = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
+    for names in ((), ("crf", "bert")):
+        made = documents.result(*names)
+        for system in made["systems"].values():
+            system["credits"] = {"ortmann-eq7": {"overall": cell, "labels": {}}}
+        screen = render_screen(made, width=100, color=False)
+        assert "ortmann-eq7" in screen
+        assert "84.7" in screen
+
+
+def test_small_buckets_carry_a_mark_that_is_explained() -> None:
+    made = documents.result(count=108)
+    screen = render_screen(made, width=100, color=False)
+    assert "  ~XL 4 or more  " in screen
+    assert "~ fewer than 30 gold units" in screen
+    assert "~ fewer" not in render_screen(documents.result(), width=100, color=False)
+
+
+def test_files_repairs_and_leaks_are_told() -> None:
+    screen = render_screen(documents.result("crf", "bert"), width=100, color=False)
+    assert "120 sentences · 2,040 tokens · 240 mentions · 4 types · IOB2" in screen
+    assert "! 7 impossible tags repaired (conlleval rule)" in screen
+    assert "20.0% of gold mentions never seen in training" in screen
+    assert "! 3 test sentences also in training" in screen
+    assert "† few documents: resampled over 12 documents, intervals cover less than they say" in screen
+
+
+def test_an_alignment_that_changed_something_is_told() -> None:
+    made = documents.result()
+    made["inputs"][1]["alignment"] = {
+        "how": "diff", "changed_sentences": 3, "changed_tokens": 5, "unplaced": 1,
+    }  # fmt: skip
+    screen = render_screen(made, width=120, color=False)
+    assert "· aligned by diff · ! 5" in screen
+    assert "! 5 tokens differ in 3 sentences" in screen
+    assert "! 1 mention could not be placed, counted as spurious" in screen
+
+
+def test_undefined_scores_are_na_and_never_zero() -> None:
+    made = documents.result()
+    cell = made["systems"]["crf"]["exact"]["labels"]["MISC"]
+    cell.update(precision=None, f1=None, interval={})
+    row = next(
+        line
+        for line in render_screen(made, width=100, color=False).splitlines()
+        if line.split()[:1] == ["MISC"]
+    )
+    assert row.split()[:5] == ["MISC", "24", "n/a", "100.0", "n/a"]
+
+
+def test_a_result_without_intervals_training_or_attributes_can_be_shown() -> None:
+    made = documents.result()
+    system = made["systems"]["crf"]
+    made["settings"].update(resamples=0, few_units=False)
+    for part in ("tough", "attributes", "slices", "credits", "relaxed"):
+        system.pop(part)
+    for cell in [system["exact"]["overall"], *system["exact"]["labels"].values()]:
+        cell.pop("interval")
+    for cell in system["gains"].values():
+        cell.pop("interval")
+    made["findings"] = []
+    screen = render_screen(made, width=80, color=False)
+    assert "95% CI" not in screen
+    assert "Tough mentions" not in screen
+    assert "By attribute" not in screen
+
+
+def test_several_systems_stand_in_order_with_their_letters() -> None:
+    screen = render_screen(documents.result("bert", "crf"), width=100, color=False)
+    rows = [line.split() for line in screen.splitlines() if line.startswith(("  a  ", "  b  "))]
+    assert [row[1] for row in rows] == ["bert", "crf"]
+    assert "b" in rows[0][2:]
+    assert "–" in rows[1]
+
+
+def test_a_pair_is_turned_so_that_the_better_system_stands_first() -> None:
+    made = documents.result("crf", "bert")
+    (comparison,) = made["comparisons"]
+    comparison["systems"] = ["bert", "crf"]
+    for row in comparison["scores"]:
+        if row["difference"] is not None:
+            low, high = row["interval"]
+            row.update(difference=-row["difference"], interval=[-high, -low])
+    screen = render_screen(made, width=100, color=False)
+    assert screen == render_screen(documents.result("crf", "bert"), width=100, color=False)
+    row = next(line for line in screen.splitlines() if line.startswith("  crf − bert"))
+    assert row.split()[3] == "+1.9"
+
+
+def test_differences_show_interval_p_and_what_could_be_detected() -> None:
+    made = documents.result("crf", "bert")
+    screen = render_screen(made, width=100, color=False)
+    assert "paired approximate randomisation, Holm-corrected" in screen
+    assert "2.1 or more" in screen
+    found = next(
+        row for row in made["comparisons"][0]["scores"] if row["path"] == ["exact", "labels", "LOC", "f1"]
+    )
+    row = next(line for line in screen.splitlines() if line.startswith("  LOC "))
+    assert say.signed(found["difference"]) in row
+    assert row.endswith("*") == found["significant"]
+
+
+def test_systems_that_were_cut_differently_stand_side_by_side() -> None:
+    made = documents.result("crf", "bert")
+    made["systems"]["crf"].pop("tough")
+    made["systems"]["crf"]["attributes"] = {}
+    made["notes"] = ["the results saw different training data; what depends on it is not compared."]
+    screen = render_screen(made, width=80, color=False)
+    row = next(line for line in screen.splitlines() if line.startswith("  seen in training"))
+    assert row.split()[3:6] == ["144", "n/a", "72.2"]
+    assert " ! the results saw different training data" in screen
+    assert "entity length" in screen
+
+
+def test_untested_systems_are_not_said_to_be_alike() -> None:
+    made = documents.result("crf", "bert")
+    for row in made["comparisons"][0]["scores"]:
+        row.update(p=None, p_corrected=None, significant=False, interval=None)
+    assert "Where they differ" not in render_screen(made, width=100, color=False)
+
+
+def test_a_study_shows_every_analysis() -> None:
+    screen = render_screen(study_documents.study(), width=100, color=False)
+    for title in ("Systems", "Differences", "By model", "By attribute", "Self-diagnosis",
+                  "Comparative diagnosis", "Buckets", "Rank flips", "Tough mentions"):  # fmt: skip
+        assert f"\n {title} " in screen
+    assert "70.6 ±1.2" in screen
+    assert "(+0.60 / 4.1)" in screen, (
+        "greyed cells stand in brackets, so that they are told apart without colour"
+    )
+    assert " −0.80 / 14.9 " in screen
+    assert "entity length XL (≥ 4)" in screen
+
+
+def test_screens_of_several_systems_say_what_the_buckets_hold() -> None:
+    screen = render_screen(documents.result("crf", "bert"), width=80, color=False)
+    assert "\n  token frequency  XS 0  S ≤ 0.001  L ≤ 0.01  XL above 0.01\n" in screen
+
+
+def test_a_study_says_what_the_buckets_of_each_dataset_hold() -> None:
+    made = copy.deepcopy(study_documents.study())
+    line = "  entity length    XS 1  S 2  L 3  XL 4 or more"
+    assert line in render_screen(made, width=80, color=False).splitlines()
+    first, *_ = made["datasets"].values()
+    made["datasets"]["other"] = copy.deepcopy(first)
+    for runs in made["datasets"]["other"]["runs"].values():
+        for run in runs.values():
+            run["attributes"]["entity_length"]["buckets"][3]["label"] = "≥ 9"
+    screen = render_screen(made, width=80, color=False).splitlines()
+    assert any(re.search(r"entity length +news +XS 1 .* XL 4 or more", line) for line in screen)
+    assert any(re.search(r"entity length +other +XS 1 .* XL ≥ 9", line) for line in screen)
+    assert any(re.search(r"token frequency +all +XS 0", line) for line in screen)
+
+
+def test_slices_of_the_same_mentions_are_listed_once_with_their_other_names() -> None:
+    made = documents.result()
+    one = made["systems"]["crf"]
+    first = {**one["slices"][0], "kind": "tough", "attribute": None, "name": "UNSEEN-ANY", "cost": 0.3}
+    again = {**first, "kind": "bucket", "attribute": "entity_length", "name": "XS", "cost": 0.2}
+    one["slices"] = [first, {**again, "title": "entity_length = 1"}]
+    assert "    also " not in render_screen(made, width=80, color=False)
+    buckets = one["attributes"]["entity_length"]["buckets"]
+    buckets[0]["outcomes"] = {"gold": one["tough"]["UNSEEN-ANY"]["outcomes"]}
+    lines = render_screen(made, width=80, color=False).splitlines()
+    at = lines.index("    also entity length = 1")
+    assert lines[at - 1].startswith("  unseen with this type ") and not lines[at + 1]
+
+
+def test_buckets_named_by_what_they_hold_are_not_explained() -> None:
+    made = documents.result("crf", "bert")
+    for system in made["systems"].values():
+        for table in system["attributes"].values():
+            for bucket in table["buckets"]:
+                bucket["label"] = bucket["name"]
+    assert "what its buckets hold" not in render_screen(made, width=80, color=False)
+
+
+def test_a_study_gives_each_system_one_letter_for_all_datasets() -> None:
+    holistic = {
+        "x": {"one": {"letter": "a", "letters": "b"}, "two": {"letter": "b", "letters": ""}},
+        "y": {"one": {"letter": "b", "letters": ""}, "two": {"letter": "a", "letters": "b"}},
+    }
+    own, beats = common_letters(holistic)
+    assert own == {"x": "a", "y": "b"}
+    assert beats == {("x", "one"): "b", ("y", "one"): "", ("x", "two"): "", ("y", "two"): "a"}
+
+
+def test_a_description_shows_labels_shares_and_conflicts() -> None:
+    made = documents.description()
+    made["dataset"]["conflicts"] = {
+        "labels": {
+            "sequences": 1, "mentions": 6,
+            "examples": [{"text": "Quito", "labels": {"LOC": 4, "ORG": 2}}],
+        },
+        "sentences": {"groups": 1, "examples": [[{"place": "a:1"}, {"place": "b:7"}]]},
+    }  # fmt: skip
+    screen = render_screen(made, width=80, color=False)
+    assert "1 name with several types, 6 mentions" in screen
+    assert "Quito LOC 4 ORG 2" in screen
+    assert "a:1 ≠ b:7" in screen
+    assert next(line for line in screen.splitlines() if line.split()[:1] == ["PER"]).split()[1:3] == [
+        "96",
+        "40.0%",
+    ]
+    assert "left out: oov density (needs training data or a word list)" in screen
+
+
+def hostile(node: Any) -> Any:
+    """The document with every name and free text made hostile, keys and values alike."""
+    swap = {
+        "crf": EVIL + "crf",
+        "bert": EVIL + "bert",
+        "PER": EVIL + "PER",
+        "LOC": "=1+1\x1b]0;t\x07",
+        "news": EVIL,
+    }
+    if isinstance(node, dict):
+        return {swap.get(key, key): hostile(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [hostile(value) for value in node]
+    if isinstance(node, str):
+        return swap.get(
+            node, EVIL if node in ("gold", "gold.conll", "crf.conll", documents.SIGNATURE) else node
+        )
+    return node
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_hostile_names_stay_inert_and_within_the_width(kind: str) -> None:
+    made = MAKERS[kind]()
+    roles = [row["role"] for row in made["inputs"]]
+    evil = hostile(made)
+    for row, role in zip(evil["inputs"], roles, strict=True):
+        row["role"] = role
+    if "settings" in evil:
+        evil["settings"]["focus"] = "gold"
+    screen = render_screen(evil, width=80, color=False)
+    assert widest(screen) <= 80
+    assert not set(screen) & set("\x1b\x07\r\t\x9b\u202e\u200b")
+    assert "[red]x[/red]" in screen, "markup is text"
+    painted = render_screen(evil, width=80, color=True)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == screen
+
+
+def test_pairs_of_wide_characters_and_emoji_keep_the_columns() -> None:
+    made = documents.result("系统一号", "👩‍🚀-model")
+    assert widest(render_screen(made, width=80, color=False)) <= 80
+
+
+def test_the_signature_is_never_cut() -> None:
+    made = documents.result()
+    made["signature"] = "|".join(f"setting{number}:{'x' * number}" for number in range(60))
+    screen = render_screen(made, width=80, color=False)
+    tail = screen[screen.rindex(" setting0:") :]
+    assert "".join(line[1:] for line in tail.splitlines()) == made["signature"]
+
+
+def test_saved_files_and_the_next_commands_are_named() -> None:
+    made = documents.result()
+    screen = render_screen(made, width=100, color=False, saved=["run.json", "run.html"])
+    assert "saved run.json · run.html" in screen
+    assert "spanwise report run.json -o report.html" in screen
+    assert "spanwise errors gold.conll crf.conll --gold PER --predicted LOC" in screen
+    shown = next(line for line in screen.splitlines() if "spanwise errors" in line)
+    assert shown.endswith(" errors")
+
+
+def test_paths_in_commands_are_quoted_for_the_shell() -> None:
+    made = documents.result()
+    made["inputs"][0]["path"] = "my files/$(rm -rf)/gold.conll"
+    assert "'my files/$(rm -rf)/gold.conll'" in render_screen(made, width=120, color=False)
+
+
+def test_without_a_command_there_are_no_next_commands() -> None:
+    made = documents.result()
+    made["settings"]["command"] = None
+    assert "Next" not in render_screen(made, width=100, color=False)
+
+
+def test_colour_follows_the_terminal_and_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", type("Tty", (), {"isatty": lambda self: True})())
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    made = documents.result()
+    assert "\x1b[" in render_screen(made, width=80)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in render_screen(made, width=80)
+
+
+@pytest.mark.parametrize(
+    ("choice", "variables", "tty", "expected"),
+    [
+        ("auto", {}, True, True),
+        ("auto", {}, False, False),
+        ("auto", {"TERM": "dumb"}, True, False),
+        ("auto", {"NO_COLOR": "1"}, True, False),
+        ("auto", {"NO_COLOR": ""}, True, True),
+        ("auto", {"FORCE_COLOR": "1"}, False, True),
+        ("auto", {"FORCE_COLOR": "1", "TERM": "dumb"}, False, True),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+        ("always", {"NO_COLOR": "1"}, False, True),
+        ("never", {"FORCE_COLOR": "1"}, True, False),
+    ],
+)
+def test_one_rule_decides_on_colour(
+    choice: Any, variables: dict[str, str], tty: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", type("Stream", (), {"isatty": lambda self: tty})())
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert wants_color(choice) is expected
+
+
+def test_the_width_is_as_asked_or_columns_or_eighty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", type("Pipe", (), {"isatty": lambda self: False})())
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert screen_width() == 80
+    assert screen_width(100) == 100
+    monkeypatch.setenv("COLUMNS", "132")
+    assert screen_width() == 132 and screen_width(terminal=True) == 132 and screen_width(100) == 100
+    for odd in ("", "0", "wide", "-3"):
+        monkeypatch.setenv("COLUMNS", odd)
+        assert screen_width() == 80
+    monkeypatch.setenv("COLUMNS", "7")
+    assert screen_width() == 40
+
+
+def test_a_screen_is_drawn_within_thirty_milliseconds() -> None:
+    made = documents.result("crf", "bert")
+    render_screen(made, width=100, color=True)
+    best = min(_seconds(lambda: render_screen(made, width=100, color=True)) for _ in range(5))
+    assert best < 0.03
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def test_rich_is_imported_for_no_more_than_widths() -> None:
+    import subprocess
+
+    code = (
+        "import sys, spanwise.reports, spanwise.reports.terminal as t\n"
+        "assert not any(name.startswith('rich') for name in sys.modules)\n"
+        "t.render({'inputs': [], 'dataset': {}}, width=80, color=False)\n"
+        "assert 'rich.cells' in sys.modules and 'rich.console' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(st.text(max_size=30))
+def test_visible_text_is_one_line_without_hidden_characters(text: str) -> None:
+    shown = say.visible(text)
+    assert len(shown.splitlines()) <= 1
+    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)
+    assert say.visible(shown) == shown
+    shown.encode("utf-8")
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(
+    st.lists(st.tuples(st.text(max_size=40), st.text(max_size=60)), min_size=1, max_size=4),
+    st.integers(min_value=10, max_value=60),
+)
+def test_a_grid_never_leaves_its_width(rows: list[tuple[str, str]], width: int) -> None:
+    columns = [_layout.Column("name", least=6), _layout.Column("more", right=True, rank=1)]
+    for line in _layout.grid(columns, [list(row) for row in rows], width):
+        assert _layout.size(line) <= width
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.integers(8, 44))
+def test_a_strip_has_one_dot_within_its_width(values: list[float], width: int) -> None:
+    scale = _layout.Scale.around(values)
+    assert _layout.size(scale.axis(width)) <= width
+    for value in values:
+        line = scale.strip(value, [value, value], mark=values[0])(width)
+        assert _layout.size(line) == width
+        assert "".join(piece for piece, _ in line).count("●") == 1
+
+
+@pytest.mark.parametrize("values", [[1.0], [0.0], [0.999, 1.0], [0.9], [0.4, 0.45]])
+def test_no_scale_reaches_beyond_a_hundred_points(values: list[float]) -> None:
+    scale = _layout.Scale.around(values)
+    assert 0 <= scale.low < scale.high <= 1
+    assert scale.low <= min(values) and max(values) <= scale.high
+
+
+def test_a_value_off_the_scale_points_to_where_it_lies() -> None:
+    line = _layout.Scale(0.7, 1.0).strip(0.1, None)(10)
+    assert "".join(piece for piece, _ in line) == "‹" + " " * 9
+
+
+def test_findings_become_sentences() -> None:
+    lead = {
+        "kind": "lead", "system": "bert", "other": "crf", "overall": 0.041, "p": 0.0002, "significant": True,
+        "value": 0.165, "path": ["exact", "labels", "DATE", "f1"],
+        "loses": ["tough", "SEEN", "overall", "recall"],
+    }  # fmt: skip
+    assert say.finding(lead) == (
+        "bert leads crf: 4.1 F1, p < 0.001; most of it on type DATE, +16.5 F1; "
+        "crf is ahead on mentions seen in training."
+    )
+    chance = {**lead, "significant": False, "p": 0.28}
+    assert say.finding(chance) == "bert's lead over crf may be chance: 4.1 F1, p = 0.28."
+    data = {"kind": "data", "of": {"repairs": 1, "unplaced": 2}, "few_units": 12}
+    assert say.finding(data) == (
+        "check the data: 1 impossible tag repaired, 2 predicted mentions without a place, "
+        "only 12 units to resample, so intervals are too narrow."
+    )
+    found = documents.result()["findings"]
+    assert say.finding(found[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."
+    assert say.finding(found[2]) == (
+        "mentions unseen with their type are hard for crf: "
+        "recall 77.1, against 68.1 on seen ones (96 mentions)."
+    )
+
+
+def test_real_results_fit_the_screen(data: Any) -> None:
+    from spanwise.evaluation import evaluate
+
+    folder = data / "masakhaner" / "ewe"
+    systems = {name: folder / "predictions" / f"{name}.1.txt" for name in ("mbert", "rembert")}
+    result = evaluate(folder / "test.txt", systems, train=folder / "train.txt", resamples=50)
+    for width in (80, 100, 140):
+        assert widest(terminal.render(result.to_dict(), width=width, color=False)) <= width
+    screen = result.to_text(width=100)
+    assert "rembert − mbert" in screen
+    assert "89.3" in screen

@@ -1,0 +1,152 @@
+"""The manifest: what it says, and what it is told when it is wrong."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from study_files import MANIFEST
+
+from spanwise.errors import InputError
+from spanwise.studies import read_manifest
+
+
+def read(tmp_path, text):
+    path = tmp_path / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_manifest(path)
+
+
+def refuse(tmp_path, text, *expected):
+    with pytest.raises(InputError) as error:
+        read(tmp_path, text)
+    for part in expected:
+        assert part in str(error.value)
+
+
+def pairs(manifest):
+    return [(pair.first, pair.second, pair.factor) for pair in manifest.pairs]
+
+
+def test_datasets_and_systems_stand_in_sorted_order(tmp_path):
+    manifest = read(tmp_path, MANIFEST)
+    assert [dataset.name for dataset in manifest.datasets] == ["north", "south"]
+    assert [system.name for system in manifest.systems] == ["large", "rules", "small"]
+    assert manifest.root == tmp_path
+    assert manifest.settings == {"attributes": "fu20", "resamples": 50}
+
+
+def test_pairs_that_differ_in_one_factor_alone_are_compared_larger_first(tmp_path):
+    assert pairs(read(tmp_path, MANIFEST)) == [
+        ("large", "rules", "size"),
+        ("large", "small", "size"),
+        ("rules", "small", "size"),
+    ]
+    text = MANIFEST.replace("{size = 300}", '{size = 300, decoder = "crf"}')
+    assert pairs(read(tmp_path, text)) == [("rules", "small", "size")]
+
+
+def test_pairs_asked_for_keep_their_direction_and_join_those_of_factors(tmp_path):
+    text = MANIFEST + '[[compare]]\nsystems = ["small", "large"]\n'
+    assert ("small", "large", "size") in pairs(read(tmp_path, text))
+    assert ("large", "small", "size") not in pairs(read(tmp_path, text))
+
+
+def test_without_factors_and_comparisons_all_pairs_are_compared(tmp_path):
+    text = re.sub(r"factors = .*\n", "", MANIFEST)
+    assert len(pairs(read(tmp_path, text))) == 3
+    asked = text + '[[compare]]\nsystems = ["small", "large"]\n'
+    assert pairs(read(tmp_path, asked)) == [("small", "large", None)]
+
+
+def test_a_comparison_of_three_systems_is_three_pairs(tmp_path):
+    text = re.sub(r"factors = .*\n", "", MANIFEST) + '[[compare]]\nsystems = ["small", "large", "rules"]\n'
+    assert len(pairs(read(tmp_path, text))) == 3
+
+
+def test_columns_become_the_keywords_of_reading(tmp_path):
+    text = MANIFEST.replace('test = "north/test.txt"', 'test = "t"\ncolumns = {token = 0, tag = 3, pos = 1}')
+    north = read(tmp_path, text).datasets[0]
+    assert north.reading == {"token_column": 0, "tag_column": 3, "columns": {"pos": 1}}
+
+
+def test_reading_at_the_top_holds_for_every_dataset_that_says_nothing_else(tmp_path):
+    text = 'scheme = "IOB1"\n' + MANIFEST.replace('test = "north/test.txt"', 'test = "t"\nscheme = "BIOES"')
+    assert [one.reading["scheme"] for one in read(tmp_path, text).datasets] == ["BIOES", "IOB1"]
+
+
+def test_broken_toml_is_told_with_its_line(tmp_path):
+    refuse(tmp_path, "a = 1\nb = = 2\n", "study.toml:2: the manifest is no TOML")
+
+
+def test_text_that_is_not_utf8_is_refused(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_bytes(b'name = "\xff"\n')
+    with pytest.raises(InputError, match="the manifest is no UTF-8 text"):
+        read_manifest(path)
+
+
+def test_an_unknown_key_is_told_with_its_line_and_the_nearest_known_one(tmp_path):
+    refuse(
+        tmp_path,
+        MANIFEST.replace("resamples = 50", "resample = 50"),
+        "study.toml:3: the key 'resample' means nothing here. Did you mean 'resamples'?",
+        "There are: ",
+    )
+    wrong = MANIFEST.replace('train = "south/train.txt"', 'training = "south/train.txt"')
+    refuse(tmp_path, wrong, "study.toml:10: the key 'training' means nothing here. Did you mean 'train'?")
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ("resamples = 50", 'resamples = "50"', "study.toml:3: 'resamples' must be a whole number, not '50'."),
+        ("resamples = 50", "resamples = true", "'resamples' must be a whole number, not True."),
+        ("resamples = 50", "buckets = {entity_length = 3}", "'buckets' of 'entity_length' must be text"),
+        ('test = "north/test.txt"', "", "study.toml:5: the dataset 'north' has no gold file."),
+        ("{run}", "{seed}", "the pattern '{dataset}/predictions/{system}.{seed}.txt' holds {seed}."),
+        ("{dataset}/", "", "names the same files for all 2 datasets.\nPut {dataset} into it."),
+        ("{system}.", "", "names the same files for all 3 systems.\nPut {system} into it."),
+        ("{size = 300}", "{size = [1]}", "the factor 'size' must be text or a number, not [1]."),
+        ("[datasets.north]", "[datasets.mean]", "'mean' cannot be a name."),
+        ("[systems.rules]", '[systems."a/b"]', "'a/b' cannot be a name."),
+        ("attributes", "columns = {token = 1.5}\nattributes", "the column 'token' must be a number"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_place(tmp_path, old, new, expected):
+    assert old in MANIFEST
+    refuse(tmp_path, MANIFEST.replace(old, new), "study.toml", expected)
+
+
+def test_a_system_without_predictions_is_told_what_to_add(tmp_path):
+    text = "\n".join(MANIFEST.splitlines()[1:])
+    refuse(tmp_path, text, "nothing says where the predictions of 'large' lie.", "Add, above all tables")
+
+
+def test_a_table_that_is_none_is_refused(tmp_path):
+    refuse(
+        tmp_path,
+        "predictions = 'p'\n[datasets]\nnorth = 3\n[systems.a]\n",
+        "datasets.north must be a table, not 3.",
+    )
+
+
+def test_datasets_and_systems_must_be_there(tmp_path):
+    refuse(tmp_path, "seed = 1\n", "the manifest names no datasets.\nAdd a table such as [datasets.NAME].")
+    refuse(tmp_path, '[datasets.a]\ntest = "t"\n', "the manifest names no systems.")
+
+
+@pytest.mark.parametrize(
+    "asked, expected",
+    [
+        ('systems = ["large", "smal"]', "no system is called 'smal'. Did you mean 'small'?"),
+        ('systems = ["large"]', "comparison 1 needs two different systems, not ['large']."),
+        ('system = ["large"]', "the key 'system' means nothing here."),
+    ],
+)
+def test_a_wrong_comparison_is_told_with_its_place(tmp_path, asked, expected):
+    refuse(tmp_path, f"{MANIFEST}[[compare]]\n{asked}\n", "study.toml:", expected)
+
+
+def test_a_comparison_that_is_no_table_is_refused(tmp_path):
+    refuse(tmp_path, 'compare = ["large", "small"]\n' + MANIFEST, "'compare' must be written as [[compare]]")

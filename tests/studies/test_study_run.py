@@ -1,0 +1,321 @@
+"""Studies run: the same bytes however they are run, kept cells, checks before anything is computed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from study_files import MANIFEST, make, predicted, sentences, write
+
+from spanwise.cli.main import main
+from spanwise.errors import InputError
+from spanwise.studies import study
+from spanwise.table import PerformanceTable
+
+
+def text_of(document):
+    return json.dumps(document, allow_nan=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("study")
+    make(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def document(folder):
+    return study(folder / "study.toml", workers=1, cache=False)
+
+
+def test_the_number_of_processes_changes_no_byte(folder, document):
+    assert text_of(study(folder / "study.toml", workers=3, cache=False)) == text_of(document)
+
+
+def test_the_order_and_the_name_of_the_manifest_change_no_byte(folder, document):
+    head, *tables = MANIFEST.split("\n[")
+    other = folder / "other.toml"
+    other.write_text("\n[".join([head, *reversed(tables)]) + "\n")
+    assert text_of(study(other, workers=1, cache=False)) == text_of(document)
+
+
+def test_kept_cells_change_no_byte_and_are_not_computed_again(folder, document, tmp_path):
+    said = []
+    assert text_of(study(folder / "study.toml", workers=2, cache=tmp_path)) == text_of(document)
+    assert text_of(study(folder / "study.toml", cache=tmp_path, progress=said.append)) == text_of(document)
+    assert said == ["6 of 6 cells are kept from before"]
+
+
+def test_a_changed_file_recomputes_its_cell_alone(tmp_path):
+    manifest = make(tmp_path, runs=("1",))
+    study(manifest, workers=1, cache=tmp_path / "kept")
+    write(tmp_path / "north" / "predictions" / "small.1.txt", predicted(sentences(60, 0), 0.2, 5))
+    said = []
+    study(manifest, workers=1, cache=tmp_path / "kept", progress=said.append)
+    assert said[0] == "5 of 6 cells are kept from before"
+    assert [text for text in said if "1/1 north × small" in text]
+    assert not [text for text in said if "south: systems compared" in text]
+
+
+def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path):
+    manifest = make(tmp_path, runs=("1",))
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(text):
+        if text.startswith("3/6"):
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        study(manifest, workers=1, cache=tmp_path / "kept", progress=interrupt)
+    said = []
+    study(manifest, workers=1, cache=tmp_path / "kept", progress=said.append)
+    assert said[0] == "3 of 6 cells are kept from before"
+
+
+def test_moved_files_are_the_same_files(tmp_path):
+    first = make(tmp_path / "a", runs=("1",))
+    study(first, workers=1, cache=tmp_path / "kept")
+    second = make(tmp_path / "b", runs=("1",))
+    said = []
+    moved = study(second, workers=1, cache=tmp_path / "kept", progress=said.append)
+    assert said == ["6 of 6 cells are kept from before"]
+    assert moved["inputs"][0]["path"] == "north/test.txt"
+
+
+def test_a_wrong_file_stops_the_study_with_its_place_before_anything_is_computed(tmp_path):
+    manifest = make(tmp_path)
+    bad = tmp_path / "south" / "predictions" / "small.2.txt"
+    lines = bad.read_text().splitlines(keepends=True)
+    bad.write_text("".join([*lines[:4], *lines[6:]]))
+    said = []
+    with pytest.raises(InputError, match=r"small\.2\.txt:"):
+        study(manifest, workers=2, cache=tmp_path / "kept", progress=said.append)
+    assert said == []
+    assert not (tmp_path / "kept").exists()
+
+
+def test_several_wrong_files_are_counted_and_the_first_is_told(tmp_path):
+    manifest = make(tmp_path, runs=("1",))
+    for dataset in ("south", "north"):
+        (tmp_path / dataset / "predictions" / "rules.1.txt").write_text("a O\n")
+    with pytest.raises(InputError) as error:
+        study(manifest, workers=2, cache=False)
+    assert "north/predictions/rules.1.txt" in str(error.value)
+    assert "There are files that cannot be used in 1 more cell." in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ('"fu20"', '["eLen", "entity_lenght"]', "study.toml:2: no attribute is called 'entity_lenght'."),
+        ("resamples = 50", 'buckets = {sentence_length = "balancd:3"}', "no bucketing is called 'balancd'"),
+        ("resamples = 50", 'buckets = {sentence_lenth = "1"}', "no attribute is called 'sentence_lenth'"),
+    ],
+)
+def test_an_unknown_name_is_told_with_its_place(tmp_path, old, new, expected):
+    manifest = make(tmp_path, runs=("1",))
+    manifest.write_text(MANIFEST.replace(old, new))
+    with pytest.raises(InputError) as error:
+        study(manifest, cache=False)
+    assert expected in str(error.value)
+
+
+def test_missing_and_identical_runs_are_told_and_shown(tmp_path):
+    manifest = make(tmp_path)
+    folder = tmp_path / "north" / "predictions"
+    (folder / "small.2.txt").unlink()
+    (folder / "rules.3.txt").write_bytes((folder / "rules.1.txt").read_bytes())
+    said = []
+    document = study(manifest, workers=1, cache=False, progress=said.append)
+    assert said[0] == "missing: north × small, run 2"
+    assert said[1] == "north × rules: run 3 is the same file as run 1 and is not counted again"
+    cell = document["analyses"]["holistic"]["small"]["north"]
+    assert cell["runs"] == 2 and cell["missing"] == ["2"]
+    assert list(document["datasets"]["north"]["runs"]["rules"]) == ["1", "2"]
+    assert document["plan"]["identical"][0]["same_as"] == "1"
+
+
+def test_systems_given_many_times_over_are_never_independent_runs(tmp_path):
+    manifest = make(tmp_path)
+    for dataset in ("north", "south"):
+        for run in ("2", "3"):
+            folder = tmp_path / dataset / "predictions"
+            (folder / f"rules.{run}.txt").write_bytes((folder / "rules.1.txt").read_bytes())
+    document = study(manifest, workers=1, cache=False)
+    cell = document["analyses"]["holistic"]["rules"]["north"]
+    assert cell["runs"] == 1 and cell["std"] is None
+    tested = [row for row in document["analyses"]["bucket_wise"]["comparative"] if "rules" in row["systems"]]
+    assert all(row["overall"]["blocks"] == ["north 1", "south 1"] for row in tested)
+    assert all("cannot reach p < 0.05: on 2 pairs" in row["overall"]["note"] for row in tested)
+
+
+def test_every_cell_has_its_mean_its_spread_and_its_data_interval(document):
+    for row in document["analyses"]["holistic"].values():
+        for cell in row.values():
+            low, high = cell["interval"]["mean"]
+            assert low < cell["mean"] < high
+            assert cell["std"] > 0 and cell["runs"] == 3
+
+
+def test_letters_name_the_systems_that_are_beaten(document):
+    holistic = document["analyses"]["holistic"]
+    assert [holistic[system]["north"]["letter"] for system in ("large", "small", "rules")] == ["a", "b", "c"]
+    assert document["analyses"]["letters"]["north"] == {"large": "bc", "small": "c", "rules": ""}
+
+
+def test_comparisons_pool_the_runs_and_count_gold_mentions_once(document):
+    north = document["datasets"]["north"]
+    assert [row["systems"] for row in north["comparisons"]] == [
+        ["large", "rules"],
+        ["large", "small"],
+        ["rules", "small"],
+    ]
+    overall = north["comparisons"][0]["scores"]
+    row = next(row for row in overall if row["path"] == ["exact", "overall", "f1"])
+    assert row["mentions"] == north["dataset"]["mentions"]
+    runs = [run["exact"]["overall"] for run in north["runs"]["large"].values()]
+    counts = {key: sum(run[key] for run in runs) for key in ("gold", "predicted", "correct")}
+    assert row["a"] == pytest.approx(2 * counts["correct"] / (counts["gold"] + counts["predicted"]))
+
+
+def test_a_test_that_draws_both_data_and_runs_is_named_and_wider(document):
+    for row in document["datasets"]["north"]["comparisons"]:
+        both = row["hierarchical"]
+        assert both["test"] == "hierarchical bootstrap over units and runs" and both["runs"] == [3, 3]
+        data = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])["interval"]
+        assert both["interval"][1] - both["interval"][0] > data[1] - data[0]
+        assert both["significant"] == (both["p"] < 0.05)
+
+
+def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_path):
+    manifest = make(tmp_path, runs=("1",))
+    manifest.write_text(MANIFEST.replace("resamples = 50", "resamples = 0"))
+    document = study(manifest, workers=1, cache=False)
+    assert document["analyses"]["holistic"]["large"]["north"]["interval"] == {}
+    row = document["datasets"]["north"]["comparisons"][0]
+    assert row["hierarchical"]["why"] == "no resamples" and row["hierarchical"]["p"] is None
+    assert set(document["analyses"]["letters"]["north"].values()) == {""}
+
+
+def test_systems_with_different_numbers_of_runs_are_weighed_alike(tmp_path):
+    manifest = make(tmp_path)
+    folder = tmp_path / "north" / "predictions"
+    for run in ("2", "3"):
+        (folder / f"rules.{run}.txt").unlink()
+    (folder / "small.3.txt").unlink()
+    north = study(manifest, workers=1, cache=False)["datasets"]["north"]
+    row = next(row for row in north["comparisons"] if row["systems"] == ["large", "rules"])
+    overall = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])
+    assert overall["b"] == pytest.approx(north["runs"]["rules"]["1"]["exact"]["overall"]["f1"])
+    assert overall["mentions"] == north["dataset"]["mentions"] and overall["significant"]
+    assert row["hierarchical"]["runs"] == [3, 1]
+
+
+def test_the_performance_table_of_a_study_is_tidy(document):
+    table = PerformanceTable.of_document(document)
+    rows = table.rows()
+    assert {row["model"] for row in rows} == {"large", "small", "rules"}
+    for system in ("large", "small", "rules"):
+        part = table.where(dataset="north", model=system, run="2", attribute="entity_length")
+        whole = table.where(dataset="north", model=system, run="2", attribute="", label="")
+        assert part.counts.sum(axis=0).tolist() == whole.counts[0].tolist()
+    assert table.to_csv().splitlines()[0].startswith("dataset,model,run,attribute,bucket,label,unit,gold")
+
+
+def test_the_command_shows_tables_and_writes_what_is_asked_for(folder, tmp_path, capsys):
+    written = ["--json", str(tmp_path / "s.json"), "--csv", str(tmp_path / "t"), "--parquet"]
+    asked = [*written, str(tmp_path / "p.parquet"), "--cache", str(tmp_path / "kept"), "--workers", "2"]
+    status = main(["study", str(folder / "study.toml"), *asked])
+    shown = capsys.readouterr()
+    assert status == 0
+    assert "large" in shown.out and "all files of 6 cells can be read" in shown.err
+    assert json.loads((tmp_path / "s.json").read_text())["kind"] == "study"
+    assert (tmp_path / "t" / "performance.csv").exists() and (tmp_path / "t" / "holistic.csv").exists()
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table(tmp_path / "p.parquet").num_rows > 100
+
+
+def test_the_command_takes_the_document_to_standard_output(folder, tmp_path, capsys):
+    asked = ["study", str(folder / "study.toml"), "--json", "-", "--quiet", "--cache", str(tmp_path)]
+    assert main(asked) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["schema"] == 1 and shown.err == ""
+
+
+@pytest.mark.parametrize(
+    "more, status, expected",
+    [
+        (["--workers", "0"], 2, "--workers is 0, but must be 1 or more."),
+        (["--cache", "x", "--no-cache"], 2, "--cache and --no-cache exclude each other."),
+        (["--root", "/nowhere"], 3, "does not exist"),
+    ],
+)
+def test_a_wrong_call_is_told(folder, capsys, more, status, expected):
+    assert main(["study", str(folder / "study.toml"), *more]) == status
+    assert expected in capsys.readouterr().err
+
+
+def test_an_attribute_that_was_added_in_python_is_never_kept(tmp_path):
+    from spanwise.attributes import ATTRIBUTES, register
+
+    manifest = make(tmp_path, runs=("1",))
+    register(lambda mention: len(mention.text), name="letters_of_mention", summary="characters of a mention")
+    try:
+        manifest.write_text(MANIFEST.replace('"fu20"', '["letters_of_mention"]'))
+        study(manifest, workers=1, cache=tmp_path / "kept")
+    finally:
+        ATTRIBUTES._values.pop("letters_of_mention")
+    assert not (tmp_path / "kept").exists()
+
+
+# ---- real data ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def masakhaner(data):
+    example = Path(__file__).parents[2] / "examples" / "masakhaner.toml"
+    return study(example, root=data / "masakhaner", workers=2, cache=False)
+
+
+def tags(path):
+    result, now = [], []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.strip():
+            now.append(line.split()[-1])
+        elif now:
+            result.append(now)
+            now = []
+    return [*result, now] if now else result
+
+
+def test_all_36_scores_agree_with_seqeval(masakhaner, data):
+    from seqeval.metrics import f1_score
+
+    seen = 0
+    for dataset, part in masakhaner["datasets"].items():
+        gold = tags(data / "masakhaner" / dataset / "test.txt")
+        for system, runs in part["runs"].items():
+            for run, scored in runs.items():
+                file = data / "masakhaner" / dataset / "predictions" / f"{system}.{run}.txt"
+                expected = f1_score(gold, tags(file))
+                assert scored["exact"]["overall"]["f1"] == pytest.approx(expected, abs=1e-12)
+                seen += 1
+    assert seen == 36
+
+
+def test_the_example_has_every_analysis(masakhaner):
+    analyses = masakhaner["analyses"]
+    assert set(analyses["holistic"]) == {"afroxlmr", "mbert", "mdeberta", "rembert"}
+    assert [point["system"] for point in analyses["factors"]["parameters"]["line"]] == [
+        "mbert",
+        "mdeberta",
+        "rembert",
+    ]
+    assert len(analyses["model_wise"]["mbert"]) == 8
+    assert analyses["bucket_wise"]["rank_flips"] and analyses["tough"]["mbert"]["kin"]["SEEN"]["runs"] == 3
+    json.dumps(masakhaner, allow_nan=False)

@@ -1,0 +1,106 @@
+"""The performance table: counts with named axes that add up, and its tidy forms."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from documents import result
+from study_documents import study
+
+from spanwise.errors import ChoiceError
+from spanwise.spreadsheet import to_csv
+from spanwise.table import AXES, PerformanceTable
+
+
+def test_a_result_document_becomes_a_table_of_one_dataset():
+    table = PerformanceTable.of_document(result("crf", "bert"))
+    whole = table.where(attribute="", label="")
+    assert whole.column("model") == ["crf", "bert"] and whole.column("dataset") == ["gold", "gold"]
+
+
+def test_scores_are_those_of_the_document():
+    document = result("crf")
+    table = PerformanceTable.of_document(document)
+    part = table.where(attribute="entity_length")
+    expected = [b["f1"] for b in document["systems"]["crf"]["attributes"]["entity_length"]["buckets"]]
+    assert part.scores("f1") == pytest.approx(expected)
+    assert part.scores("recall")[0] <= 1 and part.scores("precision")[0] <= 1
+
+
+def test_labels_and_buckets_add_up_to_the_whole():
+    table = PerformanceTable.of_document(study())
+    for model in ("crf", "bert"):
+        here = table.where(dataset="news", model=model, run="2")
+        whole = here.where(attribute="", label="").counts[0]
+        labels = [row for row in here.rows() if row["label"] and not row["attribute"]]
+        assert sum(row["gold"] for row in labels) == whole[0]
+        assert here.where(attribute="entity_length").counts.sum(axis=0).tolist() == whole.tolist()
+
+
+def test_tables_add_up_cell_by_cell():
+    row = {"model": "crf", "gold": 4, "predicted": 2, "correct": 1}
+    one, other = PerformanceTable.of([row]), PerformanceTable.of([row, {**row, "model": "bert"}])
+    both = one + other
+    assert both.column("model") == ["crf", "bert"]
+    assert both.counts.tolist() == [[8, 4, 2], [4, 2, 1]]
+
+
+def test_crossed_labels_stand_on_both_axes():
+    document = result("crf")
+    document["systems"]["crf"]["cross"] = {
+        "entity_length,label": {
+            "attributes": ["entity_length", "label"],
+            "cells": [{"buckets": ["XS", "PER"], "gold": 3, "predicted": 2, "correct": 1}],
+        },
+        "entity_length,sentence_length": {"attributes": ["entity_length", "sentence_length"], "cells": []},
+    }
+    table = PerformanceTable.of_document(document)
+    cell = table.where(attribute="entity_length", bucket="XS", label="PER")
+    assert cell.counts.tolist() == [[3, 2, 1]]
+
+
+def test_undefined_scores_are_none_in_rows_and_empty_in_csv():
+    table = PerformanceTable.of([{"model": "crf", "gold": 0, "predicted": 0, "correct": 0}])
+    assert np.isnan(table.scores()[0]) and table.rows()[0]["f1"] is None
+    row = next(csv.DictReader(io.StringIO(table.to_csv())))
+    assert row["f1"] == "" and row["gold"] == "0"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "＝"])
+def test_no_name_in_the_csv_can_be_taken_for_a_formula(start):
+    name = f"{start}cmd()"
+    names = dict.fromkeys(AXES, name)
+    table = PerformanceTable.of([{**names, "gold": 4, "predicted": 4, "correct": 3}])
+    (row,) = csv.DictReader(io.StringIO(table.to_csv(), newline=""))
+    assert [row[axis] for axis in AXES] == [f"'{name}"] * len(AXES)
+    assert (row["gold"], row["f1"]) == ("4", "0.75")
+
+
+def test_numbers_stay_numbers_in_csv_though_they_are_negative():
+    assert to_csv([["-1", -1, -0.5, None]]) == "'-1,-1,-0.5,\n"
+
+
+def test_a_carriage_return_begins_no_row_and_a_null_character_is_shown():
+    assert to_csv([["a\rb", "c\x00"], ["d", "e"]]) == '"a\rb",c␀\nd,e\n'
+
+
+def test_parquet_holds_the_same_rows():
+    import pyarrow
+    from pyarrow import parquet
+
+    table = PerformanceTable.of_document(result("crf"))
+    found = parquet.read_table(pyarrow.BufferReader(table.to_parquet())).to_pylist()
+    assert found == [{key: row[key] for key in found[0]} for row in table.rows()]
+    assert set(AXES) < set(found[0])
+
+
+def test_unknown_axes_and_scores_are_told():
+    table = PerformanceTable.of([])
+    assert len(table) == 0 and table.rows() == []
+    with pytest.raises(ChoiceError, match=r"no axis is called 'modell'\. Did you mean 'model'"):
+        table.where(modell="crf")
+    with pytest.raises(ChoiceError, match="no score is called 'F1'"):
+        table.scores("F1")

@@ -1,0 +1,271 @@
+"""Every code block of the README and the documentation runs, and every name that can be chosen is documented.
+
+The pages work in a folder that `spanwise demo .` has made; the blocks of a page share it and one namespace.
+`pycon` is run as a doctest, `python` is run, `console` runs each line behind `$` and compares what it
+prints, where `[…]` stands for anything; `toml` and `json` are parsed; `text` is no code.
+With SPANWISE_REFRESH=1 the pages are given what the commands print.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import json
+import os
+import pkgutil
+import re
+import runpy
+import shlex
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.cli.main import COMMANDS, main
+from spanwise.demo import generate
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if not {"generated", "_build"} & set(path.parts)),
+]
+REFRESH = bool(os.environ.get("SPANWISE_REFRESH"))
+BLOCK = re.compile(r"^(?P<fence>```+)(?P<kind>[\w-]+)\n(?P<body>.*?)^(?P=fence)$", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+KINDS = {"python", "pycon", "console", "toml", "json", "text", "sh", "yaml", "bibtex", "latex"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page: its language, its text and the line it begins at."""
+
+    page: Path
+    line: int
+    kind: str
+    body: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start()) + 1
+        yield Block(page, line, found["kind"], found["body"])
+
+
+def registries() -> dict[str, Any]:
+    """Every registry by its title, filled."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        found: dict[str, Any] = importlib.import_module("_generate").registries()
+    finally:
+        sys.path.pop(0)
+    for registry in found.values():
+        registry.names()
+    return found
+
+
+def registered() -> list[tuple[str, str]]:
+    return [(title, entry.name) for title, registry in registries().items() for entry in registry]
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    generate(folder)
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own with the demo corpus, in which the blocks of a page run."""
+    folder = tmp_path / "work"
+    shutil.copytree(corpus, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    for registry in registries().values():  # what a page adds goes with it
+        monkeypatch.setattr(registry, "_values", dict(registry._values))
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_code_block_runs(page: Path, work: Path) -> None:
+    namespace: dict[str, Any] = {"__name__": "__page__"}
+    for block in blocks(page):
+        assert block.kind in KINDS, f"{block.place}: a block of kind {block.kind!r} cannot be tested"
+        if block.kind == "python":
+            exec(compile(block.body, block.place, "exec"), namespace)
+        elif block.kind == "pycon":
+            run_doctest(block, namespace)
+        elif block.kind == "console":
+            run_console(block)
+        elif block.kind == "toml":
+            tomllib.loads(block.body)
+        elif block.kind == "json":
+            json.loads(block.body)
+
+
+def run_doctest(block: Block, namespace: dict[str, Any]) -> None:
+    found = doctest.DocTestParser().get_doctest(
+        block.body, namespace, block.place, str(block.page), block.line
+    )
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(found, out=report.write, clear_globs=False)
+    namespace.update(found.globs)
+    assert runner.failures == 0, report.getvalue()
+
+
+def run_console(block: Block) -> None:
+    parts = re.split(r"^\$ ", block.body, flags=re.MULTILINE)
+    assert not parts[0].strip(), f"{block.place}: a console block begins with a command behind '$ '"
+    printed = []
+    for part in parts[1:]:
+        # A command goes on in the next line behind a backslash.
+        written = re.match(r"(?:.*\\\n)*.*\n?", part)
+        assert written is not None
+        command, expected = written.group(), part[written.end() :]
+        status, output = execute(shlex.split(command.replace("\\\n", " "), comments=True))
+        if expected.strip() and not REFRESH:
+            assert matches(expected, output), f"{block.place}: {command} prints\n{output}"
+        expected_failure = any(flag in command for flag in ("--fail", "--floor", "validate"))
+        assert status == 0 or expected_failure, f"{block.place}: {command} ends with {status}\n{output}"
+        printed.append(f"$ {command}" + (trimmed(output) + "\n" if expected.strip() else ""))
+    if REFRESH and "[…]" not in block.body:
+        text = block.page.read_text(encoding="utf-8")
+        block.page.write_text(text.replace(block.body, "".join(printed)), encoding="utf-8")
+
+
+def execute(words: list[str]) -> tuple[int, str]:
+    """Run a command of a page in this process; what it prints on both streams."""
+    if words[0] == "cat":
+        return 0, Path(words[1]).read_text(encoding="utf-8")
+    if words[0] == "python":
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            runpy.run_path(words[1], run_name="__main__")
+        return 0, output.getvalue()
+    assert words[0] == "spanwise", f"{words[0]!r} is no command that the tests can run"
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        try:
+            status = main(words[1:])
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return status, output.getvalue()
+
+
+def matches(expected: str, output: str) -> bool:
+    """Whether the output is the expected one, […] standing for anything."""
+    pattern = ".*?".join(re.escape(part) for part in trimmed(expected).split("[…]"))
+    return re.fullmatch(pattern, trimmed(output), flags=re.DOTALL) is not None
+
+
+def trimmed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+def modules() -> list[str]:
+    return [
+        info.name
+        for info in pkgutil.walk_packages(spanwise.__path__, "spanwise.")
+        if not info.name.endswith("__main__")
+    ]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_every_example_in_a_docstring_runs(name: str) -> None:
+    module = importlib.import_module(name)
+    results = doctest.testmod(module, optionflags=FLAGS)
+    assert results.failed == 0
+
+
+def documented() -> str:
+    return "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+
+
+@pytest.mark.parametrize(("kind", "name"), registered())
+def test_every_registered_name_is_documented(kind: str, name: str) -> None:
+    assert f"`{name}`" in documented(), f"{kind}: `{name}` stands on no page"
+
+
+def test_the_reference_is_made_from_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    generate_pages = importlib.import_module("_generate").write
+    generate_pages(tmp_path)
+    commands = (tmp_path / "commands.md").read_text(encoding="utf-8")
+    assert all(f"## `spanwise {command}`" in commands for command in COMMANDS)
+    python = (tmp_path / "api.md").read_text(encoding="utf-8")
+    assert all(f"`spanwise.{name}`" in python for name in spanwise.__all__ if not name.startswith("_"))
+    assert (tmp_path / "figures" / "score.svg").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_shown_in_use(command: str) -> None:
+    assert re.search(rf"spanwise {command}\b", documented()), f"no page shows spanwise {command}"
+
+
+def test_the_quick_start_has_two_lines_that_ci_runs() -> None:
+    first = next(block for block in blocks(ROOT / "README.md") if block.kind == "sh")
+    install, test = first.body.strip().split("\n")
+    assert install.startswith("python3 -m venv") and install.endswith("spanwise demo")
+    assert "pytest" in test
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "quick_start 1" in script and "quick_start 2" in script
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_script_runs(path: Path, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_notebook_runs(work: Path) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    for path in sorted((ROOT / "examples").glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(work)}}).execute()
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == spanwise.__version__
+    assert f"\nversion: {spanwise.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {spanwise.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_counts_formats_and_schemes_right() -> None:
+    words = [
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+        "twenty",
+    ]
+    number = dict(enumerate(words, start=9))
+    found = registries()
+    formats, schemes = (number[len(found[title].names())] for title in ("Formats", "Tag schemes"))
+    assert f"{formats.capitalize()} formats, {schemes} tag schemes" in documented()

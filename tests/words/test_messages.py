@@ -1,0 +1,212 @@
+"""Every error that spanwise raises is read here, word by word, as the person at the keyboard reads it.
+
+The pages in tests/words/messages show each message behind the call that brings it about: `>>>` is Python,
+`$ spanwise …` the command line. Each example works in an empty folder of its own; a paragraph without a
+message prepares all those below it, up to the next heading. `[…]` stands for anything.
+A `raise` that no example reaches fails `test_every_message_is_read`.
+With SPANWISE_REFRESH=1 the pages are given what the calls say; `?` will do for a message that is new.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+
+import spanwise
+from spanwise.cli import main
+from spanwise.errors import ChoiceError, InputError, MissingExtra, UnknownKey
+
+PACKAGE = Path(spanwise.__file__).parent
+PAGES = sorted((Path(__file__).parent / "messages").glob("*.txt"))
+REFRESH = bool(os.environ.get("SPANWISE_REFRESH"))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call and the message that it should bring about."""
+
+    page: Path
+    line: int
+    source: str
+    message: str
+    paragraph: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.stem}:{self.line}"
+
+    def says(self, message: str) -> bool:
+        return bool(re.fullmatch(".*".join(map(re.escape, self.message.split("[…]"))), message, re.DOTALL))
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a call said, and the places that raised it: the last one first, then what it was made of."""
+
+    message: str
+    sites: tuple[tuple[str, int], ...]
+
+
+def examples(page: Path) -> Iterator[Example]:
+    before, line = "", 1
+    for paragraph in page.read_text(encoding="utf-8").split("\n\n"):
+        rows = paragraph.strip("\n").split("\n")
+        if rows[0].startswith("== "):
+            before = ""
+        elif rows[0]:
+            calls = [row for row in rows if row.startswith((">>> ", "... ", "$ "))]
+            source, message = before + "".join(map(_as_python, calls)), "\n".join(rows[len(calls) :])
+            if message:
+                yield Example(page, line, source, message, "\n".join(rows))
+            else:
+                before = source
+        line += paragraph.count("\n") + 2
+
+
+def _as_python(row: str) -> str:
+    return f"command({row[2:]!r})\n" if row.startswith("$ ") else f"{row[4:]}\n"
+
+
+EXAMPLES = [example for page in PAGES for example in examples(page)]
+
+
+def file(name: str, content: str | bytes = "") -> str:
+    """The name of a file that has just been written."""
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return name
+
+
+def command(line: str) -> None:
+    """Run a command line; `main` would show its error, here it is raised."""
+    main._run(shlex.split(line)[1:])
+
+
+def without(patch: pytest.MonkeyPatch, *packages: str) -> None:
+    """As if packages were not installed."""
+    for package in packages:
+        patch.setitem(sys.modules, package, None)
+
+
+@cache
+def told(example: Example) -> Told:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.chdir(folder)
+        namespace = {
+            "spanwise": spanwise,
+            "file": file,
+            "command": command,
+            "patch": patch,
+            "without": partial(without, patch),
+        }
+        try:
+            exec(compile(example.source, example.place, "exec"), namespace)
+        except Exception as error:
+            return Told(_message(error, by_command="command('" in example.source), tuple(_sites(error)))
+    return Told("", ())
+
+
+def _message(error: Exception, *, by_command: bool) -> str:
+    if by_command:
+        return f"spanwise: {main._text(error)}\n(exit status {main._status(error)})"
+    return f"{type(error).__name__}: {error}".rstrip()
+
+
+def _sites(error: BaseException | None) -> Iterator[tuple[str, int]]:
+    """Module and line that raised an error, and those that raised what it was made of."""
+    while error is not None:
+        frame = error.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        path = Path(frame.tb_frame.f_code.co_filename) if frame else Path()
+        if frame is not None and path.is_relative_to(PACKAGE):
+            yield path.relative_to(PACKAGE).as_posix(), frame.tb_lineno
+        error = error.__context__
+
+
+def raised() -> dict[tuple[str, int], str]:
+    """Every `raise` of the package that makes an error, rather than pass one on, by its module and line."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                found[path.relative_to(PACKAGE).as_posix(), node.lineno] = ast.unparse(node)
+    return found
+
+
+RAISED = raised()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
+def test_a_message_says_what_the_page_says(example: Example) -> None:
+    found = told(example)
+    place = f"{example.page.name}:{example.line}"
+    assert RAISED.keys() & found.sites[:1], (
+        f"{place} is told nothing of ours, but {found.message or 'nothing'}"
+    )
+    if REFRESH and not example.says(found.message):
+        text = example.page.read_text(encoding="utf-8")
+        assert text.count(f"\n\n{example.paragraph}") == 1, f"{place} stands twice"
+        fresh = example.paragraph.removesuffix(example.message) + found.message
+        example.page.write_text(text.replace(example.paragraph, fresh), encoding="utf-8")
+    else:
+        assert example.says(found.message), (
+            f"{place} expected\n{example.message}\nbut was told\n{found.message}"
+        )
+
+
+def test_every_message_is_read() -> None:
+    read = {site for example in EXAMPLES for site in told(example).sites}
+    unread = [
+        f"src/spanwise/{module}:{line}: {statement}"
+        for (module, line), statement in RAISED.items()
+        if (module, line) not in read
+    ]
+    assert not unread, "no example in tests/words/messages reads what is raised at\n" + "\n".join(unread)
+
+
+def test_every_message_of_ours_ends_as_a_sentence_and_says_what_to_do() -> None:
+    ours = tuple(f"{kind.__name__}: " for kind in (InputError, ChoiceError, MissingExtra, UnknownKey))
+    for example in EXAMPLES:
+        if example.message.startswith((*ours, "spanwise: ")):
+            first, *rest = example.message.partition("\n(exit status")[0].split("\n")
+            assert first.endswith((".", "?")) and len(rest) < 4, example.place
+            # What to do stands in a line of its own, unless it follows from what was expected.
+            assert rest or re.search(r"must be|expected|such as|needs|;", first), example.place
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [
+        (PermissionError(13, "Permission denied", "run.json"), 3, "run.json: permission denied."),
+        (OSError(28, "No space left on device"), 3, "the output cannot be written: no space left on device."),
+        (KeyboardInterrupt(), 130, "interrupted; nothing was left half-written."),
+    ],
+)  # fmt: skip
+def test_what_the_system_refuses_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    status: int,
+    told: str,
+) -> None:
+    monkeypatch.setattr(main, "_run", lambda given: (_ for _ in ()).throw(error))
+    assert main.main(["list"]) == status
+    assert capsys.readouterr().err == f"spanwise: {told}\n"
