@@ -41,7 +41,7 @@ def matching(gold: str, predicted: str) -> Prepared:
 
 def plain_matching(gold: str, predicted: str) -> Prepared:
     """The same by the plain transcription of the algorithm that the tests hold the fast one to."""
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
     from matching_oracle import events_of  # type: ignore[import-not-found]
 
     sides = mentions_of(gold, predicted)

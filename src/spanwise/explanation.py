@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from spanwise.alignment import How
 from spanwise.alignment import align as align_to
@@ -77,7 +78,7 @@ class Explanation(Struct, frozen=True):
             "predicted": self.predicted,
             "scheme": self.scheme,
             "rows": [
-                {**vars(row), "difference": None if row.f1 is None or first is None else row.f1 - first}
+                {**asdict(row), "difference": None if row.f1 is None or first is None else row.f1 - first}
                 for row in self.rows
             ],
         }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from typing import Any
 
 import pytest
-from msgspec.structs import asdict
+from msgspec import Struct, structs
 
 from spanwise.compat.nervaluate import INDICES, EvaluationIndices, structure
 from spanwise.corpus import Mentions, with_one_labelling
@@ -42,7 +43,9 @@ def plain(value: Any) -> Any:
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, float):
         return round(value, 12)
-    return plain(asdict(value)) if hasattr(value, "__dataclass_fields__") else value
+    if isinstance(value, Struct):
+        return plain(structs.asdict(value))
+    return plain(dataclasses.asdict(value)) if dataclasses.is_dataclass(value) else value
 
 
 def flat_spans(draw: random.Random, size: int) -> Spans:

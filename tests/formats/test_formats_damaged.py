@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_formats_standoff import GATE, PUBTATOR, TEXT, W2NER, XMI, label_studio
-from test_formats_tagged import CONLLU, FLAIR, HIPE, WEBANNO
+from standoff_samples import GATE, PUBTATOR, TEXT, W2NER, XMI, label_studio
+from tagged_samples import CONLLU, FLAIR, HIPE, WEBANNO
 
 from spanwise.errors import SpanwiseError
 from spanwise.formats import read

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from standoff_samples import GATE, PUBTATOR, TEXT, W2NER, XMI, label_studio
 
 from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import InputError
 from spanwise.formats import from_spans, read, read_layers, write
 from spanwise.formats.brat import write_folder
 from spanwise.matching import match
-
-TEXT = "Ann Lee of New York and Rome.\nShe left."
 
 
 def brat(folder: Path, name: str = "a", text: str = TEXT, ann: str = "") -> Path:
@@ -119,18 +118,6 @@ def test_discontinuous_mentions_overlap_only_where_they_share_a_token(tmp_path: 
     assert match(gold, inside).events().names() == ["BEs"]
 
 
-PUBTATOR = """\
-12|t|Ann has flu.
-12|a|Flu is bad. Aspirin helps.
-12\t8\t11\tflu\tDisease\tD007251
-12\t25\t32\tAspirin\tChemical\tD001241
-12\tCID\tD001241\tD007251
-
-13|t|Nothing.
-13|a|
-"""
-
-
 def test_pubtator_reads_articles_with_offsets_over_title_and_abstract(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text(PUBTATOR)
@@ -177,30 +164,6 @@ def test_formats_without_pieces_refuse_discontinuous_mentions(tmp_path: Path, na
         write(discontinuous(), tmp_path / "x", format=name)
 
 
-def label_studio(path: Path) -> list[dict[str, Any]]:
-    def result(start: int, end: int, *labels: str) -> dict[str, Any]:
-        return {
-            "type": "labels",
-            "value": {"start": start, "end": end, "text": TEXT[start:end], "labels": labels},
-        }
-
-    cancelled = {"was_cancelled": True, "result": [result(0, 3, "LOC")]}
-    tasks: list[dict[str, Any]] = [
-        {
-            "id": 7,
-            "data": {"text": TEXT, "url": "here"},
-            "annotations": [
-                cancelled,
-                {"result": [result(0, 7, "PER"), {"type": "choices", "value": {"choices": ["x"]}}]},
-            ],
-            "predictions": [{"result": [result(11, 19, "LOC", "GPE")]}],
-        },
-        {"id": 8, "data": {"text": "Nothing."}, "annotations": []},
-    ]
-    path.write_text(json.dumps(tasks))
-    return tasks
-
-
 def test_label_studio_reads_annotations_and_predictions(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     label_studio(path)
@@ -241,15 +204,6 @@ def test_label_studio_names_what_is_wrong(tmp_path: Path, content: str, words: s
     assert words in error(path, format="label-studio")
 
 
-W2NER = [
-    {"sentence": ["pain", "in", "left", "and", "right", "arm"], "ner": [
-        {"index": [0, 1, 2, 5], "type": "S"},
-        {"index": [0, 1, 4, 5], "type": "S"},
-        {"index": [5], "type": "B"}]},
-    {"sentence": ["none"], "ner": []},
-]  # fmt: skip
-
-
 def test_w2ner_reads_nested_and_discontinuous_mentions_and_round_trips(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps(W2NER))
@@ -287,30 +241,6 @@ def test_w2ner_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> 
     path = tmp_path / "x.json"
     path.write_text(content)
     assert words in error(path, format="w2ner")
-
-
-XMI = """<?xml version="1.0" encoding="UTF-8"?>
-<xmi:XMI xmlns:xmi="http://www.omg.org/XMI" xmlns:cas="http:///uima/cas.ecore" xmlns:t="http:///x/type.ecore">
-  <t:NamedEntity xmi:id="3" sofa="1" begin="3" end="6" value="PER"/>
-  <t:NamedEntity xmi:id="4" sofa="1" begin="7" end="11" identifier="Q220"/>
-  <t:Custom xmi:id="5" sofa="1" begin="0" end="2" kind="emoji"/>
-  <t:Token xmi:id="6" sofa="1" begin="3" end="6"/>
-  <cas:Sofa xmi:id="1" sofaNum="1" sofaID="_InitialView" mimeType="text" sofaString="\U0001f600 Ann Rome"/>
-</xmi:XMI>
-"""
-
-GATE = """<?xml version='1.0' encoding='utf-8'?>
-<GateDocument version="3"><GateDocumentFeatures/>
-<TextWithNodes><Node id="0"/>Ann<Node id="3"/> &amp; <Node id="6"/>Rome<Node id="10"/></TextWithNodes>
-<AnnotationSet>
-<Annotation Id="1" Type="Person" StartNode="0" EndNode="3"/>
-<Annotation Id="2" Type="Location" StartNode="6" EndNode="10">
-<Feature><Name className="java.lang.String">kind</Name>
-<Value className="java.lang.String">city</Value></Feature>
-</Annotation>
-<Annotation Id="3" Type="Token" StartNode="0" EndNode="3"/>
-</AnnotationSet></GateDocument>
-"""
 
 
 def test_xmi_reads_named_entities_with_offsets_of_java(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ NAMES = "TP LE BES BEL BEO LBE FN FP".split()
 
 def run_beside(program: str, tmp_path: Path) -> str:
     (tmp_path / "FairEval.py").write_text(program, encoding="utf-8")
-    shutil.copy(ROOT / "tests" / "matching_oracle.py", tmp_path)
+    shutil.copy(ROOT / "tests" / "support" / "matching_oracle.py", tmp_path)
     out = tmp_path / "out"
     options = ["--fair", str(tmp_path), "--folder", str(tmp_path / "corpora"), "--out", str(out)]
     assert main(["--quick", "--only", "fair", *options]) == 0
