@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from spanwise.columns import Column, Ints, frozen, ints, multipliers, numbered
-from spanwise.records import record
 
 Matrix = npt.NDArray[np.int32]
 Groups = Sequence[tuple[Ints, Column, Column | int]]  # of events: the unit, cell and column of each
 _BLOCK = 1 << 18  # events looked at together, so that they stay in the processor's cache
 
 
-@record(eq=False)
-class Counts:
+class Counts(Struct, frozen=True, eq=False, dict=True):
     """How many mentions fell into each cell and column, in every unit (sentence or document).
 
     Units with the same counts share a row: `rows[row[u]]` are the counts of unit `u`,
@@ -61,14 +59,8 @@ class Counts:
         groups: Groups,
         *,
         units: int,
-        apart: bool = True,
     ) -> Counts:
-        """Count events in several groups of `unit`, `cell` and `column`.
-
-        Unless units are told `apart` now, that waits until someone asks for them, and all events with it.
-        """
-        if not apart:
-            return _OfEvents(cells, columns, groups, units)
+        """Count events in several groups of `unit`, `cell` and `column`."""
         rows, row = _rows_of_events(groups, units, len(cells), len(columns))
         return cls(tuple(cells), tuple(columns), frozen(rows), _narrow(row, len(rows)))
 
@@ -175,54 +167,7 @@ class Counts:
         return Counts(cells, self.columns, frozen(self.rows[:, taken]), self.row)
 
 
-class _OfEvents(Counts):
-    """Counts that know their events, add them up at once, and tell units apart when someone asks for them."""
-
-    _groups: Groups
-    _units: int
-    _made: Counts | None
-
-    def __init__(self, cells: Sequence[str], columns: Sequence[str], groups: Groups, units: int) -> None:
-        self.__dict__.update(
-            cells=tuple(cells),
-            columns=tuple(columns),
-            total=frozen(_total_of_events(groups, len(cells), len(columns))),
-            _groups=groups,
-            _units=units,
-            _made=None,
-        )
-
-    def made(self) -> Counts:
-        """The same counts without the events."""
-        groups = self._groups  # read first: another thread may tell units apart, too, and drops these then
-        if self._made is None:
-            rows, row = _rows_of_events(groups, self._units, len(self.cells), len(self.columns))
-            made = Counts(self.cells, self.columns, frozen(rows), _narrow(row, len(rows)))
-            self.__dict__.update(_made=made, _groups=())
-            return made
-        return self._made
-
-    rows = property(lambda self: self.made().rows)
-    row = property(lambda self: self.made().row)
-    units = property(lambda self: self._units)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Counts, (self.cells, self.columns, self.rows, self.row)
-
-
-def _total_of_events(groups: Groups, cells: int, columns: int) -> Ints:
-    total = np.zeros((cells, columns), dtype=np.int64)
-    for _, cell, column in groups:
-        if isinstance(column, int):
-            total[:, column] += np.bincount(cell, minlength=cells)
-        else:
-            place = cell * np.int64(columns) + column
-            total += np.bincount(place, minlength=total.size).reshape(cells, columns)
-    return total
-
-
-@record(eq=False)
-class CrossTable:
+class CrossTable(Struct, frozen=True, eq=False):
     """How many mentions fell into each pair of a named row and a named column; tables of parts add up."""
 
     rows: tuple[str | None, ...]

@@ -36,6 +36,33 @@ _GAIN_PLACES = [  # by role the column of each kind, -1 where it has none
 ]
 
 
+class MeasureKey(Struct, frozen=True):
+    """Which table of counts is meant: its kind, and the attribute, credit or error that it is about.
+
+    Examples:
+        >>> MeasureKey("attribute", "entity_length").name
+        'attribute entity_length'
+        >>> MeasureKey.of_name("attribute entity_length").attribute
+        'entity_length'
+    """
+
+    kind: str
+    attribute: str = ""
+
+    @property
+    def name(self) -> str:
+        """The key as one string, as saved documents hold it and random numbers are seeded with it."""
+        between = "/" if self.kind == "credits" else " "
+        return f"{self.kind}{between}{self.attribute}" if self.attribute else self.kind
+
+    @classmethod
+    def of_name(cls, name: str) -> MeasureKey:
+        """The key of a name in a saved document."""
+        between = "/" if name.startswith("credits/") else " "
+        kind, _, attribute = name.partition(between)
+        return cls(kind, attribute)
+
+
 class Measure(Struct, frozen=True, eq=False):
     """The scores of cells from one table of counts, and the place of each cell in the result.
 
@@ -44,7 +71,7 @@ class Measure(Struct, frozen=True, eq=False):
     named, not held, so that a measure can be stored with its counts and read back.
     """
 
-    name: str
+    key: MeasureKey
     counts: Counts
     scorer: str  # a name of `SCORERS`
     paths: tuple[tuple[str, ...], ...]  # of each scored cell
@@ -52,6 +79,11 @@ class Measure(Struct, frozen=True, eq=False):
     tested: tuple[str, ...] = ()  # the scores that a comparison tests
     credit: str | None = None
     share: float = 1.0  # what one count is worth: 1/2 where events are halved between two labels
+
+    @property
+    def name(self) -> str:
+        """The key as one string."""
+        return self.key.name
 
     def score(self, totals: Floats) -> Scores:
         """The scores of totals over the whole corpus or of many resamples at once."""

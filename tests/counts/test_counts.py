@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spanwise.counts import Counts, Groups, distinct_rows
+from spanwise.counts import Counts, distinct_rows
 
 matrices = st.integers(0, 12).flatmap(lambda units: arrays(np.int32, (units, 6), elements=st.integers(0, 3)))
 
@@ -92,26 +90,3 @@ def test_a_sum_stands_in_front_of_the_cells_and_cells_can_be_taken() -> None:
     counts = counts_of(np.array([[1, 2, 3, 4, 5, 6], [0, 1, 0, 0, 0, 1]], dtype=np.int32))
     assert counts.with_sum().total.tolist() == [[5, 8, 10], [1, 3, 3], [4, 5, 7]]
     assert counts.with_sum().of_cells([0, 2]).total.tolist() == [[5, 8, 10], [4, 5, 7]]
-
-
-@settings(deadline=None, derandomize=True)
-@given(
-    st.integers(1, 9),
-    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 2), st.integers(0, 1)), max_size=30),
-)
-def test_units_that_are_told_apart_later_have_the_same_counts(
-    units: int, events: list[tuple[int, int, int]]
-) -> None:
-    unit, cell, column = (np.array(part, dtype=np.int64) for part in np.array(events).reshape(-1, 3).T)
-    groups: Groups = [(unit % units, cell.astype(np.int32), column.astype(np.int8)), (unit % units, cell, 1)]
-    now, later = (
-        Counts.of_groups("xyz", ["gold", "correct"], groups, units=units, apart=apart)
-        for apart in (True, False)
-    )
-    assert later.total.tolist() == now.total.tolist()
-    assert later.units == now.units == units
-    for counts in (later, pickle.loads(pickle.dumps(later))):
-        assert (counts.cells, counts.columns) == (now.cells, now.columns)
-        assert np.array_equal(counts.rows, now.rows)
-        assert np.array_equal(counts.row, now.row)
-        assert np.array_equal(counts.total, now.total)

@@ -13,7 +13,7 @@ import numpy as np
 
 from spanwise.counts import Counts
 from spanwise.evaluation import tested
-from spanwise.scores import EXACT, Measure
+from spanwise.scores import EXACT, Measure, MeasureKey
 from spanwise.studies._paired import _hierarchical, _spreads
 from spanwise.uncertainty import Resampling, interval, p_value, standard_error
 
@@ -60,7 +60,7 @@ def measure(matrix: np.ndarray, cells: Sequence[str] = ("PER",)) -> Measure:
     """Counts per unit (units × cells · columns) as `evaluate` scores them."""
     counts = Counts.of_matrix(cells, EXACT, matrix)
     paths = (("exact", "overall"), *(("exact", "labels", cell) for cell in cells))
-    return Measure("exact", counts, "exact with overall", paths, "exact", ("f1",))
+    return Measure(MeasureKey("exact"), counts, "exact with overall", paths, "exact", ("f1",))
 
 
 def coverage(world: World, units: int, *, trials: int, resamples: int = 500, seed: int = 1) -> float:

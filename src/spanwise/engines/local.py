@@ -1,4 +1,4 @@
-"""Counting on this machine: in one process, or in several that share what all parts need."""
+"""Engines on this machine: one process, or several that share what all blocks need."""
 
 from __future__ import annotations
 
@@ -8,45 +8,71 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-Part = TypeVar("Part")
-Found = TypeVar("Found")
+from msgspec import Struct
 
-# What all parts need. A forked process inherits it, so that training data are never copied.
-_shared: Any = None
+Block = TypeVar("Block")
+Shared = TypeVar("Shared")
+Outcome = TypeVar("Outcome")
 
 
-def map_parts(
-    function: Callable[[Part, Any], Found], parts: Iterable[Part], shared: Any, *, workers: int = 1
-) -> Iterator[Found]:
-    """What `function(part, shared)` gives for each part, in the order of the parts.
+class InProcess(Struct, frozen=True):
+    """Blocks run one after the other in this process."""
 
-    The order, and so every sum over it, does not depend on the number of workers. At most
-    two parts a worker are under way, so that memory stays bounded however many parts there are.
+    def map(
+        self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
+    ) -> Iterator[Outcome]:
+        """`function(block, shared)` for each block, in the order of the blocks."""
+        for block in blocks:
+            yield function(block, shared)
+
+
+class Processes(Struct, frozen=True):
+    """Blocks run in several processes, which are forked and so have `shared` without a copy.
+
+    At most two blocks per process are under way, so that memory stays bounded however many there are.
+    Where forking is not safe, blocks run in this process.
     """
-    if workers <= 1 or not _can_fork():
-        for part in parts:
-            yield function(part, shared)
-        return
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from multiprocessing import get_context
 
-    global _shared
-    _shared = shared
-    waiting: deque[Future[Found]] = deque()
-    try:
-        with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-            for part in parts:
-                waiting.append(pool.submit(_call, function, part))
-                if len(waiting) >= 2 * workers:
+    workers: int
+
+    def map(
+        self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
+    ) -> Iterator[Outcome]:
+        """`function(block, shared)` for each block, in the order of the blocks."""
+        if not _can_fork():
+            yield from InProcess().map(function, blocks, shared)
+            return
+        from concurrent.futures import Future, ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        waiting: deque[Future[Outcome]] = deque()
+        with ProcessPoolExecutor(
+            self.workers, mp_context=get_context("fork"), initializer=_Worker.start, initargs=(shared,)
+        ) as pool:
+            try:
+                for block in blocks:
+                    waiting.append(pool.submit(_Worker.call, function, block))
+                    if len(waiting) >= 2 * self.workers:
+                        yield waiting.popleft().result()
+                while waiting:
                     yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-    finally:
-        _shared = None
+            finally:
+                for future in waiting:
+                    future.cancel()
 
 
-def _call(function: Callable[[Part, Any], Found], part: Part) -> Found:
-    return function(part, _shared)
+class _Worker:
+    """What a worker process was given when it was started; other processes have none."""
+
+    shared: Any = None
+
+    @classmethod
+    def start(cls, shared: Any) -> None:
+        cls.shared = shared
+
+    @classmethod
+    def call(cls, function: Callable[[Block, Any], Outcome], block: Block) -> Outcome:
+        return function(block, cls.shared)
 
 
 def _can_fork() -> bool:

@@ -1,9 +1,8 @@
-"""Work that goes on at the same time in one process: NumPy lets others run while it works on columns."""
+"""Calls that run at the same time in one process; NumPy lets others run while it works on columns."""
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -16,7 +15,7 @@ MOST = 2
 
 
 def at_once(one: Callable[[], A], other: Callable[[], B], *, threads: int = MOST) -> tuple[A, B]:
-    """What two calls give that need nothing of each other.
+    """The results of two calls that are independent of each other.
 
     Examples:
         >>> at_once(lambda: 1, lambda: "a")
@@ -28,7 +27,7 @@ def at_once(one: Callable[[], A], other: Callable[[], B], *, threads: int = MOST
 
 
 def together(calls: Sequence[Callable[[], T]], *, threads: int = MOST) -> list[T]:
-    """What each call gives, in their order; where some fail, the error of the first of these.
+    """The result of each call, in order; where some fail, the error of the first of these.
 
     Examples:
         >>> together([lambda: 1, lambda: 2, lambda: 3])
@@ -37,31 +36,16 @@ def together(calls: Sequence[Callable[[], T]], *, threads: int = MOST) -> list[T
     threads = min(threads, len(calls), cores())
     if threads < 2:
         return [call() for call in calls]
-    results: dict[int, T] = {}
-    errors: dict[int, BaseException] = {}
-    waiting = iter(enumerate(calls))
-    lock = threading.Lock()
+    from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
 
-    def work() -> None:
-        while not errors:
-            with lock:
-                place, call = next(waiting, (-1, None))
-            if call is None:
-                return
-            try:
-                results[place] = call()
-            except BaseException as error:  # it is raised again where the results are asked for
-                errors[place] = error
-
-    others = [threading.Thread(target=work, daemon=True) for _ in range(threads - 1)]
-    for thread in others:
-        thread.start()
-    work()
-    for thread in others:
-        thread.join()
-    if errors:
-        raise errors[min(errors)]
-    return [results[place] for place in range(len(calls))]
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(copy_context().run, call) for call in calls]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
 
 
 def cores() -> int:

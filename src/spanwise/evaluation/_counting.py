@@ -12,7 +12,7 @@ from spanwise.alignment import align
 from spanwise.attributes import Context, Toughness, toughness
 from spanwise.corpus import Annotation
 from spanwise.description import DatasetPart
-from spanwise.engines import map_parts
+from spanwise.engines import local_engine
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Dataset, sides_of
 from spanwise.evaluation._entries import survey_entry
@@ -88,7 +88,7 @@ class Gathered:
         # Tasks are asked for one by one, so that they know how much room is left.
         tasks = (Task(pieces, self._room()) for pieces in shared.files.parts())
         self._take(_count(next(tasks), shared))
-        for part in map_parts(_count, tasks, shared, workers=workers):
+        for part in local_engine(workers).map(_count, tasks, shared):
             self._take(part)
 
     def _take(self, part: Part) -> None:

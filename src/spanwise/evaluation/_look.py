@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from spanwise.attributes import Attribute, Carried, Confusable, Labeled, Values, values
 from spanwise.columns import Floats, Ints, floats, ints
-from spanwise.engines import map_parts
+from spanwise.engines import local_engine
 from spanwise.evaluation._files import Shared
 from spanwise.formats.parts import Piece
 
@@ -35,7 +35,7 @@ def look(shared: Shared, workers: int) -> First:
     """Look at the gold mentions of all parts."""
     looks: list[Look] = []
     carried = None if shared.lexicon is None else Carried(len(shared.files.vocabulary))
-    for one in map_parts(_look_at, shared.files.gold_parts(), shared, workers=workers):
+    for one in local_engine(workers).map(_look_at, shared.files.gold_parts(), shared):
         if carried is not None and one.labeled is not None:
             carried.add(one.labeled)
         looks.append(replace(one, labeled=None))

@@ -16,7 +16,7 @@ from spanwise.counts import Counts, CrossTable, Groups
 from spanwise.evaluation._inputs import Units
 from spanwise.matching import OUTCOMES, Events, Matching
 from spanwise.matching.overlap import SCHEMES
-from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure
+from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure, MeasureKey
 
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
 BOUNDARY = tuple(OUTCOME[name] for name in ("BEs", "BEl", "BEo"))
@@ -34,7 +34,6 @@ class Case(Struct, frozen=True, eq=False, dict=True):
     gold: Mentions
     predicted: Mentions
     matching: Matching
-    apart: bool = True  # whether counts are told apart by units now, or when someone asks
     pairs: dict[tuple[int, int], tuple[Ints, Ints]] = field(default_factory=dict)
 
     @property
@@ -116,18 +115,18 @@ def exact_measures(case: Case) -> list[Measure]:
     )
     found = [
         Measure(
-            "exact",
+            MeasureKey("exact"),
             counts,
             "exact with overall",
             _labeled_paths(("exact",), case.labels),
             "exact",
             ("precision", "recall", "f1"),
         ),
-        Measure("averages", counts, "averages", (("exact", "macro"), ("exact", "weighted"))),
+        Measure(MeasureKey("averages"), counts, "averages", (("exact", "macro"), ("exact", "weighted"))),
     ]
     tokens = _accuracy(case)
     if tokens is not None:
-        found.append(Measure("accuracy", tokens, "accuracy", (("exact", "overall"),)))
+        found.append(Measure(MeasureKey("accuracy"), tokens, "accuracy", (("exact", "overall"),)))
     return found
 
 
@@ -139,7 +138,7 @@ def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[s
         prefix = ("fair",) if credit == "fair" else ("credits", credit)
         measures.append(
             Measure(
-                "/".join(prefix),
+                MeasureKey(*prefix),
                 counts,
                 "credited with overall",
                 _labeled_paths(prefix, case.labels),
@@ -150,7 +149,7 @@ def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[s
             )
         )
     kinds = tuple(("gains", kind) for kind in GAIN_ROLES)
-    measures.append(Measure("gains", _gains(case, events), "gains", kinds, "errors", ("gain",)))
+    measures.append(Measure(MeasureKey("gains"), _gains(case, events), "gains", kinds, "errors", ("gain",)))
     return measures
 
 
@@ -162,7 +161,7 @@ def relaxed_measure(case: Case, matching: Matching) -> Measure:
         (case.predicted_unit[alone], OUTCOME["FP"]),
     ]
     counts = _tally(case, ["overall"], OUTCOMES, _in_one_cell(rows))
-    return Measure("relaxed", counts, "relaxed", tuple(("relaxed", scheme) for scheme in SCHEMES))
+    return Measure(MeasureKey("relaxed"), counts, "relaxed", tuple(("relaxed", scheme) for scheme in SCHEMES))
 
 
 def tough_measures(case: Case, toughness: Toughness) -> list[Measure]:
@@ -181,7 +180,7 @@ def tough_measures(case: Case, toughness: Toughness) -> list[Measure]:
         parts.append([begin + label for begin in first for label in range(labels)])
         parts += [[begin + label for begin in first] for label in range(labels)]
     counts = counts.summed(_tough_cells(case.labels), parts)
-    return [Measure("tough", counts, "recall", _tough_paths(case.labels), "tough", ("recall",))]
+    return [Measure(MeasureKey("tough"), counts, "recall", _tough_paths(case.labels), "tough", ("recall",))]
 
 
 def _tough_cells(labels: Sequence[str]) -> tuple[str, ...]:
@@ -200,10 +199,10 @@ def joined_measures(parts: Sequence[Measure], labels: Sequence[str]) -> Measure:
     """One measure over the units of all parts, whose labels may differ; `labels` are those of all."""
     first = parts[0]
     counts = Counts.joined([part.counts for part in parts])
-    if first.name == "tough":
+    if first.key.kind == "tough":
         counts = counts.with_cells(_tough_cells(labels))
         return replace(first, counts=counts, paths=_tough_paths(labels))
-    if first.name == "averages":
+    if first.key.kind == "averages":
         return replace(first, counts=counts.with_cells(labels))
     if first.scorer in ("exact with overall", "credited with overall"):
         prefix = first.paths[0][:-1]
@@ -212,7 +211,7 @@ def joined_measures(parts: Sequence[Measure], labels: Sequence[str]) -> Measure:
 
 
 def bucket_measure(
-    case: Case, name: str, gold: Side, predicted: Side, buckets: Sequence[str], path: tuple[str, ...]
+    case: Case, key: MeasureKey, gold: Side, predicted: Side, buckets: Sequence[str], path: tuple[str, ...]
 ) -> Measure:
     """Exact scores of the buckets of an attribute; correct: the same unit in the same bucket."""
     pair_gold, pair_predicted = _same_units(case, gold, predicted)
@@ -225,19 +224,21 @@ def bucket_measure(
         (gold_unit[right], gold.bucket[right], 2),
     ]
     paths = tuple((*path, bucket) for bucket in buckets)
-    return Measure(name, _tally(case, buckets, EXACT, rows), "exact", paths, "buckets", ("f1",))
+    return Measure(key, _tally(case, buckets, EXACT, rows), "exact", paths, "buckets", ("f1",))
 
 
 def outcome_tables(
     case: Case, name: str, gold: Side, predicted: Side, buckets: Sequence[str]
-) -> dict[str, CrossTable]:
+) -> dict[MeasureKey, CrossTable]:
     """Outcomes × buckets of an attribute of mentions, over the gold mentions and over the predicted ones."""
     sides = {
         "gold": (case.matching.gold_outcome, gold.bucket),
         "predicted": (case.matching.predicted_outcome, predicted.bucket),
     }
     return {
-        f"{side} {name}": CrossTable.of(OUTCOMES, buckets, row=outcome.astype(np.int64), column=bucket)
+        MeasureKey(f"{side} outcomes", name): CrossTable.of(
+            OUTCOMES, buckets, row=outcome.astype(np.int64), column=bucket
+        )
         for side, (outcome, bucket) in sides.items()
     }
 
@@ -275,7 +276,7 @@ def _tally(
     groups: Groups,
 ) -> Counts:
     """Counts of several groups of events."""
-    return Counts.of_groups(cells, columns, groups, units=case.units.number, apart=case.apart)
+    return Counts.of_groups(cells, columns, groups, units=case.units.number)
 
 
 def _in_one_cell(rows: Sequence[tuple[Ints, Column | int]]) -> Groups:

@@ -38,7 +38,7 @@ from spanwise.evaluation._measures import (
 from spanwise.evaluation._uncertain import Scored
 from spanwise.matching import OUTCOMES, Matching, fair_and_overlap
 from spanwise.matching.overlap import CATEGORIES, relaxed_counts
-from spanwise.scores import EXACT, RECALL, Measure, with_overall
+from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, with_overall
 
 CONFUSING = ("LE", "LBE")  # the errors with two labels
 LONG = 500_000  # tokens, from which on NumPy works longer than Python between two of its calls
@@ -50,7 +50,7 @@ class Counted(Struct, frozen=True, eq=False):
 
     labels: tuple[str, ...]
     measures: Sequence[Measure]
-    tables: Mapping[str, CrossTable]
+    tables: Mapping[MeasureKey, CrossTable]
 
     @classmethod
     def joined(cls, parts: Sequence[Counted]) -> Counted:
@@ -58,11 +58,11 @@ class Counted(Struct, frozen=True, eq=False):
         if len(parts) == 1:
             return parts[0]
         labels = tuple(sorted({label for part in parts for label in part.labels}))
-        by_name = [{measure.name: measure for measure in part.measures} for part in parts]
+        by_key = [{measure.key: measure for measure in part.measures} for part in parts]
         # A measure that a part does not have, such as accuracy where mentions overlap, the whole has not.
-        shared = [name for name in by_name[0] if all(name in one for one in by_name)]
-        measures = [joined_measures([one[name] for one in by_name], labels) for name in shared]
-        tables = {name: reduce(add, [part.tables[name] for part in parts]) for name in parts[0].tables}
+        shared = [key for key in by_key[0] if all(key in one for one in by_key)]
+        measures = [joined_measures([one[key] for one in by_key], labels) for key in shared]
+        tables = {key: reduce(add, [part.tables[key] for part in parts]) for key in parts[0].tables}
         return cls(labels, measures, tables)
 
 
@@ -82,10 +82,7 @@ def evaluate_systems(
     """Every system matched and counted, two at a time where their columns are long."""
     ours = all(is_built_in(attribute) for attribute in data.facts.attributes.values())
     long = len(data.inputs.corpus.tokens) >= LONG
-    # Without resampling hardly anybody asks what the counts of single units are; to be able to tell
-    # takes memory.
-    apart = choices.resamples > 0 or long
-    calls = [partial(evaluate_system, data, context, one, choices, apart=apart) for one in systems.values()]
+    calls = [partial(evaluate_system, data, context, one, choices) for one in systems.values()]
     # Somebody's own function may not bear being called twice at a time.
     found = together(calls, threads=MOST if ours and long else 1)
     return dict(zip(systems, found, strict=True))
@@ -96,29 +93,29 @@ def evaluate_system(
     context: Context,
     predicted: Mentions,
     choices: Choices,
-    *,
-    apart: bool = True,
 ) -> Evaluated:
-    """Match one system's mentions and count them into every table, units `apart` now or when asked for."""
+    """Match one system's mentions and count them into every table."""
     gold, other = with_one_labelling([data.gold, predicted])
     matching, overlap = fair_and_overlap(gold, other)
-    case = Case(data.inputs.corpus, data.units, gold, other, matching, apart)
+    case = Case(data.inputs.corpus, data.units, gold, other, matching)
     events = matching.events()
     measures = [
         *exact_measures(case),
         *fair_measures(case, events, focus=choices.focus, credits=list(choices.credits)),
     ]
     measures.append(relaxed_measure(case, overlap))
-    tables = {"confusion": confusion_table(case, events)}
-    tables |= {f"confusion {kind}": confusion_table(case, events, kind) for kind in CONFUSING}
+    tables = {MeasureKey("confusion"): confusion_table(case, events)}
+    tables |= {MeasureKey("confusion", kind): confusion_table(case, events, kind) for kind in CONFUSING}
     if data.toughness is not None:
         measures += tough_measures(case, data.toughness)
-        tables["tough"] = tough_outcomes(case, data.toughness)
+        tables[MeasureKey("tough")] = tough_outcomes(case, data.toughness)
     gold_sides, other_sides = data.gold_sides, predicted_sides(data.facts, context, predicted)
     for name, bucketing in data.facts.bucketings.items():
         names = [bucket.name for bucket in bucketing.buckets]
         sides = gold_sides[name], other_sides[name]
-        measures.append(bucket_measure(case, f"attribute {name}", *sides, names, ("attributes", name)))
+        measures.append(
+            bucket_measure(case, MeasureKey("attribute", name), *sides, names, ("attributes", name))
+        )
         if data.facts.attributes[name].unit == "mention":
             tables |= outcome_tables(case, name, *sides, names)
     for one, two in choices.crosses:
@@ -141,52 +138,54 @@ def _cross(
     gold = crossed((gold_sides[one], gold_sides[two]), widths)
     predicted = crossed((predicted_sides[one], predicted_sides[two]), widths)
     names = [f"{a.name} × {b.name}" for a, b in product(first, second)]
-    key = f"{one},{two}"
-    measure = bucket_measure(case, f"cross {key}", gold, predicted, names, ("cross", key))
+    pair = f"{one},{two}"
+    measure = bucket_measure(case, MeasureKey("cross", pair), gold, predicted, names, ("cross", pair))
     # Crossed cells are shown with intervals; testing each would only weaken the family of buckets.
-    return Measure(measure.name, measure.counts, "exact", measure.paths)
+    return Measure(measure.key, measure.counts, "exact", measure.paths)
 
 
 def system_document(
     facts: Facts, one: Counted, found: Scored, crosses: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     """Everything the result document says of one system but its slices."""
-    measures = {measure.name: measure for measure in one.measures}
-    counts = {name: measure.counts for name, measure in measures.items()}
-    share = measures["fair"].share
-    credits = [str(measure.credit) for name, measure in measures.items() if name.startswith("credits/")]
+    measures = {measure.key: measure for measure in one.measures}
+    counts = {key: measure.counts for key, measure in measures.items()}
+    exact, fair = counts[MeasureKey("exact")], counts[MeasureKey("fair")]
+    share = measures[MeasureKey("fair")].share
+    credits = [key.attribute for key in measures if key.kind == "credits"]
     document: dict[str, Any] = {
-        "exact": _exact(one.labels, counts["exact"], found),
+        "exact": _exact(one.labels, exact, found),
         "fair": {
-            **_fair(one.labels, counts["fair"], found, share),
-            "shares": _shares(counts["fair"], counts["exact"], share),
+            **_fair(one.labels, fair, found, share),
+            "shares": _shares(fair, exact, share),
         },
         "credits": {name: _labeled(one.labels, found, ("credits", name)) for name in credits},
         "gains": {path[1]: dict(found.cells[path]) for path in found.cells if path[0] == "gains"},
-        "relaxed": _relaxed(counts["relaxed"], found),
+        "relaxed": _relaxed(counts[MeasureKey("relaxed")], found),
         "confusion": _confusion(one.labels, one.tables),
     }
-    if "tough" in counts:
-        document["tough"] = _tough(one, counts["tough"], found)
+    if MeasureKey("tough") in counts:
+        document["tough"] = _tough(one, counts[MeasureKey("tough")], found)
     document["attributes"] = {
-        name: _attribute(facts, one, name, counts[f"attribute {name}"], found) for name in facts.bucketings
+        name: _attribute(facts, one, name, counts[MeasureKey("attribute", name)], found)
+        for name in facts.bucketings
     }
     if crosses:
         document["cross"] = {
-            ",".join(pair): _crossed(facts, pair, counts["cross " + ",".join(pair)], found)
+            ",".join(pair): _crossed(facts, pair, counts[MeasureKey("cross", ",".join(pair))], found)
             for pair in crosses
         }
     return document
 
 
-def _confusion(labels: Sequence[str], tables: Mapping[str, CrossTable]) -> dict[str, Any]:
-    table = tables["confusion"]
+def _confusion(labels: Sequence[str], tables: Mapping[MeasureKey, CrossTable]) -> dict[str, Any]:
+    table = tables[MeasureKey("confusion")]
     return {
         "labels": list(labels),
         "counts": table.chosen(labels, labels).tolist(),
         "missed": table.chosen(labels, [NOBODY])[:, 0].tolist(),
         "spurious": table.chosen([NOBODY], labels)[0].tolist(),
-        "pairs": {kind: _label_pairs(labels, tables[f"confusion {kind}"]) for kind in CONFUSING},
+        "pairs": {kind: _label_pairs(labels, tables[MeasureKey("confusion", kind)]) for kind in CONFUSING},
     }
 
 
@@ -285,7 +284,7 @@ def _tough(one: Counted, counts: Counts, found: Scored) -> dict[str, Any]:
                 label: {**cell, **found.cells[("tough", subset, "labels", label)]}
                 for label, cell in zip(one.labels, labels, strict=True)
             },
-            "outcomes": _named_outcomes(_column(one.tables["tough"], subset), "FP"),
+            "outcomes": _named_outcomes(_column(one.tables[MeasureKey("tough")], subset), "FP"),
         }
     return result
 
@@ -313,7 +312,8 @@ def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: Sco
         if attribute.unit == "mention":
             row["outcomes"] = {
                 side: _named_outcomes(
-                    one.tables[f"{side} {name}"].chosen(OUTCOMES, [bucket.name])[:, 0], absent
+                    one.tables[MeasureKey(f"{side} outcomes", name)].chosen(OUTCOMES, [bucket.name])[:, 0],
+                    absent,
                 )
                 for side, absent in (("gold", "FP"), ("predicted", "FN"))
             }

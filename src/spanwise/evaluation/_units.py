@@ -12,7 +12,7 @@ import numpy as np
 from spanwise.columns import codes
 from spanwise.counts import Counts
 from spanwise.errors import InputError
-from spanwise.scores import SCORERS, Measure
+from spanwise.scores import SCORERS, Measure, MeasureKey
 
 
 def packed(measures: Sequence[Measure]) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ def _measure(entry: Mapping[str, Any]) -> Measure:
     if len(row) and not 0 <= int(row.min()) <= int(row.max()) < len(rows):
         raise ValueError("a unit names a row that is not there")
     return Measure(
-        name=entry["name"],
+        key=MeasureKey.of_name(entry["name"]),
         counts=Counts(tuple(entry["cells"]), tuple(entry["columns"]), rows, codes(row)),
         scorer=entry["scorer"],
         paths=tuple(tuple(path) for path in entry["paths"]),

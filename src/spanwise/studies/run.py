@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from spanwise import __version__
-from spanwise.engines import map_parts
+from spanwise.engines import local_engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
@@ -175,14 +175,15 @@ def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dic
     fresh = [task for task in tasks if task.key not in results]
     if len(fresh) < len(tasks):
         progress(f"{len(tasks) - len(fresh)} of {len(tasks)} cells are kept from before")
-    wrong = [text for text in map_parts(check_cell, fresh, None, workers=workers) if text is not None]
+    engine = local_engine(workers)
+    wrong = [text for text in engine.map(check_cell, fresh, None) if text is not None]
     if wrong:
         others = many(len(wrong) - 1, "more cell")
         more = f"\nThere are files that cannot be used in {others}." if len(wrong) > 1 else ""
         raise InputError(wrong[0] + more)
     if fresh:
         progress(f"all files of {len(fresh)} cells can be read")
-    computed = map_parts(compute_cell, fresh, None, workers=workers)
+    computed = engine.map(compute_cell, fresh, None)
     for number, (task, result) in enumerate(zip(fresh, computed, strict=True), start=1):
         results[task.key] = result
         progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result)}")

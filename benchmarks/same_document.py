@@ -1,0 +1,89 @@
+"""Compare two result documents, whatever their order, schema number and version: print what differs.
+
+    python -m benchmarks.same_document before.json after.json
+
+The exit status is 0 where nothing differs and 1 where something does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+IGNORED = ("spanwise", "schema")  # keys of the head
+# Lists whose items have a name of their own: the order of the items says nothing.
+NAMED = ("path", "systems", "role", "system", "name", "id")
+VERSION = re.compile(r"\|v:[^|]*")
+
+
+def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
+    """One line for each place where two documents differ."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted({*before, *after}):
+            here = f"{path}/{key}"
+            if key not in after:
+                yield f"{here}: only before ({_short(before[key])})"
+            elif key not in before:
+                yield f"{here}: only after ({_short(after[key])})"
+            else:
+                yield from differences(before[key], after[key], here)
+    elif isinstance(before, list) and isinstance(after, list):
+        if len(before) != len(after):
+            yield f"{path}: {len(before)} items before, {len(after)} after"
+            return
+        for place, (one, other) in enumerate(zip(_ordered(before), _ordered(after), strict=True)):
+            yield from differences(one, other, f"{path}[{place}]")
+    elif before != after:
+        yield f"{path}: {_short(before)} before, {_short(after)} after"
+
+
+def _ordered(items: list[Any]) -> list[Any]:
+    """The items in the order of their names, where all of them have one."""
+    if not items or not all(isinstance(item, dict) for item in items):
+        return items
+    keys = [json.dumps([item.get(name) for name in NAMED], sort_keys=True) for item in items]
+    if len(set(keys)) < len(keys):
+        return items
+    return [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) < 80 else f"{text[:77]}…"
+
+
+def without_head(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without what every version changes."""
+    kept = {key: value for key, value in document.items() if key not in IGNORED}
+    if isinstance(kept.get("signature"), str):
+        kept["signature"] = VERSION.sub("", kept["signature"])
+    return kept
+
+
+def main() -> int:
+    """Compare the two files that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("before")
+    parser.add_argument("after")
+    parser.add_argument("--ignore", action="append", default=[], help="a key at the top to leave out")
+    parser.add_argument("--most", type=int, default=20, help="how many differences to print (default: 20)")
+    args = parser.parse_args()
+    documents = []
+    for path in (args.before, args.after):
+        document = without_head(json.loads(Path(path).read_text("utf-8")))
+        documents.append({key: value for key, value in document.items() if key not in args.ignore})
+    lines = list(differences(*documents))
+    for line in lines[: args.most]:
+        sys.stdout.write(f"{line}\n")
+    more = f" ({len(lines) - args.most} not shown)" if len(lines) > args.most else ""
+    sys.stdout.write(f"{len(lines)} differences{more}\n")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
