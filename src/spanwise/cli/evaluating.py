@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import add_align, add_screen, add_train, add_words
 from spanwise.errors import ChoiceError, InputError
+from spanwise.streams import put, say
 
 if TYPE_CHECKING:
     from spanwise.evaluation import Result
@@ -169,7 +169,7 @@ def finish(args: argparse.Namespace, result: Result) -> int:
         write_json(result.edges(), args.save_edges)
         saved.append(args.save_edges)
     if args.json == "-":
-        sys.stdout.writelines(json_pieces(result.to_dict()))
+        put(json_pieces(result.to_dict()))
     elif not args.quiet:
         show(result.summary, saved=saved, args=args)
     return check(args, result)
@@ -221,7 +221,7 @@ def check(args: argparse.Namespace, result: Result) -> int:
         floors=args.floor,
     )
     for line in outcome.lines:
-        sys.stderr.write(f"spanwise: {line}\n")
+        say(f"spanwise: {line}")
     if args.junit:
         from spanwise.formats import write_atomically
         from spanwise.reports.outlets import to_junit

@@ -6,13 +6,20 @@ import argparse
 import gc
 import os
 import re
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
 from spanwise import __version__
+from spanwise.streams import leave_streams, pipes_read_once, prepare_streams, say
+
+INTERNAL = 70  # the exit status of a mistake of our own, which no input should bring about
 
 # Name and one line each, so that `--help` needs none of the commands' modules.
 COMMANDS = {
@@ -89,22 +96,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Our columns are no garbage to look for, and modules, classes and parsers are here to stay.
     gc.set_threshold(50_000, 20, 20)
+    prepare_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(given)
+        with _terminable(arguments is None), pipes_read_once():
+            return _run(given)
     except BrokenPipeError:
-        # The reader of our output left, as `head` does; Python must not complain when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 0  # the reader of our output left, as `head` does
     except KeyboardInterrupt:
-        _say("interrupted; nothing was left half-written.")
+        say("spanwise: interrupted; nothing was left half-written.")
         return 130
+    except _Terminated:
+        say("spanwise: terminated; nothing was left half-written.")
+        leave_streams()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 3
     except Exception as error:
         status = _status(error)
         if status is None:
-            raise
-        _say(_text(error))
+            say("".join(traceback.format_exception(error)))
+            say("spanwise: this is a mistake in spanwise itself.\nPlease report it with the lines above.")
+            return INTERNAL
+        say(f"spanwise: {_text(error)}")
         return status
+    finally:
+        leave_streams()
+
+
+class _Terminated(BaseException):
+    """The process was asked to end."""
+
+
+@contextmanager
+def _terminable(wanted: bool) -> Iterator[None]:
+    """Within this, a request to end (SIGTERM) unwinds the command, which removes what is half-written."""
+    if not wanted or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(number: int, frame: object) -> NoReturn:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def parser_of(name: str) -> Parser:
@@ -170,12 +208,14 @@ def _status(error: Exception) -> int | None:
 
     if isinstance(error, ChoiceError | MissingExtra):
         return 2
-    if isinstance(error, SpanwiseError | OSError | UnicodeDecodeError):
+    if isinstance(error, SpanwiseError | OSError | UnicodeDecodeError | MemoryError):
         return 3
     return None
 
 
 def _text(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory.\nGive the process more, or evaluate in parts with --memory 512MB."
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}."
     if isinstance(error, OSError) and error.strerror:
@@ -183,10 +223,6 @@ def _text(error: Exception) -> str:
     from spanwise.cli.arguments import in_options
 
     return in_options(str(error))
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"spanwise: {text}\n")
 
 
 if __name__ == "__main__":

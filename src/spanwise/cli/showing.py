@@ -7,11 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spanwise.streams import put
+
 
 def give(text: str, path: str | None) -> None:
     """Write a text to a file, whole or not at all, or to standard output where none is named."""
     if path is None or path == "-":
-        sys.stdout.write(text)
+        put(text)
         return
     from spanwise.formats import write_atomically
 
@@ -39,7 +41,7 @@ def show_document(args: argparse.Namespace, document: Mapping[str, Any], saved: 
     if args.json == "-":
         from spanwise.evaluation import write_json
 
-        sys.stdout.write(write_json(document))
+        put(write_json(document))
     elif not args.quiet:
         show(document, saved=saved, args=args)
 

@@ -20,6 +20,7 @@ from spanwise.evaluation._system import evaluate_systems
 from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
 from spanwise.evaluation.result import InMemory, Result, SystemResult, View, json_pieces, load, write_json
+from spanwise.streams import pipes_read_once
 
 __all__ = [
     "Result",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 
+@pipes_read_once()
 def evaluate(
     gold: Any,
     systems: Any = None,

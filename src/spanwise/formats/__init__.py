@@ -28,6 +28,7 @@ from spanwise.formats._opening import (
 from spanwise.formats.memory import from_spans, from_tags
 from spanwise.registry import Registry
 from spanwise.schemes import Repair
+from spanwise.streams import pipes_read_once
 
 __all__ = [
     "FORMATS",
@@ -187,6 +188,7 @@ class Validation(Struct, frozen=True, eq=False):
     annotation: Annotation | None
 
 
+@pipes_read_once()
 def validate(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> Validation:
@@ -271,7 +273,7 @@ def looks_merged(
     source: Any, *, format: str | Format | None = None, encoding: str | None = None, **_: Any
 ) -> bool:
     """Whether a source is a CoNLL file whose last two columns look like gold and predicted tags."""
-    if not isinstance(source, (str, os.PathLike)) or os.fspath(source) == "-":
+    if not isinstance(source, (str, os.PathLike)):
         return False
     if format is not None and FORMATS.find(format).name != "conll":
         return False

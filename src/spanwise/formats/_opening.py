@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from spanwise.errors import InputError, MissingExtra, at
+from spanwise.streams import bytes_of_pipe, is_pipe
 
 BOM = b"\xef\xbb\xbf"
 PACKED = (".gz", ".xz", ".zst")  # the suffixes of packed files
@@ -33,7 +34,9 @@ class File:
         self.encoding = encoding
         self._hash = hashlib.sha256()
         self._hashed = False
-        if self.path != "-":
+        self._bytes: bytes | None = None  # of a pipe
+        self._is_pipe = is_pipe(self.path)
+        if not self._is_pipe:
             self._check()
 
     @property
@@ -72,13 +75,21 @@ class File:
         if self.is_folder:
             raise InputError(self.no_file())
         try:
-            with Path(self.path).open("rb") as stream:
-                stored = stream.read()
+            with self._opened() as stream:
+                stored: bytes = stream.read()
         except OSError as error:
             raise InputError(self._unreadable(error)) from None
         self._hash.update(stored)
         self._done()
         return stored
+
+    def _opened(self) -> Any:
+        """The bytes as they are stored, from the first one on."""
+        if not self._is_pipe:
+            return open(self.path, "rb", buffering=0)  # noqa: PTH123
+        if self._bytes is None:
+            self._bytes = bytes_of_pipe(self.path)
+        return io.BytesIO(self._bytes)
 
     @cached_property
     def text(self) -> str:
@@ -96,21 +107,26 @@ class File:
     @cached_property
     def head(self) -> bytes:
         """The first 64 KB, unpacked, for recognising the format."""
-        if self.path == "-" or "data" in self.__dict__:
+        if "data" in self.__dict__:
             return self.data[:_HEAD]
         if self.is_folder:
             return b""
         start = self._plain_start()
         if start is not None:
             return start[:_HEAD]
+        return b"".join(islice(self._again().chunks(_HEAD), 2))[:_HEAD]
+
+    def _again(self) -> File:
+        """The same file, not read yet."""
         again = File(self.path, encoding=self.encoding)
-        return b"".join(islice(again.chunks(_HEAD), 2))[:_HEAD]
+        again._bytes = self._bytes
+        return again
 
     def _plain_start(self) -> bytes | None:
         """The first bytes of a file that begins as UTF-8 text without NUL; None of any other."""
         try:
-            with open(self.path, "rb", buffering=0) as stream:  # noqa: PTH123
-                start = stream.read(_HEAD + len(BOM))
+            with self._opened() as stream:
+                start: bytes = stream.read(_HEAD + len(BOM))
         except OSError:
             return None
         if self.encoding not in UTF8 or b"\x00" in start or start.startswith(_NO_TEXT):
@@ -146,14 +162,9 @@ class File:
             raise
 
     def _stream(self) -> IO[bytes]:
-        if self.path == "-":
-            data = sys.stdin.buffer.read()
-            self._hash.update(data)
-            self._done()
-            return io.BytesIO(data)
         if self.is_folder:
             raise InputError(self.no_file())
-        raw = _Hashing(open(self.path, "rb", buffering=0), self._hash, self._done)  # noqa: SIM115, PTH123
+        raw = _Hashing(self._opened(), self._hash, self._done)
         magic = raw.peek(6)
         for mark, kind in MAGIC.items():
             if magic.startswith(mark):
@@ -193,12 +204,9 @@ class File:
                 )  # fmt: skip
 
     def _binary(self, position: int) -> str:
-        line = None
-        if self.path != "-":
-            with File(self.path)._stream() as stream:
-                line = 1 + stream.read(position).count(b"\n")
-        what = "the input" if line is None else "the line"
-        text = f"{what} holds a NUL byte, so this is no text file.\nGive the file as UTF-8 text."
+        with self._again()._stream() as stream:
+            line = 1 + stream.read(position).count(b"\n")
+        text = "the line holds a NUL byte, so this is no text file.\nGive the file as UTF-8 text."
         return at(self.path, line, text)
 
     def no_file(self) -> str:
@@ -242,7 +250,7 @@ class _Hashing(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         piece: bytes
         if size < 0:
-            piece, self._peeked = self._peeked + self._raw.readall(), b""
+            piece, self._peeked = self._peeked + self._raw.read(), b""
         else:
             piece, self._peeked = self._peeked[:size], self._peeked[size:]
             if len(piece) < size:
@@ -303,6 +311,8 @@ def stem_of(path: str | os.PathLike[str]) -> str:
 
 def sha256_of(path: str | os.PathLike[str]) -> str:
     """The hash of a file's bytes as they are stored."""
+    if is_pipe(path):
+        return hashlib.sha256(File(path).stored).hexdigest()
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -20,6 +20,7 @@ from spanwise.formats._kept import Kept
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.formats._rows import Layout, Rows, parse
 from spanwise.schemes import Recognised, Tags, malformed, recognise_situations, situations, wrong_tags
+from spanwise.streams import is_pipe
 
 
 class Cut(Struct, frozen=True):
@@ -78,8 +79,11 @@ def survey(
     `tokens` tokens of a part, or else before the `sentences` named. Its rows are added to
     `keep`, while there is room.
     """
-    if os.fspath(path) == "-":
-        raise ChoiceError("standard input cannot be streamed, as it is read more than once.\nGive a file.")
+    if is_pipe(path):
+        raise ChoiceError(
+            f"{os.fspath(path)}: a pipe can be read only once, so it cannot be evaluated in parts.\n"
+            "Give a file, or leave memory out."
+        )
     if options.encoding not in UTF8:
         raise ChoiceError("only UTF-8 files can be streamed.\nConvert the file, or leave memory out.")
     return _Looker(File(path), options, columns, tokens, sentences, keep).look()

@@ -21,6 +21,7 @@ from spanwise.formats._kept import Kept
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import Cut, Survey, has_mark, survey
 from spanwise.schemes import Tags, decode
+from spanwise.streams import is_pipe
 
 __all__ = [
     "Kept",
@@ -67,7 +68,7 @@ def survey_layers(
 
 def can_be_streamed(source: Any, reading: Mapping[str, Any]) -> bool:
     """Whether a source is a file that `survey_layers` takes."""
-    if not isinstance(source, str | os.PathLike) or os.fspath(source) == "-":
+    if not isinstance(source, str | os.PathLike) or is_pipe(source):
         return False
     if reading.get("encoding") not in UTF8:
         return False

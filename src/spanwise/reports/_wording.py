@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from spanwise.streams import visible as visible
 
 UNDEFINED = "n/a"
 MINUS = "−"
@@ -35,38 +36,6 @@ TOUGH = {
 SCORES = {"f1": "F1", "precision": "precision", "recall": "recall", "gain": "F1", "accuracy": "accuracy"}
 
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
-
-# Joiners shape letters in many scripts and belong to the word; other format characters are unseen mischief.
-_JOINERS = "\u200c\u200d"
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-
-
-def visible(text: object) -> str:
-    """The text on one line with every control, override and other unseen character made visible.
-
-    Control characters become their pictures, format characters (bidi overrides, zero-width
-    blanks) and halves of surrogate pairs their code point, so that no token or label can move
-    the cursor, colour the screen or turn the line around.
-
-    Examples:
-        >>> visible("a\\x1b[31mb\\u202ec")
-        'a␛[31mb⟨U+202E⟩c'
-    """
-    raw = str(text)
-    if raw.isascii() and raw.isprintable():
-        return raw
-    return "".join(map(_shown, raw))
-
-
-def _shown(character: str) -> str:
-    code = ord(character)
-    if code < 32:
-        return chr(0x2400 + code)
-    if code == 127:
-        return "␡"
-    if unicodedata.category(character) in _HIDDEN and character not in _JOINERS:
-        return f"⟨U+{code:04X}⟩"
-    return character
 
 
 def defined(value: object) -> bool:

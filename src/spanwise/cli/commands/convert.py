@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import add_reading, reading_of
+from spanwise.streams import put, say
 
 if TYPE_CHECKING:
     from spanwise.corpus import Annotation
@@ -41,12 +41,12 @@ def run(args: argparse.Namespace) -> int:
     reading = annotation.reading
     tags = "tag" if reading.repairs == 1 else "tags"
     repaired = f", {reading.repairs:,} {tags} repaired ({reading.repair})" if reading.repairs else ""
-    sys.stderr.write(
+    say(
         f"{args.target}: {len(annotation.corpus):,} sentences, {len(annotation.mentions):,} mentions, "
-        f"read as {reading.format} ({reading.evidence}){repaired}\n"
+        f"read as {reading.format} ({reading.evidence}){repaired}"
     )
     for note in reading.notes:
-        sys.stderr.write(f"note: {note}\n")
+        say(f"note: {note}")
     return 0
 
 
@@ -61,4 +61,4 @@ def _print(annotation: Annotation, name: str | None, scheme: str | None) -> None
     if form.write is None or form.write_folder is not None:
         raise ChoiceError(f"the format {form.name!r} cannot be written to standard output.\nName a file.")
     data = form.write(annotation, scheme)
-    sys.stdout.buffer.write(data.encode("utf-8") if isinstance(data, str) else data)
+    put(data)

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spanwise.streams import say
+
 if TYPE_CHECKING:
     from spanwise.demo import Demo, Verdict
     from spanwise.evaluation import Result
@@ -72,7 +74,7 @@ def _save(demo: Demo, result: Result) -> list[str]:
         result.to_html(folder / "report.html")
         saved.append(str(folder / "report.html"))
     except MissingExtra as error:
-        sys.stderr.write(f"spanwise: {error}\n")
+        say(f"spanwise: {error}")
     return saved
 
 

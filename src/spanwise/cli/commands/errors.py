@@ -7,9 +7,10 @@ a predicted label, a bucket or a tough subset to see what is behind a number.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from spanwise.streams import say
 
 if TYPE_CHECKING:
     from spanwise.reports.errors import Listed
@@ -96,9 +97,9 @@ def run(args: argparse.Namespace) -> int:
     give(text, args.output)
     missing = incomplete(document)
     if missing:
-        sys.stderr.write(f"spanwise: {missing}\n")
+        say(f"spanwise: {missing}")
     number = len(errors)
-    sys.stderr.write(f"{number:,} {'error' if number == 1 else 'errors'}\n")
+    say(f"{number:,} {'error' if number == 1 else 'errors'}")
     return 0
 
 

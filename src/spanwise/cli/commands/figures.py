@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from spanwise.streams import say
+
 EPILOG = """examples:
   spanwise figures run.json
   spanwise figures run.json -o figures --format pdf,svg
@@ -56,5 +58,5 @@ def run(args: argparse.Namespace) -> int:
         background=args.background,
     )
     files = "1 file" if len(written) == 1 else f"{len(written)} files"
-    sys.stderr.write(f"saved: {files} in {args.output}\n")
+    say(f"saved: {files} in {args.output}")
     return 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from spanwise.streams import say
+
 EPILOG = """examples:
   spanwise report run.json -o run.html
   spanwise report study.json -o study.html"""
@@ -31,5 +33,5 @@ def run(args: argparse.Namespace) -> int:
         raise ChoiceError("a page is nothing to read on a terminal.\nName a file: -o report.html.")
     give(render(load(args.result)), args.output)
     if args.output:
-        sys.stderr.write(f"saved: {args.output}\n")
+        say(f"saved: {args.output}")
     return 0

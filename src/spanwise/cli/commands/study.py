@@ -8,9 +8,10 @@ goes on where it was interrupted and only what changed is computed again.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
+
+from spanwise.streams import say
 
 EPILOG = """examples:
   spanwise study study.toml
@@ -78,8 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"spanwise: {text}\n")
-    sys.stderr.flush()
+    say(f"spanwise: {text}")
 
 
 def _save_tables(args: argparse.Namespace, document: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import add_reading, reading_of
+from spanwise.streams import message, put
 
 if TYPE_CHECKING:
     from spanwise.formats import Validation
@@ -50,15 +51,19 @@ def _show(found: Validation, *, most: int | None, as_json: bool) -> None:
         for problem in listed:
             row: dict[str, Any] = {"path": found.path, "line": problem.line, "text": problem.text}
             row["repairable"] = problem.repairable
-            sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
+            put(json.dumps(row, ensure_ascii=False) + "\n")
         return
     for problem in listed:
         place = found.path if problem.line is None else f"{found.path}:{problem.line}"
         named = problem.text.startswith(f"{found.path}:")
-        sys.stdout.write(f"{problem.text}\n" if named else f"{place}: {problem.text}\n")
+        _line(problem.text if named else f"{place}: {problem.text}")
     if len(listed) < len(found.problems):
-        sys.stdout.write(f"{found.path}: {len(found.problems) - len(listed):,} more are not shown\n")
-    sys.stdout.write(f"{found.path}: {_summary(found)}\n")
+        _line(f"{found.path}: {len(found.problems) - len(listed):,} more are not shown")
+    _line(f"{found.path}: {_summary(found)}")
+
+
+def _line(text: str) -> None:
+    sys.stdout.write(f"{message(text)}\n")
 
 
 def _summary(found: Validation) -> str:
