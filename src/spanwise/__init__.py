@@ -22,6 +22,7 @@ __all__ = [
     "describe",
     "evaluate",
     "explain",
+    "find_slices",
     "load",
     "read",
     "study",
@@ -44,6 +45,7 @@ _HOMES = {
     "describe": "description:describe",
     "evaluate": "evaluation:evaluate",
     "explain": "explanation:explain",
+    "find_slices": "slices:find_slices",
     "load": "evaluation:load",
     "read": "formats:read",
     "study": "studies:study",
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from spanwise.evaluation import Result, compare, evaluate, load
     from spanwise.explanation import explain
     from spanwise.formats import read, write
+    from spanwise.slices import find_slices
     from spanwise.studies import study
 
 

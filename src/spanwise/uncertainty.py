@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Floats, Ints, multipliers
+from spanwise.columns import Bools, Floats, Ints, ints, multipliers, ratio
 from spanwise.counts import Counts, Matrix, distinct_rows
 
 # Up to here one matrix product over all units serves every cell of every system. Above, how often each
@@ -21,6 +21,8 @@ FEWER_ROWS = 8
 # Resamples are drawn in blocks of so many weights, one a unit, and of swaps, one bit a unit.
 BLOCK_WEIGHTS = 500_000
 BLOCK_SWAPS = 4_000_000
+FLIPS_TOGETHER = 500  # sign flips that are multiplied at once
+FLIP_TIE = 1e-5  # statistics this close are equal: flips are summed in single precision
 
 Weights = npt.NDArray[Any]
 T = TypeVar("T")
@@ -195,6 +197,78 @@ class Resampling(Struct, frozen=True):
         number = max(1, most // max(width, 1))
         for at in range(0, self.resamples, number):
             yield at, min(number, self.resamples - at)
+
+
+class Flips(Struct, frozen=True):
+    """Signs that units change at random, all statistics together (Westfall and Young's maxT).
+
+    A row of a statistic holds what each unit adds to it; under the null hypothesis the sign of every
+    unit is as likely + as -. T is the sum of a row over the root of its sum of squares, 0 where that is 0.
+    """
+
+    units: int
+    flips: int = 2000
+    seed: int = 0
+    two_sided: bool = False
+
+    def statistics(self, rows: Floats) -> Floats:
+        """T of each row (statistics x units), with its sign."""
+        scale = np.sqrt((rows**2).sum(axis=1))
+        return ratio_or_zero(rows.sum(axis=1), scale)
+
+    def maxima(self, blocks: Iterable[Floats]) -> Floats:
+        """The highest T, or |T|, over all rows of all blocks, in each flip."""
+        signs = self._signs()
+        highest = np.full(self.flips, 0.0 if self.two_sided else -np.inf)
+        for rows in blocks:
+            scale = np.sqrt((rows**2).sum(axis=1))[:, None]
+            # Sums over units in double precision cost twice as much and decide no flip.
+            scaled = ratio_or_zero(rows, scale).astype(np.float32)
+            for at in range(0, self.flips, FLIPS_TOGETHER):
+                flipped = signs[at : at + FLIPS_TOGETHER] @ scaled.T
+                if self.two_sided:
+                    np.abs(flipped, out=flipped)
+                here = highest[at : at + FLIPS_TOGETHER]
+                np.maximum(here, flipped.max(axis=1, initial=-np.inf), out=here)
+        return highest
+
+    def _signs(self) -> npt.NDArray[np.float32]:
+        """-1 or 1 (flips x units)."""
+        generator = np.random.default_rng([self.seed, crc32(b"flips")])
+        packed = generator.integers(0, 256, size=(self.flips, (self.units + 7) // 8), dtype=np.uint8)
+        bits = np.unpackbits(packed, axis=1, count=self.units).astype(np.float32)
+        bits *= 2
+        bits -= 1
+        return bits
+
+    def p_values(self, statistics: Floats, maxima: Floats) -> Floats:
+        """(1 + flips whose highest T reaches this one) / (1 + flips)."""
+        reached = np.abs(statistics) if self.two_sided else statistics
+        ordered = np.sort(maxima)
+        # The same sum in single precision is a tie.
+        below = np.searchsorted(ordered, reached - FLIP_TIE, side="left")
+        return np.asarray((1 + self.flips - below) / (1 + self.flips))
+
+    def critical(self, maxima: Floats, level: float) -> float:
+        """The 1 - level point of the highest T over the flips."""
+        return float(np.quantile(maxima, 1 - level, method="higher")) if len(maxima) else float("inf")
+
+
+def ratio_or_zero(numerator: Floats, denominator: Floats) -> Floats:
+    """`numerator / denominator`, and 0 where the denominator is 0: a statistic of units that never vary."""
+    return np.asarray(np.nan_to_num(ratio(numerator, denominator), nan=0.0))
+
+
+def joined_units(units: int, groups: int, seed: int) -> Ints:
+    """The group of each unit, where units are joined at random into groups of almost equal size."""
+    order = np.random.default_rng([seed, crc32(b"groups")]).permutation(units)
+    return ints(order % groups)
+
+
+def halves(units: int, seed: int) -> Bools:
+    """Which units are in the first of two random halves."""
+    order = np.random.default_rng([seed, crc32(b"halves")]).permutation(units)
+    return np.asarray(order < (units + 1) // 2)
 
 
 def interval(values: Floats, confidence: float = 0.95) -> Floats:

@@ -108,12 +108,12 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     from spanwise.cli.arguments import reading_of
 
     reading = reading_of(args)
-    attributes, columns, fields = _given(args)
+    attributes, columns, fields = given_attributes(args)
     if columns:
         reading["columns"] = columns
     if fields:
         reading["fields"] = fields
-    gold, systems = _sources(args, reading)
+    gold, systems = sources_of(args, reading)
     function = evaluation.compare if compare else evaluation.evaluate
     return function(
         gold,
@@ -123,7 +123,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         focus=args.focus,
         weights=args.weights,
         attributes=attributes,
-        buckets=dict(_parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+        buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
         edges=_read_edges(args.edges),
         cross=[_cross(text) for text in args.cross],
         vocabulary=read_vocabulary(args.vocabulary),
@@ -275,7 +275,7 @@ def compare_runs(args: argparse.Namespace) -> int:
             "datasets": {args.name or _named(args.gold)[0]: dataset},
             "systems": {name: {"predictions": path} for name, path in named.items()},
             "attributes": args.attributes or "fu20",
-            "buckets": dict(_parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+            "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
             "cross": [list(_cross(text)) for text in args.cross],
             **settings,
         },
@@ -293,7 +293,7 @@ def _show_document(args: argparse.Namespace, document: dict[str, Any]) -> int:
     return 0
 
 
-def _sources(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, Any]:
+def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, Any]:
     """Gold and systems; files that all hold both are systems with one gold annotation."""
     from spanwise.formats import looks_merged
 
@@ -330,7 +330,8 @@ def _named(text: str) -> tuple[str, str]:
     return stem_of(text), text
 
 
-def _parted(text: str, example: str) -> tuple[str, str]:
+def parted(text: str, example: str) -> tuple[str, str]:
+    """The name and the value of `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
         raise ChoiceError(f"{text!r} does not read as NAME=VALUE.\nWrite it like {example}.")
@@ -344,7 +345,7 @@ def _cross(text: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def _given(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dict[str, str]]:
+def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dict[str, str]]:
     """The attributes asked for, and the columns and fields that must be read for them."""
     if not args.attribute:
         return args.attributes, {}, {}

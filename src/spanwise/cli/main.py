@@ -29,6 +29,7 @@ COMMANDS = {
     "study": "analyse datasets x models x runs from one TOML file",
     "describe": "describe a test set before any system is run",
     "errors": "list the errors with their sentences",
+    "slices": "find combinations of conditions on which a system is weak",
     "explain": "show the same predictions under every convention in use",
     "report": "make the HTML page of a saved result",
     "figures": "draw the figures of a saved result as SVG, PDF or PNG",

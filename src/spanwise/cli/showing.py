@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spanwise.document import Document as TypedDocument
 
 from spanwise.streams import put
 
@@ -44,6 +47,21 @@ def show_document(args: argparse.Namespace, document: Mapping[str, Any], saved: 
         put(write_json(document))
     elif not args.quiet:
         show(document, saved=saved, args=args)
+
+
+def finish_document(args: argparse.Namespace, document: TypedDocument) -> None:
+    """Write the JSON and the page of a typed document where they were asked for, and show its screen."""
+    saved = []
+    if args.json:
+        give(document.to_json().rstrip("\n") + "\n", args.json)
+        saved.append(args.json)
+    if getattr(args, "html", None):
+        document.to_html(args.html)
+        saved.append(args.html)
+    if not args.quiet and args.json != "-":
+        from spanwise.reports.terminal import render, wants_color
+
+        sys.stdout.write(render(document, width=args.width, color=wants_color(args.color), saved=saved))
 
 
 def show(document: Mapping[str, Any], *, saved: Sequence[str] = (), args: argparse.Namespace) -> None:

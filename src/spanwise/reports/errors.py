@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 from msgspec import Struct
 
 from spanwise import spreadsheet
+from spanwise.buckets import Bucket
+from spanwise.conditions import TOUGHNESS, Comparison, Condition, bucket_holds, parse
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document
@@ -53,6 +56,7 @@ def listing(
     system: str | None = None,
     bucket: tuple[str, str] | None = None,
     tough: str | None = None,
+    where: str | None = None,
     over: Over = "error",
 ) -> list[Listed]:
     """The errors of a document, in the order of its sentences; as many as its tables count.
@@ -65,6 +69,7 @@ def listing(
         bucket: (attribute, bucket name or what it holds); the gold mention's bucket where the error
             counts it, else the predicted one's.
         tough: only gold mentions of this tough subset.
+        where: a condition such as `label=MISC & entity_length>=3`, asked of the same mention as `bucket`.
         over: "error" has one line for each error; "gold" one for each gold mention that was
             not found exactly, "predicted" one for each predicted mention that is wrong, which are
             the outcomes that buckets count.
@@ -79,6 +84,7 @@ def listing(
     _check(document, gold, predicted, system, tough)
     if bucket is not None:
         bucket = bucket[0], _bucket_name(document.get("systems") or {}, *bucket)
+    meets = None if where is None else _meeting(document.get("systems") or {}, parse(where))
     found = []
     for error in _all(document, system, over):
         if error.outcome not in kinds:
@@ -90,6 +96,8 @@ def listing(
         if tough is not None and (
             error.consumed is not error.gold or tough not in error.gold.get("tough", ())
         ):
+            continue
+        if meets is not None and not meets(error):
             continue
         if bucket is not None and error.consumed.get("buckets", {}).get(bucket[0]) != bucket[1]:
             continue
@@ -150,6 +158,52 @@ def _bucket_name(systems: Mapping[str, Any], attribute: str, given: str) -> str:
     if name is None:
         raise unknown(f"bucket of {attribute}", given, names)
     return name
+
+
+def _meeting(systems: Mapping[str, Any], condition: Condition) -> Callable[[Listed], bool]:
+    """Whether the mention of an error meets a condition, by its label, subsets and buckets."""
+    tables = [one.get("attributes") or {} for one in systems.values()]
+    buckets: dict[str, dict[str, Bucket]] = {}
+    for table in tables:
+        for name, entry in table.items():
+            if entry.get("unit") == "mention":
+                rows = buckets.setdefault(name, {})
+                rows |= {row["name"]: _bucket_of(row) for row in entry["buckets"]}
+    subsets = {name for one in systems.values() for name in one.get("tough") or ()}
+    for name in condition.attributes:
+        if name not in ("label", TOUGHNESS) and name not in buckets:
+            raise unknown("attribute of mentions in this result", name, {*buckets, "label", TOUGHNESS})
+    for value in (value for one in condition.comparisons(TOUGHNESS) for value in one.values):
+        if value not in subsets:
+            raise unknown("tough subset", value, subsets)
+
+    def holds(one: Comparison, error: Listed) -> bool:
+        mention = error.consumed
+        if one.attribute == TOUGHNESS:
+            if mention is not error.gold:
+                return False  # predicted mentions are in no subset
+            return bool(set(one.values) & set(mention.get("tough", ()))) == (one.operator == "=")
+        if one.attribute == "label":
+            return (mention["label"] in one.values) == (one.operator == "=")
+        name = mention.get("buckets", {}).get(one.attribute)
+        bucket = buckets[one.attribute].get(name)
+        held = None if bucket is None else bucket_holds(bucket, one)
+        if held is None:
+            raise ChoiceError(
+                f"{str(one)!r} cannot be decided by the bucket {name} of {one.attribute}.\n"
+                "Ask for a bucket, or cut the attribute there with buckets=."
+            )
+        return held
+
+    def meets(error: Listed) -> bool:
+        return bool(condition.mask(lambda one: np.asarray(holds(one, error))))
+
+    return meets
+
+
+def _bucket_of(row: Mapping[str, Any]) -> Bucket:
+    keys = ("name", "low", "high", "value", "special", "label", "rest")
+    return Bucket(**{key: row[key] for key in keys if row.get(key) is not None})
 
 
 def incomplete(document: Document) -> str | None:

@@ -19,7 +19,8 @@ EPILOG = """examples:
   spanwise errors gold.conll pred.conll --outcome LE --gold ORG --predicted LOC
   spanwise errors run.json --system crf --outcome BE --as csv -o boundaries.csv
   spanwise errors gold.conll pred.conll --train train.conll --tough UNSEEN-TOKENS
-  spanwise errors gold.conll pred.conll --bucket entity_length=XL --as jsonl"""
+  spanwise errors gold.conll pred.conll --bucket entity_length=XL --as jsonl
+  spanwise errors gold.conll pred.conll --where 'label=MISC & entity_length>=3'"""
 
 _NO_LIMIT = 10**9
 
@@ -48,6 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tough", metavar="SUBSET", help="gold mentions of a tough subset, such as UNSEEN-ANY"
     )
+    group.add_argument(
+        "--where", metavar="CONDITION",
+        help="mentions that meet a condition, such as 'label=MISC & entity_length>=3'",
+    )  # fmt: skip
     group.add_argument(
         "--over", choices=["error", "gold", "predicted"], default="error",
         help="one entry an error, or a gold or a predicted mention that is not right (default: error)",
@@ -91,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
         system=args.chosen_system,
         bucket=bucket,
         tough=args.tough,
+        where=args.where,
         over=args.over,
     )
     text = _written(args, errors)
@@ -123,9 +129,19 @@ def _document(args: argparse.Namespace) -> dict[str, Any]:
         from spanwise.evaluation import load
 
         return load(args.gold)
+    if args.where is not None and args.attributes is None:
+        args.attributes = ",".join(_attributes_of(args.where, args.bucket)) or "none"
     if args.bucket is None and args.attributes is None:
         args.attributes = "none"  # buckets take time and no one asked for them
     return evaluate_files(args).to_dict()
+
+
+def _attributes_of(where: str, bucket: str | None) -> list[str]:
+    """The attributes that a condition, and maybe a bucket, asks for."""
+    from spanwise.conditions import TOUGHNESS, parse
+
+    names = [name for name in parse(where).attributes if name not in (TOUGHNESS, "label")]
+    return [*names, *([bucket.partition("=")[0].strip()] if bucket else [])]
 
 
 def _written(args: argparse.Namespace, errors: Sequence[Listed]) -> str:

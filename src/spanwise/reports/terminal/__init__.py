@@ -6,14 +6,18 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from spanwise.document import Document as TypedDocument
 
 WIDEST = 120
 NARROWEST = 40
 
 
 def render(
-    document: Mapping[str, Any],
+    document: Mapping[str, Any] | TypedDocument,
     *,
     width: int | None = None,
     color: bool | None = None,
@@ -32,6 +36,10 @@ def render(
     from spanwise.reports.terminal._layout import fit, paint
 
     room = min(screen_width(width), WIDEST)
+    if not isinstance(document, Mapping):
+        lines = import_module(f"spanwise.reports.terminal.{document.kind}").lines(document, room)
+        lines += _frame.footer({"signature": document.signature}, room, saved)
+        return paint([fit(line, room) for line in lines], color=wants_color() if color is None else color)
     if "analyses" in document or "datasets" in document:
         lines = _study.lines(document, room, seconds)
     elif "systems" not in document:

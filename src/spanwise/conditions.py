@@ -1,0 +1,308 @@
+"""Conditions on mentions, such as `label=MISC & entity_length>=3`: parsed, written and evaluated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from msgspec import Struct
+
+from spanwise.attributes import ATTRIBUTES, Toughness, Values
+from spanwise.buckets import Bucket, Bucketing
+from spanwise.columns import Bools, Ints
+from spanwise.errors import ChoiceError, unknown
+
+__all__ = ["TOUGHNESS", "Comparison", "Condition", "Described", "Told", "bucket_holds", "parse"]
+
+Operator: TypeAlias = Literal["=", "!=", ">=", "<=", ">", "<"]
+OPERATORS: tuple[Operator, ...] = get_args(Operator)
+TOUGHNESS = "toughness"  # the attribute whose values are the tough subsets of gold mentions
+_ALIASES = {"tough": TOUGHNESS}
+_OPERATOR = re.compile("!=|>=|<=|=|>|<")
+_SPECIAL = re.compile(r'[&,=<>!"]|^\s|\s$|^$')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_EXAMPLE = "Write it like label=MISC & entity_length>=3; a comma means or, ! means not."
+
+
+class Comparison(Struct, frozen=True, order=True):
+    """One attribute against one or more values: `label=PER,ORG`, `entity_length>=3`.
+
+    Several values mean any of them; with `!=` none of them.
+    """
+
+    attribute: str
+    operator: Operator
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.attribute}{self.operator}{','.join(map(_quoted, self.values))}"
+
+    def opposite(self) -> Comparison:
+        """The comparison that holds exactly where this one does not."""
+        opposites: dict[Operator, Operator] = {
+            "=": "!=", "!=": "=", ">=": "<", "<": ">=", "<=": ">", ">": "<=",
+        }  # fmt: skip
+        return Comparison(self.attribute, opposites[self.operator], self.values)
+
+
+class Condition(Struct, frozen=True):
+    """All of several clauses, of each of which at least one comparison holds.
+
+    `str(condition)` is its canonical form: the same conditions, the same text.
+
+    Examples:
+        >>> condition = parse("eLen >= 3 & label = ORG, PER")
+        >>> str(condition)
+        'entity_length>=3 & label=ORG,PER'
+        >>> parse(str(condition)) == condition
+        True
+    """
+
+    clauses: tuple[tuple[Comparison, ...], ...]
+
+    @classmethod
+    def of(cls, clauses: Sequence[Sequence[Comparison]]) -> Condition:
+        """The canonical condition of clauses: in order, each once."""
+        return cls(tuple(sorted({tuple(sorted(set(clause))) for clause in clauses})))
+
+    @classmethod
+    def equal(cls, pairs: Mapping[str, str]) -> Condition:
+        """The condition that attributes have the given values."""
+        return cls.of([[Comparison(name, "=", (value,))] for name, value in pairs.items()])
+
+    def __str__(self) -> str:
+        return " & ".join(", ".join(map(str, clause)) for clause in self.clauses)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that are named, each once."""
+        return tuple(dict.fromkeys(one.attribute for clause in self.clauses for one in clause))
+
+    def comparisons(self, attribute: str) -> tuple[Comparison, ...]:
+        """The comparisons of one attribute."""
+        return tuple(one for clause in self.clauses for one in clause if one.attribute == attribute)
+
+    def mask(self, compare: Callable[[Comparison], Bools]) -> Bools:
+        """Where the condition holds, from where each of its comparisons does."""
+        result: Bools | None = None
+        for clause in self.clauses:
+            held = np.logical_or.reduce([compare(one) for one in clause])
+            result = held if result is None else result & held
+        if result is None:
+            raise ChoiceError(f"the condition is empty.\n{_EXAMPLE}")
+        return np.asarray(result)
+
+
+def parse(text: str) -> Condition:
+    """The condition that a text such as `label=MISC & toughness=UNSEEN-TOKENS & entity_length>=3` means.
+
+    `&` joins clauses that must all hold. A comma means or: between values of one attribute, or between
+    comparisons. `!` before a comparison means not. A value with one of these characters is quoted: `"a,b"`.
+
+    Examples:
+        >>> str(parse("!label=PER,LOC & sLen<10"))
+        'label!=LOC,PER & sentence_length<10'
+
+    Raises:
+        ChoiceError: the text does not read as a condition.
+    """
+    # Quoted values are put aside first, so that what they hold cannot be taken for syntax.
+    held: list[str] = []
+
+    def put_aside(match: re.Match[str]) -> str:
+        held.append(re.sub(r"\\(.)", r"\1", match[0][1:-1]))
+        return f"\x00{len(held) - 1}\x00"
+
+    plain = _QUOTED.sub(put_aside, text.replace("\x00", ""))
+    if '"' in plain:
+        raise ChoiceError(f'{text!r} has a " without its partner.\n{_EXAMPLE}')
+    return Condition.of([_clause(part, held, text) for part in plain.split("&")])
+
+
+def _clause(plain: str, held: Sequence[str], text: str) -> list[Comparison]:
+    found: list[Comparison] = []
+    for part in plain.split(","):
+        operator = _OPERATOR.search(part)
+        if operator is None:
+            if not found:
+                raise ChoiceError(f"{text!r} does not read as a condition.\n{_EXAMPLE}")
+            last = found[-1]
+            found[-1] = Comparison(last.attribute, last.operator, (*last.values, _value(part, held, text)))
+            continue
+        attribute = part[: operator.start()].strip()
+        negated = attribute.startswith("!")
+        name = _restored(attribute.removeprefix("!").strip(), held)
+        value = _value(part[operator.end() :], held, text)
+        if not name:
+            raise ChoiceError(f"{text!r} does not read as a condition.\n{_EXAMPLE}")
+        one = Comparison(_long_name(name), _operator(operator[0]), (value,))
+        found.append(one.opposite() if negated else one)
+    for one in found:
+        if one.operator not in ("=", "!=") and (len(one.values) > 1 or _number(one.values[0]) is None):
+            raise ChoiceError(f"{str(one)!r} compares with something that is not a number.\n{_EXAMPLE}")
+    return [Comparison(one.attribute, one.operator, tuple(sorted(set(one.values)))) for one in found]
+
+
+def _operator(text: str) -> Operator:
+    return next(one for one in OPERATORS if one == text)
+
+
+def _value(text: str, held: Sequence[str], whole: str) -> str:
+    value = text.strip()
+    if not value:
+        raise ChoiceError(f"{whole!r} does not read as a condition: a value is missing.\n{_EXAMPLE}")
+    if _OPERATOR.search(value) or "!" in value:
+        raise ChoiceError(f"{whole!r} does not read as a condition.\n{_EXAMPLE}")
+    return _restored(value, held)
+
+
+def _restored(text: str, held: Sequence[str]) -> str:
+    return re.sub("\x00(\\d+)\x00", lambda match: held[int(match[1])], text)
+
+
+def _quoted(value: str) -> str:
+    if not _SPECIAL.search(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _long_name(name: str) -> str:
+    """The long name of an attribute; what no registry knows may be a column of the data."""
+    return ATTRIBUTES.find(name).name if name in ATTRIBUTES else _ALIASES.get(name, name)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if number == number else None
+
+
+class Told(Struct, frozen=True, eq=False):
+    """One attribute of mentions: the bucket of each, and its value where one is known."""
+
+    bucketing: Bucketing
+    bucket: Ints
+    values: Values | None = None
+
+
+class Described(Struct, frozen=True, eq=False):
+    """What conditions can ask of the mentions of one side; toughness exists for gold alone."""
+
+    number: int
+    attributes: Mapping[str, Told]
+    toughness: Toughness | None = None
+
+    def mask(self, condition: str | Condition) -> Bools:
+        """Which mentions meet a condition.
+
+        Raises:
+            ChoiceError: it names an unknown attribute or value.
+        """
+        found = parse(condition) if isinstance(condition, str) else condition
+        return found.mask(self.compare)
+
+    def compare(self, one: Comparison) -> Bools:
+        """Which mentions meet one comparison; a mention without a value meets none but `!=`."""
+        if one.operator == "!=":
+            return ~self.compare(one.opposite())
+        if one.attribute == TOUGHNESS:
+            return self._tough(one)
+        if one.attribute not in self.attributes:
+            raise unknown("attribute of these mentions", one.attribute, [*self.attributes, TOUGHNESS])
+        told = self.attributes[one.attribute]
+        if one.operator == "=":
+            return np.asarray(np.logical_or.reduce([_equal(told, value, one) for value in one.values]))
+        if told.values is None or told.values.names is not None:
+            raise ChoiceError(
+                f"{str(one)!r} compares {one.attribute!r}, whose values are names.\nUse = or != with it."
+            )
+        value, bound = told.values.value, float(one.values[0])
+        with np.errstate(invalid="ignore"):
+            held = _ordered(value, one.operator, bound)
+        return np.asarray(held & told.values.defined)
+
+    def _tough(self, one: Comparison) -> Bools:
+        if self.toughness is None:
+            raise ChoiceError(
+                f"{str(one)!r} asks for tough subsets, which exist for gold mentions and text only.\n"
+                "Leave it out, or give train= to tell seen mentions from unseen ones."
+            )
+        if one.operator != "=":
+            raise ChoiceError(f"{str(one)!r} compares names of subsets by size.\nUse = or != with them.")
+        return np.asarray(np.logical_or.reduce([self.toughness.of(value) for value in one.values]))
+
+
+def _ordered(value: Any, operator: Operator, bound: float) -> Any:
+    if operator == ">=":
+        return value >= bound
+    if operator == "<=":
+        return value <= bound
+    return value > bound if operator == ">" else value < bound
+
+
+def _equal(told: Told, value: str, one: Comparison) -> Bools:
+    """Mentions in the bucket of this name or with this label or number."""
+    for number, bucket in enumerate(told.bucketing.buckets):
+        if value in (bucket.name, bucket.value) or _unspaced(value) == _unspaced(bucket.label):
+            return np.asarray(told.bucket == number)
+    number_of = _number(value)
+    if number_of is not None and told.values is not None and told.values.names is None:
+        return np.asarray((told.values.value == number_of) & told.values.defined)
+    known = [bucket.name for bucket in told.bucketing.buckets if not bucket.rest]
+    raise unknown(f"value of {one.attribute}", value, known)
+
+
+def _unspaced(text: str) -> str:
+    return "".join(text.split())
+
+
+def bucket_holds(bucket: Bucket, one: Comparison) -> bool | None:
+    """Whether all mentions of a bucket meet a comparison, or none; None where some do and some do not.
+
+    A document knows the bucket of a mention and not its value.
+
+    Examples:
+        >>> bucket = Bucket("XL", low=3, high=None)
+        >>> bucket_holds(bucket, Comparison("entity_length", ">=", ("3",)))
+        True
+        >>> bucket_holds(bucket, Comparison("entity_length", ">", ("5",))) is None
+        True
+    """
+    if one.operator == "!=":
+        held = bucket_holds(bucket, one.opposite())
+        return None if held is None else not held
+    if one.operator == "=":
+        found = [_bucket_is(bucket, value) for value in one.values]
+        return True if any(found) else None if None in found else False
+    if bucket.rest:
+        return False
+    if bucket.value is not None:
+        return None
+    bound = float(one.values[0])
+    if bucket.special:
+        return bool(_ordered(bucket.low, one.operator, bound))
+    low = -np.inf if bucket.low is None else bucket.low
+    high = np.inf if bucket.high is None else bucket.high
+    # The bucket holds low < value <= high.
+    upward = one.operator in (">=", ">")
+    if low >= bound:
+        return upward
+    below = high <= bound if one.operator in (">", "<=") else high < bound
+    return not upward if below else None
+
+
+def _bucket_is(bucket: Bucket, value: str) -> bool | None:
+    if value in (bucket.name, bucket.value) or (bucket.label and _unspaced(value) == _unspaced(bucket.label)):
+        return True
+    number = _number(value)
+    if number is None or bucket.value is not None or bucket.rest:
+        return False
+    if bucket.special:
+        return bucket.low == number
+    low = -np.inf if bucket.low is None else bucket.low
+    high = np.inf if bucket.high is None else bucket.high
+    return None if low < number <= high else False

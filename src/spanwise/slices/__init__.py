@@ -1,0 +1,477 @@
+"""Find where a system is weak, or where two systems differ: conjunctions of conditions, tested at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from msgspec import UNSET, Struct
+
+from spanwise import __version__
+from spanwise.attributes import (
+    Attribute,
+    Context,
+    Lexicon,
+    Toughness,
+    choose,
+    toughness,
+    values,
+    why_absent,
+)
+from spanwise.buckets import Bucketing, Strategy, default_strategy, fit
+from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
+from spanwise.conditions import TOUGHNESS, Condition, Described, Told
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
+from spanwise.document import Input
+from spanwise.document.slices import (
+    DifferentConfirmation,
+    DifferentSlice,
+    ItemsOverall,
+    PairSlices,
+    SliceCondition,
+    Slices,
+    SliceSettings,
+    SystemSlices,
+    WeakConfirmation,
+    WeakSlice,
+)
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.matching import MATCHERS
+from spanwise.slices._search import Facet, Items, Key, Search, Slice, confirm, search
+
+if TYPE_CHECKING:
+    from spanwise.evaluation._inputs import Inputs
+
+__all__ = ["describe_sides", "find_slices", "slices_of"]
+
+Over = Literal["recall", "f1"]
+DEFAULT = ("fu20", "label")  # attributes of mentions that a reader understands; tough subsets always join
+OVERS: tuple[Over, ...] = ("recall", "f1")
+FEW_UNITS = 60  # documents under which the test carries a mark
+
+
+class Sides(Struct, frozen=True, eq=False):
+    """What conditions can ask of gold and predicted mentions, under the same buckets."""
+
+    gold: Described
+    predicted: Mapping[str, Described]
+    absent: Mapping[str, str]
+
+
+def find_slices(
+    gold: Any,
+    systems: Any = None,
+    *,
+    train: Any = None,
+    over: Over = "recall",
+    depth: int = 2,
+    least: int = 50,
+    level: float = 0.05,
+    flips: int = 2000,
+    seed: int = 0,
+    confirm: bool = False,
+    unit: str | None = None,
+    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT,
+    buckets: Mapping[str, str | Strategy] | None = None,
+    vocabulary: Iterable[str] | None = None,
+    lowercase: bool = False,
+    align: Any = "strict",
+    name: str | None = None,
+    command: str | None = None,
+    **reading: Any,
+) -> Slices:
+    """Find conjunctions of conditions on which a system does worse, or on which two systems differ.
+
+    Every conjunction of at most `depth` conditions on different attributes of mentions is tested, and the
+    error rate holds for all of them together: documents change sign at random, and a slice must reach the
+    highest statistic of all slices in at most `level` of the flips.
+
+    Args:
+        gold: as in `evaluate`; without `systems` a file that holds gold and predicted tags.
+        systems: one system, or several, of which every pair is compared.
+        train: training data; without it nothing is said of seen and unseen mentions.
+        over: "recall" (gold mentions; loss: missed) or "f1" (gold and predicted; loss: missed or wrong).
+        depth: the most conditions of a slice.
+        least: the fewest mentions inside and outside a slice.
+        level: the chance of listing anything where nothing is weak.
+        flips: how often the documents change signs.
+        confirm: also find slices on one half of the documents and test the best five on the other.
+        unit: what changes sign: "document" where the data mark at least two, else "sentence".
+        attributes: names or a preset; attributes of tokens are left out.
+        buckets: how to cut attributes, as in `evaluate`.
+        reading: keywords of `spanwise.read`.
+
+    References:
+        Westfall and Young (1993), Resampling-Based Multiple Testing.
+    """
+    from spanwise.evaluation import gather
+
+    _check(over=over, depth=depth, least=least, level=level, flips=flips, seed=seed)
+    inputs = gather(gold, systems, train, align=align, reading=reading, name=name)
+    return slices_of(
+        inputs, over=over, depth=depth, least=least, level=level, flips=flips, seed=seed, confirm=confirm,
+        unit=unit, attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase,
+        command=command,
+    )  # fmt: skip
+
+
+def slices_of(
+    inputs: Inputs,
+    *,
+    over: Over = "recall",
+    depth: int = 2,
+    least: int = 50,
+    level: float = 0.05,
+    flips: int = 2000,
+    seed: int = 0,
+    confirm: bool = False,
+    unit: str | None = None,
+    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT,
+    buckets: Mapping[str, str | Strategy] | None = None,
+    vocabulary: Iterable[str] | None = None,
+    lowercase: bool = False,
+    command: str | None = None,
+) -> Slices:
+    """The same of data that were read already."""
+    _check(over=over, depth=depth, least=least, level=level, flips=flips, seed=seed)
+    sides = describe_sides(
+        inputs, attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase
+    )
+    kind, number, unit_of_sentence = _units(inputs.corpus, unit)
+    case = _Case(inputs.gold.mentions, inputs.systems, sides, unit_of_sentence, number, over)
+    options: dict[str, Any] = {"depth": depth, "least": least, "level": level, "flips": flips, "seed": seed}
+    systems = {
+        system: _one_system(case, system, confirmed=confirm, options=options) for system in case.systems
+    }
+    pairs = [
+        _one_pair(case, first, second, confirmed=confirm, options=options)
+        for first, second in combinations(case.systems, 2)
+    ]
+    names = (*sides.gold.attributes, *((TOUGHNESS,) if over == "recall" and sides.gold.toughness else ()))
+    tested = [one.tested for one in systems.values()]
+    return Slices(
+        spanwise=__version__,
+        kind="slices",
+        signature=_signature(inputs, over, options, kind, names, sides),
+        inputs=_inputs(inputs),
+        settings=SliceSettings(
+            depth=depth,
+            least=least,
+            level=level,
+            seed=seed,
+            unit=kind,
+            number=number,
+            few_units=number < FEW_UNITS,
+            attributes=names,
+            absent=dict(sides.absent),
+            command=command,
+        ),
+        over=over,
+        tested=max(tested, default=0),
+        flips=flips,
+        systems=systems,
+        comparison=tuple(pairs),
+        notes=_notes(kind, number, inputs.corpus, [*systems.values(), *pairs]),
+    )
+
+
+def describe_sides(
+    inputs: Inputs,
+    *,
+    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT,
+    buckets: Mapping[str, str | Strategy] | None = None,
+    vocabulary: Iterable[str] | None = None,
+    lowercase: bool = False,
+) -> Sides:
+    """What conditions can ask of all mentions: attributes in buckets that are fitted on gold, and toughness."""
+    lexicon = Lexicon.of(inputs.train) if inputs.train else None
+    gold = inputs.gold.mentions
+    context = Context(
+        corpus=inputs.corpus,
+        gold=gold,
+        lexicon=lexicon,
+        known=None if vocabulary is None else frozenset(vocabulary),
+        lowercase=lowercase,
+        predicted=tuple(inputs.systems.values()),
+    )
+    asked = buckets or {}
+    chosen = {one.name: one for one in choose([*_listed(attributes), *asked]) if one.unit == "mention"}
+    cuts = {choose([key])[0].name: how for key, how in asked.items()}
+    absent = {key: why for key, one in chosen.items() if (why := why_absent(one, context)) is not None}
+    told: dict[str, dict[str, Told]] = {"": {}, **{system: {} for system in inputs.systems}}
+    for key, one in chosen.items():
+        if key in absent:
+            continue
+        found = values(one, context, gold)
+        bucketing = fit(cuts.get(key, default_strategy(one)), found, attribute=key)
+        told[""][key] = Told(bucketing, bucketing.assign(found), found)
+        for system, mentions in inputs.systems.items():
+            there = values(one, context, mentions)
+            told[system][key] = Told(bucketing, bucketing.assign(there), there)
+    tough: Toughness | None = None
+    if not inputs.corpus.without_text:
+        as_written = context if not lowercase else None
+        tough = toughness(inputs.corpus, gold, lexicon, context=as_written)
+    context.release()
+    return Sides(
+        Described(len(gold), told.pop(""), tough),
+        {system: Described(len(inputs.systems[system]), one) for system, one in told.items()},
+        absent,
+    )
+
+
+def _listed(attributes: str | Attribute | Iterable[str | Attribute]) -> list[str | Attribute]:
+    if isinstance(attributes, str):
+        return [] if attributes == "none" else [*attributes.split(",")]
+    return [attributes] if isinstance(attributes, Attribute) else [*attributes]
+
+
+def _check(*, over: str, depth: int, least: int, level: float, flips: int, seed: int) -> None:
+    if over not in OVERS:
+        raise unknown("kind of items", over, OVERS)
+    for name, number, low in (
+        ("depth", depth, 1),
+        ("least", least, 1),
+        ("flips", flips, 19),
+        ("seed", seed, 0),
+    ):
+        if isinstance(number, bool) or not isinstance(number, int) or number < low:
+            raise ChoiceError(f"{name} is {number!r}, but must be a whole number of {low} or more.")
+    if not 0 < level < 1:
+        raise ChoiceError(f"level is {level!r}, but must be between 0 and 1.")
+
+
+def _units(corpus: Corpus, kind: str | None) -> tuple[str, int, Ints]:
+    """What changes sign: documents where at least two are marked, else sentences."""
+    if kind not in (None, "document", "sentence"):
+        raise unknown("unit", kind, ("document", "sentence"))
+    documents = corpus.document_of_sentence
+    number = 0 if corpus.documents is None else len(corpus.documents) - 1
+    if kind == "document" and documents is None:
+        raise InputError(
+            f"{corpus.source.path}: the file marks no documents.\n"
+            'Use unit="sentence", or mark documents with -DOCSTART- lines.'
+        )
+    if documents is not None and kind != "sentence" and (kind == "document" or number > 1):
+        return "document", number, documents
+    return "sentence", len(corpus), ints(np.arange(len(corpus)))
+
+
+class _Case(Struct, frozen=True, eq=False):
+    """Gold, systems and what is known of their mentions."""
+
+    gold: Mentions
+    systems: Mapping[str, Mentions]
+    sides: Sides
+    unit_of_sentence: Ints
+    units: int
+    over: Over
+
+    def right(self, system: str) -> tuple[Bools, Bools]:
+        """Which gold mentions were found exactly, and which predicted ones are right."""
+        gold, predicted = with_one_labelling([self.gold, self.systems[system]])
+        matching = MATCHERS.find("exact").function(gold, predicted)
+        return np.asarray(matching.gold_partner >= 0), np.asarray(matching.predicted_partner >= 0)
+
+    def items(self, weights: Sequence[Floats], systems: Sequence[str], *, paired: bool) -> Items:
+        """Gold mentions, and over F1 the predicted ones of the systems behind them."""
+        listed = [self.gold, *(self.systems[system] for system in systems if self.over == "f1")]
+        described = [
+            self.sides.gold,
+            *(self.sides.predicted[system] for system in systems if self.over == "f1"),
+        ]
+        sentence = np.concatenate([mentions.sentence for mentions in listed])
+        facets = []
+        for name, told in self.sides.gold.attributes.items():
+            code = np.concatenate([side.attributes[name].bucket for side in described])
+            names = [bucket.name for bucket in told.bucketing.buckets]
+            facets.append(Facet.of_codes(name, names, code))
+        tough = self.sides.gold.toughness
+        if tough is not None and self.over == "recall":
+            facets.append(Facet.of_members(TOUGHNESS, tough.subsets, tough.member))
+        return Items(
+            ints(self.unit_of_sentence[sentence]),
+            self.units,
+            floats(np.concatenate(weights)),
+            tuple(facets),
+            paired,
+        )
+
+    def named(self, items: Items, key: Key) -> tuple[tuple[SliceCondition, ...], str]:
+        """The conditions of a slice, and its text."""
+        conditions = []
+        for facet, value in key:
+            attribute, name = items.facets[facet].attribute, items.facets[facet].values[value]
+            told = self.sides.gold.attributes.get(attribute)
+            label = _label(told.bucketing, value) if told is not None else name
+            conditions.append(
+                SliceCondition(attribute=attribute, value=name, label=UNSET if label == name else label)
+            )
+        return tuple(conditions), str(Condition.equal({one.attribute: one.value for one in conditions}))
+
+
+def _label(bucketing: Bucketing, number: int) -> str:
+    return bucketing.buckets[number].label
+
+
+def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[str, Any]) -> SystemSlices:
+    found, right = case.right(system)
+    weights = [floats(~side) for side in ((found, right) if case.over == "f1" else (found,))]
+    items = case.items(weights, [system], paired=False)
+    result = search(items, **options)
+    overall = ItemsOverall(units=len(items), loss=plain(ratio(items.weight.sum(), len(items))))
+
+    def weak(slices: Sequence[Slice]) -> tuple[WeakSlice, ...]:
+        rows = []
+        for place, one in enumerate(slices):
+            conditions, where = case.named(items, one.key)
+            rows.append(
+                WeakSlice(
+                    conditions=conditions,
+                    where=where,
+                    units=one.units,
+                    loss=plain(one.mean),
+                    t=one.t,
+                    p=one.p,
+                    after=0 if one.p is not None else place,
+                    rest_units=one.rest_units,
+                    rest_loss=plain(one.rest_mean),
+                )
+            )
+        return tuple(rows)
+
+    second = None
+    if confirmed:
+        first_half, other_half, slices = confirm(items, **options)
+        second = WeakConfirmation(found_on=first_half, tested_on=other_half, slices=weak(slices))
+    return SystemSlices(
+        overall=overall,
+        tested=result.tested,
+        significant=result.significant,
+        critical=result.critical,
+        groups=result.groups,
+        slices=weak(result.listed),
+        confirmed=UNSET if second is None else second,
+    )
+
+
+def _one_pair(
+    case: _Case, first: str, second: str, *, confirmed: bool, options: Mapping[str, Any]
+) -> PairSlices:
+    weights, overall = _differences(case, first, second)
+    items = case.items(weights, [first, second], paired=True)
+    result: Search = search(items, **options)
+    recall = case.over == "recall"
+
+    def different(slices: Sequence[Slice]) -> tuple[DifferentSlice, ...]:
+        rows = []
+        for place, one in enumerate(slices):
+            conditions, where = case.named(items, one.key)
+            # Over recall the weights are losses, over F1 they are contributions to the first one's lead.
+            whole, rest = (one.mean, one.rest_mean) if recall else (
+                one.mean * one.units, one.rest_mean * one.rest_units
+            )  # fmt: skip
+            rows.append(
+                DifferentSlice(
+                    conditions=conditions,
+                    where=where,
+                    units=one.units,
+                    difference=plain(whole),
+                    t=one.t,
+                    p=one.p,
+                    better=second if (one.t > 0) == recall else first,
+                    after=0 if one.p is not None else place,
+                    rest_units=one.rest_units,
+                    rest_difference=plain(rest),
+                )
+            )
+        return tuple(rows)
+
+    checked = None
+    if confirmed:
+        first_half, other_half, slices = confirm(items, **options)
+        checked = DifferentConfirmation(found_on=first_half, tested_on=other_half, slices=different(slices))
+    return PairSlices(
+        systems=(first, second),
+        overall=overall,
+        tested=result.tested,
+        significant=result.significant,
+        critical=result.critical,
+        groups=result.groups,
+        slices=different(result.listed),
+        confirmed=UNSET if checked is None else checked,
+    )
+
+
+def _differences(case: _Case, first: str, second: str) -> tuple[list[Floats], dict[str, float | None]]:
+    """What each item adds to the difference of two systems."""
+    (found_a, right_a), (found_b, right_b) = case.right(first), case.right(second)
+    n, sizes = len(case.gold), (len(right_a), len(right_b))
+    gain = found_a.astype(np.float64) - found_b
+    if case.over == "recall":
+        return [-gain], {"units": n, "difference": plain(ratio(-gain.sum(), n))}
+    f1_a = float(ratio(2 * found_a.sum(), n + sizes[0]))
+    f1_b = float(ratio(2 * found_b.sum(), n + sizes[1]))
+    # The mean of the decomposition and of its mirror image, in which the systems are exchanged.
+    over_a, over_b = (float(ratio(1, n + size)) for size in sizes)
+    gold = gain * (over_a + over_b)
+    charge = (f1_b * over_a + f1_a * over_b) / 2
+    weights = [gold, np.full(sizes[0], -charge), np.full(sizes[1], charge)]
+    return weights, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
+
+
+def _inputs(inputs: Inputs) -> tuple[Input, ...]:
+    def entry(role: str, one: Annotation, **more: str) -> Input:
+        told = one.reading
+        return Input(
+            role=role, path=told.path, sha256=told.sha256, format=told.format, scheme=told.scheme,
+            repairs=told.repairs, system=more.get("system", UNSET),
+        )  # fmt: skip
+
+    return (
+        entry("gold", inputs.gold),
+        *(entry("predicted", one, system=system) for system, one in inputs.predicted.items()),
+        *(entry("train", one) for one in inputs.train),
+    )
+
+
+def _signature(
+    inputs: Inputs, over: str, options: Mapping[str, Any], kind: str, names: Sequence[str], sides: Sides
+) -> str:
+    cuts = [
+        f"{name}[{sides.gold.attributes[name].bucketing.strategy}]" if name in sides.gold.attributes else name
+        for name in names
+    ]
+    parts = [
+        "spanwise",
+        f"v:{__version__}",
+        "match:exact",
+        f"over:{over}",
+        f"depth:{options['depth']}",
+        f"least:{options['least']}",
+        f"test:signflip.maxT.{kind}.{options['flips']}",
+        f"level:{options['level']}",
+        f"seed:{options['seed']}",
+        "attributes:" + "+".join(cuts),
+    ]
+    digest = inputs.gold.reading.sha256
+    return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
+
+
+def _notes(
+    kind: str, number: int, corpus: Corpus, searches: Sequence[SystemSlices | PairSlices]
+) -> tuple[str, ...]:
+    notes = []
+    if kind == "sentence" and corpus.document_of_sentence is None:
+        notes.append(
+            "The data mark no documents, so sentences change sign; errors that cluster in documents make "
+            "this test too ready to reject. Mark documents if you can."
+        )
+    if number < FEW_UNITS:
+        notes.append(f"Only {number} {kind}s change sign; the test is rough below {FEW_UNITS}.")
+    groups = next((one.groups for one in searches if one.groups is not None), None)
+    if groups is not None:
+        notes.append(f"The {number:,} {kind}s were joined at random into {groups:,} groups that change sign.")
+    return tuple(notes)

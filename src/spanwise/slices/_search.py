@@ -1,0 +1,394 @@
+"""The search for slices: conjunctions counted by packed codes, tested by sign flips, listed greedily."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.columns import Bools, Floats, Ints, floats, ints, multipliers, ratio
+from spanwise.uncertainty import Flips, halves, joined_units
+
+GROUPS = 1000  # into which units are joined where there are more and the work would be large
+WORK = 5e10  # units x slices x flips from which on they are joined
+BLOCK = 4_000_000  # numbers of a block of rows
+MOST = 20  # slices that are listed
+
+Key = tuple[tuple[int, int], ...]  # the conditions of a slice: (facet, value)
+
+
+class Facet(Struct, frozen=True, eq=False):
+    """One attribute of the items: an atom for each item, and which atoms each value covers.
+
+    Buckets are atoms themselves; tough subsets overlap, so that one covers several atoms.
+    """
+
+    attribute: str
+    values: tuple[str, ...]
+    atom: Ints
+    covers: Bools  # values x atoms
+
+    @classmethod
+    def of_codes(cls, attribute: str, values: Sequence[str], code: Ints) -> Facet:
+        """The facet of an attribute whose values exclude each other."""
+        return cls(attribute, tuple(values), ints(code), np.eye(len(values), dtype=bool))
+
+    @classmethod
+    def of_members(cls, attribute: str, values: Sequence[str], member: Bools) -> Facet:
+        """The facet of values that overlap: `member[i, j]` is item `i` with value `j`."""
+        packed = np.packbits(member, axis=1)
+        rows, atom = np.unique(packed, axis=0, return_inverse=True)
+        covers = np.unpackbits(rows, axis=1, count=len(values)).astype(bool).T
+        return cls(attribute, tuple(values), ints(atom.reshape(-1)), covers)
+
+    def mask(self, value: int) -> Bools:
+        """Which items have a value."""
+        return np.asarray(self.covers[value][self.atom])
+
+
+class Items(Struct, frozen=True, eq=False):
+    """What is sliced: the document of each item, its loss (or difference of losses), its facets."""
+
+    unit: Ints
+    units: int
+    weight: Floats
+    facets: tuple[Facet, ...]
+    paired: bool = False  # two systems: the weights are differences, tested against 0
+
+    def __len__(self) -> int:
+        return len(self.unit)
+
+    def take(self, rows: Bools | Ints) -> Items:
+        """Some of the items."""
+        facets = tuple(replace(one, atom=ints(one.atom[rows])) for one in self.facets)
+        return replace(self, unit=ints(self.unit[rows]), weight=floats(self.weight[rows]), facets=facets)
+
+    def mask(self, key: Key) -> Bools:
+        """Which items are in a slice."""
+        result = np.ones(len(self), dtype=bool)
+        for facet, value in key:
+            result &= self.facets[facet].mask(value)
+        return result
+
+
+class Sliced(Struct, frozen=True, eq=False):
+    """Slices with their items and weights in each unit (slices x units)."""
+
+    keys: list[Key]
+    number: Floats
+    weight: Floats
+
+    @property
+    def sizes(self) -> Ints:
+        """The number of items of each slice."""
+        return ints(np.rint(self.number.sum(axis=1)))
+
+    def rows(self, whole: Sliced, *, paired: bool) -> Floats:
+        """r of each slice and unit; `whole` is the slice of all items.
+
+        For one system r = (K_dS - p N_dS) - (n_S / n)(K_d - p N_d), p the mean loss of all n items.
+        """
+        if paired:
+            rows = self.weight.copy()
+            rows[np.abs(rows) < 1e-9 * np.abs(rows).max(initial=0)] = 0.0
+            return rows
+        p = float(ratio(whole.weight.sum(), whole.number.sum()))
+        share = ratio(self.sizes, whole.sizes)[:, None]
+        rows = (self.weight - p * self.number) - share * (whole.weight - p * whole.number)
+        rows[np.abs(rows) < 1e-10] = 0.0  # rounding errors of what is 0
+        return np.asarray(rows)
+
+
+class Slice(Struct, frozen=True, eq=False):
+    """A slice that was listed."""
+
+    key: Key
+    units: int
+    mean: float  # mean weight of its items
+    t: float
+    p: float | None
+    rest_units: int  # what was left of it when it was listed
+    rest_mean: float
+
+
+class Search(Struct, frozen=True, eq=False):
+    """What a search found."""
+
+    tested: int
+    significant: int
+    critical: float | None
+    groups: int | None
+    listed: list[Slice]
+
+
+def search(
+    items: Items,
+    *,
+    depth: int = 2,
+    least: int = 50,
+    level: float = 0.05,
+    flips: int = 2000,
+    seed: int = 0,
+    most: int = MOST,
+) -> Search:
+    """Test every conjunction of up to `depth` conditions at once, and list those that matter greedily."""
+    items, groups = _joined(items, depth, flips, seed)
+    tester = Flips(items.units, flips, seed, two_sided=items.paired)
+    whole = _whole(items)
+    keys: list[Key] = []
+    statistics: list[Floats] = []
+
+    def blocks() -> Iterator[Floats]:
+        for block in _slices(items, depth, least):
+            rows = block.rows(whole, paired=items.paired)
+            keys.extend(block.keys)
+            statistics.append(tester.statistics(rows))
+            yield rows
+
+    maxima = tester.maxima(blocks())
+    if not keys:
+        return Search(0, 0, None, groups, [])
+    t = np.concatenate(statistics)
+    p = tester.p_values(t, maxima)
+    chosen = np.flatnonzero((p <= level) & (t != 0))
+    critical = tester.critical(maxima, level)
+    listed = _listed(items, [keys[i] for i in chosen], t[chosen], p[chosen], critical, least, most)
+    return Search(len(keys), len(chosen), critical, groups, listed)
+
+
+def confirm(
+    items: Items,
+    *,
+    depth: int = 2,
+    least: int = 50,
+    level: float = 0.05,
+    flips: int = 2000,
+    seed: int = 0,
+    best: int = 5,
+) -> tuple[int, int, list[Slice]]:
+    """Find the best slices on a random half of the units and test them on the other half.
+
+    Returns:
+        The units of both halves, and the slices with t and p of the second half, corrected over these few.
+    """
+    first = halves(items.units, seed)
+    inside = first[items.unit]
+    found = _best(items.take(inside), depth, least, best)
+    other = items.take(~inside)
+    number, rest = int(first.sum()), items.units - int(first.sum())
+    if not found or not len(other):
+        return number, rest, []
+    whole = _whole(other)
+    sliced = _counted_keys(other, found)
+    rows = sliced.rows(whole, paired=items.paired)
+    tester = Flips(items.units, flips, seed, two_sided=items.paired)
+    t = tester.statistics(rows)
+    p = tester.p_values(t, tester.maxima([rows]))
+    slices = []
+    for key, size, weight, statistic, chance in zip(
+        found, sliced.sizes.tolist(), sliced.weight.sum(axis=1).tolist(), t.tolist(), p.tolist(), strict=True
+    ):
+        mean = float(ratio(weight, size))
+        slices.append(Slice(key, size, mean, statistic, chance, size, mean))
+    return number, rest, slices
+
+
+def _best(items: Items, depth: int, least: int, best: int) -> list[Key]:
+    """The slices with the highest T, each on what the ones before leave, significant or not."""
+    if not len(items):
+        return []
+    whole, keys, statistics = _whole(items), [], []
+    tester = Flips(items.units, two_sided=items.paired)
+    for block in _slices(items, depth, least):
+        keys += block.keys
+        statistics.append(tester.statistics(block.rows(whole, paired=items.paired)))
+    if not keys:
+        return []
+    t = np.concatenate(statistics)
+    height = np.abs(t) if items.paired else t
+    order = np.argsort(-height, kind="stable")[:2000]  # more than enough for a few
+    listed = _listed(items, [keys[i] for i in order], t[order], np.ones(len(order)), 0.0, least, best)
+    return [one.key for one in listed]
+
+
+def possible(items: Items, depth: int) -> int:
+    """How many conjunctions there are at most."""
+    sizes = [len(one.values) for one in items.facets]
+    # The elementary symmetric polynomials of the numbers of values.
+    number = [1] + [0] * depth
+    for size in sizes:
+        for at in range(depth, 0, -1):
+            number[at] += number[at - 1] * size
+    return sum(number[1:])
+
+
+def _joined(items: Items, depth: int, flips: int, seed: int) -> tuple[Items, int | None]:
+    """The items with units joined into groups where there are too many of them."""
+    holding = int((np.bincount(items.unit, minlength=items.units) > 0).sum())
+    if holding <= GROUPS or holding * possible(items, depth) * max(flips, 1) <= WORK:
+        return items, None
+    group = joined_units(items.units, GROUPS, seed)
+    return replace(items, unit=ints(group[items.unit]), units=GROUPS), GROUPS
+
+
+def _whole(items: Items) -> Sliced:
+    number = np.bincount(items.unit, minlength=items.units).astype(np.float64)
+    weight = floats(np.bincount(items.unit, weights=items.weight, minlength=items.units))
+    return Sliced([()], number[None], weight[None])
+
+
+def _slices(items: Items, depth: int, least: int) -> Iterator[Sliced]:
+    """All slices with enough items inside and outside, short ones first, those with the same items once."""
+    marks = _marks(len(items))
+    known: set[tuple[int, ...]] = set()
+    waiting: list[Sliced] = []
+    size = 0
+    for length in range(1, depth + 1):
+        for combination in combinations(range(len(items.facets)), length):
+            code, shape = _packed(items, combination)
+            totals = _covered(items, combination, [_bins(code, shape, mark) for mark in marks])
+            sizes = totals[0]
+            enough = np.flatnonzero((sizes >= least) & (len(items) - sizes >= least))
+            kept = []
+            for place in enough.tolist():
+                sums = tuple(int(one[place]) for one in totals)
+                if sums not in known:
+                    known.add(sums)
+                    kept.append(place)
+            if not kept:
+                continue
+            block = _by_unit(items, combination, code, shape, kept)
+            waiting.append(block)
+            size += block.number.size
+            if size >= BLOCK:
+                yield _stacked(waiting)
+                waiting, size = [], 0
+    if waiting:
+        yield _stacked(waiting)
+
+
+def _marks(number: int) -> list[Floats]:
+    """1 and two fixed random whole numbers for each item: slices with equal sums hold the same items."""
+    mixed = multipliers(2 * number)
+    fingers = [(mixed[at::2] >> np.uint64(33)).astype(np.float64) for at in (0, 1)]
+    return [np.ones(number), *fingers]
+
+
+def _packed(items: Items, combination: Sequence[int]) -> tuple[Ints, tuple[int, ...]]:
+    """One number for the atoms of each item, and how many atoms each facet has."""
+    code = np.zeros(len(items), dtype=np.int64)
+    shape = tuple(items.facets[facet].covers.shape[1] for facet in combination)
+    for facet, atoms in zip(combination, shape, strict=True):
+        code *= atoms
+        code += items.facets[facet].atom
+    return code, shape
+
+
+def _bins(code: Ints, shape: tuple[int, ...], weight: Floats) -> Floats:
+    whole = int(np.prod(shape))
+    return floats(np.bincount(code, weights=weight, minlength=whole).reshape(1, *shape))
+
+
+def _covered(items: Items, combination: Sequence[int], tables: Sequence[Floats]) -> list[Floats]:
+    """Sums over atoms (units x atoms ...) as sums over values, the values of all facets in one axis."""
+    result = []
+    for table in tables:
+        for axis, facet in enumerate(combination, start=1):
+            covers = items.facets[facet].covers
+            if not _is_identity(covers):
+                table = np.moveaxis(np.tensordot(table, covers.astype(np.float64), axes=(axis, 1)), -1, axis)
+        result.append(table.reshape(len(table), -1)[0] if len(table) == 1 else table.reshape(len(table), -1))
+    return result
+
+
+def _is_identity(covers: Bools) -> bool:
+    return covers.shape[0] == covers.shape[1] and bool(covers.diagonal().all())
+
+
+def _by_unit(
+    items: Items, combination: Sequence[int], code: Ints, shape: tuple[int, ...], kept: Sequence[int]
+) -> Sliced:
+    whole = int(np.prod(shape))
+    by_unit = items.unit * whole + code
+    tables = [
+        floats(np.bincount(by_unit, weights=weight, minlength=items.units * whole)).reshape(
+            items.units, *shape
+        )
+        for weight in (None, items.weight)
+    ]
+    number, weight = (
+        np.atleast_2d(one)[:, kept].T.astype(np.float64) for one in _covered(items, combination, tables)
+    )
+    ranges = [range(len(items.facets[facet].values)) for facet in combination]
+    values = list(product(*ranges))
+    return Sliced([tuple(zip(combination, values[place], strict=True)) for place in kept], number, weight)
+
+
+def _stacked(parts: Sequence[Sliced]) -> Sliced:
+    return Sliced(
+        [key for part in parts for key in part.keys],
+        np.concatenate([part.number for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+    )
+
+
+def _counted_keys(items: Items, keys: Sequence[Key]) -> Sliced:
+    """The counts of given slices."""
+    places: dict[tuple[int, ...], list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(tuple(facet for facet, _ in key), []).append(place)
+    number, weight = np.empty((len(keys), items.units)), np.empty((len(keys), items.units))
+    for combination, listed in places.items():
+        code, shape = _packed(items, combination)
+        widths = [len(items.facets[facet].values) for facet in combination]
+        flat = [int(np.ravel_multi_index([value for _, value in keys[at]], widths)) for at in listed]
+        block = _by_unit(items, combination, code, shape, flat)
+        number[listed], weight[listed] = block.number, block.weight
+    return Sliced(list(keys), number, weight)
+
+
+def _listed(
+    items: Items, keys: Sequence[Key], t: Floats, p: Floats, critical: float, least: int, most: int
+) -> list[Slice]:
+    """The best slice, then the best on the items that it leaves, and so on."""
+    if not keys:
+        return []
+    whole, left = _whole(items), _counted_keys(items, keys)
+    sizes, means = left.sizes, ratio(left.weight.sum(axis=1), left.number.sum(axis=1))
+    conditions = np.array([len(key) for key in keys])
+    tester = Flips(items.units, two_sided=items.paired)
+    remaining = np.ones(len(items), dtype=bool)
+    open_ = np.ones(len(keys), dtype=bool)
+    listed: list[Slice] = []
+    while len(listed) < most and open_.any():
+        rest_sizes = left.sizes
+        now = t if not listed else tester.statistics(left.rows(whole, paired=items.paired))
+        height = np.where(open_ & (rest_sizes >= least), np.abs(now) if items.paired else now, -np.inf)
+        if listed and not (height > critical).any():
+            break
+        # Sums of the same counts in another order differ in the last bits; they are ties.
+        best = np.lexsort((-rest_sizes, conditions, -np.round(height, 9)))[0]
+        if not np.isfinite(height[best]) or height[best] <= 0:
+            break
+        listed.append(
+            Slice(
+                keys[best],
+                int(sizes[best]),
+                float(means[best]),
+                float(now[best]),
+                None if listed else float(p[best]),
+                int(rest_sizes[best]),
+                float(ratio(left.weight[best].sum(), left.number[best].sum())),
+            )
+        )
+        open_[best] = False
+        leaving = remaining & items.mask(keys[best])
+        remaining &= ~leaving
+        gone = items.take(leaving)
+        fewer, lost = _counted_keys(gone, keys), _whole(gone)
+        left = Sliced(left.keys, left.number - fewer.number, left.weight - fewer.weight)
+        whole = Sliced(whole.keys, whole.number - lost.number, whole.weight - lost.weight)
+    return listed
