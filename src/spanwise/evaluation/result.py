@@ -22,6 +22,9 @@ from spanwise.formats import read_text, write_atomically
 from spanwise.matching import Matching
 from spanwise.registry import reach
 
+if TYPE_CHECKING:
+    from spanwise.document.slices import Slices
+
 _TOGETHER = 500  # items of a list that are encoded together
 
 
@@ -241,6 +244,15 @@ class Result:
     def edges(self) -> dict[str, Any]:
         """The buckets of every attribute, to be used for another system or dataset as `edges=`."""
         return {name: one.to_dict() for name, one in self._kept.bucketings.items()}
+
+    def find_slices(self, **options: Any) -> Slices:
+        """Where the systems are weak or differ, under the keywords of `spanwise.find_slices`."""
+        if not isinstance(self._kept, InMemory):
+            raise ChoiceError(
+                "the mentions of a streamed evaluation are not kept.\nLeave memory out to find slices."
+            )
+        found: Slices = reach("slices:slices_of")(self._kept.data.inputs, **options)
+        return found
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """The terminal screen."""

@@ -185,7 +185,7 @@ def describe_sides(
     vocabulary: Iterable[str] | None = None,
     lowercase: bool = False,
 ) -> Sides:
-    """What conditions can ask of all mentions: attributes in buckets that are fitted on gold, and toughness."""
+    """What conditions can ask of mentions: attributes in buckets that are fitted on gold, and toughness."""
     lexicon = Lexicon.of(inputs.train) if inputs.train else None
     gold = inputs.gold.mentions
     context = Context(

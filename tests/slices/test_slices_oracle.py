@@ -1,0 +1,250 @@
+"""Slices against plain enumeration: every conjunction by itself, every statistic by its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, product
+from math import sqrt
+
+import numpy as np
+import pytest
+
+import spanwise
+from spanwise.attributes import Mention, own
+from spanwise.corpus import Annotation, Corpus, Mentions
+from spanwise.document.slices import Slices
+from spanwise.slices._search import Facet, Items, search
+
+Conditions = tuple[tuple[str, str], ...]
+LEAST = 8
+
+
+def data(seed: int, *, documents: int = 12) -> tuple[Annotation, Annotation, Annotation, Annotation]:
+    """Gold, two systems and training data over documents of a few sentences."""
+    rng = np.random.default_rng(seed)
+    words = [f"w{i}" for i in range(12)]
+
+    def sentences(number: int) -> list[list[str]]:
+        return [[str(rng.choice(words)) for _ in range(rng.integers(3, 9))] for _ in range(number)]
+
+    def mentions(text: list[list[str]]) -> list[tuple[int, int, int, str]]:
+        rows = []
+        for at, tokens in enumerate(text):
+            for start in range(0, len(tokens) - 1, 2):
+                if rng.random() < 0.7:
+                    end = start + int(rng.integers(1, 3))
+                    rows.append((at, start, end, str(rng.choice(["LOC", "ORG", "PER"]))))
+        return rows
+
+    sizes = [int(rng.integers(1, 4)) for _ in range(documents)]
+    text = sentences(sum(sizes))
+    gold = mentions(text)
+    corpus = Corpus.of(text, documents=sizes)
+
+    def system() -> Annotation:
+        rows = []
+        for sentence, start, end, label in gold:
+            draw = rng.random() + (0.25 if label == "ORG" else 0)
+            if draw < 0.7:
+                rows.append((sentence, start, end, label))
+            elif draw < 0.95:
+                rows.append((sentence, start, end, "PER" if label != "PER" else "LOC"))
+        return Annotation(corpus, Mentions.of(rows))
+
+    learnt = sentences(10)
+    train = Annotation(Corpus.of(learnt), Mentions.of(mentions(learnt)))
+    return Annotation(corpus, Mentions.of(gold)), system(), system(), train
+
+
+class Item:
+    """One mention with its document, its loss and everything that can be said of it."""
+
+    def __init__(self, document: int, facts: dict[str, set[str]]) -> None:
+        self.document = document
+        self.facts = facts
+        self.loss = 0.0
+
+    def meets(self, conditions: Conditions) -> bool:
+        return all(value in self.facts[name] for name, value in conditions)
+
+
+def items_of(gold: Annotation, systems: dict[str, Annotation], train: Annotation, over: str) -> list[Item]:
+    """The items of the systems, from an evaluation document: labels, buckets and subsets by name."""
+    result = spanwise.evaluate(
+        gold,
+        systems,
+        train=train,
+        attributes="entity_length,sentence_length,label",
+        examples="all",
+        resamples=0,
+    )
+    listed = []
+    for sentence in result.to_dict()["sentences"]:
+        for mention in sentence["gold"]:
+            facts = {name: {value} for name, value in mention["buckets"].items()}
+            if over == "recall":
+                facts["toughness"] = set(mention["tough"])
+            one = Item(int(sentence["document"]), facts)
+            missed = {name: outcome != "TP" for name, outcome in mention["outcome"].items()}
+            one.loss = float(missed["a"]) - (float(missed["b"]) if "b" in missed else 0.0)
+            listed.append(one)
+    if over == "f1":
+        for sentence in result.to_dict()["sentences"]:
+            for mention in sentence["systems"]["a"]:
+                one = Item(int(sentence["document"]), {name: {v} for name, v in mention["buckets"].items()})
+                one.loss = float(mention["outcome"] != "TP")
+                listed.append(one)
+    return listed
+
+
+def conjunctions(items: list[Item], depth: int) -> Iterator[Conditions]:
+    names = list(items[0].facts)
+    values = {name: sorted({value for item in items for value in item.facts[name]}) for name in names}
+    for length in range(1, depth + 1):
+        for chosen in combinations(names, length):
+            for picked in product(*(values[name] for name in chosen)):
+                yield tuple(zip(chosen, picked, strict=True))
+
+
+def statistic(items: list[Item], inside: list[bool], *, paired: bool) -> float:
+    n, size = len(items), sum(inside)
+    mean = sum(item.loss for item in items) / n
+    sums: dict[int, float] = {}
+    for item, held in zip(items, inside, strict=True):
+        term = item.loss * held if paired else (held - size / n) * (item.loss - mean)
+        sums[item.document] = sums.get(item.document, 0.0) + term
+    square = sum(value**2 for value in sums.values())
+    return sum(sums.values()) / sqrt(square) if square > 1e-18 else 0.0
+
+
+def all_slices(
+    items: list[Item], depth: int, *, paired: bool
+) -> dict[frozenset[int], tuple[Conditions, float]]:
+    """Every slice with enough items, by the items it holds, under its shortest description."""
+    found: dict[frozenset[int], tuple[Conditions, float]] = {}
+    for conditions in conjunctions(items, depth):
+        inside = [item.meets(conditions) for item in items]
+        members = frozenset(place for place, held in enumerate(inside) if held)
+        if LEAST <= len(members) <= len(items) - LEAST and members not in found:
+            found[members] = conditions, statistic(items, inside, paired=paired)
+    return found
+
+
+def find(gold: Annotation, systems: dict[str, Annotation], train: Annotation, **options: object) -> Slices:
+    return spanwise.find_slices(
+        gold, systems, train=train, least=LEAST, level=0.9, attributes="entity_length,sentence_length,label",
+        **options,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("over", "depth"), [("recall", 2), ("recall", 3), ("f1", 2)])
+def test_one_system_equals_plain_enumeration(seed: int, over: str, depth: int) -> None:
+    gold, first, _, train = data(seed)
+    items = items_of(gold, {"a": first}, train, over)
+    expected = all_slices(items, depth, paired=False)
+    found = find(gold, {"a": first}, train, over=over, depth=depth)
+    one = found.systems["a"]
+    assert found.tested == one.tested == len(expected)
+    assert one.overall.units == len(items)
+    assert one.overall.loss == pytest.approx(sum(item.loss for item in items) / len(items))
+    highest = max(t for _, t in expected.values())
+    assert one.slices, "at level 0.9 the highest is listed"
+    assert one.slices[0].t == pytest.approx(highest)
+    left = list(items)
+    for row in one.slices:
+        conditions = tuple((part.attribute, part.value) for part in row.conditions)
+        members = [item for item in items if item.meets(conditions)]
+        assert (row.units, row.loss) == (
+            len(members),
+            pytest.approx(sum(item.loss for item in members) / len(members)),
+        )
+        inside = [item.meets(conditions) for item in left]
+        assert row.t == pytest.approx(statistic(left, inside, paired=False))
+        assert row.rest_units == sum(inside) >= LEAST
+        left = [item for item, held in zip(left, inside, strict=True) if not held]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_systems_equal_plain_enumeration(seed: int) -> None:
+    gold, first, second, train = data(seed)
+    items = items_of(gold, {"a": first, "b": second}, train, "recall")
+    expected = all_slices(items, 2, paired=True)
+    pair = find(gold, {"a": first, "b": second}, train).comparison[0]
+    assert pair.tested == len(expected)
+    assert pair.overall["difference"] == pytest.approx(sum(item.loss for item in items) / len(items))
+    if pair.slices:
+        assert abs(pair.slices[0].t) == pytest.approx(max(abs(t) for _, t in expected.values()))
+        conditions = tuple((part.attribute, part.value) for part in pair.slices[0].conditions)
+        members = [item.loss for item in items if item.meets(conditions)]
+        assert pair.slices[0].difference == pytest.approx(sum(members) / len(members))
+        assert pair.slices[0].better == ("b" if pair.slices[0].t > 0 else "a")
+
+
+def test_contributions_of_two_systems_add_up_to_the_difference_of_f1() -> None:
+    gold, first, second, train = data(3)
+    found = find(gold, {"a": first, "b": second}, train, over="f1")
+    scores = spanwise.evaluate(gold, {"a": first, "b": second}, resamples=0)
+    difference = scores["a"].exact.overall.f1 - scores["b"].exact.overall.f1
+    assert found.comparison[0].overall["difference"] == pytest.approx(difference)
+    whole = spanwise.find_slices(
+        gold, {"a": first, "b": second}, over="f1", depth=1, least=1, level=0.999, attributes="label"
+    )
+    by_label = {row.conditions[0].value: row.difference for row in whole.comparison[0].slices}
+    if len(by_label) == 3:
+        assert sum(value or 0.0 for value in by_label.values()) == pytest.approx(difference)
+
+
+def test_p_counts_the_flips_that_reach_it() -> None:
+    """With few units all sign vectors can be tried, and the p-value is close to the exact one."""
+    rng = np.random.default_rng(1)
+    unit = np.repeat(np.arange(10), 6)
+    loss = (rng.random(60) < 0.3).astype(float)
+    facets = tuple(Facet.of_codes(name, ("x", "y"), rng.integers(0, 2, 60)) for name in "ab")
+    items = Items(unit, 10, loss, facets)
+    found = search(items, depth=2, least=5, level=0.999, flips=4000)
+    rows = []
+    for length in (1, 2):
+        for chosen in combinations(range(2), length):
+            for values in product(range(2), repeat=length):
+                mask = items.mask(tuple(zip(chosen, values, strict=True)))
+                if 5 <= mask.sum() <= 55:
+                    term = (mask - mask.mean()) * (loss - loss.mean())
+                    rows.append(np.bincount(unit, weights=term))
+    table = np.array(rows)
+    table /= np.sqrt((table**2).sum(axis=1))[:, None]
+    signs = np.array(list(product([-1, 1], repeat=10)))
+    maxima = (signs @ table.T).max(axis=1)
+    exact = float((maxima >= table.sum(axis=1).max() - 1e-9).mean())
+    assert found.listed[0].p == pytest.approx(exact, abs=0.03)
+
+
+def test_slices_with_the_same_items_are_one_under_the_shortest_description() -> None:
+    gold, first, _, _ = data(0)
+
+    def label_again(mention: Mention) -> str:
+        return mention.label.lower()
+
+    once = spanwise.find_slices(gold, {"a": first}, attributes="label", least=LEAST, level=0.99)
+    twice = spanwise.find_slices(
+        gold, {"a": first}, attributes=["label", own(label_again)], least=LEAST, level=0.99
+    )
+    assert twice.tested == once.tested
+    listed = [one.where for one in twice.systems["a"].slices]
+    assert listed == [one.where for one in once.systems["a"].slices]
+    assert all("label_again" not in where for where in listed)
+
+
+def test_the_same_call_gives_the_same_bytes() -> None:
+    gold, first, second, train = data(2)
+    calls = [find(gold, {"a": first, "b": second}, train, confirm=True).to_json() for _ in range(2)]
+    assert calls[0] == calls[1]
+
+
+def test_a_result_finds_its_slices() -> None:
+    gold, first, _, train = data(1)
+    result = spanwise.evaluate(gold, {"a": first}, train=train, resamples=0)
+    assert (
+        result.find_slices(least=LEAST).systems
+        == spanwise.find_slices(gold, {"a": first}, train=train, least=LEAST).systems
+    )
