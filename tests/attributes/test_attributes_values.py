@@ -361,6 +361,7 @@ def test_presets_and_aliases_name_the_attributes_of_the_papers():
     ]
     assert len(choose("fu19")) == 10
     assert len(choose("all")) == 16
+    assert [a.alias for a in choose("fu19")][:4] == ["R-eDen", "R-oov", "R-sLen", "R-eLen"]
     assert len(choose(["fu20", "eLen", "label"])) == 9
     assert len(choose("eLen,entity_length")) == 1
 

@@ -58,10 +58,10 @@ _FU20 = (
     "token_label_consistency",
 )
 _FU19 = (
-    "entity_length",
-    "sentence_length",
     "entity_token_density",
-    "oov_density",
+    "oov_density_fu19",
+    "sentence_length_fu19",
+    "entity_length_fu19",
     "morphology",
     "entity_familiarity",
     "token_familiarity",
@@ -72,8 +72,10 @@ _FU19 = (
 
 # The order of the list is that of the papers: the eight of 2020, the label, then those of 2019 alone.
 _built_in = {attribute.name: attribute for attribute in (*shape.ATTRIBUTES, *training.ATTRIBUTES)}
-_ALL = tuple(dict.fromkeys((*_FU20, "label", *_FU19)))
-for _name in _ALL:
+_KNOWN = tuple(dict.fromkeys((*_FU20, "label", *_FU19)))
+# Names of Fu19 for values that Fu20 has, too, differ in their buckets alone.
+_ALL = tuple(name for name in _KNOWN if not name.endswith("_fu19"))
+for _name in _KNOWN:
     ATTRIBUTES.add(_built_in[_name], aliases=(_built_in[_name].alias,))
 
 PRESETS: dict[str, tuple[str, ...]] = {"fu20": _FU20, "fu19": _FU19, "all": _ALL}

@@ -160,7 +160,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         "F-ent",
         "training mentions with its token sequence / training mentions",
         entity_familiarity,
-        "familiarity:5",
+        "special:0+balanced:5",
         f"{FU19}, F-ent",
     ),
     _trained(
@@ -168,7 +168,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         "F-tok",
         "tokens of training mentions with the same string / tokens of training mentions",
         token_familiarity,
-        "familiarity:5",
+        "special:0+balanced:5",
         f"{FU19}, F-tok",
         unit="token",
     ),

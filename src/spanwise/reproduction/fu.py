@@ -46,6 +46,51 @@ def cells(folder: Path) -> list[Cell]:
     return [*found, *_comparison(figures, released)]
 
 
+# The columns of Fu19's Table 7 whose buckets are known, and our attribute for each. F-tag is scored by label.
+_FU19 = {
+    "R-sLen": "sentence_length_fu19",
+    "R-eLen": "entity_length_fu19",
+    "F-ent": "entity_familiarity",
+    "F-tag": "label",
+    "R-mor": "morphology",
+}
+_ROWS = {"Flair": "CflairWgloveLstmCrf", "ELMo": "CelmWgloveLstmCrf"}
+_EXCHANGED = {"CflairWgloveLstmCrf": "CflairWnoneLstmCrf"}
+
+
+def fu19_cells(folder: Path, printed: Path) -> list[Cell]:
+    """Fu19's Table 7 (WNUT-16) from the released outputs, where the paper's buckets are known."""
+    rows = json.loads((printed / "fu19.json").read_text(encoding="utf-8"))["tables"]["7"]["rows"]
+    found: list[Cell] = []
+    for model, row in _ROWS.items():
+        result = evaluate(
+            folder / _FILES[model], train=folder / "train.txt", attributes=list(_FU19.values()),
+            resamples=0, examples="none",
+        )  # fmt: skip
+        (system,) = result.to_dict()["systems"].values()
+        for column, name in _FU19.items():
+            for half, ours in (("spearman", "spearman"), ("std", "std")):
+                if column in rows[row][half]:
+                    value = 100 * system["attributes"][name][ours]
+                    found.append(_fu19_cell(rows, row, column, half, value))
+    return found
+
+
+def _fu19_cell(rows: Mapping[str, Any], row: str, column: str, half: str, computed: float) -> Cell:
+    def equal(model: str) -> bool:
+        text: str = rows[model][half][column]
+        return abs(float(text) - computed) <= 0.5 * 10.0 ** -len(text.partition(".")[2]) + 1e-9
+
+    why = ""
+    other = _EXCHANGED.get(row)
+    if other is not None and equal(other):
+        why = f"the row of {other} has it: Table 7 exchanges the two Flair rows"
+    elif column == "R-mor":
+        why = "the paper does not define the shapes of words"
+    name = f"{row} {half} {column}"
+    return Cell("Fu19", "Table 7", name, float(rows[row][half][column]), computed, equal(row), why)
+
+
 def _holistic(folder: Path, model: str, paper: float) -> Cell:
     result = evaluate(folder / _FILES[model], attributes="none", resamples=0, examples="none").to_dict()
     (system,) = result["systems"].values()

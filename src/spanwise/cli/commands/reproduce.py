@@ -25,7 +25,9 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise reproduce`."""
-    parser.add_argument("data", metavar="DATA", help="the folder with ortmann-ner, conll2002-es and wnut16")
+    parser.add_argument(
+        "data", metavar="DATA", help="the folder with ortmann-ner, conll2002-es, wnut16 and printed"
+    )
     parser.add_argument("--different", action="store_true", help="leave out the cells that are equal")
     parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - is standard output")
     parser.add_argument(
@@ -91,7 +93,9 @@ def _cell_line(cell: Cell, width: int) -> str:
 def _number(value: float | int | str | None) -> str:
     if value is None:
         return "n/a"
-    return f"{value:.6f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
+    if isinstance(value, float):
+        return f"{value:.6f}" if abs(value) >= 0.001 or not value else f"{value:.1e}"
+    return f"{value:,}" if isinstance(value, int) else value
 
 
 def _effect_lines(effects: Iterable[Effect]) -> Iterator[str]:

@@ -1,0 +1,311 @@
+"""The papers' printed tables held against each other: means, margins, claims, and p-values that can occur."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import combinations, permutations
+from pathlib import Path
+from statistics import fmean
+from typing import Literal, TypeAlias
+
+from spanwise.reproduction._cells import Cell, closely, exactly
+
+Row: TypeAlias = Mapping[str, str]
+Tables: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Mapping[str, str]]]]
+
+FOLDER = "printed"
+SOURCE = "Fu20, Fu19, Tu21"
+
+_ROUNDED = 1e-9
+# The columns of Fu19 in the order in which its Table 4 prints them, and their names in Fu20.
+_FU19_TABLES = ("4", "7", "8", "9", "10", "11")
+_NAMES = {
+    "eDen": "R-eDen", "oDen": "R-oov", "sLen": "R-sLen", "eCon": "MF-et",
+    "tCon": "MF-tt", "eFre": "F-ent", "tFre": "F-tok", "eLen": "R-eLen",
+}  # fmt: skip
+_SUPERSCRIPT = str.maketrans("−–", "--")
+
+
+def cells(folder: Path) -> list[Cell]:
+    """All checks of the tables in `folder`."""
+    fu20, fu19, tu21 = (
+        json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("fu20", "fu19", "tu21")
+    )
+    return [
+        *_means_of_f1(fu20["tables"], fu19["tables"]),
+        *_means_by_place(fu20["tables"], fu19["tables"]),
+        *_means_by_name(fu20["tables"], fu19["tables"]),
+        *_friedman(fu20["tables"]),
+        *_wilcoxon(),
+        closely("Fu20", "text", "gain of larger context on WB", 10.07, 76.42 - 66.35, within=_ROUNDED),
+        *_scores_of_tu21(tu21["tables"]),
+        *_composition_of_tu21(tu21["tables"]),
+        *_claims_of_tu21(tu21["tables"]),
+    ]
+
+
+def _rounding(text: str) -> float:
+    """Half a unit of the last printed digit."""
+    return 0.5 * 10.0 ** -len(text.partition(".")[2]) + _ROUNDED
+
+
+def _printed(source: str, table: str, name: str, text: str, computed: float, why: str = "") -> Cell:
+    """A printed number beside a computed one; equal where they round to the same digits."""
+    return closely(source, table, name, float(text), computed, within=_rounding(text), why=why)
+
+
+def _means_of_f1(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
+    """Table 2's F1 as the mean of Table 1 over six datasets."""
+    earlier = fu19["3"]["rows"]
+    elsewhere = [float(text) for text in re.findall(r"\d\d\.\d\d", json.dumps(fu19["13"]))]
+    for model, row in fu20["2"]["rows"].items():
+        scores = {name: float(text) for name, text in fu20["1"]["rows"][model].items()}
+        text = str(row["F1"])
+        within = _rounding(text)
+        why = (
+            _left_out(scores, float(text), within)
+            or _replaced(scores, earlier.get(model, {}), elsewhere, float(text), within)
+            or "no mean of some of the six, and none with a score printed elsewhere, is this number"
+        )
+        yield _printed("Fu20", "Table 2", f"{model} F1, mean of Table 1", text, fmean(scores.values()), why)
+
+
+def _left_out(scores: Mapping[str, float], mean: float, within: float) -> str:
+    for size in range(1, len(scores) - 1):
+        for names in combinations(scores, size):
+            rest = [value for name, value in scores.items() if name not in names]
+            if abs(fmean(rest) - mean) <= within:
+                return f"it is the mean without {', '.join(names)}"
+    return ""
+
+
+def _replaced(
+    scores: Mapping[str, float], earlier: Row, elsewhere: list[float], mean: float, within: float
+) -> str:
+    for name, value in scores.items():
+        near = [float(earlier[name])] if name in earlier else []
+        near += [other for other in elsewhere if abs(other - value) < 1]
+        for other in near:
+            if abs(fmean({**scores, name: other}.values()) - mean) <= within:
+                return f"it is the mean with {other:.2f} for {name}, as Fu19 prints it, not {value:.2f}"
+    return ""
+
+
+def _means_by_place(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
+    """Table 2 of Fu20 as the mean of six tables of Fu19, column by column from the left."""
+    for model, row in fu20["2"]["rows"].items():
+        for half, cells_of in (("spearman", row["spearman"]), ("std", row["std"])):
+            for place, (column, text) in enumerate(_pairs(cells_of)):
+                values = [_at(fu19[table], model, half, place) for table in _FU19_TABLES]
+                name = f"{model} {half} {column}, mean of column {place + 1}"
+                yield _printed("Fu20", "Table 2 by place", name, text, fmean(values))
+
+
+def _means_by_name(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
+    """The same by the names of the columns, whose order changes between Fu19's tables."""
+    why = "Tables 7 to 11 of Fu19 print F-ent before MF-tt, Table 4 after it; the means were taken by place"
+    for model, row in fu20["2"]["rows"].items():
+        for half, cells_of in (("spearman", row["spearman"]), ("std", row["std"])):
+            for column, text in _pairs(cells_of):
+                values = [_named(fu19[table], model, half, _NAMES[column]) for table in _FU19_TABLES]
+                name = f"{model} {half} {column}, mean of {_NAMES[column]}"
+                moved = why if column in ("tCon", "eFre") else ""
+                yield _printed("Fu20", "Table 2 by name", name, text, fmean(values), moved)
+
+
+def _pairs(cells_of: object) -> list[tuple[str, str]]:
+    assert isinstance(cells_of, dict)
+    return list(cells_of.items())
+
+
+def _at(table: Mapping[str, Mapping[str, Mapping[str, str]]], model: str, half: str, place: int) -> float:
+    return float(_pairs(table["rows"][model][half])[place][1])
+
+
+def _named(table: Mapping[str, Mapping[str, Mapping[str, str]]], model: str, half: str, name: str) -> float:
+    folded = {column.lower(): text for column, text in _pairs(table["rows"][model][half])}
+    return float(folded[name.lower()])
+
+
+def number_of(text: str) -> float:
+    """A printed p-value as a number.
+
+    Examples:
+        >>> number_of("2.2 × 10−12"), number_of("0.39")
+        (2.2e-12, 0.39)
+    """
+    mantissa, _, exponent = text.translate(_SUPERSCRIPT).partition("×")
+    power = exponent.strip().removeprefix("10").strip("^{} ")
+    return float(f"{mantissa.strip()}e{power or 0}")
+
+
+def _same_digits(text: str, computed: float) -> bool:
+    """Whether a number rounds to what is printed, a unit in the last digit allowed for the table of ranks."""
+    mantissa = text.partition("×")[0].strip()
+    scale = number_of(text) / float(mantissa) if float(mantissa) else 1.0
+    return abs(number_of(text) - computed) <= scale * _rounding(mantissa) * (1 + 1e-6)
+
+
+@cache
+def friedman_values(blocks: int, buckets: int) -> tuple[float, ...]:
+    """Every p-value that a Friedman test without ties can have, ascending.
+
+    Examples:
+        >>> round(friedman_values(6, 4)[0], 5)
+        0.00044
+    """
+    from scipy.stats import chi2
+
+    sums = {(0,) * buckets}
+    orders = list(permutations(range(1, buckets + 1)))
+    for _ in range(blocks):
+        # The statistic does not depend on the order of the buckets, so sums are kept sorted.
+        sums = {tuple(sorted(map(sum, zip(one, order, strict=True)))) for one in sums for order in orders}
+    scale = 12 / (blocks * buckets * (buckets + 1))
+    statistics = {scale * sum(s * s for s in one) - 3 * blocks * (buckets + 1) for one in sums}
+    return tuple(float(chi2.sf(statistic, buckets - 1)) for statistic in sorted(statistics, reverse=True))
+
+
+def _friedman(fu20: Tables) -> Iterator[Cell]:
+    """Tables 5 and 6: whether each p-value is one that the stated design can give."""
+    designs = (("5", 12, "12 models"), ("6", 6, "6 datasets"))
+    for table, blocks, what in designs:
+        possible = friedman_values(blocks, 4)
+        for row, columns in fu20[table]["rows"].items():
+            for column, text in columns.items():
+                p = number_of(str(text))
+                nearest = min(possible, key=lambda value: abs(value - p))
+                equal = any(_same_digits(str(text), value) for value in possible)
+                why = (
+                    f"lower than {blocks} blocks of 4 buckets can give ({possible[0]:.1e})"
+                    if p < possible[0]
+                    else f"no value of a test on {blocks} blocks of 4 buckets; there were other buckets"
+                )
+                name = f"{row} {column}, possible on {what} × 4 buckets"
+                yield Cell("Fu20", f"Table {table}", name, p, nearest, equal, "" if equal else why)
+
+
+def _wilcoxon() -> Iterator[Cell]:
+    """The p-values of Fu20's signed-rank tests: all differences of one sign, normal approximation."""
+    from scipy.stats import wilcoxon
+
+    def one_sided(pairs: int, method: Literal["approx", "exact"]) -> float:
+        return float(wilcoxon(list(range(1, pairs + 1)), method=method, correction=False).pvalue)
+
+    for name, text, pairs in (
+        ("CRF and MLP, eDen:XL", "1.8 × 10−5", 24),
+        ("CRF and MLP, eLen, low consistency", "6.5 × 10−4", 15),
+        ("CRF and MLP, eLen, high consistency", "5.1 × 10−3", 10),
+        ("larger context on WB", "5.1 × 10−3", 10),
+        ("LSTM and CNN, eLen:XL", "1.2 × 10−2", 8),
+    ):
+        computed = one_sided(pairs, "approx")
+        equal = _same_digits(text, computed)
+        yield Cell("Fu20", "text", f"Wilcoxon, {name}, {pairs} pairs", number_of(text), computed, equal)
+    least = one_sided(12, "exact")
+    for name, text in (("eCon", "1.7 × 10−8"), ("tCon", "2.3 × 10−7"), ("eFre", "1.2 × 10−5")):
+        why = f"a signed-rank test on 12 pairs cannot be lower than {least:.1e}"
+        yield Cell("Fu20", "text", f"self-diagnosis of {name}", number_of(text), least, False, why)
+
+
+def _score(tables: Tables, table: str, model: str, column: str) -> str:
+    cell = tables[table]["rows"][model][column]
+    assert isinstance(cell, dict)
+    return str(cell["mean"])
+
+
+def _scores_of_tu21(tables: Tables) -> Iterator[Cell]:
+    """F1 from precision and recall, and the recall of all mentions wherever it is printed."""
+    for table in ("5", "6", "14", "15"):
+        for model in tables[table]["rows"]:
+            p, r = (float(_score(tables, table, model, column)) for column in ("Precision", "Recall"))
+            text = _score(tables, table, model, "F1")
+            # The mean of five F1 lies within rounding of the F1 of the mean precision and recall.
+            yield closely(
+                "Tu21", f"Table {table}", f"{model} F1 from P and R", float(text), 2 * p * r / (p + r),
+                within=0.015, why="precision and recall of the same row give another F1: a misprint",
+            )  # fmt: skip
+    for table, whole in (("7", "5"), ("8", "5"), ("9", "6"), ("10", "6"), ("12", "15"), ("13", "14")):
+        for model in tables[table]["rows"]:
+            paper, computed = (
+                float(_score(tables, *where)) for where in ((table, model, "ALL"), (whole, model, "Recall"))
+            )
+            name = f"{model} ALL, recall of Table {whole}"
+            yield closely("Tu21", f"Table {table}", name, paper, computed, within=_ROUNDED)
+
+
+def _composition_of_tu21(tables: Tables) -> Iterator[Cell]:
+    """Subsets that add up to their union, and types that add up to all."""
+    for table in ("2", "3", "4", "16", "17"):
+        rows = {name.replace("TOK.", "TOKENS"): row for name, row in tables[table]["rows"].items()}
+        for union, parts in (
+            ("UNSEEN-ANY", ("UNSEEN-TOKENS", "UNSEEN-TYPE")),
+            ("TCM-ALL", ("TCM-SEEN", "TCM-UNSEEN")),
+        ):
+            for column, text in rows[union].items():
+                computed = sum(float(rows[part][column]) for part in parts)
+                # Rounded parts may be a tenth off their rounded sum.
+                why = "a sum of rounded parts" if abs(float(text) - computed) < 0.15 else ""
+                name = f"{union} {column}, sum of its parts"
+                within = 0.05 + _ROUNDED
+                yield closely("Tu21", f"Table {table}", name, float(text), computed, within=within, why=why)
+    whole = ("2",), ("3",), ("4",), ("16", "17")
+    for parts_of in whole:
+        counts = {
+            column: int(text.replace(",", ""))
+            for table in parts_of
+            for column, text in _counts(tables, table).items()
+        }
+        total = counts.pop("ALL")
+        name = "mentions of all types, added up"
+        yield exactly("Tu21", f"Table {' and '.join(parts_of)}", name, total, sum(counts.values()))
+
+
+def _counts(tables: Tables, table: str) -> Row:
+    rows = tables[table]["rows"]
+    return next(row for name, row in rows.items() if "Count" in name)
+
+
+def _claims_of_tu21(tables: Tables) -> Iterator[Cell]:
+    """The numbers in the text, from the tables."""
+    shares = {"English": "2", "Spanish": "3", "Dutch": "4"}
+    rate = {language: float(tables[table]["rows"]["TCM-ALL"]["ALL"]) for language, table in shares.items()}
+    unseen = [float(tables[table]["rows"]["UNSEEN-ANY"]["ALL"]) for table in shares.values()]
+    exchanged = "section 3.3 exchanges English and Spanish; section 4.4 has them as the tables do"
+    for section, claims in (("3.3", (10.7, 6.3, 0.2)), ("4.4", (6.3, 10.7, 0.2))):
+        for language, paper in zip(shares, claims, strict=True):
+            name = f"type-confusable mentions, {language}, section {section}"
+            yield closely("Tu21", "text", name, paper, rate[language], within=_ROUNDED, why=exchanged)
+    for language, table, paper in (("Dutch", "14", 91.26), ("Spanish", "15", 87.36)):
+        precision = float(_score(tables, table, "BERT", "Precision"))
+        why = f"it is the precision ({precision})" if precision == paper else ""
+        f1 = float(_score(tables, table, "BERT", "F1"))
+        yield closely("Tu21", "text", f"F1 of BERT, {language}", paper, f1, within=_ROUNDED, why=why)
+    for name, paper, computed in (
+        ("CharLSTM − CharCNN, F1, Spanish", 2.53, _lead(tables, "15", "CHARLSTM", "CHARCNN", "F1")),
+        ("CharLSTM − CharCNN, F1, Dutch", 2.15, _lead(tables, "14", "CHARLSTM", "CHARCNN", "F1")),
+        ("least share of unseen mentions", 39.6, min(unseen)),
+        ("greatest share of unseen mentions", 54.6, max(unseen)),
+        ("range of recall, TCM-UNSEEN", 8.17, _range(tables, "7", "TCM-UNSEEN")),
+        ("range of recall, all mentions", 1.76, _range(tables, "7", "ALL")),
+        ("BERT − BERT-CRF, TCM-UNSEEN", 5.87, _lead(tables, "7", "BERT", "BERT-CRF", "TCM-UNSEEN")),
+        ("range of recall, Spanish", 11.80, _range(tables, "12", "ALL")),
+        ("range of recall, Dutch", 17.13, _range(tables, "13", "ALL")),
+        ("BERT, UNSEEN-TYPE, English − Spanish", 34.04,
+         float(_score(tables, "8", "BERT", "U-TYPE")) - float(_score(tables, "12", "BERT", "U-TYPE"))),
+        ("type-confusable mentions, OntoNotes", 7.7, float(tables["16"]["rows"]["TCM-ALL"]["ALL"])),
+        ("UNSEEN-TYPE mentions, English", 85.0, round(0.015 * 5648)),
+    ):  # fmt: skip
+        yield closely("Tu21", "text", name, paper, computed, within=1e-6)
+
+
+def _lead(tables: Tables, table: str, one: str, other: str, column: str) -> float:
+    return float(_score(tables, table, one, column)) - float(_score(tables, table, other, column))
+
+
+def _range(tables: Tables, table: str, column: str) -> float:
+    values = [float(_score(tables, table, model, column)) for model in tables[table]["rows"]]
+    return max(values) - min(values)
