@@ -11,7 +11,19 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
-from spanwise.columns import Bools, Codes, Column, Ints, codes, frozen, ints, offsets, run_positions
+from spanwise.columns import (
+    Bools,
+    Codes,
+    Column,
+    Floats,
+    Ints,
+    codes,
+    floats,
+    frozen,
+    ints,
+    offsets,
+    run_positions,
+)
 from spanwise.errors import InputError
 
 Unit = Literal["token", "character"]
@@ -186,6 +198,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
     that could not be placed on the gold text has start and end -1.
     `parts` is there only when some mention is discontinuous; then
     every mention has at least one piece, and start and end are its outer borders.
+    `score` is there only where the data say how confident a system is; NaN marks a missing score.
     """
 
     sentence: Ints
@@ -195,6 +208,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
     labels: Sequence[str]
     parts: Parts | None = None
     fields: Mapping[str, Column] = field(default_factory=dict)  # one value a mention
+    score: Floats | None = None
 
     def __post_init__(self) -> None:
         for name in ("sentence", "start", "end"):
@@ -202,12 +216,19 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
         force_setattr(self, "label", codes(self.label))
         force_setattr(self, "labels", tuple(self.labels))
         sizes = {len(self.sentence), len(self.start), len(self.end), len(self.label)}
+        if self.score is not None:
+            force_setattr(self, "score", floats(self.score))
+            sizes.add(len(self.score))
         if len(sizes) != 1:
             raise ValueError("the columns of mentions have different lengths")
 
     @classmethod
     def of(
-        cls, rows: Iterable[tuple[int, int, int, str]], *, labels: Sequence[str] | None = None
+        cls,
+        rows: Iterable[tuple[int, int, int, str]],
+        *,
+        labels: Sequence[str] | None = None,
+        score: Sequence[float] | None = None,
     ) -> Mentions:
         """Mentions of rows (sentence, start, end, label), in any order of sentences.
 
@@ -225,6 +246,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
             end=ints(columns[2]),
             label=codes([code[row[3]] for row in listed]),
             labels=names,
+            score=None if score is None else floats(score),
         )
         order = np.argsort(mentions.sentence, kind="stable")
         return mentions.take(order)
@@ -282,6 +304,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
             labels=self.labels,
             parts=parts,
             fields={name: frozen(column[rows]) for name, column in self.fields.items()},
+            score=None if self.score is None else floats(self.score[rows]),
         )
 
     def relabeled(self, labels: Sequence[str]) -> Mentions:

@@ -265,6 +265,42 @@ def joined_units(units: int, groups: int, seed: int) -> Ints:
     return ints(order % groups)
 
 
+def drawn_weights(units: int, resamples: int, seed: int) -> npt.NDArray[np.float32]:
+    """How often each unit is drawn in each resample with replacement (resamples x units)."""
+    generator = np.random.default_rng([seed, crc32(b"weights")])
+    weights = np.empty((resamples, units), dtype=np.float32)
+    for at in range(resamples):
+        weights[at] = np.bincount(generator.integers(0, units, size=units), minlength=units)
+    return weights
+
+
+def bernoulli_sums(
+    chances: Floats, bins: Ints, number: int, draws: int, seed: int, *, most: int = 20_000_000
+) -> Floats:
+    """Sums per bin of outcomes that are 1 with the given chances (draws x bins).
+
+    Beyond `most` outcomes in all, the sums are drawn from normal distributions with their means and
+    variances, which thousands of outcomes per bin follow closely.
+    """
+    generator = np.random.default_rng([seed, crc32(b"bernoulli")])
+    if len(chances) * draws > most:
+        mean = np.bincount(bins, weights=chances, minlength=number)
+        spread = np.sqrt(np.bincount(bins, weights=chances * (1 - chances), minlength=number))
+        return np.asarray(mean + spread * generator.standard_normal((draws, number)))
+    order = np.argsort(bins, kind="stable")
+    ordered = chances[order]
+    starts = np.searchsorted(bins[order], np.arange(number + 1))
+    sums = np.zeros((draws, number))
+    step = max(1, BLOCK_SWAPS // max(len(chances), 1))
+    for at in range(0, draws, step):
+        size = min(step, draws - at)
+        right = generator.random((size, len(ordered))) < ordered
+        upto = np.zeros((size, len(ordered) + 1), dtype=np.int32)
+        np.cumsum(right, axis=1, dtype=np.int32, out=upto[:, 1:])
+        sums[at : at + size] = np.diff(upto[:, starts], axis=1)
+    return sums
+
+
 def halves(units: int, seed: int) -> Bools:
     """Which units are in the first of two random halves."""
     order = np.random.default_rng([seed, crc32(b"halves")]).permutation(units)

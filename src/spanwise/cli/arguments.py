@@ -38,6 +38,14 @@ _OTHERS = (
     "against",
     "fail_under",
     "fail_drop",
+    "score_column",
+    "missing",
+    "precision",
+    "over",
+    "depth",
+    "least",
+    "level",
+    "flips",
 )
 
 
@@ -101,6 +109,22 @@ def add_width(group: Any, what: str = "screen") -> None:
     group.add_argument(
         "--width", type=int, metavar="COLUMNS",
         help=f"columns of the {what} (default: the variable COLUMNS, else the terminal's, else 80)",
+    )  # fmt: skip
+
+
+def add_scores(group: Any) -> None:
+    """Add the options for where the scores of predictions stand."""
+    group.add_argument(
+        "--score-column", metavar="COLUMN", type=_column,
+        help="the column of token scores in a file of columns, a number from 0 or a name",
+    )  # fmt: skip
+    group.add_argument(
+        "--token-scores", choices=["mean", "product", "min"], default="mean",
+        help="how a mention's score is made from those of its tokens (default: mean)",
+    )  # fmt: skip
+    group.add_argument(
+        "--missing", choices=["error", "lowest"], default="error",
+        help="a mention without a score is an error (default), or gets the lowest score",
     )  # fmt: skip
 
 

@@ -30,6 +30,8 @@ COMMANDS = {
     "describe": "describe a test set before any system is run",
     "errors": "list the errors with their sentences",
     "slices": "find combinations of conditions on which a system is weak",
+    "confidence": "tell what confidence scores are worth: curves, thresholds, calibration",
+    "apply": "keep the predictions whose score reaches a threshold",
     "explain": "show the same predictions under every convention in use",
     "report": "make the HTML page of a saved result",
     "figures": "draw the figures of a saved result as SVG, PDF or PNG",

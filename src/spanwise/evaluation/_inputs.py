@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.alignment import How
@@ -19,6 +19,7 @@ from spanwise.alignment import align as align_to
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
+from spanwise.document import Input
 from spanwise.engines.threads import at_once, together
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import Interner, is_source, listed_sources, read, read_layers, refuse_merged, stem_of
@@ -43,6 +44,22 @@ class Inputs(Struct, frozen=True, eq=False):
     def corpus(self) -> Corpus:
         """The gold text."""
         return self.gold.corpus
+
+    def documented(self) -> tuple[Input, ...]:
+        """What was read and how, as the documents of other verbs name it."""
+        return (
+            _input("gold", self.gold),
+            *(_input("predicted", one, system) for system, one in self.predicted.items()),
+            *(_input("train", one) for one in self.train),
+        )
+
+
+def _input(role: str, one: Annotation, system: str | UnsetType = UNSET) -> Input:
+    told = one.reading
+    return Input(
+        role=role, path=told.path, sha256=told.sha256, format=told.format, scheme=told.scheme,
+        repairs=told.repairs, system=system,
+    )  # fmt: skip
 
 
 class Units(Struct, frozen=True, eq=False):

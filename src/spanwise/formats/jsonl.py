@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
+from math import isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import (
+    SCORES,
     Format,
     Options,
     Problem,
@@ -50,6 +52,7 @@ class _Gathered:
     tags: list[list[str]] = field(default_factory=list)
     spans: list[tuple[int, int, int, str]] = field(default_factory=list)
     pieces: list[list[tuple[int, int]]] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
     records: list[Mapping[str, Any]] = field(default_factory=list)
 
 
@@ -251,6 +254,7 @@ def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: 
             )  # fmt: skip
         found.spans.append((sentence, start, end, label))
         found.pieces.append(pieces)
+        found.scores.append(_score(found.path, line, span))
 
 
 def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[int, int]]]:
@@ -283,6 +287,23 @@ def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[in
     return start, end, label, parts or [(start, end)]
 
 
+def _score(path: str, line: int, span: Any) -> float:
+    """How confident the system is, NaN where the span does not say."""
+    given = None
+    if isinstance(span, Mapping):
+        given = next((span[key] for key in SCORES if span.get(key) is not None), None)
+    elif len(span) > 3 and isinstance(span[3], int | float):
+        given = span[3]
+    if given is None:
+        return nan
+    if isinstance(given, bool) or not isinstance(given, int | float) or not isfinite(given):
+        raise InputError(
+            at(path, line, f"the score {given!r} of {_short(span)} is not a finite number.\n"
+               "Give a number, or leave the score out.")
+        )  # fmt: skip
+    return float(given)
+
+
 def _is_place(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -304,7 +325,8 @@ def _short(value: Any) -> str:
 
 
 def _mentions(found: _Gathered) -> Mentions:
-    mentions = Mentions.of(found.spans)
+    known = not all(isnan(score) for score in found.scores)
+    mentions = Mentions.of(found.spans, score=found.scores if known else None)
     if all(len(pieces) == 1 for pieces in found.pieces):
         return mentions
     return replace(mentions, parts=Parts.of(found.pieces))
@@ -447,8 +469,13 @@ def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], di
 
 def _with_spans(corpus: Corpus, mentions: Mentions) -> Callable[[int], dict[str, Any]]:
     listed: list[list[dict[str, Any]]] = [[] for _ in range(len(corpus))]
-    for (sentence, start, end, label), pieces in zip(mentions.rows(), mentions.pieces(), strict=True):
+    scores = [nan] * len(mentions) if mentions.score is None else mentions.score.tolist()
+    for (sentence, start, end, label), pieces, score in zip(
+        mentions.rows(), mentions.pieces(), scores, strict=True
+    ):
         span: dict[str, Any] = {"start": start, "end": end, "label": label}
+        if not isnan(score):
+            span["score"] = score
         if len(pieces) > 1:
             span["parts"] = [list(piece) for piece in pieces]
         listed[sentence].append(span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf, isinf, isnan, nan
 from typing import Any, Literal
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.errors import InputError, many
-from spanwise.formats._format import Options, annotated
+from spanwise.formats._format import SCORES, Options, annotated
 from spanwise.schemes import Repair, Tags
 
-Span = tuple[int, int, str] | Mapping[str, Any]
+Span = tuple[int, int, str] | tuple[int, int, str, float] | Mapping[str, Any]
 
 
 def from_tags(
@@ -60,13 +61,15 @@ def from_spans(
         >>> from_spans([[(0, 2, "PER"), (1, 2, "LOC")]]).mentions.rows()
         [(0, 0, 2, 'PER'), (0, 1, 2, 'LOC')]
     """
+    listed = [list(sentence) for sentence in spans]
     rows = [
         (number, *_triple(span, f"{name}: sentence {number + 1}"))
-        for number, sentence in enumerate(spans)
+        for number, sentence in enumerate(listed)
         for span in sentence
     ]
+    scores = [_score(span, f"{name}: sentence {at + 1}") for at, each in enumerate(listed) for span in each]
     if tokens is not None:
-        _check_lengths(spans, tokens, name, sentences_only=True)
+        _check_lengths(listed, tokens, name, sentences_only=True)
         corpus = Corpus.of(tokens, documents=documents, source=Source(name))
         for sentence, start, end, label in rows:
             if end > len(tokens[sentence]):
@@ -76,8 +79,11 @@ def from_spans(
                     "Positions are half-open and count tokens from 0."
                 )
     else:
-        corpus = _textless(offsets(np.zeros(len(spans), dtype=np.int64)), documents, name)
-    mentions = Mentions.of(rows).sole(duplicates=duplicates, place=lambda _: name)
+        corpus = _textless(offsets(np.zeros(len(listed), dtype=np.int64)), documents, name)
+    known = not all(isnan(score) for score in scores)
+    mentions = Mentions.of(rows, score=scores if known else None).sole(
+        duplicates=duplicates, place=lambda _: name
+    )
     return Annotation(corpus, mentions, Reading(path=name, format="spans in memory"))
 
 
@@ -100,7 +106,9 @@ def _triple(span: Span, place: str) -> tuple[int, int, str]:
             label = span.get("label", span.get("type", span.get("entity_group")))
             start, end = span["start"], span["end"]
         else:
-            start, end, label = span
+            start, end, label, *score = span
+            if len(score) > 1:
+                raise ValueError("too many values")
         start, end = int(start), int(end)
     except (KeyError, TypeError, ValueError):
         raise InputError(
@@ -115,6 +123,21 @@ def _triple(span: Span, place: str) -> tuple[int, int, str]:
             "Positions are half-open: 0 <= start < end."
         )
     return start, end, label
+
+
+def _score(span: Span, place: str) -> float:
+    """How confident the system is, NaN where the span does not say."""
+    if isinstance(span, Mapping):
+        given = next((span[key] for key in SCORES if span.get(key) is not None), nan)
+    else:
+        given = span[3] if len(span) > 3 else nan
+    try:
+        score = nan if given is nan else float(given)
+    except (TypeError, ValueError):
+        score = inf
+    if isinf(score) or (isnan(score) and given is not nan):
+        raise InputError(f"{place}: the score {given!r} of {span!r} is not a finite number.\nGive a number.")
+    return score
 
 
 def _check_lengths(

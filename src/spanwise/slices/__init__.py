@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import UNSET, Struct
@@ -23,8 +23,7 @@ from spanwise.attributes import (
 from spanwise.buckets import Bucketing, Strategy, default_strategy, fit
 from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
 from spanwise.conditions import TOUGHNESS, Condition, Described, Told
-from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
-from spanwise.document import Input
+from spanwise.corpus import Corpus, Mentions, with_one_labelling
 from spanwise.document.slices import (
     DifferentConfirmation,
     DifferentSlice,
@@ -37,12 +36,10 @@ from spanwise.document.slices import (
     WeakConfirmation,
     WeakSlice,
 )
-from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.errors import ChoiceError, unknown
+from spanwise.evaluation._inputs import Inputs, Units, gather
 from spanwise.matching import MATCHERS
 from spanwise.slices._search import Facet, Items, Key, Search, Slice, confirm, search
-
-if TYPE_CHECKING:
-    from spanwise.evaluation._inputs import Inputs
 
 __all__ = ["describe_sides", "find_slices", "slices_of"]
 
@@ -106,8 +103,6 @@ def find_slices(
     References:
         Westfall and Young (1993), Resampling-Based Multiple Testing.
     """
-    from spanwise.evaluation import gather
-
     _check(over=over, depth=depth, least=least, level=level, flips=flips, seed=seed)
     inputs = gather(gold, systems, train, align=align, reading=reading, name=name)
     return slices_of(
@@ -139,8 +134,9 @@ def slices_of(
     sides = describe_sides(
         inputs, attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase
     )
-    kind, number, unit_of_sentence = _units(inputs.corpus, unit)
-    case = _Case(inputs.gold.mentions, inputs.systems, sides, unit_of_sentence, number, over)
+    units = Units.of(inputs.corpus, unit)
+    kind, number = units.kind, units.number
+    case = _Case(inputs.gold.mentions, inputs.systems, sides, units.of_sentence, number, over)
     options: dict[str, Any] = {"depth": depth, "least": least, "level": level, "flips": flips, "seed": seed}
     systems = {
         system: _one_system(case, system, confirmed=confirm, options=options) for system in case.systems
@@ -155,7 +151,7 @@ def slices_of(
         spanwise=__version__,
         kind="slices",
         signature=_signature(inputs, over, options, kind, names, sides),
-        inputs=_inputs(inputs),
+        inputs=inputs.documented(),
         settings=SliceSettings(
             depth=depth,
             least=least,
@@ -241,22 +237,6 @@ def _check(*, over: str, depth: int, least: int, level: float, flips: int, seed:
             raise ChoiceError(f"{name} is {number!r}, but must be a whole number of {low} or more.")
     if not 0 < level < 1:
         raise ChoiceError(f"level is {level!r}, but must be between 0 and 1.")
-
-
-def _units(corpus: Corpus, kind: str | None) -> tuple[str, int, Ints]:
-    """What changes sign: documents where at least two are marked, else sentences."""
-    if kind not in (None, "document", "sentence"):
-        raise unknown("unit", kind, ("document", "sentence"))
-    documents = corpus.document_of_sentence
-    number = 0 if corpus.documents is None else len(corpus.documents) - 1
-    if kind == "document" and documents is None:
-        raise InputError(
-            f"{corpus.source.path}: the file marks no documents.\n"
-            'Use unit="sentence", or mark documents with -DOCSTART- lines.'
-        )
-    if documents is not None and kind != "sentence" and (kind == "document" or number > 1):
-        return "document", number, documents
-    return "sentence", len(corpus), ints(np.arange(len(corpus)))
 
 
 class _Case(Struct, frozen=True, eq=False):
@@ -420,21 +400,6 @@ def _differences(case: _Case, first: str, second: str) -> tuple[list[Floats], di
     charge = (f1_b * over_a + f1_a * over_b) / 2
     weights = [gold, np.full(sizes[0], -charge), np.full(sizes[1], charge)]
     return weights, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
-
-
-def _inputs(inputs: Inputs) -> tuple[Input, ...]:
-    def entry(role: str, one: Annotation, **more: str) -> Input:
-        told = one.reading
-        return Input(
-            role=role, path=told.path, sha256=told.sha256, format=told.format, scheme=told.scheme,
-            repairs=told.repairs, system=more.get("system", UNSET),
-        )  # fmt: skip
-
-    return (
-        entry("gold", inputs.gold),
-        *(entry("predicted", one, system=system) for system, one in inputs.predicted.items()),
-        *(entry("train", one) for one in inputs.train),
-    )
 
 
 def _signature(

@@ -1,0 +1,536 @@
+"""What the confidence scores of predictions are worth: ranking, thresholds, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from spanwise import __version__
+from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
+from spanwise.confidence._kernel import (
+    Calibration,
+    Curve,
+    Scored,
+    ap101,
+    average_precision,
+    brier,
+    intervals,
+    risk_area,
+)
+from spanwise.corpus import Annotation, Mentions, with_one_labelling
+from spanwise.document.confidence import (
+    AtPrecision,
+    Brier,
+    ChanceError,
+    Confidence,
+    ConfidenceCell,
+    ConfidenceSettings,
+    CurvePoint,
+    Macro,
+    ReliabilityBin,
+    RiskPoint,
+    SystemConfidence,
+    Threshold,
+)
+from spanwise.errors import ChoiceError, InputError, many, unknown
+from spanwise.evaluation._inputs import Inputs, Units, gather, named_sources
+from spanwise.formats import read
+from spanwise.matching import MATCHERS
+from spanwise.uncertainty import drawn_weights, interval, joined_units
+
+__all__ = ["TOKEN_SCORES", "apply_threshold", "confidence", "confidence_of", "read_scored"]
+
+Missing = Literal["error", "lowest"]
+TokenScores = Literal["product", "mean", "min"]
+MISSING: tuple[Missing, ...] = ("error", "lowest")
+TOKEN_SCORES: tuple[TokenScores, ...] = ("product", "mean", "min")
+FEW_UNITS = 60  # under which intervals cover less than they say
+MOST_UNITS = 2000  # units that are resampled singly; more are joined at random into groups
+GROUPS = 1000
+MOST_POINTS = 10_000  # of a curve in the document
+FEWER_POINTS = 1000  # what a longer one is thinned to
+
+
+def confidence(
+    gold: Any,
+    systems: Any = None,
+    *,
+    dev: tuple[Any, Any] | None = None,
+    precision: float = 0.95,
+    missing: Missing = "error",
+    score_column: int | str | None = None,
+    token_scores: TokenScores = "mean",
+    resamples: int = 1000,
+    seed: int = 0,
+    unit: str | None = None,
+    align: Any = "strict",
+    name: str | None = None,
+    command: str | None = None,
+    **reading: Any,
+) -> Confidence:
+    """Evaluate the confidence scores of one or more systems.
+
+    Args:
+        gold: as in `evaluate`.
+        systems: predictions with scores, by name, or one or several files.
+        dev: gold and predictions of a dev set, on which the threshold is chosen.
+        precision: the precision to reach with the highest recall.
+        missing: a mention without a score is an "error", or gets the "lowest" score there is.
+        score_column: the column of token scores in a CoNLL file.
+        token_scores: how a mention's score is made from those of its tokens: "mean", "product" or "min".
+        resamples: of the bootstrap, and draws of the chance level; 0 for neither.
+        reading: keywords of `spanwise.read`.
+
+    Examples:
+        >>> gold = [[(0, 1, "PER"), (2, 3, "LOC")]]
+        >>> mine = [[{"start": 0, "end": 1, "label": "PER", "score": 0.9}]]
+        >>> confidence(gold, {"mine": mine}, resamples=0).systems["mine"].overall.average_precision
+        0.5
+    """
+    _check(precision=precision, missing=missing, token_scores=token_scores, resamples=resamples, seed=seed)
+    how = _Reading(score_column, token_scores, align, reading)
+    inputs = how.gather(gold, systems, name)
+    held_out = None if dev is None else how.gather(dev[0], dev[1], None)
+    return confidence_of(
+        inputs, dev=held_out, precision=precision, missing=missing, resamples=resamples, seed=seed, unit=unit,
+        tokens=None if score_column is None else token_scores, command=command,
+    )  # fmt: skip
+
+
+def confidence_of(
+    inputs: Inputs,
+    *,
+    dev: Inputs | None = None,
+    precision: float = 0.95,
+    missing: Missing = "error",
+    resamples: int = 1000,
+    seed: int = 0,
+    unit: str | None = None,
+    tokens: str | None = None,
+    command: str | None = None,
+) -> Confidence:
+    """The same of data that were read already."""
+    _check(precision=precision, missing=missing, token_scores="mean", resamples=resamples, seed=seed)
+    units = Units.of(inputs.corpus, unit)
+    draws = _Draws.of(units.number, resamples, seed)
+    partner = _partners(inputs, dev)
+    systems = {
+        system: _system(inputs, system, units, draws, missing, precision, partner.get(system), seed=seed)
+        for system in inputs.systems
+    }
+    return Confidence(
+        spanwise=__version__,
+        kind="confidence",
+        signature=_signature(inputs, units, resamples, seed, missing, tokens, dev is not None),
+        inputs=(*inputs.documented(), *(replace(one, role=f"dev {one.role}") for one in _listed(dev))),
+        settings=ConfidenceSettings(
+            resamples=resamples,
+            seed=seed,
+            unit=units.kind,
+            number=units.number,
+            few_units=units.number < FEW_UNITS,
+            groups=draws.groups,
+            missing=missing,
+            tokens=tokens,
+            command=command,
+        ),
+        systems=systems,
+        notes=_notes(units, draws, systems),
+    )
+
+
+def apply_threshold(
+    source: Any,
+    threshold: float,
+    *,
+    missing: Missing = "error",
+    score_column: int | str | None = None,
+    token_scores: TokenScores = "mean",
+    **reading: Any,
+) -> Annotation:
+    """The annotation with only the mentions whose score is at least `threshold`."""
+    annotation = read_scored(source, score_column=score_column, token_scores=token_scores, **reading)
+    score, _ = _scores(annotation.mentions, annotation, missing)
+    return replace(annotation, mentions=annotation.mentions.take(score >= threshold))
+
+
+def read_scored(
+    source: Any,
+    *,
+    score_column: int | str | None = None,
+    token_scores: TokenScores = "mean",
+    **reading: Any,
+) -> Annotation:
+    """Predictions with scores; with `score_column` those of mentions are made from those of tokens."""
+    if score_column is None:
+        return read(source, **reading)
+    annotation = read(source, **{**reading, "columns": {"score": score_column}})
+    return replace(annotation, mentions=_from_tokens(annotation, token_scores))
+
+
+class _Reading(Struct, frozen=True, eq=False):
+    """How predictions and their scores are read."""
+
+    score_column: int | str | None
+    token_scores: TokenScores
+    align: Any
+    reading: Mapping[str, Any]
+
+    def gather(self, gold: Any, systems: Any, name: str | None) -> Inputs:
+        given = systems
+        if self.score_column is not None and systems is not None:
+            given = {
+                key: read_scored(
+                    source, score_column=self.score_column, token_scores=self.token_scores, **self.reading
+                )
+                for key, source in named_sources(systems).items()
+            }
+        return gather(gold, given, None, align=self.align, reading=dict(self.reading), name=name)
+
+
+class _Draws(Struct, frozen=True, eq=False):
+    """Resamples of units, or of random groups of them where there are many."""
+
+    weights: Floats
+    group: Ints
+    groups: int | None
+
+    @classmethod
+    def of(cls, units: int, resamples: int, seed: int) -> _Draws:
+        if units > MOST_UNITS:
+            group, number = joined_units(units, GROUPS, seed), GROUPS
+        else:
+            group, number = ints(np.arange(units)), units
+        weights = drawn_weights(number, resamples if number > 1 else 0, seed)
+        return cls(np.asarray(weights), group, GROUPS if units > MOST_UNITS else None)
+
+
+def _check(*, precision: float, missing: str, token_scores: str, resamples: int, seed: int) -> None:
+    if not 0 < precision <= 1:
+        raise ChoiceError(f"precision is {precision!r}, but must be above 0 and at most 1.")
+    if missing not in MISSING:
+        raise unknown("way to treat missing scores", missing, MISSING)
+    if token_scores not in TOKEN_SCORES:
+        raise unknown("way to join scores of tokens", token_scores, TOKEN_SCORES)
+    for name, number in (("resamples", resamples), ("seed", seed)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
+
+
+def _from_tokens(annotation: Annotation, how: TokenScores) -> Mentions:
+    """The mentions with scores made from a column of token scores."""
+    corpus, mentions = annotation.corpus, annotation.mentions
+    try:
+        token = floats([float(value) for value in corpus.columns["score"]])
+    except ValueError as error:
+        raise InputError(
+            f"{annotation.reading.path}: a score is not a number ({error}).\n"
+            "Name the column with score_column=."
+        ) from None
+    first = corpus.sentences[mentions.sentence]
+    begin, end = first + mentions.start, first + mentions.end
+    if how == "min":
+        score = np.array([token[a:b].min() for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
+    else:
+        with np.errstate(divide="ignore"):
+            values = np.log(token) if how == "product" else token
+        sums = np.array([values[a:b].sum() for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
+        score = np.exp(sums) if how == "product" else sums / np.maximum(end - begin, 1)
+    return replace(mentions, score=floats(score))
+
+
+def _scores(mentions: Mentions, annotation: Annotation, missing: Missing) -> tuple[Floats, int]:
+    """The score of every mention, and how many had none."""
+    score = mentions.score
+    absent = np.ones(len(mentions), dtype=bool) if score is None else np.isnan(score)
+    number = int(absent.sum())
+    path = annotation.reading.path
+    if number and missing == "error":
+        row = int(np.argmax(absent))
+        if number == len(mentions):
+            raise InputError(
+                f"{path}: the predictions have no scores.\nGive each span a score, or name the column of "
+                "token scores with score_column=."
+            )
+        sentence, start, end, label = annotation.mentions.rows()[row]
+        place = annotation.corpus.place(sentence)
+        raise InputError(
+            f"{place}: the mention {label} [{start}, {end}) has no score, like {number - 1:,} more.\n"
+            'Give it one, or take the lowest with missing="lowest".'
+        )
+    if score is None:
+        return floats(np.zeros(len(mentions))), number
+    if np.isinf(score).any():
+        raise InputError(f"{path}: a score is infinite.\nGive finite numbers.")
+    lowest = float(np.nanmin(score)) if number < len(score) else 0.0
+    return floats(np.where(absent, lowest, score)), number
+
+
+def _scored(inputs: Inputs, system: str, units: Units, missing: Missing) -> tuple[Scored, int, _Labels]:
+    gold, predicted = with_one_labelling([inputs.gold.mentions, inputs.systems[system]])
+    matching = MATCHERS.find("exact").function(gold, predicted)
+    score, absent = _scores(predicted, inputs.predicted[system], missing)
+    right = np.asarray(matching.predicted_partner >= 0)
+    of_gold = ints(units.of_sentence[gold.sentence])
+    scored = Scored(
+        score,
+        right,
+        ints(units.of_sentence[predicted.sentence]),
+        ints(np.bincount(of_gold, minlength=units.number)),
+    )
+    return scored, absent, _Labels(gold, predicted, of_gold)
+
+
+class _Labels(Struct, frozen=True, eq=False):
+    """The labels of both sides, to part what was scored."""
+
+    gold: Mentions
+    predicted: Mentions
+    gold_unit: Ints
+
+    def parts(self, whole: Scored) -> dict[str, Scored]:
+        """The predictions of every label that has gold or predicted mentions."""
+        parts = {}
+        for code, label in enumerate(self.gold.labels):
+            chosen = self.predicted.label == code
+            gold = np.bincount(self.gold_unit[self.gold.label == code], minlength=len(whole.gold_by_unit))
+            if chosen.any() or gold.any():
+                parts[label] = Scored(
+                    floats(whole.score[chosen]), whole.right[chosen], ints(whole.unit[chosen]), ints(gold)
+                )
+        return parts
+
+
+def _system(
+    inputs: Inputs,
+    system: str,
+    units: Units,
+    draws: _Draws,
+    missing: Missing,
+    precision: float,
+    dev: tuple[Inputs, str] | None,
+    *,
+    seed: int,
+) -> SystemConfidence:
+    scored, absent, labels = _scored(inputs, system, units, missing)
+    parts = labels.parts(scored)
+    cells = {label: _cell(one, draws, seed) for label, one in parts.items()}
+    held_out = None
+    if dev is not None:
+        held_out = _scored(*dev, Units.of(dev[0].corpus, None), missing)[0].curve
+    curve = scored.curve
+    points, thinned = _points(curve)
+    return SystemConfidence(
+        overall=_cell(scored, draws, seed),
+        labels=cells,
+        macro=_macro(cells),
+        curve=points,
+        risk=_risk(curve),
+        threshold=_threshold(scored, held_out, draws),
+        at_precision=_at_precision(curve, held_out, precision),
+        missing=absent,
+        thinned=thinned,
+    )
+
+
+def _cell(scored: Scored, draws: _Draws, seed: int) -> ConfidenceCell:
+    curve = scored.curve
+    area, excess = risk_area(curve)
+    score, right = scored.score, scored.right
+    possible = bool(len(score)) and bool(((score >= 0) & (score <= 1)).all())
+    calibration = Calibration.balanced(score, right) if possible else None
+    even = Calibration.even(score, right) if possible else None
+    resamples = len(draws.weights)
+    chance = (float("nan"),) * 2 if calibration is None else calibration.chance(score, resamples, seed)
+    why = "no predictions" if not len(score) else "scores lie outside [0, 1]"
+    found = intervals(scored, calibration, draws.weights, draws.group)
+    return ConfidenceCell(
+        predicted=len(score),
+        correct=int(right.sum()),
+        gold=scored.gold,
+        average_precision=plain(average_precision(curve)),
+        ap101=plain(ap101(scored)),
+        aurc=plain(area),
+        e_aurc=plain(excess),
+        ece=None if calibration is None else plain(calibration.ece()),
+        ece_width=None if even is None else plain(even.ece()),
+        mce=None if calibration is None else plain(calibration.mce()),
+        brier=None if calibration is None else plain(brier(score, right)),
+        chance_ece=ChanceError(mean=plain(chance[0]), high=plain(chance[1])),
+        parts=None if calibration is None else _parts(calibration, score, right),
+        bins=() if calibration is None else _bins(calibration),
+        interval={name: (plain(low), plain(high)) for name, (low, high) in found.items()} or UNSET,
+        why=UNSET if calibration is not None else why,
+    )
+
+
+def _parts(calibration: Calibration, score: Floats, right: Bools) -> Brier:
+    reliability, resolution, uncertainty, within = calibration.parts(score, right)
+    return Brier(reliability=reliability, resolution=resolution, uncertainty=uncertainty, within=within)
+
+
+def _bins(calibration: Calibration) -> tuple[ReliabilityBin, ...]:
+    borders = [None, *calibration.edges.tolist(), None]
+    return tuple(
+        ReliabilityBin(
+            low=borders[at],
+            high=borders[at + 1],
+            predicted=number,
+            correct=int(right),
+            score=score / number,
+            precision=right / number,
+        )  # fmt: skip
+        for at, (number, score, right) in enumerate(
+            zip(
+                calibration.number.tolist(),
+                calibration.score.tolist(),
+                calibration.right.tolist(),
+                strict=True,
+            )
+        )
+        if number
+    )
+
+
+def _macro(cells: Mapping[str, ConfidenceCell]) -> Macro:
+    defined = [one for one in cells.values() if one.average_precision is not None]
+    return Macro(
+        average_precision=plain(ratio(sum(one.average_precision or 0.0 for one in defined), len(defined))),
+        ap101=plain(ratio(sum(one.ap101 or 0.0 for one in defined), len(defined))),
+        labels=len(defined),
+    )
+
+
+def _points(curve: Curve) -> tuple[tuple[CurvePoint, ...], bool]:
+    chosen = np.arange(len(curve.threshold))
+    thinned = len(chosen) > MOST_POINTS
+    if thinned:
+        chosen = np.unique(np.linspace(0, len(chosen) - 1, FEWER_POINTS).round().astype(np.int64))
+    columns = (curve.threshold, curve.predicted, curve.correct)
+    return tuple(
+        CurvePoint(threshold=threshold, predicted=predicted, correct=correct)
+        for threshold, predicted, correct in zip(*(one[chosen].tolist() for one in columns), strict=True)
+    ), thinned
+
+
+def _risk(curve: Curve, most: int = 200) -> tuple[RiskPoint, ...]:
+    coverage, risk = curve.risk()
+    number = min(most, len(risk))
+    chosen = np.unique(np.linspace(0, max(len(risk) - 1, 0), number).round().astype(np.int64)).tolist()
+    return tuple(RiskPoint(coverage=float(coverage[at]), risk=float(risk[at])) for at in chosen)
+
+
+def _threshold(scored: Scored, dev: Curve | None, draws: _Draws) -> Threshold:
+    curve = scored.curve
+    best = curve.best()
+    best_f1 = None if best is None else plain(curve.f1[best])
+    value = None if best is None else float(curve.threshold[best])
+    if dev is None:
+        return Threshold(
+            value=None, dev_f1=None, test_f1=None, optimism=None, best=value, best_f1=best_f1,
+            why="no dev set was given",
+        )  # fmt: skip
+    chosen = dev.best()
+    if chosen is None:
+        return Threshold(
+            value=None, dev_f1=None, test_f1=None, optimism=None, best=value, best_f1=best_f1,
+            why="the dev set has no gold mentions or no predictions",
+        )  # fmt: skip
+    threshold = float(dev.threshold[chosen])
+    predicted, correct = curve.at(threshold)
+    test_f1 = plain(ratio(2 * correct, scored.gold + predicted))
+    ends = _f1_interval(scored, threshold, draws)
+    return Threshold(
+        value=threshold,
+        dev_f1=plain(dev.f1[chosen]),
+        test_f1=test_f1,
+        optimism=None if test_f1 is None or best_f1 is None else best_f1 - test_f1,
+        test_precision=plain(ratio(correct, predicted)),
+        test_recall=plain(ratio(correct, scored.gold)),
+        best=value,
+        best_f1=best_f1,
+        interval=UNSET if ends is None else {"test_f1": ends},
+    )
+
+
+def _f1_interval(scored: Scored, threshold: float, draws: _Draws) -> tuple[float | None, float | None] | None:
+    if not len(draws.weights):
+        return None
+    kept = scored.score >= threshold
+    groups = draws.weights.shape[1]
+    owner = draws.group[scored.unit[kept]]
+    predicted = np.bincount(owner, minlength=groups)
+    correct = np.bincount(owner, weights=scored.right[kept], minlength=groups)
+    gold = np.bincount(draws.group, weights=scored.gold_by_unit, minlength=groups)
+    weights = draws.weights.astype(np.float64)
+    low, high = interval(ratio(2 * (weights @ correct), weights @ (gold + predicted))).tolist()
+    return plain(low), plain(high)
+
+
+def _at_precision(curve: Curve, dev: Curve | None, precision: float) -> AtPrecision:
+    chosen_from = curve if dev is None else dev
+    place = chosen_from.at_precision(precision)
+    on = "test" if dev is None else "dev"
+    if place is None:
+        return AtPrecision(precision=precision, threshold=None, recall=None, chosen_on=on)
+    threshold = float(chosen_from.threshold[place])
+    predicted, correct = curve.at(threshold)
+    return AtPrecision(
+        precision=precision,
+        threshold=threshold,
+        recall=plain(ratio(correct, curve.gold)),
+        reached=plain(ratio(correct, predicted)),
+        chosen_on=on,
+    )
+
+
+def _partners(inputs: Inputs, dev: Inputs | None) -> dict[str, tuple[Inputs, str]]:
+    """The dev predictions of each system: by name, else by order."""
+    if dev is None:
+        return {}
+    if set(dev.systems) >= set(inputs.systems):
+        return {system: (dev, system) for system in inputs.systems}
+    if len(dev.systems) != len(inputs.systems):
+        raise ChoiceError(
+            f"there are {many(len(inputs.systems), 'system')}, but the dev set has predictions of "
+            f"{len(dev.systems)}.\nGive the dev predictions of every system, under the same names."
+        )
+    return {system: (dev, other) for system, other in zip(inputs.systems, dev.systems, strict=True)}
+
+
+def _listed(dev: Inputs | None) -> tuple[Any, ...]:
+    return () if dev is None else dev.documented()
+
+
+def _signature(
+    inputs: Inputs, units: Units, resamples: int, seed: int, missing: str, tokens: str | None, dev: bool
+) -> str:
+    parts = ["spanwise", f"v:{__version__}", "match:exact", f"bins:balanced.{10}", f"missing:{missing}"]
+    if tokens is not None:
+        parts.append(f"tokens:{tokens}")
+    parts += [
+        f"ci:bootstrap.{units.kind}.{resamples}",
+        f"seed:{seed}",
+        f"threshold:{'dev' if dev else 'none'}",
+    ]
+    digest = inputs.gold.reading.sha256
+    return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
+
+
+def _notes(units: Units, draws: _Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
+    notes = []
+    for name, one in systems.items():
+        if one.missing:
+            notes.append(f"{name}: {many(one.missing, 'mention')} without a score got the lowest one.")
+        if one.overall.why is not UNSET and one.overall.predicted:
+            notes.append(f"{name}: {one.overall.why}, so calibration is not computed.")
+    if draws.groups is not None and len(draws.weights):
+        notes.append(
+            f"The {units.number:,} {units.kind}s were joined at random into {draws.groups:,} groups that "
+            "are resampled."
+        )
+    return tuple(notes)

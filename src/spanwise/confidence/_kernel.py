@@ -1,0 +1,292 @@
+"""Curves, average precision, risk and calibration of scored predictions, in counts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+
+from spanwise.buckets import BUCKETINGS
+from spanwise.columns import Bools, Floats, Ints, floats, ints, ratio
+from spanwise.uncertainty import bernoulli_sums, interval
+
+BINS = 10
+POINTS = 2000  # groups of scores that intervals of curves are computed with
+RECALLS = np.linspace(0.0, 1.0, 101)
+
+
+class Scored(Struct, frozen=True, eq=False, dict=True):
+    """Predictions with their scores, whether each is right, and their units; gold mentions per unit.
+
+    Rows are in the order of the input.
+    """
+
+    score: Floats
+    right: Bools
+    unit: Ints
+    gold_by_unit: Ints
+
+    @property
+    def gold(self) -> int:
+        """All gold mentions."""
+        return int(self.gold_by_unit.sum())
+
+    @cached_property
+    def order(self) -> Ints:
+        """The rows from the highest score to the lowest, ties in the order of the input."""
+        return ints(np.argsort(-self.score, kind="stable"))
+
+    @cached_property
+    def curve(self) -> Curve:
+        """Predictions and right ones with at least each distinct score, from the highest."""
+        ordered = self.score[self.order]
+        last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ordered) else ints([])
+        correct = np.cumsum(self.right[self.order])
+        return Curve(floats(ordered[last]), ints(last + 1), ints(correct[last]), self.gold)
+
+
+class Curve(Struct, frozen=True, eq=False):
+    """Predictions and right ones at falling thresholds, ties together."""
+
+    threshold: Floats
+    predicted: Ints
+    correct: Ints
+    gold: int
+
+    @property
+    def f1(self) -> Floats:
+        """F1 at each threshold."""
+        return ratio(2 * self.correct, self.gold + self.predicted)
+
+    def best(self) -> int | None:
+        """The place of the highest F1; of equal ones the highest threshold."""
+        return int(np.argmax(self.f1)) if len(self.threshold) and self.gold else None
+
+    def at_precision(self, precision: float) -> int | None:
+        """The place of the highest recall with this precision or more; ties: the highest threshold."""
+        enough = np.flatnonzero(self.correct >= precision * self.predicted - 1e-9)
+        if not len(enough) or not self.gold:
+            return None
+        most = self.correct[enough].max()
+        return int(enough[np.argmax(self.correct[enough] == most)])
+
+    def at(self, threshold: float) -> tuple[int, int]:
+        """Predictions and right ones with at least this score."""
+        number = int(np.searchsorted(-self.threshold, -threshold, side="right"))
+        return (int(self.predicted[number - 1]), int(self.correct[number - 1])) if number else (0, 0)
+
+    def risk(self) -> tuple[Floats, Floats]:
+        """Coverage (share of predictions) and the share of errors among them."""
+        whole = self.predicted[-1] if len(self.predicted) else 0
+        return ratio(self.predicted, whole), ratio(self.predicted - self.correct, self.predicted)
+
+
+def average_precision(curve: Curve) -> float:
+    """Sum over thresholds of (R_k - R_{k-1}) P_k, recall over all gold; NaN without gold.
+
+    scikit-learn divides by the gold mentions that were predicted at all, so that its figure times their
+    share is this one.
+
+    Examples:
+        >>> right = np.array([True, False, True])
+        >>> scored = Scored(floats([0.9, 0.8, 0.7]), right, ints([0, 0, 0]), ints([4]))
+        >>> round(average_precision(scored.curve), 4)
+        0.4167
+    """
+    if not curve.gold:
+        return float("nan")
+    gained = np.diff(curve.correct, prepend=0)
+    return float((gained * ratio(curve.correct, curve.predicted)).sum() / curve.gold)
+
+
+def ap101(scored: Scored) -> float:
+    """COCO's average precision: the highest precision at 101 recalls, rows singly, ties in input order."""
+    if not scored.gold:
+        return float("nan")
+    correct = np.cumsum(scored.right[scored.order])
+    precision = correct / np.arange(1, len(correct) + 1)
+    envelope = np.maximum.accumulate(precision[::-1])[::-1]
+    place = np.searchsorted(correct / scored.gold, RECALLS, side="left")
+    return float(np.append(envelope, 0.0)[place].sum() / len(RECALLS))
+
+
+def risk_area(curve: Curve) -> tuple[float, float]:
+    """AURC and E-AURC: the mean share of errors among the k most confident, and minus that of the best order.
+
+    Within ties errors are spread evenly.
+    """
+    if not len(curve.predicted):
+        return float("nan"), float("nan")
+    number = int(curve.predicted[-1])
+    size = np.diff(curve.predicted, prepend=0)
+    wrong = curve.predicted - curve.correct
+    before, lost_before = curve.predicted - size, wrong - np.diff(wrong, prepend=0)
+    rank = np.arange(1, number + 1)
+    group = np.repeat(np.arange(len(size)), size)
+    share = np.diff(wrong, prepend=0) / size
+    lost = lost_before[group] + share[group] * (rank - before[group])
+    area = float((lost / rank).mean())
+    right = int(curve.correct[-1])
+    perfect = float((np.maximum(rank - right, 0) / rank).mean())
+    return area, area - perfect
+
+
+class Calibration(Struct, frozen=True, eq=False):
+    """Scores and outcomes summed in bins."""
+
+    edges: Floats  # inner ones: a bin holds low < score <= high
+    bins: Ints
+    number: Ints
+    score: Floats
+    right: Floats
+
+    @classmethod
+    def of(cls, score: Floats, right: Bools, edges: Floats) -> Calibration:
+        """The sums in bins between the edges."""
+        bins = np.searchsorted(edges, score, side="left")
+        many = len(edges) + 1
+        return cls(
+            floats(edges),
+            ints(bins),
+            ints(np.bincount(bins, minlength=many)),
+            floats(np.bincount(bins, weights=score, minlength=many)),
+            floats(np.bincount(bins, weights=right, minlength=many)),
+        )
+
+    @classmethod
+    def balanced(cls, score: Floats, right: Bools) -> Calibration:
+        """In ten bins with about as many predictions each; ties are never parted."""
+        edges = BUCKETINGS.find("balanced").function(floats(np.sort(score)), (float(BINS),))
+        return cls.of(score, right, floats(list(edges)))
+
+    @classmethod
+    def even(cls, score: Floats, right: Bools) -> Calibration:
+        """In ten bins of equal width."""
+        return cls.of(score, right, floats(np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
+
+    def ece(self) -> float:
+        """Mean gap between score and precision, weighted by predictions; NaN without any."""
+        return float(ratio(np.abs(self.score - self.right).sum(), self.number.sum()))
+
+    def mce(self) -> float:
+        """The largest gap of a bin."""
+        gaps = ratio(np.abs(self.score - self.right), self.number)
+        return float(np.nanmax(gaps)) if (self.number > 0).any() else float("nan")
+
+    def chance(self, score: Floats, draws: int, seed: int) -> tuple[float, float]:
+        """The mean and the 95 % point of ECE where every prediction is right with its score as chance."""
+        if not len(score) or not draws:
+            return float("nan"), float("nan")
+        sums = bernoulli_sums(score, self.bins, len(self.number), draws, seed)
+        errors = np.abs(self.score - sums).sum(axis=1) / len(score)
+        return float(errors.mean()), float(np.quantile(errors, 0.95))
+
+    def parts(self, score: Floats, right: Bools) -> tuple[float, float, float, float]:
+        """Reliability, resolution, uncertainty and the within-bin term of the Brier score."""
+        whole = self.number.sum()
+        mean_score, precision = ratio(self.score, self.number), ratio(self.right, self.number)
+        overall = float(self.right.sum() / whole)
+        held = self.number > 0
+        share = self.number[held] / whole
+        reliability = float((share * (mean_score[held] - precision[held]) ** 2).sum())
+        resolution = float((share * (precision[held] - overall) ** 2).sum())
+        apart, outcome = score - mean_score[self.bins], right - precision[self.bins]
+        within = float((apart**2 - 2 * apart * outcome).mean())
+        return reliability, resolution, overall * (1 - overall), within
+
+
+def brier(score: Floats, right: Bools) -> float:
+    """Mean squared difference of score and outcome; NaN without predictions."""
+    return float(((score - right) ** 2).mean()) if len(score) else float("nan")
+
+
+def intervals(
+    scored: Scored, calibration: Calibration | None, weights: Floats, group: Ints, *, confidence: float = 0.95
+) -> dict[str, tuple[float, float]]:
+    """Percentile intervals of the scores over resampled units (or groups of units).
+
+    Scores that are many are joined into 2,000 groups of neighbours; what that changes is taken off again.
+    """
+    if not len(scored.score) or not len(weights):
+        return {}
+    groups = weights.shape[1]
+    owner = group[scored.unit]
+    gold = weights @ np.bincount(group, weights=scored.gold_by_unit, minlength=groups).astype(np.float32)
+    found: dict[str, tuple[float, float]] = {}
+    for name, exact, joined, resampled in _resampled_curves(scored, owner, gold, weights):
+        found[name] = _ends(exact, joined, resampled, confidence)
+    if calibration is not None:
+        sums = _by_group(
+            owner, calibration.bins, len(calibration.number), groups, [None, scored.score, scored.right]
+        )
+        number, score, right = (weights @ one for one in sums)
+        errors = ratio(np.abs(score - right).sum(axis=1), number.sum(axis=1))
+        # Resampled outcomes are noisier than the outcomes, which lifts ECE; the lift is taken off.
+        found["ece"] = _ends(calibration.ece(), float(np.nanmean(errors)), errors, confidence)
+        square = np.bincount(owner, weights=(scored.score - scored.right) ** 2, minlength=groups)
+        whole = np.bincount(owner, minlength=groups)
+        briers = ratio(weights @ square.astype(np.float32), weights @ whole.astype(np.float32))
+        exact = brier(scored.score, scored.right)
+        found["brier"] = _ends(exact, exact, briers, confidence)
+    return found
+
+
+def _ends(exact: float, joined: float, resampled: Floats, confidence: float) -> tuple[float, float]:
+    low, high = interval(resampled, confidence).tolist()
+    shift = exact - joined
+    return min(max(low + shift, 0.0), 1.0), min(max(high + shift, 0.0), 1.0)
+
+
+def _by_group(
+    owner: Ints, column: Ints, columns: int, groups: int, values: list[Floats | Bools | None]
+) -> list[Floats]:
+    key = owner * columns + column
+    return [
+        np.bincount(key, weights=one, minlength=groups * columns).reshape(groups, columns).astype(np.float32)
+        for one in values
+    ]
+
+
+def _resampled_curves(
+    scored: Scored, owner: Ints, gold: Floats, weights: Floats
+) -> list[tuple[str, float, float, Floats]]:
+    curve = scored.curve
+    # The place of each row on the curve, then of neighbouring places in one of a few groups.
+    place = np.empty(len(scored.score), dtype=np.int64)
+    place[scored.order] = np.repeat(np.arange(len(curve.predicted)), np.diff(curve.predicted, prepend=0))
+    many = len(curve.predicted)
+    if many > POINTS:
+        joined = np.minimum(curve.predicted * POINTS // (curve.predicted[-1] + 1), POINTS - 1)
+        place, many = joined[place], POINTS
+    tables = _by_group(owner, place, many, weights.shape[1], [None, scored.right])
+    predicted, correct = (np.cumsum(weights @ one, axis=1, dtype=np.float64) for one in tables)
+    point = [np.cumsum(one.sum(axis=0, dtype=np.float64))[None] for one in tables]
+    exact = risk_area(curve)[0]
+    return [
+        (
+            "average_precision",
+            average_precision(curve),
+            float(_areas_under(point[0], point[1], floats([scored.gold]))[0]),
+            _areas_under(predicted, correct, gold),
+        ),
+        ("aurc", exact, float(_areas_of_risk(point[0], point[1])[0]), _areas_of_risk(predicted, correct)),
+    ]
+
+
+def _areas_under(predicted: Floats, correct: Floats, gold: Floats) -> Floats:
+    precision = correct / np.maximum(predicted, 1)
+    return ratio((np.diff(correct, axis=1, prepend=0) * precision).sum(axis=1), gold)
+
+
+def _areas_of_risk(predicted: Floats, correct: Floats) -> Floats:
+    """AURC of curves given at some points, errors spread evenly between them."""
+    wrong = predicted - correct
+    size, lost = np.diff(predicted, axis=1, prepend=0), np.diff(wrong, axis=1, prepend=0)
+    before, lost_before = predicted - size, wrong - lost
+    share = lost / np.maximum(size, 1)
+    top = int(predicted.max(initial=0))
+    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, top + 1))])
+    within = harmonic[predicted.astype(np.int64)] - harmonic[before.astype(np.int64)]
+    sums = (lost + (lost_before - share * before) * within).sum(axis=1)
+    return ratio(sums, predicted[:, -1])

@@ -1,0 +1,139 @@
+"""The document of an evaluation of confidence scores."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+from spanwise.document.head import Document, Interval
+
+
+class ChanceError(Struct, frozen=True, kw_only=True):
+    """ECE of scores that are perfectly calibrated: its mean and its 95 % point over random outcomes."""
+
+    mean: float | None
+    high: float | None
+
+
+class Brier(Struct, frozen=True, kw_only=True):
+    """The parts of the Brier score: reliability - resolution + uncertainty + within."""
+
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+
+
+class ReliabilityBin(Struct, frozen=True, kw_only=True):
+    """Predictions whose scores lie in one bin: low < score <= high."""
+
+    low: float | None
+    high: float | None
+    predicted: int
+    correct: int
+    score: float
+    precision: float
+
+
+class ConfidenceCell(Struct, frozen=True, kw_only=True):
+    """What the scores of some predictions are worth; undefined numbers are null."""
+
+    predicted: int
+    correct: int
+    gold: int
+    average_precision: float | None
+    ap101: float | None
+    aurc: float | None
+    e_aurc: float | None
+    ece: float | None
+    ece_width: float | None
+    mce: float | None
+    brier: float | None
+    chance_ece: ChanceError
+    parts: Brier | None = None
+    bins: tuple[ReliabilityBin, ...] = ()
+    interval: dict[str, Interval] | UnsetType = UNSET
+    why: str | UnsetType = UNSET
+
+
+class CurvePoint(Struct, frozen=True, kw_only=True):
+    """Predictions with at least this score."""
+
+    threshold: float
+    predicted: int
+    correct: int
+
+
+class RiskPoint(Struct, frozen=True, kw_only=True):
+    """The share of errors among the most confident predictions."""
+
+    coverage: float
+    risk: float
+
+
+class Macro(Struct, frozen=True, kw_only=True):
+    """Means over the labels whose average precision is defined."""
+
+    average_precision: float | None
+    ap101: float | None
+    labels: int
+
+
+class Threshold(Struct, frozen=True, kw_only=True):
+    """The score with the highest F1 on a dev set, and what it gives on the test set."""
+
+    value: float | None
+    dev_f1: float | None
+    test_f1: float | None
+    optimism: float | None
+    test_precision: float | None = None
+    test_recall: float | None = None
+    best: float | None = None
+    best_f1: float | None = None
+    interval: dict[str, Interval] | UnsetType = UNSET
+    why: str | UnsetType = UNSET
+
+
+class AtPrecision(Struct, frozen=True, kw_only=True):
+    """The highest recall with at least this precision; chosen on the dev set where there is one."""
+
+    precision: float
+    threshold: float | None
+    recall: float | None
+    reached: float | None = None
+    chosen_on: str = "test"
+
+
+class SystemConfidence(Struct, frozen=True, kw_only=True):
+    """What the scores of one system are worth."""
+
+    overall: ConfidenceCell
+    labels: dict[str, ConfidenceCell]
+    macro: Macro
+    curve: tuple[CurvePoint, ...]
+    risk: tuple[RiskPoint, ...]
+    threshold: Threshold
+    at_precision: AtPrecision
+    missing: int
+    thinned: bool = False
+
+
+class ConfidenceSettings(Struct, frozen=True, kw_only=True):
+    """The choices that shape the numbers."""
+
+    resamples: int
+    seed: int
+    unit: str
+    number: int
+    few_units: bool
+    groups: int | None
+    missing: str
+    tokens: str | None = None
+    command: str | None = None
+
+
+class Confidence(Document, frozen=True, kw_only=True):
+    """Curves, average precision, thresholds and calibration of scored predictions."""
+
+    settings: ConfidenceSettings
+    systems: dict[str, SystemConfidence]
+    notes: tuple[str, ...] = ()
