@@ -10,37 +10,23 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
-from spanwise.confidence._kernel import (
-    Calibration,
-    Curve,
-    Scored,
-    ap101,
-    average_precision,
-    brier,
-    intervals,
-    risk_area,
+from spanwise.columns import Floats, Ints, floats, ints
+from spanwise.confidence._cells import (
+    Draws,
+    at_precision_of,
+    cell_of,
+    macro_of,
+    points_of,
+    risk_of,
+    threshold_of,
 )
+from spanwise.confidence._kernel import Scored
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
-from spanwise.document.confidence import (
-    AtPrecision,
-    Brier,
-    ChanceError,
-    Confidence,
-    ConfidenceCell,
-    ConfidenceSettings,
-    CurvePoint,
-    Macro,
-    ReliabilityBin,
-    RiskPoint,
-    SystemConfidence,
-    Threshold,
-)
+from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation._inputs import Inputs, Units, gather, named_sources
 from spanwise.formats import read
 from spanwise.matching import MATCHERS
-from spanwise.uncertainty import drawn_weights, interval, joined_units
 
 __all__ = ["TOKEN_SCORES", "apply_threshold", "confidence", "confidence_of", "read_scored"]
 
@@ -49,10 +35,6 @@ TokenScores = Literal["product", "mean", "min"]
 MISSING: tuple[Missing, ...] = ("error", "lowest")
 TOKEN_SCORES: tuple[TokenScores, ...] = ("product", "mean", "min")
 FEW_UNITS = 60  # under which intervals cover less than they say
-MOST_UNITS = 2000  # units that are resampled singly; more are joined at random into groups
-GROUPS = 1000
-MOST_POINTS = 10_000  # of a curve in the document
-FEWER_POINTS = 1000  # what a longer one is thinned to
 
 
 def confidence(
@@ -116,7 +98,7 @@ def confidence_of(
     """The same of data that were read already."""
     _check(precision=precision, missing=missing, token_scores="mean", resamples=resamples, seed=seed)
     units = Units.of(inputs.corpus, unit)
-    draws = _Draws.of(units.number, resamples, seed)
+    draws = Draws.of(units.number, resamples, seed)
     partner = _partners(inputs, dev)
     systems = {
         system: _system(inputs, system, units, draws, missing, precision, partner.get(system), seed=seed)
@@ -190,23 +172,6 @@ class _Reading(Struct, frozen=True, eq=False):
                 for key, source in named_sources(systems).items()
             }
         return gather(gold, given, None, align=self.align, reading=dict(self.reading), name=name)
-
-
-class _Draws(Struct, frozen=True, eq=False):
-    """Resamples of units, or of random groups of them where there are many."""
-
-    weights: Floats
-    group: Ints
-    groups: int | None
-
-    @classmethod
-    def of(cls, units: int, resamples: int, seed: int) -> _Draws:
-        if units > MOST_UNITS:
-            group, number = joined_units(units, GROUPS, seed), GROUPS
-        else:
-            group, number = ints(np.arange(units)), units
-        weights = drawn_weights(number, resamples if number > 1 else 0, seed)
-        return cls(np.asarray(weights), group, GROUPS if units > MOST_UNITS else None)
 
 
 def _check(*, precision: float, missing: str, token_scores: str, resamples: int, seed: int) -> None:
@@ -309,7 +274,7 @@ def _system(
     inputs: Inputs,
     system: str,
     units: Units,
-    draws: _Draws,
+    draws: Draws,
     missing: Missing,
     precision: float,
     dev: tuple[Inputs, str] | None,
@@ -318,173 +283,22 @@ def _system(
 ) -> SystemConfidence:
     scored, absent, labels = _scored(inputs, system, units, missing)
     parts = labels.parts(scored)
-    cells = {label: _cell(one, draws, seed) for label, one in parts.items()}
+    cells = {label: cell_of(one, draws, seed) for label, one in parts.items()}
     held_out = None
     if dev is not None:
         held_out = _scored(*dev, Units.of(dev[0].corpus, None), missing)[0].curve
     curve = scored.curve
-    points, thinned = _points(curve)
+    points, thinned = points_of(curve)
     return SystemConfidence(
-        overall=_cell(scored, draws, seed),
+        overall=cell_of(scored, draws, seed),
         labels=cells,
-        macro=_macro(cells),
+        macro=macro_of(cells),
         curve=points,
-        risk=_risk(curve),
-        threshold=_threshold(scored, held_out, draws),
-        at_precision=_at_precision(curve, held_out, precision),
+        risk=risk_of(curve),
+        threshold=threshold_of(scored, held_out, draws),
+        at_precision=at_precision_of(curve, held_out, precision),
         missing=absent,
         thinned=thinned,
-    )
-
-
-def _cell(scored: Scored, draws: _Draws, seed: int) -> ConfidenceCell:
-    curve = scored.curve
-    area, excess = risk_area(curve)
-    score, right = scored.score, scored.right
-    possible = bool(len(score)) and bool(((score >= 0) & (score <= 1)).all())
-    calibration = Calibration.balanced(score, right) if possible else None
-    even = Calibration.even(score, right) if possible else None
-    resamples = len(draws.weights)
-    chance = (float("nan"),) * 2 if calibration is None else calibration.chance(score, resamples, seed)
-    why = "no predictions" if not len(score) else "scores lie outside [0, 1]"
-    found = intervals(scored, calibration, draws.weights, draws.group)
-    return ConfidenceCell(
-        predicted=len(score),
-        correct=int(right.sum()),
-        gold=scored.gold,
-        average_precision=plain(average_precision(curve)),
-        ap101=plain(ap101(scored)),
-        aurc=plain(area),
-        e_aurc=plain(excess),
-        ece=None if calibration is None else plain(calibration.ece()),
-        ece_width=None if even is None else plain(even.ece()),
-        mce=None if calibration is None else plain(calibration.mce()),
-        brier=None if calibration is None else plain(brier(score, right)),
-        chance_ece=ChanceError(mean=plain(chance[0]), high=plain(chance[1])),
-        parts=None if calibration is None else _parts(calibration, score, right),
-        bins=() if calibration is None else _bins(calibration),
-        interval={name: (plain(low), plain(high)) for name, (low, high) in found.items()} or UNSET,
-        why=UNSET if calibration is not None else why,
-    )
-
-
-def _parts(calibration: Calibration, score: Floats, right: Bools) -> Brier:
-    reliability, resolution, uncertainty, within = calibration.parts(score, right)
-    return Brier(reliability=reliability, resolution=resolution, uncertainty=uncertainty, within=within)
-
-
-def _bins(calibration: Calibration) -> tuple[ReliabilityBin, ...]:
-    borders = [None, *calibration.edges.tolist(), None]
-    return tuple(
-        ReliabilityBin(
-            low=borders[at],
-            high=borders[at + 1],
-            predicted=number,
-            correct=int(right),
-            score=score / number,
-            precision=right / number,
-        )  # fmt: skip
-        for at, (number, score, right) in enumerate(
-            zip(
-                calibration.number.tolist(),
-                calibration.score.tolist(),
-                calibration.right.tolist(),
-                strict=True,
-            )
-        )
-        if number
-    )
-
-
-def _macro(cells: Mapping[str, ConfidenceCell]) -> Macro:
-    defined = [one for one in cells.values() if one.average_precision is not None]
-    return Macro(
-        average_precision=plain(ratio(sum(one.average_precision or 0.0 for one in defined), len(defined))),
-        ap101=plain(ratio(sum(one.ap101 or 0.0 for one in defined), len(defined))),
-        labels=len(defined),
-    )
-
-
-def _points(curve: Curve) -> tuple[tuple[CurvePoint, ...], bool]:
-    chosen = np.arange(len(curve.threshold))
-    thinned = len(chosen) > MOST_POINTS
-    if thinned:
-        chosen = np.unique(np.linspace(0, len(chosen) - 1, FEWER_POINTS).round().astype(np.int64))
-    columns = (curve.threshold, curve.predicted, curve.correct)
-    return tuple(
-        CurvePoint(threshold=threshold, predicted=predicted, correct=correct)
-        for threshold, predicted, correct in zip(*(one[chosen].tolist() for one in columns), strict=True)
-    ), thinned
-
-
-def _risk(curve: Curve, most: int = 200) -> tuple[RiskPoint, ...]:
-    coverage, risk = curve.risk()
-    number = min(most, len(risk))
-    chosen = np.unique(np.linspace(0, max(len(risk) - 1, 0), number).round().astype(np.int64)).tolist()
-    return tuple(RiskPoint(coverage=float(coverage[at]), risk=float(risk[at])) for at in chosen)
-
-
-def _threshold(scored: Scored, dev: Curve | None, draws: _Draws) -> Threshold:
-    curve = scored.curve
-    best = curve.best()
-    best_f1 = None if best is None else plain(curve.f1[best])
-    value = None if best is None else float(curve.threshold[best])
-    if dev is None:
-        return Threshold(
-            value=None, dev_f1=None, test_f1=None, optimism=None, best=value, best_f1=best_f1,
-            why="no dev set was given",
-        )  # fmt: skip
-    chosen = dev.best()
-    if chosen is None:
-        return Threshold(
-            value=None, dev_f1=None, test_f1=None, optimism=None, best=value, best_f1=best_f1,
-            why="the dev set has no gold mentions or no predictions",
-        )  # fmt: skip
-    threshold = float(dev.threshold[chosen])
-    predicted, correct = curve.at(threshold)
-    test_f1 = plain(ratio(2 * correct, scored.gold + predicted))
-    ends = _f1_interval(scored, threshold, draws)
-    return Threshold(
-        value=threshold,
-        dev_f1=plain(dev.f1[chosen]),
-        test_f1=test_f1,
-        optimism=None if test_f1 is None or best_f1 is None else best_f1 - test_f1,
-        test_precision=plain(ratio(correct, predicted)),
-        test_recall=plain(ratio(correct, scored.gold)),
-        best=value,
-        best_f1=best_f1,
-        interval=UNSET if ends is None else {"test_f1": ends},
-    )
-
-
-def _f1_interval(scored: Scored, threshold: float, draws: _Draws) -> tuple[float | None, float | None] | None:
-    if not len(draws.weights):
-        return None
-    kept = scored.score >= threshold
-    groups = draws.weights.shape[1]
-    owner = draws.group[scored.unit[kept]]
-    predicted = np.bincount(owner, minlength=groups)
-    correct = np.bincount(owner, weights=scored.right[kept], minlength=groups)
-    gold = np.bincount(draws.group, weights=scored.gold_by_unit, minlength=groups)
-    weights = draws.weights.astype(np.float64)
-    low, high = interval(ratio(2 * (weights @ correct), weights @ (gold + predicted))).tolist()
-    return plain(low), plain(high)
-
-
-def _at_precision(curve: Curve, dev: Curve | None, precision: float) -> AtPrecision:
-    chosen_from = curve if dev is None else dev
-    place = chosen_from.at_precision(precision)
-    on = "test" if dev is None else "dev"
-    if place is None:
-        return AtPrecision(precision=precision, threshold=None, recall=None, chosen_on=on)
-    threshold = float(chosen_from.threshold[place])
-    predicted, correct = curve.at(threshold)
-    return AtPrecision(
-        precision=precision,
-        threshold=threshold,
-        recall=plain(ratio(correct, curve.gold)),
-        reached=plain(ratio(correct, predicted)),
-        chosen_on=on,
     )
 
 
@@ -521,7 +335,7 @@ def _signature(
     return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
 
 
-def _notes(units: Units, draws: _Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
+def _notes(units: Units, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
     notes = []
     for name, one in systems.items():
         if one.missing:
