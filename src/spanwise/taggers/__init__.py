@@ -1,0 +1,36 @@
+"""The papers' taggers: trained from their names, for studies that bring no predictions of their own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False
+
+__all__ = ["Job", "Trained", "load", "names", "parse", "predict", "train", "train_all", "windows"]
+
+_HOMES = {
+    "Job": "api",
+    "Trained": "api",
+    "load": "saving",
+    "names": "names",
+    "parse": "names",
+    "predict": "api",
+    "train": "api",
+    "train_all": "api",
+    "windows": "windows",
+}
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spanwise.taggers.api import Job, Trained, predict, train, train_all
+    from spanwise.taggers.names import names, parse
+    from spanwise.taggers.saving import load
+    from spanwise.taggers.windows import windows
+
+
+def __getattr__(name: str) -> Any:
+    # PyTorch is loaded with the first name that needs it.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'spanwise.taggers' has no attribute {name!r}")
+    return getattr(import_module(f"spanwise.taggers.{_HOMES[name]}"), name)

@@ -1,0 +1,422 @@
+"""Train taggers and tag text: what the command line and studies call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct, field
+
+from spanwise import __version__
+from spanwise.columns import Ints
+from spanwise.corpus import Annotation, Mentions
+from spanwise.errors import ChoiceError, InputError, MissingExtra
+from spanwise.formats import read
+from spanwise.taggers.encoding import check_corpus, mentions_of
+from spanwise.taggers.names import Model, parse
+from spanwise.taggers.scoring import f1_of, with_scores
+from spanwise.taggers.settings import Settings, settings_for
+
+if TYPE_CHECKING:
+    import torch
+
+    from spanwise.taggers.building import Known, Material
+    from spanwise.taggers.network import Tagger
+    from spanwise.taggers.training import Outcome
+
+AT_ONCE = {"cuda": 8, "cpu": 1}  # runs that take turns
+
+
+class Job(Struct, frozen=True):
+    """One training: a model, its data and its seed. Equal data and options are prepared once."""
+
+    model: str
+    train: str
+    dev: str
+    tests: tuple[str, ...] = ()
+    seed: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Trained(Struct, frozen=True, eq=False):
+    """A tagger, how its training went, and what it says about dev and test data."""
+
+    model: Model
+    settings: Settings
+    seed: int
+    report: Mapping[str, Any]  # versions, inputs, dev curve, seconds, F1 of every part
+    predictions: Mapping[str, Annotation]  # by path
+    known: Known | None = None
+    network: Tagger | None = None
+    crf: bytes | None = None  # the linear-chain model as CRFsuite writes it
+    codes: Mapping[str, Ints] = field(default_factory=dict)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the folder that `load` and `spanwise tag` read; it is there whole or not at all."""
+        from spanwise.taggers.saving import save
+
+        save(self, Path(folder))
+
+    def predict(
+        self, source: Any, *, scores: bool = False, device: str = "auto", **reading: Any
+    ) -> Annotation:
+        """The text of a file or an annotation with the mentions that this tagger finds in it."""
+        return predict(self, source, scores=scores, device=device, **reading)
+
+
+def require_torch() -> None:
+    """Raise MissingExtra where PyTorch is not installed."""
+    try:
+        import safetensors
+        import torch
+    except ImportError as error:
+        raise MissingExtra.of(error.name or "torch", "zoo", "a tagger") from None
+    del safetensors, torch
+
+
+def train(
+    model: str,
+    train: str | Path,
+    dev: str | Path,
+    *,
+    tests: Sequence[str | Path] = (),
+    seed: int = 1,
+    device: str = "auto",
+    progress: Callable[[str], None] | None = None,
+    reading: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Trained:
+    """Train the tagger of a name on one file, choose its best epoch on another, and tag the test files.
+
+    The same seed, data, options and device give the same predictions.
+
+    Args:
+        model: such as "CcnnWgloveLstmCrf" (characters, words, encoder, decoder), or "crf".
+        options: settings in place of the model's own, such as `epochs=5` or `context=6`.
+
+    Raises:
+        ChoiceError: no such model or option.
+        InputError: a file cannot be used, or word vectors are missing; the text says where they are.
+    """
+    job = Job(model, str(train), str(dev), tuple(map(str, tests)), seed, options, reading or {})
+    ended: list[Trained | Exception] = []
+    train_all([job], lambda _, outcome: ended.append(outcome), device=device, progress=progress)
+    if isinstance(ended[0], Exception):
+        raise ended[0]
+    return ended[0]
+
+
+def train_all(
+    jobs: Sequence[Job],
+    done: Callable[[int, Trained | Exception], None],
+    *,
+    device: str = "auto",
+    at_once: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Train several taggers in one process, on a GPU by turns; `done` is told how each job ended.
+
+    One that fails does not keep the others from ending.
+    """
+    say = progress or (lambda text: None)
+    files: dict[tuple[str, str], Annotation] = {}
+    networks = []
+    for number, job in enumerate(jobs):
+        try:
+            if parse(job.model).is_network:
+                networks.append(number)
+            else:
+                done(number, _train_crf(job, files, say))
+        except Exception as error:
+            done(number, error)
+    if networks:
+        require_torch()
+        _train_networks(jobs, networks, files, done, device, at_once, say)
+
+
+def _read(job: Job, path: str, files: dict[tuple[str, str], Annotation]) -> Annotation:
+    key = (path, repr(sorted(job.reading.items())))
+    if key not in files:
+        files[key] = read(path, **job.reading)
+    return files[key]
+
+
+def _parts(job: Job, files: dict[tuple[str, str], Annotation]) -> dict[str, Annotation]:
+    """The annotations of a job by role: training, dev, then each test file by its path."""
+    parts = {"training": _read(job, job.train, files), "dev": _read(job, job.dev, files)}
+    for path in job.tests:
+        parts[path] = _read(job, path, files)
+    for role, annotation in parts.items():
+        check_corpus(annotation, role if role in {"training", "dev"} else "test")
+    return parts
+
+
+def _train_crf(job: Job, files: dict[tuple[str, str], Annotation], say: Callable[[str], None]) -> Trained:
+    from spanwise.taggers import crfsuite
+
+    parts = _parts(job, files)
+    settings = settings_for(parse("crf"), len(parts["training"].corpus), job.options)
+    began, cpu = time.perf_counter(), time.process_time()
+    data = crfsuite.train(parts["training"], settings, job.seed)
+    predictions, f1 = {}, {}
+    for role, annotation in list(parts.items())[1:]:
+        mentions = crfsuite.predict(data, annotation.corpus)
+        predictions[role] = _annotated(annotation, mentions)
+        f1[role] = _f1(annotation, mentions)
+    report = {
+        **_head(job, parse("crf"), settings, parts),
+        "device": "cpu",
+        "seconds": time.perf_counter() - began,
+        "cpu_seconds": time.process_time() - cpu,
+        "f1": f1,
+    }
+    say(f"crf, seed {job.seed}: {_spoken(f1)}")
+    return Trained(parse("crf"), settings, job.seed, report, predictions, crf=data)
+
+
+def _train_networks(
+    jobs: Sequence[Job],
+    networks: Sequence[int],
+    files: dict[tuple[str, str], Annotation],
+    done: Callable[[int, Trained | Exception], None],
+    device: str,
+    at_once: int | None,
+    say: Callable[[str], None],
+) -> None:
+    import torch
+
+    from spanwise.taggers.building import choose_device
+    from spanwise.taggers.training import side_by_side
+
+    chosen = choose_device(device)
+    if chosen.type == "cpu":
+        torch.set_num_threads(1)  # for nets this small a second thread costs more than it brings
+    prepared = _Prepared(jobs, [jobs[number] for number in networks], files, chosen)
+    starts = [prepared.starter(jobs[number]) for number in networks]
+    total, left = len(networks), [len(networks)]
+    began = time.perf_counter()
+
+    def ended(place: int, outcome: Outcome | Exception) -> None:
+        number = networks[place]
+        left[0] -= 1
+        made: Trained | Exception
+        try:
+            made = outcome if isinstance(outcome, Exception) else prepared.trained(jobs[number], outcome)
+        except Exception as error:
+            made = error
+        made = _plainly(made) if isinstance(made, Exception) else made
+        if isinstance(made, Trained):
+            passed = time.perf_counter() - began
+            rest = passed / (total - left[0]) * left[0]
+            more = f"; {total - left[0]} of {total}, about {rest:.0f} s left" if total > 1 else ""
+            cost = f"{made.report['seconds']:.1f} s{more}"
+            say(f"{made.model.name}, seed {made.seed}: {_spoken(made.report['f1'])}, {cost}")
+        done(number, made)
+        prepared.release(jobs[number])
+
+    side_by_side(starts, ended, at_once=at_once or AT_ONCE[chosen.type])
+
+
+def _plainly(error: Exception) -> Exception:
+    import torch
+
+    if isinstance(error, torch.cuda.OutOfMemoryError):
+        return InputError(
+            "the GPU has too little memory for this tagger.\n"
+            "Use a smaller batch, fewer runs at once, or device 'cpu'."
+        )
+    return error
+
+
+class _Prepared:
+    """What several runs share: the arrays of their data on the device, released after the last of them."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        own: Sequence[Job],
+        files: dict[tuple[str, str], Annotation],
+        device: torch.device,
+    ) -> None:
+        self.files, self.device = files, device
+        self.held: dict[bytes, tuple[Known, Any, Material]] = {}
+        self.uses: dict[bytes, int] = {}
+        for job in own:
+            self.uses[self._key(job)] = self.uses.get(self._key(job), 0) + 1
+
+    def _key(self, job: Job) -> bytes:
+        return msgspec.json.encode(msgspec.structs.replace(job, seed=0), order="sorted")
+
+    def material(self, job: Job) -> tuple[Known, Any, Material]:
+        """What a job needs, made for the first one that asks."""
+        from spanwise.taggers.building import lay_out, learn
+
+        key = self._key(job)
+        if key not in self.held:
+            parts = _parts(job, self.files)
+            model = parse(job.model)
+            settings = settings_for(model, len(parts["training"].corpus), job.options)
+            known, table = learn(model, settings, parts["training"], list(parts.values())[1:])
+            roles = [role if role in {"training", "dev"} else "test" for role in parts]
+            self.held[key] = (known, table, lay_out(known, list(parts.values()), roles, self.device))
+        return self.held[key]
+
+    def starter(self, job: Job) -> Callable[[], Iterator[Outcome | None]]:
+        """A function that begins the run of a job."""
+
+        def start() -> Iterator[Outcome | None]:
+            from spanwise.taggers.building import first_network
+            from spanwise.taggers.training import Run
+
+            known, table, material = self.material(job)
+            run = Run(known, material, first_network(known, table, material, job.seed), job.seed)
+            return run.steps(["dev", *job.tests])
+
+        return start
+
+    def trained(self, job: Job, outcome: Outcome) -> Trained:
+        """The tagger of a finished run."""
+        known, _, material = self.material(job)
+        parts = _parts(job, self.files)
+        predictions, f1, cut = {}, {}, {}
+        for part, codes in outcome.predictions.items():
+            annotation = parts[part]
+            mentions, _ = mentions_of(
+                codes, known.vocabulary.tags, annotation.corpus, known.vocabulary.scheme
+            )
+            predictions[part] = _annotated(annotation, mentions)
+            f1[part] = _f1(annotation, mentions)
+            cut[part] = _cut(codes, known.vocabulary.tags, annotation)
+        report = {
+            **_head(job, known.model, known.settings, parts),
+            "device": self.device.type,
+            "curve": [msgspec.to_builtins(epoch) for epoch in outcome.curve],
+            "best_epoch": outcome.best + 1,
+            "updates": outcome.updates,
+            "windows": len(material.windows[0]),
+            "sentences_cut": sum(one.cut for one in material.windows),
+            "mentions_cut": cut,
+            "seconds": outcome.seconds,
+            "f1": f1,
+        }
+        return Trained(
+            known.model,
+            known.settings,
+            job.seed,
+            report,
+            predictions,
+            known,
+            outcome.network,
+            codes=outcome.predictions,
+        )
+
+    def release(self, job: Job) -> None:
+        """Let the arrays go after the last run that uses them."""
+        key = self._key(job)
+        self.uses[key] -= 1
+        if not self.uses[key]:
+            self.held.pop(key, None)
+
+
+def _head(job: Job, model: Model, settings: Settings, parts: Mapping[str, Annotation]) -> dict[str, Any]:
+    import platform
+    from importlib import metadata
+
+    versions = {"spanwise": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    for package in ("torch", "python-crfsuite", "safetensors", "tokenizers"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    inputs = [
+        {
+            "role": role if role in {"training", "dev"} else "test",
+            "path": one.reading.path,
+            "sha256": one.reading.sha256,
+        }
+        for role, one in parts.items()
+    ]
+    return {
+        "model": model.name,
+        "seed": job.seed,
+        "settings": msgspec.to_builtins(settings),
+        "versions": versions,
+        "inputs": inputs,
+    }
+
+
+def _annotated(annotation: Annotation, mentions: Mentions) -> Annotation:
+    return Annotation(annotation.corpus, mentions)
+
+
+def _f1(gold: Annotation, predicted: Mentions) -> float | None:
+    """The F1 where the file holds gold mentions; None for text that was never annotated."""
+    return f1_of(gold, predicted) if len(gold.mentions) else None
+
+
+def _cut(codes: Ints, tags: Sequence[str], annotation: Annotation) -> int:
+    """How many predicted mentions ran over the end of a sentence and were cut there."""
+    inside = np.array([tag[0] in "IE" for tag in tags])
+    starts = np.unique(annotation.corpus.sentences[:-1])
+    return int(inside[codes[starts[starts < len(codes)]]].sum())
+
+
+def _spoken(f1: Mapping[str, float | None]) -> str:
+    told = [
+        f"{'test' if part != 'dev' else part} {100 * score:.2f}"
+        for part, score in f1.items()
+        if score is not None
+    ]
+    return "F1 " + ", ".join(told) if told else "trained"
+
+
+def predict(
+    tagger: Trained | str | Path, source: Any, *, scores: bool = False, device: str = "auto", **reading: Any
+) -> Annotation:
+    """The text of `source` with the mentions that a tagger finds in it.
+
+    With `scores` every mention has a field `score`: the lowest probability among its tokens of the tag
+    that was chosen.
+
+    Args:
+        tagger: what `train` gave back, or the folder it was saved in.
+        source: a file of any format with tokens, or an annotation that was read.
+    """
+    from spanwise.taggers.saving import load
+
+    held = load(tagger) if isinstance(tagger, str | Path) else tagger
+    annotation = source if isinstance(source, Annotation) else read(source, **reading)
+    check_corpus(annotation, "test")
+    if held.crf is not None:
+        from spanwise.taggers import crfsuite
+
+        mentions = crfsuite.predict(held.crf, annotation.corpus, scores=scores)
+        return _annotated(annotation, mentions)
+    if held.known is None or held.network is None:
+        raise ChoiceError(
+            "this tagger was trained elsewhere and holds no weights.\nLoad the folder it was saved in."
+        )
+    require_torch()
+    import torch
+
+    from spanwise.taggers.building import choose_device, extended, lay_out
+    from spanwise.taggers.training import predict as tags_of
+    from spanwise.taggers.training import probabilities
+
+    chosen = choose_device(device)
+    if chosen.type == "cpu":
+        torch.set_num_threads(1)
+    known, network = extended(held.known, held.network, annotation)
+    material = lay_out(known, [annotation], ["test"], chosen)
+    network = network.to(chosen).eval()
+    codes = tags_of(network, material, 0).cpu().numpy()
+    mentions, _ = mentions_of(codes, known.vocabulary.tags, annotation.corpus, known.vocabulary.scheme)
+    if scores:
+        sure = probabilities(network, material, 0, torch.from_numpy(codes).to(chosen)).cpu().numpy()
+        mentions = with_scores(mentions, annotation.corpus, sure)
+    return _annotated(annotation, mentions)

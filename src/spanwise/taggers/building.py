@@ -1,0 +1,242 @@
+"""From a model's name and the data to what a run needs: vocabulary, arrays on the device, and the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.columns import Column, Ints, ints, offsets
+from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
+from spanwise.errors import ChoiceError, InputError
+from spanwise.taggers.bert import Bert, Splitter, read_bert
+from spanwise.taggers.encoding import Vocabulary, build_words, check_corpus, columns_of, tag_codes, tag_names
+from spanwise.taggers.features import features_of
+from spanwise.taggers.names import Model
+from spanwise.taggers.network import Case, Characters, Cnn, Features, Lstm, Pieces, Store, Tagger, Words
+from spanwise.taggers.settings import Settings, encoder_folder
+from spanwise.taggers.vectors import Matrix, at_hand, read_vectors, spellings
+from spanwise.taggers.windows import Windows, windows
+
+
+class Known(Struct, frozen=True, eq=False):
+    """What a tagger is made from beside its weights; saved with it."""
+
+    model: Model
+    settings: Settings
+    vocabulary: Vocabulary
+    feature_width: int = 0
+    pieces: int = 0
+
+
+class Material(Struct, frozen=True, eq=False):
+    """Corpora as one flat array of tokens on a device, and the windows of each part."""
+
+    annotations: tuple[Annotation, ...]
+    begins: Ints  # where the tokens of each part begin
+    store: Store
+    windows: tuple[Windows, ...]  # in tokens of the whole
+    piece: Ints | None  # where the word pieces of each token begin
+
+
+def choose_device(asked: str) -> torch.device:
+    """The device for "auto", "cpu" or "cuda".
+
+    Raises:
+        ChoiceError: there is no such device here.
+    """
+    if asked == "auto":
+        asked = "cuda" if torch.cuda.is_available() else "cpu"
+    if asked.startswith("cuda") and not torch.cuda.is_available():
+        raise ChoiceError(
+            "the device 'cuda' was asked for, but PyTorch sees no GPU here.\nUse device 'cpu' or 'auto'."
+        )
+    try:
+        return torch.device(asked)
+    except RuntimeError:
+        raise ChoiceError(f"{asked!r} is not a device.\nGive auto, cpu or cuda.") from None
+
+
+def learn(
+    model: Model, settings: Settings, train: Annotation, others: Sequence[Annotation]
+) -> tuple[Known, Matrix | None]:
+    """What the training data teach before any weight is set, and word vectors, NaN where there is none."""
+    model = replace(model, words=_vectors_named(model, settings))
+    scheme = "BIOES" if model.decoder == "crf" else "IOB2"
+    labels = sorted({train.mentions.labels[code] for code in np.unique(train.mentions.label).tolist()})
+    if not labels:
+        raise InputError(
+            f"{train.reading.path}: the training data hold no mention.\nA tagger needs some to learn from."
+        )
+    words: tuple[str, ...] = ()
+    singles: tuple[int, ...] = ()
+    table = None
+    lowercase = settings.lowercase or model.words.startswith("glove")
+    if model.words != "none":
+        vectors = None
+        if model.words != "rand":
+            forms = {form for one in (train, *others) for form in one.corpus.vocabulary}
+            vectors = read_vectors(model.words, forms, settings.vectors)
+        corpora = [one.corpus for one in others]
+        words, singles, table = build_words(train.corpus, corpora, vectors, lowercase=lowercase)
+    characters = ""
+    if model.characters == "cnn":
+        characters = "".join(sorted({character for form in train.corpus.vocabulary for character in form}))
+    vocabulary = Vocabulary(tag_names(labels, scheme), scheme, characters, words, singles, lowercase)
+    return Known(model, settings, vocabulary), table
+
+
+def _vectors_named(model: Model, settings: Settings) -> str:
+    if model.words == "glove" and settings.vectors and Path(settings.vectors).is_file():
+        return "glove"
+    return at_hand(model.words)
+
+
+def lay_out(
+    known: Known, annotations: Sequence[Annotation], roles: Sequence[str], device: torch.device
+) -> Material:
+    """The arrays of some corpora on the device, with their windows; training windows first."""
+    settings, vocabulary = known.settings, known.vocabulary
+    for annotation, role in zip(annotations, roles, strict=True):
+        check_corpus(annotation, role)
+    corpora = with_one_vocabulary([one.corpus for one in annotations])
+    whole = _joined(corpora)
+    splitter = Splitter(encoder_folder(settings)) if _tunes_encoder(known) else None
+    columns: dict[str, Column] = columns_of(whole, vocabulary, splitter)
+    tags = [tag_codes(one, vocabulary.tags, vocabulary.scheme) for one in annotations]
+    columns["tag"] = np.concatenate([*tags, np.zeros(1, np.int64)])
+    if _has_features(known):
+        rows = [features_of(known.model.characters, one, settings, device) for one in annotations]
+        columns["features"] = np.concatenate([*rows, np.zeros_like(rows[0][:1])])
+    begins = offsets([len(corpus.tokens) for corpus in corpora])
+    piece = ints(columns["piece"]) if splitter is not None else None
+    sizes = None if piece is None else np.diff(piece)
+    made = []
+    for number, (corpus, role) in enumerate(zip(corpora, roles, strict=True)):
+        own = None if sizes is None else ints(sizes[begins[number] : begins[number + 1]])
+        count = settings.context if role == "training" else settings.test_context or settings.context
+        limit = None if splitter is None else 510
+        found = windows(corpus, count, mode=settings.mode, limit=limit, sizes=own, cross=settings.cross)  # type: ignore[arg-type]
+        at = begins[number]
+        made.append(Windows(found.start + at, found.stop + at, found.first + at, found.last + at, found.cut))
+    store = Store({name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()})
+    return Material(tuple(annotations), begins, store.to(device), tuple(made), piece)
+
+
+def _joined(corpora: Sequence[Corpus]) -> Corpus:
+    sizes = np.concatenate([np.diff(corpus.sentences) for corpus in corpora])
+    tokens = np.concatenate([corpus.tokens for corpus in corpora])
+    return Corpus(tokens=tokens, vocabulary=corpora[0].vocabulary, sentences=offsets(sizes))
+
+
+def _tunes_encoder(known: Known) -> bool:
+    return known.model.characters == "minilm" and known.settings.finetune
+
+
+def _has_features(known: Known) -> bool:
+    return known.model.characters in {"flair", "features"} or (
+        known.model.characters == "minilm" and not known.settings.finetune
+    )
+
+
+def network(known: Known, table: Matrix | None, feature_width: int = 0, bert: Bert | None = None) -> Tagger:
+    """The network with its first weights, drawn from PyTorch's global generator."""
+    model, settings, vocabulary = known.model, known.settings, known.vocabulary
+    inputs: list[torch.nn.Module] = []
+    if model.words != "none":
+        inputs.append(Words(_word_table(vocabulary, settings, table), settings.unknown))
+        inputs[-1].table.requires_grad_(settings.tune_words)
+    if model.characters == "cnn":
+        size = len(vocabulary.characters) + 2
+        inputs.append(Characters(size, settings.char_size, settings.char_filters, settings.char_dropout))
+    if _tunes_encoder(known):
+        inputs.append(Pieces(bert if bert is not None else read_bert(encoder_folder(settings))))
+    if _has_features(known):
+        inputs.append(Features(feature_width, settings.feature_size))
+    if settings.case:
+        inputs.append(Case())
+    width = sum(int(part.size) for part in inputs)
+    encoder: torch.nn.Module | None = None
+    if model.encoder == "lstm":
+        encoder = Lstm(width, settings.hidden)
+    elif model.encoder == "cnn":
+        encoder = Cnn(width, settings.width, settings.layers, settings.dropout)
+    return Tagger(
+        inputs,
+        encoder,
+        len(vocabulary.tags),
+        decoder=model.decoder,
+        dropout=settings.dropout,
+        locked=settings.locked,
+        impossible=_impossible(vocabulary.tags) if settings.constrain and model.decoder == "crf" else None,
+    )
+
+
+def first_network(known: Known, table: Matrix | None, material: Material, seed: int) -> Tagger:
+    """The network of a run before training: the same for the same seed, whatever runs beside it."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return network(known, table, feature_width=_width(material))
+
+
+def _width(material: Material) -> int:
+    features = getattr(material.store, "features", None)
+    return 0 if features is None else int(features.shape[1])
+
+
+def empty_network(known: Known, word_size: int) -> Tagger:
+    """The network of a saved tagger, to be filled with its weights."""
+    table = np.zeros((len(known.vocabulary.words) + 2, word_size), np.float32) if word_size else None
+    return network(known, table, known.feature_width)
+
+
+def extended(known: Known, network: Tagger, annotation: Annotation) -> tuple[Known, Tagger]:
+    """The tagger with the vectors of words that it did not know when it was trained."""
+    if not known.model.words.startswith("glove"):
+        return known, network
+    import copy
+
+    vocabulary = known.vocabulary
+    held = vocabulary.rows()
+    forms = [form for form in annotation.corpus.vocabulary if not any(one in held for one in spellings(form))]
+    if not forms:
+        return known, network
+    found = read_vectors(known.model.words, forms, known.settings.vectors, none=True)
+    fresh = sorted(word for word in found if word not in held)
+    if not fresh:
+        return known, network
+    network = copy.deepcopy(network)
+    rows = torch.from_numpy(np.stack([found[word] for word in fresh]))
+    part = network.inputs[0]
+    part.table = torch.nn.Parameter(torch.cat([part.table.detach().cpu(), rows]))
+    return replace(known, vocabulary=replace(vocabulary, words=(*vocabulary.words, *fresh))), network
+
+
+def _word_table(vocabulary: Vocabulary, settings: Settings, table: Matrix | None) -> torch.Tensor:
+    size = settings.word_size if table is None else table.shape[1]
+    scale = (3 / size) ** 0.5
+    drawn = torch.empty(len(vocabulary.words) + 2, size).uniform_(-scale, scale)
+    drawn[0] = 0
+    if table is not None:
+        given = torch.from_numpy(table)
+        drawn = torch.where(torch.isnan(given), drawn, given)
+    return drawn
+
+
+def _impossible(tags: Sequence[str]) -> torch.Tensor:
+    """1 where a tag may not follow another under BIOES; in the last two rows, not begin or end a sentence."""
+    letter = [tag[0] for tag in tags]
+    label = [tag[2:] for tag in tags]
+    wrong = np.zeros((len(tags) + 2, len(tags)), np.float32)
+    for after in range(len(tags)):
+        continues = letter[after] in "IE"
+        wrong[-2, after] = continues
+        wrong[-1, after] = letter[after] in "BI"
+        for before in range(len(tags)):
+            is_open = letter[before] in "BI"
+            wrong[before, after] = is_open != continues or (continues and label[before] != label[after])
+    return torch.from_numpy(wrong)

@@ -1,0 +1,132 @@
+"""The linear-chain model with hand-made features, by CRFsuite: fast to train, and the paper's CRF++ row."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spanwise.corpus import Annotation, Corpus, Mentions
+from spanwise.errors import ChoiceError, InputError, MissingExtra
+from spanwise.schemes import encode
+from spanwise.taggers.encoding import key_of, mentions_of
+from spanwise.taggers.settings import Settings
+
+ALGORITHMS = ("ap", "lbfgs")
+
+
+def _suite() -> Any:
+    try:
+        import pycrfsuite
+    except ImportError:
+        raise MissingExtra.of("python-crfsuite", "zoo", "the tagger 'crf'") from None
+    return pycrfsuite
+
+
+def shape(form: str) -> str:
+    """The kinds of characters of a form, repetitions left out.
+
+    Examples:
+        >>> shape("McDonald's-24")
+        'XxXx\\'x-0'
+    """
+    kinds = ["0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in form]
+    return "".join(kind for place, kind in enumerate(kinds) if place == 0 or kind != kinds[place - 1])
+
+
+def _own(form: str) -> list[str]:
+    """The features of a form wherever it stands."""
+    lower = form.lower()
+    made = ["w=" + key_of(form, lowercase=False), "l=" + key_of(form, lowercase=True), "s=" + shape(form)]
+    made += [f"p{size}={form[:size]}" for size in (1, 2, 3, 4) if len(form) > size]
+    made += [f"e{size}={lower[-size:]}" for size in (1, 2, 3, 4) if len(form) > size]
+    return made
+
+
+def features(corpus: Corpus) -> list[list[list[str]]]:
+    """The features of every token: its own, and word and shape of two neighbours on each side."""
+    own = [_own(form) for form in corpus.vocabulary]
+    near = {
+        distance: [[f"{distance}{feature}" for feature in made[1:3]] for made in own]
+        for distance in (-2, -1, 1, 2)
+    }
+    pairs = [key_of(form, lowercase=True) for form in corpus.vocabulary]
+    edges = {distance: [f"{distance}="] for distance in near}
+    result = []
+    for number in range(len(corpus)):
+        codes = corpus.tokens[corpus.sentences[number] : corpus.sentences[number + 1]].tolist()
+        last = len(codes)
+        rows = []
+        for place, code in enumerate(codes):
+            row = ["b", *own[code]]
+            for distance, made in near.items():
+                there = place + distance
+                row += made[codes[there]] if 0 <= there < last else edges[distance]
+            if place:
+                row.append(f"-1|0={pairs[codes[place - 1]]}|{pairs[code]}")
+            if place + 1 < last:
+                row.append(f"0|1={pairs[code]}|{pairs[codes[place + 1]]}")
+            rows.append(row)
+        result.append(rows)
+    return result
+
+
+def train(annotation: Annotation, settings: Settings, seed: int) -> bytes:
+    """The trained model as bytes.
+
+    The averaged perceptron sees the sentences in an order drawn from the seed. L-BFGS gives the same
+    model for every order: it is one run, whatever the seed.
+    """
+    if settings.algorithm not in ALGORITHMS:
+        raise ChoiceError(
+            f"the algorithm of crf is {settings.algorithm!r}, but must be one of {', '.join(ALGORITHMS)}."
+        )
+    if not len(annotation.mentions):
+        raise InputError(
+            f"{annotation.reading.path}: the training data hold no mention.\n"
+            "A tagger needs some to learn from."
+        )
+    trainer = _suite().Trainer(verbose=False)
+    tags = encode(annotation.mentions, annotation.corpus.lengths, "IOB2").lists()
+    rows = features(annotation.corpus)
+    order = (
+        np.random.default_rng(seed).permutation(len(rows))
+        if settings.algorithm == "ap"
+        else np.arange(len(rows))
+    )
+    for number in order.tolist():
+        if rows[number]:
+            trainer.append(rows[number], tags[number])
+    trainer.select("averaged-perceptron" if settings.algorithm == "ap" else "lbfgs")
+    trainer.set_params({"max_iterations": 10 if settings.algorithm == "ap" else 100})
+    if settings.algorithm == "lbfgs":
+        trainer.set_params({"c1": 0.1, "c2": 0.1})
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model"
+        trainer.train(str(file))
+        return file.read_bytes()
+
+
+def predict(model: bytes, corpus: Corpus, *, scores: bool = False) -> Mentions:
+    """The mentions that a trained model finds; with `scores` each has the lowest probability of its tags."""
+    tagger = _suite().Tagger()
+    tagger.open_inmemory(model)
+    names = list(tagger.labels())
+    if "O" not in names:
+        names.append("O")
+    code = {name: number for number, name in enumerate(names)}
+    found: list[int] = []
+    sure: list[float] = []
+    for rows in features(corpus):
+        tags = tagger.tag(rows) if rows else []
+        found.extend(code[tag] for tag in tags)
+        if scores:
+            sure.extend(tagger.marginal(tag, place) for place, tag in enumerate(tags))
+    mentions, _ = mentions_of(np.array(found, np.int64), names, corpus, "IOB2")
+    if not scores:
+        return mentions
+    from spanwise.taggers.scoring import with_scores
+
+    return with_scores(mentions, corpus, np.array(sure))

@@ -1,0 +1,112 @@
+"""Vectors per token made before training: one function from a corpus to [tokens, width], kept by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from spanwise.corpus import Annotation, Corpus
+from spanwise.errors import InputError
+from spanwise.taggers.settings import Settings
+
+Halves = NDArray[np.float16]
+VERSION = 1  # of what providers compute; a change makes kept features useless
+
+
+def features_of(kind: str, annotation: Annotation, settings: Settings, device: torch.device) -> Halves:
+    """The vectors of every token of a corpus, in half precision.
+
+    `features` are read from a file; `flair` and `minilm` are computed once and kept in the cache folder
+    under a hash of the tokens and of the provider.
+    """
+    corpus = annotation.corpus
+    if kind == "features":
+        return _from_file(annotation, settings)
+    from spanwise.taggers import flair, minilm
+
+    provider = flair if kind == "flair" else minilm
+    source = provider.source(settings)
+    file = _cache() / f"{kind}-{digest(corpus, f'{kind} {VERSION} {source}')}.npy"
+    if file.exists():
+        return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+    made: Halves = provider.vectors(corpus, settings, device).astype(np.float16)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{os.getpid()}.npy")
+    np.save(part, made, allow_pickle=False)
+    part.replace(file)
+    about = {
+        "provider": kind,
+        "version": VERSION,
+        "source": source,
+        "tokens": len(made),
+        "width": made.shape[1],
+    }
+    file.with_suffix(".json").write_text(json.dumps(about) + "\n", encoding="utf-8")
+    return made
+
+
+def digest(corpus: Corpus, provider: str) -> str:
+    """A hash of the sentences of a corpus and of what computes their vectors."""
+    text = "\n".join(" ".join(corpus.words(number)) for number in range(len(corpus)))
+    return hashlib.sha256(f"{provider}\n{text}".encode()).hexdigest()[:32]
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "spanwise" / "features"
+
+
+def _from_file(annotation: Annotation, settings: Settings) -> Halves:
+    """The vectors of a file, or of the file with the corpus's name in the folder that was given."""
+    if settings.features is None:
+        raise InputError(
+            "the tagger reads features, but no file of them was given.\n"
+            "Give features = FOLDER with one NAME.npy, NAME.npz or NAME.safetensors per data file NAME.conll."
+        )
+    given = Path(settings.features)
+    stem = Path(annotation.reading.path).stem
+    listed = (
+        [given] if given.is_file() else [given / f"{stem}{end}" for end in (".npy", ".npz", ".safetensors")]
+    )
+    file = next((one for one in listed if one.is_file()), None)
+    if file is None:
+        raise InputError(
+            f"{given}: there are no features for {annotation.reading.path}.\n"
+            f"Expected a file {stem}.npy, {stem}.npz or {stem}.safetensors with one row per token."
+        )
+    rows = _array(file)
+    if rows.ndim != 2 or len(rows) != len(annotation.corpus.tokens):
+        raise InputError(
+            f"{file}: the features have the shape {rows.shape}, "
+            f"but the data have {len(annotation.corpus.tokens):,} tokens.\n"
+            "Expected one row per token, in the order of the file."
+        )
+    return rows.astype(np.float16)
+
+
+def _array(file: Path) -> NDArray[np.floating]:
+    if file.suffix == ".safetensors":
+        from safetensors.numpy import load_file
+
+        held = load_file(file)
+        return np.asarray(next(iter(held.values())))
+    try:
+        found = np.load(file, allow_pickle=False)
+    except ValueError as error:
+        raise InputError(f"{file}: the features cannot be read: {error}.") from None
+    return np.asarray(found if isinstance(found, np.ndarray) else found[found.files[0]])
+
+
+def joined(corpus: Corpus) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """Every sentence as a text with one space between tokens; where each token begins and ends in it."""
+    texts = [" ".join(corpus.words(number)) for number in range(len(corpus))]
+    size = np.array([len(form) for form in corpus.vocabulary], np.int64)[corpus.tokens]
+    ends = np.cumsum(size + 1)
+    first = np.repeat(np.concatenate([[0], ends])[np.asarray(corpus.sentences)[:-1]], corpus.lengths)
+    return texts, ends - size - 1 - first, ends - 1 - first

@@ -1,0 +1,48 @@
+"""Vectors of a BERT-type encoder that is not trained along: two layers of it side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from spanwise.corpus import Corpus
+from spanwise.taggers.bert import Splitter, read_bert
+from spanwise.taggers.encoding import Vocabulary, columns_of
+from spanwise.taggers.network import Batch, Dropping, Store, first_pieces
+from spanwise.taggers.settings import Settings, encoder_folder
+from spanwise.taggers.windows import windows
+
+LAYERS = (3, 6)
+TOKENS = 8192  # pieces in one batch
+
+
+def source(settings: Settings) -> str:
+    """What the vectors are made from, for the name they are kept under."""
+    return f"{encoder_folder(settings).parent.name} {LAYERS}"
+
+
+@torch.no_grad()
+def vectors(corpus: Corpus, settings: Settings, device: torch.device) -> NDArray[np.float32]:
+    """The vector of the first piece of every token, each sentence read alone."""
+    folder = encoder_folder(settings)
+    bert = read_bert(folder).to(device).eval()
+    columns = columns_of(corpus, Vocabulary(("O",), "IOB2"), Splitter(folder))
+    columns["tag"] = np.zeros_like(columns["form"])
+    store = Store(
+        {name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()}
+    ).to(device)
+    piece = columns["piece"]
+    made = windows(corpus, limit=510, sizes=np.diff(piece))
+    ranges = np.stack([made.start, made.stop, made.first, made.last], axis=1)
+    size = piece[made.stop] - piece[made.start] + 2
+    found = np.zeros((len(corpus.tokens) + 1, len(LAYERS) * bert.width), np.float32)
+    order = np.argsort(size, kind="stable")
+    for rows in np.array_split(order, max(1, int(size.sum() * 1.2) // TOKENS)):
+        held = torch.from_numpy(ranges[rows]).to(device)
+        tokens = int((made.stop - made.start)[rows].max())
+        batch = Batch(store, held, tokens, int(size[rows].max()))
+        states = first_pieces(bert, batch, Dropping(None))
+        index = batch.index.cpu().numpy()
+        found[index] = torch.cat([states[layer] for layer in LAYERS], dim=2).cpu().numpy()
+    return found[:-1]

@@ -1,0 +1,110 @@
+"""Names of taggers: which characters, words, sentence encoder and decoder a name stands for."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from msgspec import Struct
+
+from spanwise.errors import ChoiceError
+
+CHARACTERS = ("none", "cnn", "flair", "minilm", "features")
+WORDS = ("none", "rand", "glove", "glove50", "glove100")
+ENCODERS = ("none", "lstm", "cnn")
+DECODERS = ("crf", "mlp")
+CRF = "crf"  # the linear-chain model with hand-made features
+
+_NAME = re.compile(
+    r"C(?P<characters>[a-z0-9]+)W(?P<words>[a-z0-9]+?)(?P<encoder>Lstm|Cnn|)(?P<decoder>Crf|Mlp)"
+)
+_ALIASES = {"non": "none"}
+_ELSEWHERE = {"elm": "ELMo", "elmo": "ELMo", "bert": "BERT"}
+
+
+class Model(Struct, frozen=True):
+    """One cell of the grid: characters × words × encoder × decoder.
+
+    `characters` "minilm" stands for any BERT-type encoder, `features` for vectors made by
+    another tool. `crf` is no network and has no parts.
+    """
+
+    characters: str
+    words: str
+    encoder: str
+    decoder: str
+
+    @property
+    def name(self) -> str:
+        """The name in full, as Fu et al. (2020) write it.
+
+        Examples:
+            >>> parse("CnonWrandLstmCrf").name
+            'CnoneWrandLstmCrf'
+        """
+        if not self.characters:
+            return CRF
+        encoder = "" if self.encoder == "none" else self.encoder.title()
+        return f"C{self.characters}W{self.words}{encoder}{self.decoder.title()}"
+
+    @property
+    def is_network(self) -> bool:
+        """Whether it is a network, not the linear-chain model."""
+        return bool(self.characters)
+
+
+def parse(name: str) -> Model:
+    """The model of a name such as `CcnnWgloveLstmCrf`.
+
+    Examples:
+        >>> parse("CcnnWglove100LstmCrf")
+        Model(characters='cnn', words='glove100', encoder='lstm', decoder='crf')
+
+    Raises:
+        ChoiceError: no part of the grid has this name.
+    """
+    if name.lower() in {CRF, "crf++"}:
+        return Model("", "", "", "")
+    parts = _NAME.fullmatch(name)
+    if parts is None:
+        raise _unknown(name)
+    characters, words = (_ALIASES.get(parts[key], parts[key]) for key in ("characters", "words"))
+    if characters in _ELSEWHERE:
+        raise ChoiceError(
+            f"{name}: no weights of {_ELSEWHERE[characters]} can be had offline.\n"
+            "Make one vector per token with another tool and train "
+            f"{name.replace('C' + characters, 'Cfeatures', 1)} "
+            "with features = FILE; 'Cminilm' is a small BERT-type encoder."
+        )
+    if characters not in CHARACTERS or words not in WORDS:
+        raise _unknown(name)
+    if characters == words == "none":
+        raise ChoiceError(f"{name}: the tagger would see neither characters nor words.\nGive it one of them.")
+    return Model(characters, words, parts["encoder"].lower() or "none", parts["decoder"].lower())
+
+
+def names() -> list[str]:
+    """Every name of the grid, with an encoder.
+
+    Examples:
+        >>> len(names()), names()[:2]
+        (97, ['crf', 'CnoneWrandLstmCrf'])
+    """
+    return [CRF] + [
+        Model(characters, words, encoder, decoder).name
+        for characters in CHARACTERS
+        for words in WORDS
+        for encoder in ENCODERS[1:]
+        for decoder in DECODERS
+        if (characters, words) != ("none", "none")
+    ]
+
+
+def _unknown(name: str) -> ChoiceError:
+    near = difflib.get_close_matches(name, names(), n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return ChoiceError(
+        f"no tagger is called {name!r}.{hint}\n"
+        f"A name is C + one of {', '.join(CHARACTERS)}, W + one of {', '.join(WORDS)}, Lstm or Cnn, "
+        "and Crf or Mlp, such as CcnnWgloveLstmCrf; or crf."
+    )

