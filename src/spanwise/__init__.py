@@ -42,10 +42,10 @@ _HOMES = {
     "MissingExtra": "errors:MissingExtra",
     "Result": "evaluation:Result",
     "SpanwiseError": "errors:SpanwiseError",
-    "apply_threshold": "confidence:apply_threshold",
+    "apply_threshold": "calibration:apply_threshold",
     "attribute": "attributes:register",
     "compare": "evaluation:compare",
-    "confidence": "confidence:confidence",
+    "confidence": "calibration:confidence",
     "describe": "description:describe",
     "evaluate": "evaluation:evaluate",
     "explain": "explanation:explain",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from spanwise.attributes import register as attribute
-    from spanwise.confidence import apply_threshold, confidence
+    from spanwise.calibration import apply_threshold, confidence
     from spanwise.corpus import Annotation, Corpus, Mentions
     from spanwise.description import describe
     from spanwise.errors import ChoiceError, InputError, MissingExtra, SpanwiseError

@@ -132,7 +132,7 @@ def _score(span: Span, place: str) -> float:
     else:
         given = span[3] if len(span) > 3 else nan
     try:
-        score = nan if given is nan else float(given)
+        score = nan if given is nan else inf if isinstance(given, bool | str) else float(given)
     except (TypeError, ValueError):
         score = inf
     if isinf(score) or (isnan(score) and given is not nan):

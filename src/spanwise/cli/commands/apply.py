@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, choose, write."""
+    from spanwise.calibration import apply_threshold, read_scored
     from spanwise.cli.arguments import reading_of
-    from spanwise.confidence import apply_threshold, read_scored
     from spanwise.formats import write
 
     annotation = read_scored(

@@ -45,10 +45,10 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate the scores, write what is asked for, show the screen."""
     import shlex
 
+    from spanwise.calibration import confidence
     from spanwise.cli.arguments import reading_of
     from spanwise.cli.evaluating import named_systems, sources_of
     from spanwise.cli.showing import finish_document
-    from spanwise.confidence import confidence
     from spanwise.errors import ChoiceError
 
     reading = reading_of(args)

@@ -10,8 +10,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.columns import Floats, Ints, floats, ints
-from spanwise.confidence._cells import (
+from spanwise.calibration._cells import (
     Draws,
     at_precision_of,
     cell_of,
@@ -20,7 +19,8 @@ from spanwise.confidence._cells import (
     risk_of,
     threshold_of,
 )
-from spanwise.confidence._kernel import Scored
+from spanwise.calibration._kernel import Scored
+from spanwise.columns import Floats, Ints, floats, ints
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.errors import ChoiceError, InputError, many, unknown

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import UNSET, Struct
 
-from spanwise.columns import Bools, Floats, Ints, ints, plain, ratio
-from spanwise.confidence._kernel import (
+from spanwise.calibration._kernel import (
     Calibration,
     Curve,
     Scored,
@@ -18,6 +17,7 @@ from spanwise.confidence._kernel import (
     intervals,
     risk_area,
 )
+from spanwise.columns import Bools, Floats, Ints, ints, plain, ratio
 from spanwise.document.confidence import (
     AtPrecision,
     Brier,
