@@ -18,6 +18,7 @@ __all__ = [
     "Result",
     "SpanwiseError",
     "apply_threshold",
+    "agree",
     "attribute",
     "compare",
     "confidence",
@@ -28,6 +29,7 @@ __all__ = [
     "load",
     "read",
     "study",
+    "suspects",
     "write",
 ]
 
@@ -43,6 +45,8 @@ _HOMES = {
     "Result": "evaluation:Result",
     "SpanwiseError": "errors:SpanwiseError",
     "apply_threshold": "calibration:apply_threshold",
+    "apply_threshold": "confidence:apply_threshold",
+    "agree": "agreement:agree",
     "attribute": "attributes:register",
     "compare": "evaluation:compare",
     "confidence": "calibration:confidence",
@@ -53,12 +57,14 @@ _HOMES = {
     "load": "evaluation:load",
     "read": "formats:read",
     "study": "studies:study",
+    "suspects": "suspects:suspects",
     "write": "formats:write",
 }
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from spanwise.agreement import agree
     from spanwise.attributes import register as attribute
     from spanwise.calibration import apply_threshold, confidence
     from spanwise.corpus import Annotation, Corpus, Mentions
@@ -69,6 +75,7 @@ if TYPE_CHECKING:
     from spanwise.formats import read, write
     from spanwise.slices import find_slices
     from spanwise.studies import study
+    from spanwise.suspects import suspects
 
 
 def __getattr__(name: str) -> Any:

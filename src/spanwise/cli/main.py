@@ -32,6 +32,8 @@ COMMANDS = {
     "slices": "find combinations of conditions on which a system is weak",
     "confidence": "tell what confidence scores are worth: curves, thresholds, calibration",
     "apply": "keep the predictions whose score reaches a threshold",
+    "agree": "measure how far annotators agree, and write what most of them marked",
+    "suspects": "list gold mentions that are worth a second look, and apply the decisions",
     "explain": "show the same predictions under every convention in use",
     "report": "make the HTML page of a saved result",
     "figures": "draw the figures of a saved result as SVG, PDF or PNG",

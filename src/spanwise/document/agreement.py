@@ -1,0 +1,177 @@
+"""The document of `agree`: how far annotators agree, measured in several ways."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from spanwise.document.head import Document, Interval
+
+
+class Overlap(Struct, frozen=True, kw_only=True):
+    """Mentions of two annotators: those of both, those of each, and F1 = 2·both / (first + second)."""
+
+    both: int
+    first: int
+    second: int
+    f1: float | None
+
+
+class LabelAgreement(Struct, frozen=True, kw_only=True):
+    """Spans that both annotators marked once each, and how many of them carry the same label."""
+
+    spans: int
+    equal: int
+    share: float | None
+    kappa: float | None
+
+
+class AgreementPair(Struct, frozen=True, kw_only=True):
+    """Two annotators over the documents that both have."""
+
+    annotators: tuple[str, str]
+    shared: int  # documents
+    overall: Overlap
+    labels: dict[str, Overlap]
+    documents: dict[str, Overlap] | None  # None where all pairs together have too many
+    spans: Overlap
+    on_equal_spans: LabelAgreement
+    fair: float | None  # mean of both directions
+
+
+class PairMean(Struct, frozen=True, kw_only=True):
+    """Mean and population standard deviation over the pairs where F1 is defined."""
+
+    f1: float | None
+    std: float | None
+    pairs: int
+
+
+class AgreementMeans(Struct, frozen=True, kw_only=True):
+    """Means over pairs."""
+
+    overall: PairMean
+    spans: PairMean
+    fair: PairMean
+    labels: dict[str, PairMean]
+    documents: dict[str, PairMean]
+
+
+class CohenPair(Struct, frozen=True, kw_only=True):
+    """Cohen's κ of two annotators over the tokens of the documents that both have."""
+
+    annotators: tuple[str, str]
+    kappa: float | None
+
+
+class TokenAgreement(Struct, frozen=True, kw_only=True):
+    """Chance-corrected agreement over tokens; all undefined, with the reason, where mentions overlap."""
+
+    alpha: float | None = None
+    alpha_marked: float | None = None
+    fleiss: float | None = None
+    cohen: tuple[CohenPair, ...] = ()
+    units: str = "label"  # or "iob2"
+    tokens: int = 0
+    outside: float | None = None  # the share of all token labels that are O
+    why: str | None = None
+
+
+class UnitizingAgreement(Struct, frozen=True, kw_only=True):
+    """Krippendorff's α_u on the concatenation of the documents that all have, and on each document."""
+
+    all: float | None
+    documents: dict[str, float | None]
+    observed: float | None = None
+    expected: float | None = None
+    labels: dict[str, float | None] = field(default_factory=dict)
+    why: str | None = None
+
+
+class HumanCeiling(Struct, frozen=True, kw_only=True):
+    """F1 of each annotator against the majority of the others, and the mean over annotators."""
+
+    mean: float | None
+    annotators: dict[str, float | None]
+    interval: dict[str, Interval | None] = field(default_factory=dict)
+    why: str | None = None
+
+
+class RankedAnnotator(Struct, frozen=True, kw_only=True):
+    """One annotator: mean pairwise F1, F1 against the majority of the others, and what there is of theirs."""
+
+    annotator: str
+    documents: int
+    mentions: int
+    mean_f1: float | None
+    others_f1: float | None
+    missing: tuple[str, ...] = ()  # documents that someone else has
+
+
+class SystemBesideCeiling(Struct, frozen=True, kw_only=True):
+    """A system against the majorities that the annotators were scored against, and against that of all."""
+
+    f1: float | None  # mean over the majorities that each leave one annotator out
+    annotators: dict[str, float | None]  # by the annotator left out
+    majority: Overlap  # first: the system; second: the majority of all
+    interval: dict[str, Interval | None] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+class MajorityCounts(Struct, frozen=True, kw_only=True):
+    """How many mentions have the votes, tie, or fall short."""
+
+    rule: str
+    documents: int
+    accepted: int
+    unanimous: int
+    tied: int
+    rejected: int
+
+
+class DisagreementMention(Struct, frozen=True, kw_only=True):
+    """A mention of a sentence on which the annotators differ, and who marked it."""
+
+    start: int
+    end: int
+    label: str
+    annotators: tuple[str, ...]
+
+
+class DisagreementExample(Struct, frozen=True, kw_only=True):
+    """A sentence with mentions that only some of its annotators marked."""
+
+    document: str
+    source: str
+    text: tuple[str, ...]  # tokens, or the text alone where positions are characters
+    annotators: tuple[str, ...]
+    mentions: tuple[DisagreementMention, ...]
+
+
+class AgreementSettings(Struct, frozen=True, kw_only=True):
+    """The choices behind the numbers."""
+
+    votes: int | None  # None: more than half
+    tokens: str
+    unit: str  # what intervals rest on: document or sentence
+
+
+class Agreement(Document, frozen=True, kw_only=True):
+    """How far annotators agree."""
+
+    kind: str = "agreement"
+    settings: AgreementSettings
+    annotators: tuple[str, ...]
+    unit: str  # of positions: token or character
+    documents: int  # that at least two annotators have
+    pairs: tuple[AgreementPair, ...]
+    mean: AgreementMeans
+    disagreement: dict[str, int]  # fair outcomes pooled over ordered pairs
+    tokens: TokenAgreement
+    alpha_u: UnitizingAgreement
+    gamma: dict[str, float | None] | None = None  # by document, where it was asked for
+    ceiling: HumanCeiling
+    ranking: tuple[RankedAnnotator, ...]
+    systems: dict[str, SystemBesideCeiling]
+    majority: MajorityCounts
+    notes: tuple[str, ...] = ()
+    sentences: tuple[DisagreementExample, ...] = ()

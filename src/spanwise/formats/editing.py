@@ -1,0 +1,102 @@
+"""Some mentions of a CoNLL file changed in place: their tags, and no other byte."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from spanwise.corpus import Annotation, Mentions
+from spanwise.errors import InputError
+from spanwise.formats._columns import layout_of, tag_columns
+from spanwise.formats._format import Options
+from spanwise.formats._opening import MAGIC, File
+from spanwise.formats._rows import Layout
+from spanwise.schemes import encode
+
+_FIELD = re.compile(rb"[^ \t]+")
+
+
+def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
+    """The bytes of the CoNLL file that `annotation` was read from, with other mentions.
+
+    Only tags that change are written anew, in the scheme of the file; line ends, separators, other columns
+    and comments stay as they are.
+    """
+    path = annotation.reading.path
+    if annotation.reading.format != "conll" or not Path(path).is_file():
+        raise InputError(
+            f"{path}: only CoNLL files can be changed in place.\n"
+            "Convert the file first: spanwise convert FILE gold.conll"
+        )
+    raw = Path(path).read_bytes()
+    if raw.startswith(tuple(MAGIC)) or b"\x00" in raw:
+        raise InputError(f"{path}: a packed file cannot be changed in place.\nUnpack it first.")
+    changes = _changes(annotation, mentions)
+    options = Options(**{**reading, "prefer": None})
+    where = tuple(tag_columns(options, merged=False).values())
+    layout, _ = layout_of(path, File(path, encoding=options.encoding).data, options, where, 1)
+    lines = raw.split(b"\n")
+    for (sentence, token), tag in changes.items():
+        first = int(annotation.corpus.sentences[sentence])
+        line = annotation.corpus.source.line(sentence, token, first_token=first)
+        if layout is None or line is None:
+            raise InputError(f"{path}: the lines of the file are not known.")
+        lines[line - 1] = _with_tag(lines[line - 1], layout, tag.encode(options.encoding or "utf-8"))
+    return b"\n".join(lines)
+
+
+def _changes(annotation: Annotation, mentions: Mentions) -> dict[tuple[int, int], str]:
+    """The tokens whose tags differ between both sets of mentions, with their new tags.
+
+    Tags beside a change that were repaired on the way in are written as they were understood, since a
+    changed neighbour might give them another meaning.
+    """
+    corpus, scheme = annotation.corpus, annotation.reading.scheme or "IOB2"
+    names = tuple(sorted({*annotation.mentions.labels, *mentions.labels}))
+    before = encode(annotation.mentions.relabeled(names), corpus.lengths, scheme)
+    after = encode(mentions.relabeled(names), corpus.lengths, scheme)
+    old = np.array(before.names, dtype=object)[before.codes]
+    new = np.array(after.names, dtype=object)[after.codes]
+    changed = np.flatnonzero(old != new)
+    touched = set(changed.tolist())
+    if annotation.reading.repairs:
+        touched |= {place + step for place in changed.tolist() for step in (-1, 1)}
+    result = {}
+    for place in sorted(touched):
+        if 0 <= place < len(new):
+            sentence = int(np.searchsorted(corpus.sentences, place, "right")) - 1
+            result[sentence, place - int(corpus.sentences[sentence])] = str(new[place])
+    return result
+
+
+def _with_tag(line: bytes, layout: Layout, tag: bytes) -> bytes:
+    """The line with another tag in the column of tags; blanks around it stay."""
+    column = layout.tags[0]
+    if layout.separator == "tab":
+        body = line.rstrip(b" \t\r")
+        fields = body.split(b"\t")
+        held = fields[column]
+        bare = held.strip(b" ")
+        fields[column] = held.replace(bare, tag, 1) if bare else tag
+        return b"\t".join(fields) + line[len(body) :]
+    found = list(_FIELD.finditer(line.rstrip(b" \t\r")))[column]
+    return line[: found.start()] + tag + line[found.end() :]
+
+
+def same_mentions(one: Mentions, other: Mentions) -> bool:
+    """Whether both hold the same mentions, in any order."""
+    return sorted(one.rows()) == sorted(other.rows())
+
+
+def check_edited(path: str | os.PathLike[str], found: Annotation, wanted: Mentions) -> None:
+    """Refuse a file that does not read back as it should."""
+    if not same_mentions(found.mentions, replace(wanted, parts=None)):
+        raise InputError(
+            f"{os.fspath(path)}: the tags of this file cannot be changed one by one.\n"
+            "Convert it first: spanwise convert FILE gold.conll --to-scheme IOB2"
+        )

@@ -1,0 +1,193 @@
+"""The worksheet of suspects: written, filled in by people, and applied to the gold file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import Struct
+
+from spanwise.corpus import Annotation, Mentions
+from spanwise.document.suspects import Suspect, SuspectMention, Suspects
+from spanwise.errors import InputError
+from spanwise.formats import read, read_text, write_atomically
+from spanwise.formats.editing import check_edited, edited
+from spanwise.spreadsheet import is_formula, to_csv
+
+COLUMNS = (
+    "rank", "tied", "score", "kind", "source", "sentence", "gold_start", "gold_end", "gold_label",
+    "gold_text", "start", "end", "label", "text", "votes_for", "votes_against", "evidence", "context",
+    "decision",
+)  # fmt: skip
+_NEEDED = ("sentence", "gold_start", "gold_end", "gold_label", "start", "end", "label", "decision")
+DECISIONS = {"accept": True, "yes": True, "y": True, "reject": False, "no": False, "n": False}
+
+Row = tuple[int, int, int, str]  # sentence, start, end, label
+
+
+def worksheet(document: Suspects) -> str:
+    """One row per suspect; the column `decision` is left empty for `accept` or `reject`.
+
+    The proposal (`start`, `end`, `label`) may be changed before it is accepted; an empty one deletes the
+    gold mention.
+    """
+    return to_csv([COLUMNS, *(_line(one) for one in document.suspects)])
+
+
+def _line(one: Suspect) -> tuple[object, ...]:
+    return (
+        one.rank, one.tied, round(one.score, 4), one.kind, one.source, one.sentence + 1,
+        *_cells(one, one.gold), *_cells(one, one.proposal), one.votes.for_, one.votes.against,
+        "; ".join(one.evidence.words), drawn(one), "",
+    )  # fmt: skip
+
+
+def _cells(one: Suspect, mention: SuspectMention | None) -> tuple[object, ...]:
+    if mention is None:
+        return ("", "", "", "")
+    return mention.start, mention.end, mention.label, " ".join(one.tokens[mention.start : mention.end])
+
+
+def drawn(one: Suspect) -> str:
+    """The sentence with the gold mention in [brackets] and the proposal in {braces}.
+
+    Examples:
+        >>> from spanwise.suspects import suspects
+        >>> from spanwise.formats import read
+        >>> gold = read([["O", "B-PER"]], tokens=[["in", "Rome"]])
+        >>> said = read([["O", "B-LOC"]], tokens=[["in", "Rome"]])
+        >>> drawn(suspects(gold, {"one": said, "two": said}).suspects[0])
+        'in {[Rome]PER}LOC'
+    """
+    words = list(one.tokens)
+    for mention, left, right in ((one.gold, "[", "]"), (one.proposal, "{", "}")):
+        if mention is not None and mention.end <= len(words):
+            words[mention.start] = left + words[mention.start]
+            words[mention.end - 1] += right + mention.label
+    return " ".join(words)
+
+
+class Applied(Struct, frozen=True):
+    """What became of a worksheet."""
+
+    accepted: int
+    rejected: int
+    open: int
+
+    def __str__(self) -> str:
+        return f"{self.accepted:,} accepted, {self.rejected:,} rejected, {self.open:,} without a decision"
+
+
+def apply_decisions(
+    decisions: str | os.PathLike[str], gold: str | os.PathLike[str], output: str | os.PathLike[str],
+    **reading: Any,
+) -> Applied:  # fmt: skip
+    """Write the gold file with exactly the accepted changes; every other byte stays as it is.
+
+    Raises:
+        InputError: the worksheet does not belong to the file, or a change would overlap another mention.
+    """
+    annotation = read(gold, **reading)
+    mentions, done = _decided(decisions, annotation)
+    data = edited(annotation, mentions, **reading)
+    with TemporaryDirectory() as folder:
+        trial = Path(folder) / Path(gold).name
+        trial.write_bytes(data)
+        check_edited(gold, read(trial, **{**reading, "scheme": annotation.reading.scheme}), mentions)
+    write_atomically(output, data)
+    return done
+
+
+def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, Applied]:
+    """The mentions of gold after the accepted changes."""
+    rows = {row: place for place, row in enumerate(gold.mentions.rows())}
+    removed: dict[Row, str] = {}
+    added: dict[Row, str] = {}
+    numbers = {True: 0, False: 0, None: 0}
+    reader = csv.DictReader(io.StringIO(read_text(os.fspath(path)), newline=""))
+    missing = [name for name in _NEEDED if name not in (reader.fieldnames or ())]
+    if missing:
+        raise InputError(
+            f"{os.fspath(path)}: the worksheet has no column {missing[0]!r}.\n"
+            "Give a worksheet that 'spanwise suspects -o' wrote, with the column 'decision' filled in."
+        )
+    for line in reader:
+        where = f"{os.fspath(path)}:{reader.line_num}"
+        answer = (line["decision"] or "").strip().lower()
+        if answer and answer not in DECISIONS:
+            raise InputError(
+                f"{where}: the decision {line['decision']!r} is unknown.\nWrite accept or reject."
+            )
+        decision = DECISIONS[answer] if answer else None
+        numbers[decision] += 1
+        if not decision:
+            continue
+        sentence = _number(line, "sentence", where) - 1
+        old, new = _mention(line, "gold_", sentence, where), _mention(line, "", sentence, where)
+        if old is None and new is None:
+            raise InputError(f"{where}: neither a gold mention nor a proposal is given.")
+        if old is not None:
+            if old not in rows:
+                raise InputError(
+                    f"{where}: {gold.reading.path} has no mention {old[3]} [{old[1]}, {old[2]}) in sentence "
+                    f"{sentence + 1}.\nApply the worksheet to the file that it was made of."
+                )
+            removed[old] = where
+        if new is not None:
+            _check_inside(gold, new, where)
+            added[new] = where
+    kept = [row for row in rows if row not in removed]
+    _check_overlaps(gold, {row: "" for row in kept if row not in added} | added)
+    new_rows = [row for row in added if row not in kept]
+    done = Applied(numbers[True], numbers[False], numbers[None])
+    return Mentions.of([*kept, *new_rows]), done
+
+
+def _number(line: Mapping[str, str], name: str, where: str) -> int:
+    try:
+        return int(line[name])
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: the column {name!r} holds {line[name]!r}, not a whole number.") from None
+
+
+def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) -> Row | None:
+    cells = [line[f"{prefix}{name}"] or "" for name in ("start", "end", "label")]
+    if not any(cells):
+        return None
+    label = cells[2]
+    # Cells that a spreadsheet would compute were written behind an apostrophe.
+    if label.startswith("'") and is_formula(label[1:]):
+        label = label[1:]
+    if not label:
+        raise InputError(f"{where}: the mention has no label.")
+    return sentence, _number(line, f"{prefix}start", where), _number(line, f"{prefix}end", where), label
+
+
+def _check_inside(gold: Annotation, row: Row, where: str) -> None:
+    sentence, start, end, _ = row
+    if not 0 <= sentence < len(gold.corpus) or not 0 <= start < end <= int(gold.corpus.lengths[sentence]):
+        raise InputError(
+            f"{where}: the proposal [{start}, {end}) does not lie in sentence {sentence + 1}.\n"
+            "Positions are half-open and count tokens from 0."
+        )
+
+
+def _check_overlaps(gold: Annotation, rows: Mapping[Row, str]) -> None:
+    """Refuse an added mention that overlaps another one, which tags cannot hold."""
+    before: Row | None = None
+    for row in sorted(rows):
+        if before is not None and before[0] == row[0] and row[1] < before[2]:
+            where = rows[row] or rows[before]
+            if where:
+                other = before if rows[row] else row
+                raise InputError(
+                    f"{where}: the proposal overlaps {other[3]} [{other[1]}, {other[2]}) in "
+                    f"{gold.corpus.place(row[0])}.\nReject one of them, or give the other a row too."
+                )
+        if before is None or before[0] != row[0] or row[2] > before[2]:
+            before = row
