@@ -45,7 +45,6 @@ _HOMES = {
     "Result": "evaluation:Result",
     "SpanwiseError": "errors:SpanwiseError",
     "apply_threshold": "calibration:apply_threshold",
-    "apply_threshold": "confidence:apply_threshold",
     "agree": "agreement:agree",
     "attribute": "attributes:register",
     "compare": "evaluation:compare",
@@ -57,7 +56,7 @@ _HOMES = {
     "load": "evaluation:load",
     "read": "formats:read",
     "study": "studies:study",
-    "suspects": "suspects:suspects",
+    "suspects": "suspicion:suspects",
     "write": "formats:write",
 }
 
@@ -75,7 +74,7 @@ if TYPE_CHECKING:
     from spanwise.formats import read, write
     from spanwise.slices import find_slices
     from spanwise.studies import study
-    from spanwise.suspects import suspects
+    from spanwise.suspicion import suspects
 
 
 def __getattr__(name: str) -> Any:

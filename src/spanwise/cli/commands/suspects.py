@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from spanwise.cli.arguments import reading_of
     from spanwise.cli.evaluating import named_systems
     from spanwise.cli.showing import finish_document, give
-    from spanwise.suspects import apply_decisions, suspects, worksheet
+    from spanwise.suspicion import apply_decisions, suspects, worksheet
 
     if args.apply:
         import sys

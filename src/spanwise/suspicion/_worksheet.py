@@ -57,7 +57,7 @@ def drawn(one: Suspect) -> str:
     """The sentence with the gold mention in [brackets] and the proposal in {braces}.
 
     Examples:
-        >>> from spanwise.suspects import suspects
+        >>> from spanwise.suspicion import suspects
         >>> from spanwise.formats import read
         >>> gold = read([["O", "B-PER"]], tokens=[["in", "Rome"]])
         >>> said = read([["O", "B-LOC"]], tokens=[["in", "Rome"]])

@@ -29,7 +29,7 @@ from spanwise.document.suspects import (
 )
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import listed_sources, read
-from spanwise.suspects._ranking import (
+from spanwise.suspicion._ranking import (
     Candidates,
     VariationPlaces,
     join,
@@ -39,7 +39,7 @@ from spanwise.suspects._ranking import (
     ranked,
     votes_for,
 )
-from spanwise.suspects._variation import (
+from spanwise.suspicion._variation import (
     OUTSIDE,
     Occurrences,
     Readings,
@@ -49,8 +49,8 @@ from spanwise.suspects._variation import (
     text_of,
     variation,
 )
-from spanwise.suspects._votes import Ballot, VoteCandidates, ballot, count, majority_of_runs
-from spanwise.suspects._worksheet import apply_decisions, worksheet
+from spanwise.suspicion._votes import Ballot, VoteCandidates, ballot, count, majority_of_runs
+from spanwise.suspicion._worksheet import apply_decisions, worksheet
 
 __all__ = ["apply_decisions", "suspects", "worksheet"]
 

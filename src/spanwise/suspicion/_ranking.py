@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
 from spanwise.corpus import Corpus
-from spanwise.suspects._variation import NONE, OUTSIDE, Occurrences, Text, Variation
-from spanwise.suspects._votes import Ballot, VoteCandidates
+from spanwise.suspicion._variation import NONE, OUTSIDE, Occurrences, Text, Variation
+from spanwise.suspicion._votes import Ballot, VoteCandidates
 
 DIGITS = 12  # scores that are equal up to here are ties
 
