@@ -123,7 +123,7 @@ def lay_out(
         found = windows(corpus, count, mode=settings.mode, limit=limit, sizes=own, cross=settings.cross)  # type: ignore[arg-type]
         at = begins[number]
         made.append(Windows(found.start + at, found.stop + at, found.first + at, found.last + at, found.cut))
-    store = Store({name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()})
+    store = Store({name: torch.from_numpy(np.array(column)) for name, column in columns.items()})
     return Material(tuple(annotations), begins, store.to(device), tuple(made), piece)
 
 

