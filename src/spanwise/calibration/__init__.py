@@ -79,7 +79,7 @@ def confidence(
     held_out = None if dev is None else how.gather(dev[0], dev[1], None)
     return confidence_of(
         inputs, dev=held_out, precision=precision, missing=missing, resamples=resamples, seed=seed, unit=unit,
-        tokens=None if score_column is None else token_scores, command=command,
+        tokens=token_scores if _made_from_tokens(inputs) else None, command=command,
     )  # fmt: skip
 
 
@@ -148,10 +148,9 @@ def read_scored(
     **reading: Any,
 ) -> Annotation:
     """Predictions with scores; with `score_column` those of mentions are made from those of tokens."""
-    if score_column is None:
-        return read(source, **reading)
-    annotation = read(source, **{**reading, "columns": {"score": score_column}})
-    return replace(annotation, mentions=_from_tokens(annotation, token_scores))
+    columns = {} if score_column is None else {"columns": {"score": score_column}}
+    annotation = read(source, **{**reading, **columns})
+    return replace(annotation, mentions=_with_scores(annotation, token_scores))
 
 
 class _Reading(Struct, frozen=True, eq=False):
@@ -163,15 +162,17 @@ class _Reading(Struct, frozen=True, eq=False):
     reading: Mapping[str, Any]
 
     def gather(self, gold: Any, systems: Any, name: str | None) -> Inputs:
+        """Gold and predictions, whose mentions have scores."""
         given = systems
         if self.score_column is not None and systems is not None:
-            given = {
-                key: read_scored(
-                    source, score_column=self.score_column, token_scores=self.token_scores, **self.reading
-                )
-                for key, source in named_sources(systems).items()
-            }
-        return gather(gold, given, None, align=self.align, reading=dict(self.reading), name=name)
+            gold = read(gold, **self.reading)
+            reading = {**self.reading, "columns": {"score": self.score_column}, "prefer": gold.reading.scheme}
+            given = {key: read(source, **reading) for key, source in named_sources(systems).items()}
+        inputs = gather(gold, given, None, align=self.align, reading=dict(self.reading), name=name)
+        # Aligned mentions stand in the order in which they were read.
+        scores = {key: _with_scores(one, self.token_scores).score for key, one in inputs.predicted.items()}
+        aligned = {key: replace(one, score=scores[key]) for key, one in inputs.systems.items()}
+        return replace(inputs, systems=aligned)
 
 
 def _check(*, precision: float, missing: str, token_scores: str, resamples: int, seed: int) -> None:
@@ -186,9 +187,17 @@ def _check(*, precision: float, missing: str, token_scores: str, resamples: int,
             raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
 
 
-def _from_tokens(annotation: Annotation, how: TokenScores) -> Mentions:
-    """The mentions with scores made from a column of token scores."""
+def _made_from_tokens(inputs: Inputs) -> bool:
+    return any(
+        one.mentions.score is None and "score" in one.corpus.columns for one in inputs.predicted.values()
+    )
+
+
+def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
+    """The mentions with their own scores, or with scores made from a column of token scores."""
     corpus, mentions = annotation.corpus, annotation.mentions
+    if mentions.score is not None or "score" not in corpus.columns:
+        return mentions
     try:
         token = floats([float(value) for value in corpus.columns["score"]])
     except ValueError as error:

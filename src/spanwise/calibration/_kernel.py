@@ -12,7 +12,7 @@ from spanwise.columns import Bools, Floats, Ints, floats, ints, ratio
 from spanwise.uncertainty import bernoulli_sums, interval
 
 BINS = 10
-POINTS = 2000  # groups of scores that intervals of curves are computed with
+POINTS = 1000  # groups of scores that intervals of curves are computed with
 RECALLS = np.linspace(0.0, 1.0, 101)
 
 
@@ -206,7 +206,7 @@ def intervals(
 ) -> dict[str, tuple[float, float]]:
     """Percentile intervals of the scores over resampled units (or groups of units).
 
-    Scores that are many are joined into 2,000 groups of neighbours; what that changes is taken off again.
+    Scores that are many are joined into 1,000 groups of neighbours; what that changes is taken off again.
     """
     if not len(scored.score) or not len(weights):
         return {}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
+from math import nan
 from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from spanwise.columns import codes, ints
+from spanwise.columns import codes, floats, ints
 from spanwise.corpus import (
     Annotation,
     Corpus,
@@ -34,6 +35,7 @@ class Standoff(Struct, frozen=True):
     id: str = ""
     document: str | None = None
     line: int | None = None
+    scores: Sequence[float] = ()  # one for each mention, where the file has them
 
 
 class Origin(Struct, frozen=True):
@@ -62,6 +64,9 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
         corpus = _with_documents(corpus, units, texts=whole)
     _check_inside(units, origin)
     mentions = mentions_of([unit.mentions for unit in units])
+    if any(unit.scores for unit in units):
+        scores = [unit.scores or [nan] * len(unit.mentions) for unit in units]
+        mentions = replace(mentions, score=floats(list(chain.from_iterable(scores))))
     owner = mentions.sentence
     mentions = mentions.sole(
         duplicates=options.duplicates,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import isnan, nan
 from typing import Any
 
 from msgspec.structs import replace
 
+from spanwise.columns import floats
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats._format import Format, Options
@@ -25,7 +27,7 @@ def read(file: File, options: Options) -> Annotation:
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     """Both columns of tags."""
-    rows: list[list[tuple[str, str, str, int]]] = [[]]
+    rows: list[list[tuple[str, str, str, float, int]]] = [[]]
     for number, line in enumerate(file.text.split("\n"), start=1):
         line = line.strip()
         if not line:
@@ -39,27 +41,31 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
             Tagged(
                 [row[0] for row in sentence],
                 [str(row[column]) for row in sentence],
-                lines=[row[3] for row in sentence],
+                lines=[row[4] for row in sentence],
             )
             for sentence in sentences
         ]
         reading = Reading(file.path, file.sha256, "flair", evidence=f"the column of {name} tags")
         result[name] = annotation(units, reading, options)
+        if name == "predicted" and not any(isnan(row[3]) for sentence in sentences for row in sentence):
+            score = floats([row[3] for sentence in sentences for row in sentence])
+            corpus = replace(result[name].corpus, columns={"score": score})
+            result[name] = replace(result[name], corpus=corpus)
         options = replace(options, prefer=options.prefer or result[name].reading.scheme)
     return result
 
 
-def _fields(line: str, path: str, number: int) -> tuple[str, str, str]:
-    fields = line.split(" ")
+def _fields(line: str, path: str, number: int) -> tuple[str, str, str, float]:
+    fields, score = line.split(" "), nan
     if len(fields) > 3 and _is_number(fields[-1]):
-        fields.pop()
+        score = float(fields.pop())
     if len(fields) < 3:
         raise InputError(
             at(path, number, f"{line!r} has {len(fields)} columns.\nExpected is 'token gold predicted', "
                "perhaps with a confidence behind.")
         )  # fmt: skip
     # A token may hold blanks; tags may not.
-    return " ".join(fields[:-2]), fields[-2], fields[-1]
+    return " ".join(fields[:-2]), fields[-2], fields[-1], score
 
 
 def _is_number(text: str) -> bool:

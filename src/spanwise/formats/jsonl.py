@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from spanwise.columns import Column, Ints, ints, offsets
-from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source, Unit
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import (
     SCORES,
@@ -97,7 +97,16 @@ def _list_of(file: File, text: str) -> list[Any] | None:
         except json.JSONDecodeError:
             raise InputError(_no_json(file.path, error.lineno, error)) from None
         return None
-    return whole if whole and isinstance(whole[0], Mapping) else None
+    if _is_spans(whole) and whole:
+        return [whole]  # what a pipeline gives for one text
+    return whole if whole and (isinstance(whole[0], Mapping) or all(map(_is_spans, whole))) else None
+
+
+def _is_spans(record: Any) -> bool:
+    """Whether a record is a list of spans alone, as pipelines of Hugging Face and GLiNER give it."""
+    return isinstance(record, list) and all(
+        isinstance(one, Mapping) and "end" in one and any(key in one for key in _LABELS) for one in record
+    )
 
 
 def _loaded(path: str, line: int, row: str) -> Any:
@@ -117,7 +126,9 @@ def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
 
 
 def _mapping(path: str, line: int, record: Any) -> Mapping[str, Any]:
-    """The record as an object; spaCy's pairs [text, {"entities": …}] are one too."""
+    """The record as an object; spaCy's pairs [text, {"entities": …}] and lists of spans are one too."""
+    if _is_spans(record):
+        return {"entities": record, "unit": "character"}
     if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str):
         rest = record[1] if isinstance(record[1], Mapping) else {"entities": record[1]}
         return {"text": record[0], **rest}
@@ -244,7 +255,7 @@ def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None
 
 def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: int | None) -> None:
     sentence = len(found.lines) - 1
-    for span in _first(record, _SPANS, list) or []:
+    for span in _whole_spans(_first(record, _SPANS, list) or []):
         start, end, label, pieces = _span(found.path, line, span)
         if size is not None and end > size:
             what = "character" if found.texts else "token"
@@ -255,6 +266,42 @@ def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: 
         found.spans.append((sentence, start, end, label))
         found.pieces.append(pieces)
         found.scores.append(_score(found.path, line, span))
+
+
+def _whole_spans(listed: list[Any]) -> list[Any]:
+    """The spans, where those of a pipeline without aggregation, one per word piece, are joined to mentions.
+
+    A piece `I-X` continues the piece before it of the same label; the score is the mean of the pieces.
+    """
+    if not all(
+        isinstance(one, Mapping) and {"index", "entity", "start", "end"} <= one.keys() for one in listed
+    ):
+        return listed
+    joined: list[list[Mapping[str, Any]]] = []
+    for one in listed:
+        mark, _, label = str(one["entity"]).partition("-")
+        before = joined[-1][-1] if joined else None
+        follows = before is not None and one["index"] == before["index"] + 1
+        if (
+            mark == "I"
+            and follows
+            and before is not None
+            and str(before["entity"]).partition("-")[2] == label
+        ):
+            joined[-1].append(one)
+        else:
+            joined.append([one])
+    return [
+        {
+            "start": pieces[0]["start"],
+            "end": pieces[-1]["end"],
+            "label": str(pieces[0]["entity"]).partition("-")[2] or str(pieces[0]["entity"]),
+            "score": sum(float(one["score"]) for one in pieces) / len(pieces),
+        }
+        if all(isinstance(one.get("score"), int | float) for one in pieces)
+        else pieces[0]
+        for pieces in joined
+    ]
 
 
 def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[int, int]]]:
@@ -342,7 +389,9 @@ def _corpus(found: _Gathered, options: Options) -> Corpus:
     }
     if found.kind == "spans without text":
         sentences = offsets(np.zeros(len(found.lines), dtype=np.int64))
-        return Corpus(np.zeros(0, dtype=np.int32), (), sentences, without_text=True, **more)
+        characters = any(record.get("unit") == "character" for record in found.records)
+        unit: Unit = "character" if characters else "token"
+        return Corpus(np.zeros(0, dtype=np.int32), (), sentences, unit=unit, without_text=True, **more)
     if found.kind != "text with spans of characters":
         plain = Corpus.of(found.tokens)
         return Corpus(plain.tokens, plain.vocabulary, plain.sentences, **more)

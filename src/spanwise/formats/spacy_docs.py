@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
-from spanwise.errors import ChoiceError, InputError, MissingExtra, at
+from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import (
@@ -97,9 +97,9 @@ def _sentences(doc: Any, group: str, name: str, path: str) -> list[Standoff]:
     if group != "ents" and group not in doc.spans:
         known = ", ".join(["ents", *doc.spans])
         raise InputError(at(path, None, f"{name} has no group of spans {group!r}.\nThere are: {known}."))
-    spans = [
-        (span.start, span.end, span.label_) for span in (doc.ents if group == "ents" else doc.spans[group])
-    ]
+    listed = doc.ents if group == "ents" else doc.spans[group]
+    spans = [(span.start, span.end, span.label_) for span in listed]
+    scores = _scores(listed, group, name, path)
     borders = [0, len(doc)]
     if doc.has_annotation("SENT_START"):
         borders = [*(sentence.start for sentence in doc.sents), len(doc)]
@@ -109,11 +109,27 @@ def _sentences(doc: Any, group: str, name: str, path: str) -> list[Standoff]:
     words = [token.text for token in doc]
     units = []
     for first, last in pairwise(borders):
+        chosen = [at for at, (start, _, _) in enumerate(spans) if first <= start < last]
         inside: list[tuple[Pieces, str]] = [
-            (((start - first, end - first),), label) for start, end, label in spans if first <= start < last
+            (((start - first, end - first),), label) for start, end, label in (spans[at] for at in chosen)
         ]
-        units.append(Standoff(words[first:last], inside, document=name))
+        held = [scores[at] for at in chosen] if scores else []
+        units.append(Standoff(words[first:last], inside, document=name, scores=held))
     return units
+
+
+def _scores(listed: Any, group: str, name: str, path: str) -> list[float]:
+    """The scores that spaCy's span categorizer keeps beside a group of spans, where there are any."""
+    given = None if group == "ents" else listed.attrs.get("scores")
+    if given is None:
+        return []
+    scores = [float(score) for score in given]
+    if len(scores) != len(listed):
+        raise InputError(
+            at(path, None, f"{name} has {many(len(listed), 'span')} of the group {group!r}, but "
+               f"{many(len(scores), 'score')}.\nGive one score for each span.")
+        )  # fmt: skip
+    return scores
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
