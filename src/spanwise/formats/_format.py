@@ -18,7 +18,6 @@ from spanwise.formats._interning import Interner
 from spanwise.schemes import SCHEMES, Repair, Tags, checked, decode, encode, impossible, malformed, recognise
 
 Column = int | str
-SCORES = ("score", "confidence", "probability")  # the keys under which a span says how confident it is
 
 
 class Options(Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from math import isfinite, isnan, nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source, Unit
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import (
-    SCORES,
     Format,
     Options,
     Problem,
@@ -28,6 +27,7 @@ from spanwise.formats._format import (
     problem_at,
 )
 from spanwise.formats._opening import File
+from spanwise.formats._scored import LABELS, is_spans, score_of, whole_spans
 from spanwise.formats._words import words
 from spanwise.schemes import Tags, encode, malformed
 
@@ -35,7 +35,6 @@ _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
 _SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
 _STARTS, _ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
-_LABELS = ("label", "type", "entity", "entity_group", "tag", "name")
 _DOCUMENTS = ("document", "doc_id", "document_id")
 
 
@@ -97,16 +96,9 @@ def _list_of(file: File, text: str) -> list[Any] | None:
         except json.JSONDecodeError:
             raise InputError(_no_json(file.path, error.lineno, error)) from None
         return None
-    if _is_spans(whole) and whole:
+    if is_spans(whole) and whole:
         return [whole]  # what a pipeline gives for one text
-    return whole if whole and (isinstance(whole[0], Mapping) or all(map(_is_spans, whole))) else None
-
-
-def _is_spans(record: Any) -> bool:
-    """Whether a record is a list of spans alone, as pipelines of Hugging Face and GLiNER give it."""
-    return isinstance(record, list) and all(
-        isinstance(one, Mapping) and "end" in one and any(key in one for key in _LABELS) for one in record
-    )
+    return whole if whole and (isinstance(whole[0], Mapping) or all(map(is_spans, whole))) else None
 
 
 def _loaded(path: str, line: int, row: str) -> Any:
@@ -127,7 +119,7 @@ def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
 
 def _mapping(path: str, line: int, record: Any) -> Mapping[str, Any]:
     """The record as an object; spaCy's pairs [text, {"entities": …}] and lists of spans are one too."""
-    if _is_spans(record):
+    if is_spans(record):
         return {"entities": record, "unit": "character"}
     if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str):
         rest = record[1] if isinstance(record[1], Mapping) else {"entities": record[1]}
@@ -255,7 +247,7 @@ def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None
 
 def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: int | None) -> None:
     sentence = len(found.lines) - 1
-    for span in _whole_spans(_first(record, _SPANS, list) or []):
+    for span in whole_spans(_first(record, _SPANS, list) or []):
         start, end, label, pieces = _span(found.path, line, span)
         if size is not None and end > size:
             what = "character" if found.texts else "token"
@@ -265,43 +257,7 @@ def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: 
             )  # fmt: skip
         found.spans.append((sentence, start, end, label))
         found.pieces.append(pieces)
-        found.scores.append(_score(found.path, line, span))
-
-
-def _whole_spans(listed: list[Any]) -> list[Any]:
-    """The spans, where those of a pipeline without aggregation, one per word piece, are joined to mentions.
-
-    A piece `I-X` continues the piece before it of the same label; the score is the mean of the pieces.
-    """
-    if not all(
-        isinstance(one, Mapping) and {"index", "entity", "start", "end"} <= one.keys() for one in listed
-    ):
-        return listed
-    joined: list[list[Mapping[str, Any]]] = []
-    for one in listed:
-        mark, _, label = str(one["entity"]).partition("-")
-        before = joined[-1][-1] if joined else None
-        follows = before is not None and one["index"] == before["index"] + 1
-        if (
-            mark == "I"
-            and follows
-            and before is not None
-            and str(before["entity"]).partition("-")[2] == label
-        ):
-            joined[-1].append(one)
-        else:
-            joined.append([one])
-    return [
-        {
-            "start": pieces[0]["start"],
-            "end": pieces[-1]["end"],
-            "label": str(pieces[0]["entity"]).partition("-")[2] or str(pieces[0]["entity"]),
-            "score": sum(float(one["score"]) for one in pieces) / len(pieces),
-        }
-        if all(isinstance(one.get("score"), int | float) for one in pieces)
-        else pieces[0]
-        for pieces in joined
-    ]
+        found.scores.append(score_of(span, f"{found.path}:{line}"))
 
 
 def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[int, int]]]:
@@ -313,7 +269,7 @@ def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[in
     if isinstance(span, Mapping):
         start = next((span[key] for key in _STARTS if key in span), None)
         end = next((span[key] for key in _ENDS if key in span), None)
-        label = next((span[key] for key in _LABELS if key in span), None)
+        label = next((span[key] for key in LABELS if key in span), None)
         parts = _parts(span.get("parts", []), start, end)
     elif isinstance(span, list) and len(span) >= 3:
         start, end, label = span[:3]
@@ -332,23 +288,6 @@ def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[in
                "Positions are half-open: 0 <= start < end.")
         )  # fmt: skip
     return start, end, label, parts or [(start, end)]
-
-
-def _score(path: str, line: int, span: Any) -> float:
-    """How confident the system is, NaN where the span does not say."""
-    given = None
-    if isinstance(span, Mapping):
-        given = next((span[key] for key in SCORES if span.get(key) is not None), None)
-    elif len(span) > 3 and isinstance(span[3], int | float):
-        given = span[3]
-    if given is None:
-        return nan
-    if isinstance(given, bool) or not isinstance(given, int | float) or not isfinite(given):
-        raise InputError(
-            at(path, line, f"the score {given!r} of {_short(span)} is not a finite number.\n"
-               "Give a number, or leave the score out.")
-        )  # fmt: skip
-    return float(given)
 
 
 def _is_place(value: Any) -> bool:

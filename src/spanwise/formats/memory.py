@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf, isinf, isnan, nan
+from math import isnan
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.errors import InputError, many
-from spanwise.formats._format import SCORES, Options, annotated
+from spanwise.formats._format import Options, annotated
+from spanwise.formats._scored import score_of
 from spanwise.schemes import Repair, Tags
 
 Span = tuple[int, int, str] | tuple[int, int, str, float] | Mapping[str, Any]
@@ -67,7 +68,7 @@ def from_spans(
         for number, sentence in enumerate(listed)
         for span in sentence
     ]
-    scores = [_score(span, f"{name}: sentence {at + 1}") for at, each in enumerate(listed) for span in each]
+    scores = [score_of(span, f"{name}: sentence {at + 1}") for at, each in enumerate(listed) for span in each]
     if tokens is not None:
         _check_lengths(listed, tokens, name, sentences_only=True)
         corpus = Corpus.of(tokens, documents=documents, source=Source(name))
@@ -123,21 +124,6 @@ def _triple(span: Span, place: str) -> tuple[int, int, str]:
             "Positions are half-open: 0 <= start < end."
         )
     return start, end, label
-
-
-def _score(span: Span, place: str) -> float:
-    """How confident the system is, NaN where the span does not say."""
-    if isinstance(span, Mapping):
-        given = next((span[key] for key in SCORES if span.get(key) is not None), nan)
-    else:
-        given = span[3] if len(span) > 3 else nan
-    try:
-        score = nan if given is nan else inf if isinstance(given, bool | str) else float(given)
-    except (TypeError, ValueError):
-        score = inf
-    if isinf(score) or (isnan(score) and given is not nan):
-        raise InputError(f"{place}: the score {given!r} of {span!r} is not a finite number.\nGive a number.")
-    return score
 
 
 def _check_lengths(
