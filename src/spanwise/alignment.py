@@ -122,7 +122,23 @@ def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Aligned:
         differs = gold.lengths != other.lengths
         if differs.any():
             raise InputError(_lengths_differ(gold, other, int(differs.argmax())))
+    if len(gold.tokens) and not len(other.tokens):
+        _check_inside(gold, predicted)
     return Aligned(predicted.mentions, _report(how, unchanged, 0, predicted.mentions))
+
+
+def _check_inside(gold: Corpus, predicted: Annotation) -> None:
+    """Refuse mentions that end behind the sentence of the gold file, of which alone the length is known."""
+    mentions = predicted.mentions
+    behind = mentions.end > gold.lengths[mentions.sentence]
+    if not behind.any():
+        return
+    sentence, start, end, label = mentions.rows()[int(behind.argmax())]
+    raise InputError(
+        f"{predicted.corpus.place(sentence)}: the mention {label} [{start}, {end}) ends behind sentence "
+        f"{sentence + 1}, which has {many(int(gold.lengths[sentence]), 'token')} in the gold file "
+        f"({gold.place(sentence)}).\nGive predictions for the same sentences."
+    )
 
 
 def _units_differ(gold: Corpus, predicted: Corpus) -> str:

@@ -189,7 +189,7 @@ def test_label_studio_reads_the_short_export(tmp_path: Path) -> None:
     [
         ('{"data": 1}', "this is no list of tasks.\nExport the project as JSON or JSON-MIN."),
         ("[3]", "task 1 is not built as Label Studio builds it (AttributeError: "),
-        ("[" * 100_000, "the JSON is nested too deeply"),
+        ("[" * 100_000, "it is nested too deeply"),
         ('[{"data": {"a": "x", "b": "y"}}]', "task 1 has no text: its fields are ['a', 'b']"),
         (
             '[{"data": {"text": "x"}, "annotations": [{"result": [{"value": {"labels": ["A"]}}]}]}]',

@@ -18,6 +18,7 @@ _KEYWORDS = (
     "labels",
     "documents",
     "encoding",
+    "limits",
 )
 
 # What else of the library's keywords its messages name.
@@ -80,6 +81,22 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="the field that names a sentence's document; none: disregard documents",
     )  # fmt: skip
     group.add_argument("--encoding", metavar="NAME", help="the encoding of the text (default: utf-8)")
+    group.add_argument(
+        "--limit", dest="limits", metavar="NAME=NUMBER", action=_Limits,
+        help="raise a bound on what files may ask for: labels, unpacked (bytes) or values",
+    )  # fmt: skip
+
+
+class _Limits(argparse.Action):
+    """Gather NAME=NUMBER in a dictionary."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        name, _, number = str(values).partition("=")
+        if not number.isascii() or not number.isdecimal() or len(number) > 18:
+            parser.error(
+                f"argument --limit: {values!r} does not read as NAME=NUMBER, such as unpacked=8000000000"
+            )
+        namespace.limits = {**(namespace.limits or {}), name: int(number)}
 
 
 def add_train(group: Any) -> None:
@@ -158,7 +175,8 @@ def in_options(text: str) -> str:
         value = "".join(filter(None, match.groups()[1:]))
         return f"{name} {value}" if value else name
 
-    text = re.sub(rf"""\b({keywords})=(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
+    text = re.sub(rf"""\b({keywords})=(?!\{{)(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
+    text = re.sub(r"limits=\{'(\w+)': …\}", r"--limit \1=N", text).replace("lossy=True", "--lossy")
     return re.sub(rf"\A({keywords})(?= (?:is|asks|needs) )", option, text)
 
 

@@ -357,7 +357,7 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dic
         for need in given(text).needs:
             where, _, key = need.partition(":")
             if where == "column":
-                columns[key] = int(key) if key.lstrip("-").isdigit() else key
+                columns[key] = int(key) if key.removeprefix("-").isdecimal() else key
             elif where == "field":
                 fields[key] = key
     named = ["fu20"] if args.attributes is None else args.attributes.split(",")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from spanwise.corpus import Annotation
-from spanwise.errors import ChoiceError, InputError
-from spanwise.formats._format import Column, Format, Options, Problem, is_plainly_tagged
+from spanwise.errors import ChoiceError, InputError, SpanwiseError
+from spanwise.formats._format import UNBOUNDED, Column, Format, Limits, Options, Problem, is_plainly_tagged
 from spanwise.formats._interning import Interner
+from spanwise.formats._losses import losses, reduced
 from spanwise.formats._opening import (
     PACKED,
     File,
@@ -52,6 +54,7 @@ __all__ = [
     "refuse_merged",
     "sha256_of",
     "stem_of",
+    "to_bytes",
     "validate",
     "write",
     "write_atomically",
@@ -109,6 +112,7 @@ def read(
     tokens: Sequence[Sequence[str]] | None = None,
     name: str | None = None,
     words: Interner | None = None,
+    limits: Mapping[str, int] | None = None,
 ) -> Annotation:
     """The annotation in a file, or in lists of tags or of spans.
 
@@ -129,20 +133,44 @@ def read(
         tokens: The tokens that lists of tags or spans belong to.
         name: What to call a source that is no file.
         words: What has interned the words of files read before, and goes on with this one.
+        limits: Higher bounds for odd files: "labels", "unpacked" (bytes) and "values".
     """
     options = Options(
         token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,
-        columns or {}, fields or {}, encoding, words,
+        columns or {}, fields or {}, encoding, words, Limits.of(limits or {}),
     )  # fmt: skip
     if isinstance(source, Annotation):
         return source
     if isinstance(source, (str, os.PathLike)):
-        file = File(source, encoding=encoding)
-        return format_of(file, format).read(file, options)
+        file = File(source, encoding=encoding, unpacked=options.limits.unpacked)
+        return _read_by(format_of(file, format), file, options)
     if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple}:
         return _from_lists(source, options, tokens, name)
     known = _format_of_object(source)
     return _from_lists(source, options, tokens, name) if known is None else known.read(source, options)
+
+
+def _read_by(known: Format, file: File, options: Options) -> Annotation:
+    """The annotation of a file, or an error of ours: whatever a file holds is no reason for another one."""
+    with _of_the_file(known, file):
+        return options.limits.check(known.read(file, options))
+
+
+@contextmanager
+def _of_the_file(known: Format, file: File) -> Iterator[None]:
+    """Within this, whatever goes wrong is the file's doing, and the error says so."""
+    try:
+        yield
+    except (SpanwiseError, OSError, MemoryError):
+        raise
+    except RecursionError:
+        raise InputError(f"{file.path}: the file is nested too deeply.\nIs it the right file?") from None
+    except Exception as error:
+        said = str(error).partition("\n")[0][:200]
+        raise InputError(
+            f"{file.path}: the file cannot be read as {known.name} ({type(error).__name__}: {said}).\n"
+            "Is it complete, and is this its format?"
+        ) from error
 
 
 def listed_sources(given: Any) -> list[Any]:
@@ -193,18 +221,21 @@ def validate(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> Validation:
     """Every malformed line and every impossible tag of a file, by the keywords of `read`."""
-    file = File(source, encoding=options.get("encoding"))
+    limits = Limits.of(options.pop("limits", None) or {})
+    choices = Options(**{**options, "repair": "conlleval", "limits": limits})
+    file = File(source, encoding=choices.encoding, unpacked=limits.unpacked)
     chosen = format_of(file, format)
-    choices = Options(**{**options, "repair": "conlleval"})
     annotation, error = None, None
     try:
-        annotation = chosen.read(file, choices)
+        annotation = _read_by(chosen, file, choices)
     except InputError as trouble:
         error = trouble
     found: list[Problem] = []
     if chosen.problems is not None:
         try:
-            found = chosen.problems(File(source, encoding=options.get("encoding")), choices)
+            again = File(source, encoding=choices.encoding, unpacked=limits.unpacked)
+            with _of_the_file(chosen, again):
+                found = chosen.problems(again, choices)
         except InputError as trouble:
             error = trouble
     if error is not None and all(problem.repairable for problem in found):
@@ -300,14 +331,17 @@ def read_layers(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> dict[str, Annotation]:
     """The gold and the predicted annotation of one merged file, by the keywords of `read`."""
-    file = File(source, encoding=options.get("encoding"))
+    limits = Limits.of(options.pop("limits", None) or {})
+    file = File(source, encoding=options.get("encoding"), unpacked=limits.unpacked)
     chosen = format_of(file, format)
     if chosen.read_layers is None:
         raise ChoiceError(
             f"a file of the format {chosen.name!r} holds one annotation.\n"
             "Give gold and predictions as two files."
         )
-    return chosen.read_layers(file, Options(**options))
+    with _of_the_file(chosen, file):
+        layers = chosen.read_layers(file, Options(**options, limits=limits))
+        return {name: limits.check(layer) for name, layer in layers.items()}
 
 
 def write(
@@ -316,10 +350,15 @@ def write(
     *,
     format: str | Format | None = None,
     scheme: str | None = None,
-) -> None:
+    lossy: bool = False,
+) -> tuple[str, ...]:
     """Write an annotation to a file, whole or not at all; the format follows from the suffix unless named.
 
-    A format of several files, such as brat, is written into a folder.
+    A format of several files, such as brat, is written into a folder. What the format cannot
+    hold is an InputError; with `lossy` it is left out.
+
+    Returns:
+        What was lost, in words; nothing unless `lossy`.
     """
     if not isinstance(annotation, Annotation):
         raise ChoiceError(
@@ -328,11 +367,107 @@ def write(
         )
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
     if chosen.write_folder is not None:
-        chosen.write_folder(annotation, path)
-        return
+        return _write_folder(annotation, path, chosen, lossy=lossy)
+    data, lost = to_bytes(annotation, chosen, scheme=scheme, lossy=lossy, name=os.fspath(path))
+    write_atomically(path, data)
+    return lost
+
+
+def to_bytes(
+    annotation: Annotation,
+    format: str | Format,
+    *,
+    scheme: str | None = None,
+    lossy: bool = False,
+    name: str = "-",
+) -> tuple[bytes, tuple[str, ...]]:
+    """The bytes of a file called `name` with this annotation, and what they lost; see `write`."""
+    chosen = FORMATS.find(format)
     if chosen.write is None:
         raise ChoiceError(f"the format {chosen.name!r} can be read, not written.\nWrite conll or jsonl.")
-    write_atomically(path, chosen.write(annotation, scheme))
+    write_bytes = chosen.write
+
+    def write(given: Annotation) -> bytes:
+        data = write_bytes(given, scheme)
+        return data.encode("utf-8") if isinstance(data, str) else data
+
+    def read_back(data: bytes, named: str | None) -> Annotation:
+        file = File.of_bytes(name, data)
+        return _read_by(chosen, file, Options(scheme=named, limits=UNBOUNDED))
+
+    return _kept_in(annotation, chosen, scheme, write, read_back, lossy=lossy, name=name)
+
+
+_Written = TypeVar("_Written")
+
+
+def _kept_in(
+    annotation: Annotation,
+    chosen: Format,
+    scheme: str | None,
+    write: Callable[[Annotation], _Written],
+    read_back: Callable[[_Written, str | None], Annotation],
+    *,
+    lossy: bool,
+    name: str,
+) -> tuple[_Written, tuple[str, ...]]:
+    """What was written, and what it lost: nothing, or it is refused unless that is wanted."""
+    try:
+        written = write(annotation)
+    except InputError:
+        if not lossy:
+            raise
+        written = write(reduced(annotation))
+    lost: list[str] = []
+    for named in dict.fromkeys((None, scheme or annotation.reading.scheme)):
+        try:
+            lost = losses(annotation, read_back(written, named))
+        except InputError as error:
+            lost = [
+                "it could not be read: " + str(error).partition("\n")[0].removeprefix(f"{name}: ").rstrip(".")
+            ]
+        if not lost:
+            return written, ()
+    if not lossy:
+        raise InputError(
+            f"{name}: {chosen.name} cannot hold all of this: {'; '.join(lost)}.\n"
+            "Write jsonl, or leave out what does not fit with lossy=True."
+        )
+    return written, tuple(lost)
+
+
+def _write_folder(
+    annotation: Annotation, path: str | os.PathLike[str], chosen: Format, *, lossy: bool
+) -> tuple[str, ...]:
+    """Write a folder, once a copy of it in another place was read back as what it is."""
+    import tempfile
+
+    assert chosen.write_folder is not None
+    write_folder = chosen.write_folder
+
+    def write(given: Annotation, folder: str) -> Annotation:
+        write_folder(given, folder)
+        return given
+
+    def read_back(given: Annotation, named: str | None) -> Annotation:
+        return _read_by(chosen, File(trial), Options(limits=UNBOUNDED))
+
+    with tempfile.TemporaryDirectory() as trial, _renamed(trial, os.fspath(path)):
+        given, lost = _kept_in(
+            annotation, chosen, None, lambda given: write(given, trial), read_back,
+            lossy=lossy, name=os.fspath(path),
+        )  # fmt: skip
+    write_folder(given, path)
+    return lost
+
+
+@contextmanager
+def _renamed(trial: str, path: str) -> Iterator[None]:
+    """Within this, errors speak of a path where a copy of it in another place is meant."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error).replace(trial, path)) from None
 
 
 def _format_for(path: Path) -> Format:

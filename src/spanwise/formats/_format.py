@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +14,74 @@ from msgspec.structs import force_setattr, replace
 
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
-from spanwise.errors import InputError, at
+from spanwise.errors import ChoiceError, InputError, at, unknown
 from spanwise.formats._interning import Interner
 from spanwise.schemes import SCHEMES, Repair, Tags, checked, decode, encode, impossible, malformed, recognise
 
 Column = int | str
+
+
+class Limits(Struct, frozen=True):
+    """What a file may ask for: bounds that no ordinary file reaches, and that a call can raise."""
+
+    labels: int = 2_000  # different ones; results hold a table of all pairs
+    unpacked: int = 1 << 30  # bytes of a packed file, where it is more than a hundred times smaller
+    values: int = 20_000_000  # of a Parquet or Arrow file, or fifty a byte
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Limits:
+        """The bounds, with those that were given in place of ours."""
+        for name, value in given.items():
+            if name not in cls.__struct_fields__:
+                raise unknown("limit", name, cls.__struct_fields__)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ChoiceError(f"the limit {name!r} is {value!r}, but must be a whole number from 1 on.")
+        return cls(**given)
+
+    def check(self, annotation: Annotation) -> Annotation:
+        """The annotation, unless it passes a bound or holds what is no text."""
+        path, mentions = annotation.reading.path, annotation.mentions
+        if len(mentions.labels) > self.labels:
+            raise InputError(self.passed(path, f"there are {len(mentions.labels):,} labels", "labels"))
+        if (half := _half_character(annotation)) is not None:
+            raise InputError(
+                at(path, None, f"{half!r} holds half of a surrogate pair, which is not a character.\n"
+                   "Write the whole character, or leave it out.")
+            )  # fmt: skip
+        return annotation
+
+    def passed(self, path: str, what: str, name: str) -> str:
+        """The error text for a bound that a file passes."""
+        bound = getattr(self, name)
+        return at(
+            path,
+            None,
+            f"{what}, more than the {bound:,} that are read.\n"
+            f"If that is meant, raise the bound with limits={{{name!r}: …}}.",
+        )
+
+
+def _half_character(annotation: Annotation) -> str | None:
+    """The first string that is no text: JSON can spell half of a character, as files of columns cannot."""
+    corpus = annotation.corpus
+    for strings in (annotation.mentions.labels, corpus.ids, corpus.document_ids, corpus.texts):
+        for string in strings or ():
+            if not string.isascii() and not _is_text(string):
+                return string
+    if annotation.reading.format in ("conll", "spans") or _is_text("".join(corpus.vocabulary)):
+        return None
+    return next(string for string in corpus.vocabulary if not _is_text(string))
+
+
+def _is_text(string: str) -> bool:
+    try:
+        string.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+UNBOUNDED = Limits(*[2**62] * len(Limits.__struct_fields__))  # for what we wrote ourselves
 
 
 class Options(Struct, frozen=True):
@@ -37,6 +101,7 @@ class Options(Struct, frozen=True):
     fields: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     words: Interner | None = None
+    limits: Limits = Limits()
 
     def __post_init__(self) -> None:
         # What is reported later is the scheme's own name, not an alias or a small spelling of it.
@@ -50,6 +115,20 @@ class Problem(Struct, frozen=True):
     line: int | None
     text: str
     repairable: bool = False
+
+
+def whole(value: Any) -> int:
+    """A number that counts something; a ValueError where it is none, or has a fraction."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ValueError(f"{_brief(value)} is not a whole number")
+    return int(value)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def problem_at(path: str, line: int, text: str) -> Problem:

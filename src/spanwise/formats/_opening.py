@@ -29,15 +29,25 @@ _HEAD = 1 << 16  # bytes by which a format is recognised
 class File:
     """A file to be read: its path as given, its bytes unpacked, and the hash of the bytes as stored."""
 
-    def __init__(self, path: str | os.PathLike[str], *, encoding: str | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, encoding: str | None = None, unpacked: int = 1 << 30
+    ) -> None:
         self.path = os.fspath(path)
         self.encoding = encoding
+        self._most = unpacked
         self._hash = hashlib.sha256()
         self._hashed = False
         self._bytes: bytes | None = None  # of a pipe
         self._is_pipe = is_pipe(self.path)
         if not self._is_pipe:
             self._check()
+
+    @classmethod
+    def of_bytes(cls, path: str | os.PathLike[str], data: bytes) -> File:
+        """A file that has this path and these bytes, whatever is on the disk."""
+        file = cls("-")
+        file.path, file._bytes = os.fspath(path), data
+        return file
 
     @property
     def name(self) -> str:
@@ -52,7 +62,7 @@ class File:
 
     @property
     def is_folder(self) -> bool:
-        return self.path != "-" and os.path.isdir(self.path)  # noqa: PTH112 - faster, and asked by every format
+        return not self._is_pipe and os.path.isdir(self.path)  # noqa: PTH112 - faster, and asked by every format
 
     def _check(self) -> None:
         path = Path(self.path)
@@ -118,8 +128,8 @@ class File:
 
     def _again(self) -> File:
         """The same file, not read yet."""
-        again = File(self.path, encoding=self.encoding)
-        again._bytes = self._bytes
+        again = File("-" if self._is_pipe else self.path, encoding=self.encoding, unpacked=self._most)
+        again.path, again._bytes = self.path, self._bytes
         return again
 
     def _plain_start(self) -> bytes | None:
@@ -153,6 +163,7 @@ class File:
                     if b"\x00" in piece:
                         raise InputError(self._binary(before + piece.index(b"\x00")))
                     before += len(piece)
+                    self._check_unpacked(before)
                     yield piece
         except (EOFError, zlib.error, OSError) as error:
             raise InputError(self._unreadable(error)) from None
@@ -160,6 +171,17 @@ class File:
             if type(error).__name__ in {"LZMAError", "ZstdError"}:
                 raise InputError(self._unreadable(error)) from None
             raise
+
+    def _check_unpacked(self, size: int) -> None:
+        """Refuse a packed file that grows without end, as a few bytes can."""
+        if size > self._most and size > 100 * self._stored_size():
+            raise InputError(
+                at(self.path, None, f"the file unpacks to more than {self._most:,} bytes, over a hundred "
+                   "times its own size.\nIf that is meant, raise the bound with limits={'unpacked': …}.")
+            )  # fmt: skip
+
+    def _stored_size(self) -> int:
+        return len(self._bytes) if self._bytes is not None else os.stat(self.path).st_size  # noqa: PTH116
 
     def _stream(self) -> IO[bytes]:
         if self.is_folder:
@@ -175,15 +197,18 @@ class File:
         self._hashed = True
 
     def _transcoded(self) -> bytes:
+        data = b""
         with self._stream() as stream:
-            data = stream.read()
+            while piece := stream.read(1 << 24):
+                data += piece
+                self._check_unpacked(len(data))
         try:
             return data.decode(self.encoding or "utf-8").removeprefix("\ufeff").encode("utf-8")
         except LookupError:
             raise InputError(
                 at(self.path, None, f"no encoding is called {self.encoding!r}.\nTry 'utf-8' or 'latin-1'.")
             ) from None
-        except UnicodeError as error:
+        except ValueError as error:
             raise InputError(
                 at(
                     self.path,

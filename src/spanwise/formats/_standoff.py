@@ -284,5 +284,8 @@ def json_of(file: Any) -> Any:
         raise InputError(
             at(file.path, error.lineno, f"this is no JSON ({error.msg}).\nIs the file complete?")
         ) from None
-    except RecursionError:
-        raise InputError(at(file.path, 1, "the JSON is nested too deeply.\nIs it the right file?")) from None
+    except (ValueError, RecursionError) as error:
+        what = "a number has too many digits" if isinstance(error, ValueError) else "it is nested too deeply"
+        raise InputError(
+            at(file.path, 1, f"the JSON cannot be read: {what}.\nIs it the right file?")
+        ) from None

@@ -7,7 +7,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Options, numbered_column
+from spanwise.formats._format import Options, numbered_column, whole
 from spanwise.formats._standoff import Origin, Standoff
 from spanwise.formats._standoff import annotation as standoff_annotation
 from spanwise.formats._tagged import Tagged
@@ -103,7 +103,10 @@ def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, place: s
             at(path, None, "the tags are numbers.\n"
                "Say what they mean with labels=, the list of tags in their order.")
         )  # fmt: skip
-    numbers = [int(tag) for tag in tags]
+    try:
+        numbers = [whole(tag) for tag in tags]
+    except ValueError as error:
+        raise InputError(at(path, None, f"{place}: the tag {error}.\nGive tags, or their numbers.")) from None
     for number in numbers:
         if not 0 <= number < len(names):
             raise InputError(
@@ -175,7 +178,7 @@ def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
             start, end, label = mention
         if not isinstance(label, str):
             raise TypeError(label)
-        return ((int(start), int(end)),), label
+        return ((whole(start), whole(end)),), label
     except (KeyError, TypeError, ValueError):
         raise InputError(
             at(

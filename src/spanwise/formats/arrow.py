@@ -9,7 +9,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at
-from spanwise.formats._format import Format, Options
+from spanwise.formats._format import Format, Limits, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import by_sentence, tokens_for
 from spanwise.formats._table import annotation
@@ -32,12 +32,17 @@ def accepts(source: Any) -> bool:
 def read(source: Any, options: Options) -> Annotation:
     """The annotation of a file, table or dataset: a row is a sentence (tags or spans), or a token."""
     if isinstance(source, File):
-        table = _table_of(source)
+        table = _table_of(source, options.limits)
         reading = Reading(source.path, source.sha256, "arrow", evidence="Parquet or Arrow columns")
     else:
         table = _table_in(source)
         kind = type(source).__name__
         reading = Reading(f"<{kind}>", format="arrow", evidence=f"a {kind} in memory")
+    if len({*table.column_names}) < len(table.column_names):
+        raise InputError(
+            at(reading.path, None, f"two columns have the same name: {', '.join(table.column_names)}.\n"
+               "Rename one.")
+        )  # fmt: skip
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
     return annotation(columns, reading, options, names=_class_names(table))
 
@@ -50,25 +55,28 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _table_of(file: File) -> Any:
+def _table_of(file: File, limits: Limits) -> Any:
+    """The table of a file, decoded by another process: a damaged file can end pyarrow's."""
+    import subprocess
+    import sys
+    from pathlib import Path
+
     arrow = _pyarrow()
-    stream = arrow.BufferReader(file.stored)
-    try:
-        if file.stored.startswith(b"PAR1"):
-            import pyarrow.parquet as parquet
-
-            return parquet.read_table(stream)
-        import pyarrow.ipc as ipc
-
-        try:
-            return ipc.open_file(stream).read_all()
-        except arrow.ArrowInvalid:
-            stream.seek(0)
-            return ipc.open_stream(stream).read_all()
-    except (arrow.ArrowInvalid, OSError) as error:
+    stored = file.stored
+    most = max(limits.values, 50 * len(stored))
+    program = Path(__file__).with_name("_arrow_child.py")
+    memory = min((1 << 29) + 64 * most, 1 << 62)  # what pyarrow itself needs, and room for the values
+    done = subprocess.run(
+        [sys.executable, str(program), str(most), str(memory)], input=stored, capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        ended = f"pyarrow ended with signal {-done.returncode}" if done.returncode < 0 else said
         raise InputError(
-            at(file.path, None, f"the file is neither Parquet nor Arrow ({error}).\nIs it complete?")
-        ) from None
+            at(file.path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?")
+        )
+    with arrow.ipc.open_stream(arrow.BufferReader(done.stdout)) as stream:
+        return stream.read_all()
 
 
 def _table_in(source: Any) -> Any:
@@ -85,8 +93,11 @@ def _class_names(table: Any) -> list[str] | None:
     raw = (table.schema.metadata or {}).get(b"huggingface")
     if raw is None:
         return None
-    features = json.loads(raw).get("info", {}).get("features", {})
-    found = [names for feature in features.values() if (names := _names_in(feature))]
+    try:
+        features = json.loads(raw)["info"]["features"]
+        found = [names for feature in features.values() if (names := _names_in(feature))]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None  # metadata of somebody else's
     return found[0] if found else None
 
 

@@ -14,7 +14,7 @@ from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File, write_atomically
 from spanwise.formats._standoff import Origin, Standoff, annotation, check_labels, texts_of
 
-_LINE = re.compile(r"T\S*\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?$")
+_LINE = re.compile(r"T\S*\t(\S+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*)(?:\t(.*))?$")
 
 
 def read(file: File, options: Options) -> Annotation:

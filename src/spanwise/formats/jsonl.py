@@ -93,9 +93,11 @@ def _list_of(file: File, text: str) -> list[Any] | None:
         first = text.lstrip().split("\n", 1)[0]
         try:
             json.loads(first)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             raise InputError(_no_json(file.path, error.lineno, error)) from None
         return None
+    except (ValueError, RecursionError):
+        return None  # the line at fault is found by reading them one by one
     if is_spans(whole) and whole:
         return [whole]  # what a pipeline gives for one text
     return whole if whole and (isinstance(whole[0], Mapping) or all(map(is_spans, whole))) else None
@@ -106,8 +108,9 @@ def _loaded(path: str, line: int, row: str) -> Any:
         return json.loads(row)
     except json.JSONDecodeError as error:
         raise InputError(_no_json(path, line, error)) from None
-    except RecursionError:
-        raise InputError(at(path, line, "the JSON is nested too deeply.\nMend the line.")) from None
+    except (ValueError, RecursionError) as error:
+        what = "a number has too many digits" if isinstance(error, ValueError) else "it is nested too deeply"
+        raise InputError(at(path, line, f"the JSON cannot be read: {what}.\nFix the line.")) from None
 
 
 def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
@@ -154,7 +157,7 @@ def _tags(record: Mapping[str, Any]) -> list[Any] | None:
     """The list of tags: strings or numbers, one a token."""
     for key in _TAGS:
         value = record.get(key)
-        if isinstance(value, list) and all(isinstance(tag, (str, int)) for tag in value):
+        if isinstance(value, list) and all(isinstance(tag, str) or _is_place(tag) for tag in value):
             tokens = _first(record, _TOKENS, list)
             if value or not tokens:
                 return value
@@ -234,7 +237,7 @@ def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None
     places = words(text)
     if listed and all(isinstance(token, Mapping) and {"start", "end"} <= token.keys() for token in listed):
         places = [(token["start"], token["end"]) for token in listed]
-        if not all(isinstance(a, int) and isinstance(b, int) and 0 <= a <= b <= len(text) for a, b in places):
+        if not all(_is_place(a) and _is_place(b) and 0 <= a <= b <= len(text) for a, b in places):
             raise InputError(
                 at(found.path, line, "a token ends behind the text, which has "
                    f"{many(len(text), 'character')}.\nMend 'start' and 'end' of the tokens.")
@@ -291,7 +294,7 @@ def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[in
 
 
 def _is_place(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
 
 
 def _parts(listed: Any, start: Any, end: Any) -> list[tuple[int, int]] | None:

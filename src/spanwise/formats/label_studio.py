@@ -8,7 +8,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options
+from spanwise.formats._format import Format, Options, whole
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import Origin, Standoff, annotation, json_of, only_piece, texts_of
 
@@ -100,7 +100,7 @@ def _mentions(results: Sequence[Any]) -> list[tuple[Pieces, str]]:
         labels = value.get("labels")
         if labels is None:
             continue  # relations, choices and other results are no mentions
-        span = (int(value["start"]), int(value["end"]))
+        span = (whole(value["start"]), whole(value["end"]))
         found.extend(((span,), str(label)) for label in labels)
     return found
 

@@ -11,7 +11,7 @@ import numpy as np
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.errors import InputError, many
-from spanwise.formats._format import Options, annotated
+from spanwise.formats._format import Options, annotated, whole
 from spanwise.formats._scored import score_of
 from spanwise.schemes import Repair, Tags
 
@@ -110,7 +110,7 @@ def _triple(span: Span, place: str) -> tuple[int, int, str]:
             start, end, label, *score = span
             if len(score) > 1:
                 raise ValueError("too many values")
-        start, end = int(start), int(end)
+        start, end = whole(start), whole(end)
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"{place}: {span!r} is no span.\n"

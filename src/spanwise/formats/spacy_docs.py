@@ -8,7 +8,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
-from spanwise.formats._format import Format, Options
+from spanwise.formats._format import Format, Limits, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import (
     Origin,
@@ -52,20 +52,27 @@ def read_layers(source: Any, options: Options) -> dict[str, Annotation]:
 
 
 def _annotation(source: Any, options: Options, side: str) -> Annotation:
-    group = str(options.tag_column) if options.tag_column is not None else "ents"
     path = source.path if isinstance(source, File) else f"<{_kind(source) or 'spaCy'} documents>"
     units: list[Standoff] = []
-    for number, doc in enumerate(_docs(source, side), start=1):
+    docs = list(_docs(source, side, options.limits))
+    group = str(options.tag_column) if options.tag_column is not None else _group(docs)
+    for number, doc in enumerate(docs, start=1):
         units.extend(_sentences(doc, group, f"document {number}", path))
     digest = source.sha256 if isinstance(source, File) else None
     evidence = "entities" if group == "ents" else f"spans of the group {group!r}"
     return annotation(units, Origin(path, "spacy", evidence, digest), options)
 
 
-def _docs(source: Any, side: str) -> Iterable[Any]:
+def _group(docs: Sequence[Any]) -> str:
+    """Where the mentions are: the entities, or spaCy's own group "sc" where there is nothing else."""
+    return "sc" if docs and all("sc" in doc.spans and not doc.ents for doc in docs) else "ents"
+
+
+def _docs(source: Any, side: str, limits: Limits) -> Iterable[Any]:
     if isinstance(source, File):
         spacy = _spacy()
         stored = source.stored
+        _check_size(stored, source.path, limits)
         try:
             packed = spacy.tokens.DocBin().from_bytes(stored)
         except Exception as error:  # zlib, msgpack and spaCy itself each raise their own
@@ -81,6 +88,21 @@ def _docs(source: Any, side: str) -> Iterable[Any]:
         return list(source.get_docs(_spacy().vocab.Vocab()))
     listed = source if isinstance(source, (list, tuple)) else [source]
     return [getattr(one, side) if _kind(one) == "Example" else one for one in listed]
+
+
+def _check_size(stored: bytes, path: str, limits: Limits) -> None:
+    """Refuse a file that unpacks without end; spaCy would unpack it whole."""
+    import zlib
+
+    unpacking, size, rest = zlib.decompressobj(), 0, stored
+    try:
+        while rest and not unpacking.eof:
+            size += len(unpacking.decompress(rest, 1 << 24))
+            rest = unpacking.unconsumed_tail
+            if size > limits.unpacked:
+                raise InputError(limits.passed(path, "the file unpacks to too many bytes", "unpacked"))
+    except zlib.error:
+        return  # spaCy says what is wrong
 
 
 def _spacy() -> Any:

@@ -15,6 +15,7 @@ from spanwise.formats._opening import File
 from spanwise.formats._span_lines import SpanLines
 
 _FIRST_ROWS = 50  # by which a file is recognised
+_LISTED = 10_000  # tokens of the longest span whose tokens are listed: a row may name any two positions
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 
@@ -120,7 +121,7 @@ def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple
 
 
 def _is_position(text: str) -> bool:
-    return text.isascii() and text.isdecimal()
+    return text.isascii() and text.isdecimal() and len(text) < 19  # what a column can hold
 
 
 def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -206,8 +207,10 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
                 at(annotation.reading.path, None, f"a mention {label} of sentence {sentence + 1} has no "
                    "place in the text.\nSpan files need one; align it first.")
             )  # fmt: skip
-        tokens = ", ".join(str(token) for first, stop in pieces for token in range(first + 1, stop + 1))
-        listed[sentence].append(f"{label}\t{start + 1}\t{end}\t{tokens}")
+        row = f"{label}\t{start + 1}\t{end}"
+        if len(pieces) > 1 or end - start <= _LISTED:
+            row += "\t" + ", ".join(str(token) for a, b in pieces for token in range(a + 1, b + 1))
+        listed[sentence].append(row)
     empty = "NONE\t999\t999\t999"
     return "".join("\n".join(rows or [empty]) + "\n\n" for rows in listed).encode("utf-8")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options
+from spanwise.formats._format import Format, Options, whole
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import (
     Origin,
@@ -57,8 +57,8 @@ def _mention(mention: Mapping[str, Any]) -> tuple[Pieces, str]:
     if "index" in mention:
         if not mention["index"]:
             raise ValueError("a mention without tokens")
-        return tuple((int(token), int(token) + 1) for token in mention["index"]), label
-    return ((int(mention["start"]), int(mention["end"])),), label
+        return tuple((whole(token), whole(token) + 1) for token in mention["index"]), label
+    return ((whole(mention["start"]), whole(mention["end"])),), label
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:

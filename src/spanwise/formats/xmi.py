@@ -12,7 +12,7 @@ from xml.parsers import expat
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options
-from spanwise.formats._opening import File
+from spanwise.formats._opening import UTF8, File
 from spanwise.formats._standoff import Origin, Standoff, annotation
 
 # Annotations of the machinery and of syntax, which are mentions of nothing.
@@ -34,6 +34,7 @@ class _Found:
     annotations: list[tuple[str, dict[str, str], int]] = field(default_factory=list)
     nodes: dict[str, int] = field(default_factory=dict)
     text: list[str] = field(default_factory=list)
+    units: int = 0  # of UTF-16 in the text so far
     gate: bool = False
 
 
@@ -69,7 +70,13 @@ def read(file: File, options: Options) -> Annotation:
 def _offsets(attributes: Mapping[str, str], found: _Found) -> tuple[int, int]:
     if found.gate:
         return found.nodes[attributes["StartNode"]], found.nodes[attributes["EndNode"]]
-    return int(attributes["begin"]), int(attributes["end"])
+    return _position(attributes["begin"]), _position(attributes["end"])
+
+
+def _position(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise ValueError(text)
+    return int(text)
 
 
 def _chosen(found: _Found, options: Options, path: str) -> list[tuple[str, dict[str, str], int]]:
@@ -105,7 +112,7 @@ def _from_utf16(text: str) -> Any:
 
 def _parsed(file: File) -> _Found:
     found = _Found()
-    parser = expat.ParserCreate(namespace_separator=" ")
+    parser = expat.ParserCreate(None if file.encoding in UTF8 else "UTF-8", " ")
     state = {"nodes": False, "feature": "", "part": ""}
 
     def refuse(*_: Any) -> None:
@@ -120,9 +127,7 @@ def _parsed(file: File) -> _Found:
         if kind == "TextWithNodes":
             found.gate, state["nodes"] = True, True
         elif kind == "Node" and state["nodes"]:
-            found.nodes[attributes.get("id", "")] = sum(
-                len(part.encode("utf-16-le")) // 2 for part in found.text
-            )
+            found.nodes[attributes.get("id", "")] = found.units
         elif kind == "Annotation" and "StartNode" in attributes:
             found.annotations.append((attributes.get("Type", ""), dict(attributes), line))
         elif kind == "Sofa":
@@ -141,6 +146,7 @@ def _parsed(file: File) -> _Found:
     def characters(data: str) -> None:
         if state["nodes"]:
             found.text.append(data)
+            found.units += len(data.encode("utf-16-le")) // 2
         elif state["part"] == "Name":
             state["feature"] = data
         elif state["part"] == "Value" and found.annotations:
@@ -155,7 +161,7 @@ def _parsed(file: File) -> _Found:
     parser.CharacterDataHandler = characters
     try:
         parser.Parse(file.data, True)
-    except LookupError as error:
+    except (LookupError, ValueError) as error:
         raise InputError(
             at(file.path, 1, f"the encoding that the file declares is not known ({error}).\nDeclare UTF-8.")
         ) from None

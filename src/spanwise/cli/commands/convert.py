@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import add_reading, reading_of
@@ -26,18 +27,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
     parser.add_argument("--to-scheme", metavar="SCHEME", help="the tag scheme to write")
+    parser.add_argument(
+        "--lossy", action="store_true", help="leave out what the format cannot hold, and say what it was"
+    )
     add_reading(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, write, and say what was read."""
+    from spanwise.errors import ChoiceError
     from spanwise.formats import read, write
 
+    if "-" not in (args.target, args.source) and _same_file(args.source, args.target):
+        raise ChoiceError(f"{args.target} is the file to read, too.\nWrite to another file.")
     annotation = read(args.source, **reading_of(args))
     if args.target == "-":
-        _print(annotation, args.to, args.to_scheme)
+        lost = _print(annotation, args)
     else:
-        write(annotation, args.target, format=args.to, scheme=args.to_scheme)
+        lost = write(annotation, args.target, format=args.to, scheme=args.to_scheme, lossy=args.lossy)
     reading = annotation.reading
     tags = "tag" if reading.repairs == 1 else "tags"
     repaired = f", {reading.repairs:,} {tags} repaired ({reading.repair})" if reading.repairs else ""
@@ -47,18 +54,25 @@ def run(args: argparse.Namespace) -> int:
     )
     for note in reading.notes:
         say(f"note: {note}")
+    for loss in lost:
+        say(f"lost: {loss}")
     return 0
 
 
-def _print(annotation: Annotation, name: str | None, scheme: str | None) -> None:
-    """Write to standard output, which has no suffix that names a format."""
-    from spanwise.errors import ChoiceError
-    from spanwise.formats import FORMATS
+def _same_file(one: str, other: str) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)  # noqa: PTH110, PTH121
 
-    if name is None:
+
+def _print(annotation: Annotation, args: argparse.Namespace) -> tuple[str, ...]:
+    """Write to standard output, which has no suffix that names a format; what was lost."""
+    from spanwise.errors import ChoiceError
+    from spanwise.formats import FORMATS, to_bytes
+
+    if args.to is None:
         raise ChoiceError("standard output does not say which format is meant.\nAdd --to FORMAT.")
-    form = FORMATS.find(name)
+    form = FORMATS.find(args.to)
     if form.write is None or form.write_folder is not None:
         raise ChoiceError(f"the format {form.name!r} cannot be written to standard output.\nName a file.")
-    data = form.write(annotation, scheme)
+    data, lost = to_bytes(annotation, form, scheme=args.to_scheme, lossy=args.lossy)
     put(data)
+    return lost

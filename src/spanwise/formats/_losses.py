@@ -1,0 +1,134 @@
+"""What a written file would lose: it is read back before it is kept, and compared with what it came from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from spanwise.corpus import Annotation, Corpus, Mentions, Pieces
+from spanwise.errors import InputError, many
+from spanwise.formats._format import in_tokens
+from spanwise.formats._standoff import texts_of
+
+_Row = tuple[int, Pieces, str]
+_BREAKING = (
+    "\t\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff"  # what ends a column, a line or a file somewhere
+)
+
+
+def losses(annotation: Annotation, again: Annotation) -> list[str]:
+    """What of an annotation is not in the one that was read back from its file, in words.
+
+    Tokens, or the text up to the kind of its white space, sentences and mentions with their
+    pieces and labels are compared. Where the file holds texts, a text written out of tokens
+    is what is compared; names of sentences are not.
+    """
+    try:
+        bodies, rows = _content(annotation, again.corpus)
+        kept_bodies, kept_rows = _content(again, again.corpus)
+    except InputError as error:
+        return [str(error).partition("\n")[0]]
+    found = []
+    if len(bodies) != len(kept_bodies):
+        what = "text" if again.corpus.unit == "character" else "sentence"
+        found.append(f"{many(len(bodies), what)} would become {len(kept_bodies):,}")
+    else:
+        changed = [i for i, (one, other) in enumerate(zip(bodies, kept_bodies, strict=True)) if one != other]
+        if changed:
+            found.append(
+                f"the words of {many(len(changed), 'sentence')} would change, "
+                f"first {_short(bodies[changed[0]])} to {_short(kept_bodies[changed[0]])}"
+            )
+    missing, more = Counter(rows), Counter(kept_rows)
+    lost, gained = missing - more, more - missing
+    if lost:
+        first = next(row for row in rows if row in lost)
+        found.append(
+            f"{lost.total():,} of {many(len(rows), 'mention')} cannot be kept, first {_named(first)}"
+        )
+    if gained and not found:
+        found.append(f"{many(gained.total(), 'mention')} would be added")
+    return found
+
+
+def _content(annotation: Annotation, like: Corpus) -> tuple[Sequence[object], list[_Row]]:
+    """The words or texts, and the mentions, in the terms of a corpus that was read from a file."""
+    if like.unit == "character":
+        units = list(texts_of(annotation))
+        bodies: list[object] = [_spaced(str(unit.body)) for unit in units]
+        return bodies, [
+            (number, pieces, label) for number, unit in enumerate(units) for pieces, label in unit.mentions
+        ]
+    annotation = in_tokens(annotation)
+    corpus, mentions = annotation.corpus, annotation.mentions
+    rows = list(zip(mentions.sentence.tolist(), mentions.pieces(), mentions.names(), strict=True))
+    if like.without_text or corpus.without_text:
+        return [None] * len(corpus), rows
+    return [corpus.words(number) for number in range(len(corpus))], rows
+
+
+def _spaced(text: str) -> str:
+    """A text in which one blank stands for any character of white space, and none for a last one."""
+    return "".join(" " if character.isspace() else character for character in text).rstrip(" ")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+def _named(row: _Row) -> str:
+    sentence, pieces, label = row
+    spans = " and ".join(f"[{start}, {end})" for start, end in pieces)
+    return f"{label!r} {spans} in sentence {sentence + 1}"
+
+
+def reduced(annotation: Annotation) -> Annotation:
+    """What formats of flat, plain columns can hold of an annotation.
+
+    Mentions in pieces and those that overlap a longer (or as long, earlier) one are left out, and
+    a character that ends a line or column becomes an underscore.
+    """
+    mentions = annotation.mentions
+    if mentions.parts is not None:
+        whole = np.diff(mentions.parts.at) == 1
+        mentions = replace(mentions.take(whole), parts=None)
+    mentions = _cleaned(mentions.take(_flat(mentions)))
+    corpus = annotation.corpus
+    corpus = replace(
+        corpus,
+        vocabulary=tuple(map(_plain, corpus.vocabulary)),
+        texts=None if corpus.texts is None else tuple(map(_plain, corpus.texts)),
+        ids=None if corpus.ids is None else tuple(map(_plain, corpus.ids)),
+        document_ids=None if corpus.document_ids is None else tuple(map(_plain, corpus.document_ids)),
+    )
+    return replace(annotation, corpus=corpus, mentions=mentions)
+
+
+def _flat(mentions: Mentions) -> list[int]:
+    """The rows that overlap none that was chosen before, the longest first."""
+    taken: dict[int, list[tuple[int, int]]] = {}
+    chosen = []
+    order = np.lexsort((np.arange(len(mentions)), mentions.start, -mentions.length))
+    spans = list(zip(mentions.sentence.tolist(), mentions.start.tolist(), mentions.end.tolist(), strict=True))
+    for row in order.tolist():
+        sentence, start, end = spans[row]
+        if start >= 0 and all(end <= a or b <= start for a, b in taken.setdefault(sentence, [])):
+            taken[sentence].append((start, end))
+            chosen.append(row)
+    return sorted(chosen)
+
+
+def _cleaned(mentions: Mentions) -> Mentions:
+    """The mentions with labels that end no line; labels that become equal are one."""
+    rows = mentions.rows()
+    return Mentions.of(
+        [(sentence, start, end, _plain(label).strip() or "_") for sentence, start, end, label in rows]
+    )
+
+
+def _plain(text: str) -> str:
+    return "".join("_" if character in _BREAKING else character for character in text)
