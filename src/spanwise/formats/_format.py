@@ -122,13 +122,14 @@ def whole(value: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ValueError(f"{_brief(value)} is not a whole number")
+        raise ValueError(f"{brief(value)} is not a whole number")
     return int(value)
 
 
-def _brief(value: Any) -> str:
+def brief(value: Any) -> str:
+    """A value for a message, cut where it is long."""
     text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}…"
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def problem_at(path: str, line: int, text: str) -> Problem:

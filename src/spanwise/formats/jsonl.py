@@ -21,6 +21,7 @@ from spanwise.formats._format import (
     Options,
     Problem,
     annotated,
+    brief,
     impossible_tags,
     in_tokens,
     label_notes,
@@ -282,7 +283,7 @@ def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[in
         label = label[0]
     if not (_is_place(start) and _is_place(end) and isinstance(label, str) and label and parts is not None):
         raise InputError(
-            at(path, line, f"{_short(span)} is no span.\nWrite [start, end, \"label\"], or an object with "
+            at(path, line, f"{brief(span)} is no span.\nWrite [start, end, \"label\"], or an object with "
                "'start', 'end' and 'label'.")
         )  # fmt: skip
     if not 0 <= start < end:
@@ -306,11 +307,6 @@ def _parts(listed: Any, start: Any, end: Any) -> list[tuple[int, int]] | None:
         return None
     ordered = all(a < b for a, b in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
     return [(a, b) for a, b in listed] if ordered else None
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "…"
 
 
 def _mentions(found: _Gathered) -> Mentions:
