@@ -1,0 +1,344 @@
+"""Agreement by hand: pairs, documents, chance-corrected measures, majority, ceiling."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from tests.support.annotators import Case, Span, annotation, annotations, campaign
+
+import spanwise
+from spanwise.corpus import Annotation
+from spanwise.formats import read
+
+SEEDS = range(12)
+WORDS = [["Ada", "met", "Bo", "in", "Rome", "today"]]
+
+
+def marked(*spans: Span) -> Annotation:
+    return read([list(spans)], tokens=WORDS)
+
+
+def test_pairwise_f1_counts_equal_mentions() -> None:
+    first = marked((0, 1, "PER"), (2, 3, "PER"), (4, 5, "LOC"))
+    second = marked((0, 1, "PER"), (4, 5, "ORG"))
+    pair = spanwise.agree({"a": first, "b": second}).pairs[0]
+    assert (pair.overall.both, pair.overall.first, pair.overall.second) == (1, 3, 2)
+    assert pair.overall.f1 == pytest.approx(0.4)
+    assert pair.spans.f1 == pytest.approx(0.8)
+    assert (pair.on_equal_spans.spans, pair.on_equal_spans.equal) == (2, 1)
+    assert pair.labels["PER"].f1 == pytest.approx(2 / 3)
+    assert pair.labels["ORG"].f1 == 0
+
+
+def test_two_who_marked_nothing_have_no_f1() -> None:
+    result = spanwise.agree({"a": marked(), "b": marked()})
+    assert result.pairs[0].overall.f1 is None
+    assert result.mean.overall.f1 is None
+    assert result.alpha_u.all is None
+    assert result.tokens.alpha is None
+    assert result.ceiling.mean is None
+
+
+def test_mean_and_population_deviation_are_over_pairs() -> None:
+    one, other = marked((0, 1, "PER")), marked((4, 5, "LOC"))
+    result = spanwise.agree({"a": one, "b": one, "c": other})
+    assert result.mean.overall.f1 == pytest.approx(1 / 3)
+    assert result.mean.overall.std == pytest.approx((2 / 9) ** 0.5)
+
+
+def test_krippendorffs_example_of_unitizing() -> None:
+    # Krippendorff (1995): a continuum from 150 to 450; observer j's units of c begin at 220, 355 and 400.
+    tokens = [["x"] * 300]
+    i = read([[(75, 145, "c"), (220, 250, "c")]], tokens=tokens)
+    j = read([[(70, 150, "c"), (205, 225, "c"), (250, 270, "c")]], tokens=tokens)
+    found = spanwise.agree({"i": i, "j": j}).alpha_u
+    assert found.observed == pytest.approx(0.0144, abs=5e-5)
+    assert found.expected == pytest.approx(0.0532, abs=5e-5)
+    assert found.all == pytest.approx(0.7286, abs=5e-5)
+    # His category k, on which both agree.
+    k = read([[(30, 90, "k"), (150, 200, "k")]], tokens=tokens)
+    found = spanwise.agree({"i": k, "j": k}).alpha_u
+    assert found.expected == pytest.approx(0.0490, abs=5e-5)
+    assert found.all == 1.0
+
+
+def unitizing_by_hand(units: list[list[tuple[int, int]]], length: int) -> tuple[float, float]:
+    """D_o and D_e of one label, section by section, as the paper writes them."""
+    sections = []
+    for own in units:
+        listed, at = [], 0
+        for begin, end in sorted(own):
+            if begin > at:
+                listed.append((at, begin - at, 0))
+            listed.append((begin, end - begin, 1))
+            at = end
+        if at < length:
+            listed.append((at, length - at, 0))
+        sections.append(listed)
+    m = len(units)
+    observed = 0.0
+    for i in range(m):
+        for j in range(m):
+            if i == j:
+                continue
+            for b, size, v in sections[i]:
+                for c, other, w in sections[j]:
+                    if v and w and -size < b - c < other:
+                        observed += (b - c) ** 2 + (b + size - c - other) ** 2
+                    elif v and not w and other - size >= b - c >= 0:
+                        observed += size**2
+                    elif w and not v and other - size <= b - c <= 0:
+                        observed += other**2
+    observed /= m * (m - 1) * length**2
+    listed = [size for own in sections for _, size, v in own if v]
+    gaps = [size for own in sections for _, size, v in own if not v]
+    above = sum(
+        (len(listed) - 1) / 3 * (2 * size**3 - 3 * size**2 + size)
+        + size**2 * sum(gap - size + 1 for gap in gaps if gap >= size)
+        for size in listed
+    )
+    below = m * length * (m * length - 1) - sum(size * (size - 1) for size in listed)
+    return observed, 2 / length * above / below if listed else 0.0
+
+
+def alpha_u_by_hand(case: Case, documents: list[int], names: list[str]) -> float | None:
+    """α_u of some documents laid end to end."""
+    text, work = case
+    labels = {span[2] for own in work.values() for spans in own if spans for row in spans for span in row}
+    sums = [0.0, 0.0]
+    for label in labels:
+        units: list[list[tuple[int, int]]] = [[] for _ in names]
+        at = 0
+        for document in documents:
+            for number, sentence in enumerate(text[document]):
+                for who, name in enumerate(names):
+                    spans = work[name][document]
+                    assert spans is not None
+                    units[who] += [(at + a, at + b) for a, b, own in spans[number] if own == label]
+                at += len(sentence)
+        for place, value in enumerate(unitizing_by_hand(units, at)):
+            sums[place] += value
+    return 1 - sums[0] / sums[1] if sums[1] else None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_alpha_u_is_that_of_the_formulas_section_by_section(seed: int) -> None:
+    case = campaign(seed, missing=0.25 if seed % 2 else 0.0)
+    given = annotations(case)
+    names, work = list(given), case[1]
+    if len(names) < 2:
+        return
+    found = spanwise.agree(given).alpha_u
+    has = [[work[name][number] is not None for name in names] for number in range(len(case[0]))]
+    common = [number for number, row in enumerate(has) if all(row)]
+    if common:
+        assert found.all == pytest.approx(alpha_u_by_hand(case, common, names), abs=1e-12)
+    values = []
+    for number, row in enumerate(has):
+        own = [name for name, there in zip(names, row, strict=True) if there]
+        if len(own) > 1:
+            values.append(alpha_u_by_hand(case, [number], own))
+    defined = [
+        sorted(value for value in some if value is not None) for some in (found.documents.values(), values)
+    ]
+    assert defined[0] == pytest.approx(defined[1], abs=1e-12)
+    assert len(found.documents) == len(values)
+
+
+def test_overlapping_mentions_of_one_label_have_no_alpha_u_and_no_token_measures() -> None:
+    nested = marked((0, 2, "PER"), (0, 1, "PER"))
+    result = spanwise.agree({"a": nested, "b": marked((0, 1, "PER"))})
+    assert result.alpha_u.all is None
+    assert result.alpha_u.why == "mentions of one label overlap or are discontinuous"
+    assert result.tokens.alpha is None
+    assert result.tokens.why == "mentions of a overlap"
+    assert result.pairs[0].overall.f1 == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pairwise_f1_is_evaluates_exact_f1_in_both_directions(seed: int) -> None:
+    given = annotations(campaign(seed))
+    found = spanwise.agree(given)
+    for pair in found.pairs:
+        one, other = (given[name] for name in pair.annotators)
+        for gold, predicted in ((one, other), (other, one)):
+            exact = spanwise.evaluate(gold, predicted, resamples=0).to_dict()["systems"]
+            overall = next(iter(exact.values()))["exact"]["overall"]
+            assert pair.overall.f1 == pytest.approx(overall["f1"], abs=1e-12)
+        directions = [
+            next(iter(spanwise.evaluate(a, b, resamples=0).to_dict()["systems"].values()))["fair"]["overall"][
+                "f1"
+            ]
+            for a, b in ((one, other), (other, one))
+        ]
+        assert pair.fair == pytest.approx(sum(directions) / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_kinds_of_disagreement_are_fair_outcomes_over_ordered_pairs(seed: int) -> None:
+    given = annotations(campaign(seed))
+    found = spanwise.agree(given).disagreement
+    pooled = dict.fromkeys(found, 0)
+    for one, other in combinations(given.values(), 2):
+        for gold, predicted in ((one, other), (other, one)):
+            systems = spanwise.evaluate(gold, predicted, resamples=0).to_dict()["systems"]
+            overall = next(iter(systems.values()))["fair"]["overall"]
+            for name in ("LE", "BEs", "BEl", "BEo", "LBE", "BE"):
+                pooled[name] += overall[name]
+            exact = next(iter(systems.values()))["exact"]["overall"]
+            pooled["TP"] += exact["correct"]
+    assert {name: found[name] for name in pooled if name not in ("FN", "FP")} == {
+        name: value for name, value in pooled.items() if name not in ("FN", "FP")
+    }
+
+
+def numbers(document: spanwise.document.Document) -> object:  # type: ignore[name-defined]
+    plain = json.loads(document.to_json())
+    return {key: plain[key] for key in ("mean", "disagreement", "majority")} | {
+        "alpha": plain["tokens"]["alpha"],
+        "fleiss": plain["tokens"]["fleiss"],
+        "alpha_u": plain["alpha_u"]["all"],
+        "ceiling": plain["ceiling"]["mean"],
+    }
+
+
+def close(one: object, other: object) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
+    if isinstance(one, float) or isinstance(other, float):
+        return one == pytest.approx(other, abs=1e-12)
+    return one == other
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_order_of_annotators_changes_no_number(seed: int) -> None:
+    given = annotations(campaign(seed, missing=0.2))
+    if len(given) < 2:
+        return
+    turned = dict(reversed(given.items()))
+    one, other = spanwise.agree(given), spanwise.agree(turned)
+    # Documents without names are numbered as they come.
+    first, second = numbers(one), numbers(other)
+    assert isinstance(first, dict) and isinstance(second, dict)
+    first["mean"].pop("documents"), second["mean"].pop("documents")
+    assert close(first, second)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_order_of_documents_changes_no_pair(seed: int) -> None:
+    text, work = campaign(seed)
+    turned: Case = (text[::-1], {name: own[::-1] for name, own in work.items()})
+    one, other = spanwise.agree(annotations((text, work))), spanwise.agree(annotations(turned))
+    assert [pair.overall for pair in one.pairs] == [pair.overall for pair in other.pairs]
+    assert one.tokens.alpha == pytest.approx(other.tokens.alpha, abs=1e-12)
+    # α_u of the concatenation has gaps that span two documents, so that it alone may depend on their order.
+    values = [sorted(map(str, found.alpha_u.documents.values())) for found in (one, other)]
+    assert values[0] == values[1]
+    assert one.ceiling.mean == pytest.approx(other.ceiling.mean, abs=1e-12)
+
+
+def test_an_identical_annotator_agrees_with_the_first_as_itself() -> None:
+    given = annotations(campaign(3))
+    first = next(iter(given))
+    found = spanwise.agree({**given, "twin": given[first]})
+    by_pair = {pair.annotators: pair for pair in found.pairs}
+    assert by_pair[first, "twin"].overall.f1 == 1.0
+    for name in list(given)[1:]:
+        assert by_pair[first, name].overall.f1 == by_pair[name, "twin"].overall.f1
+
+
+def test_a_document_counts_for_a_pair_only_if_both_have_it() -> None:
+    text = [[["one", "two"]], [["three", "four"]]]
+    both = annotation(text, [[[(0, 1, "PER")]], [[(0, 1, "LOC")]]])
+    some = annotation(text[:1], [[[(0, 1, "PER")]]])
+    found = spanwise.agree({"a": both, "b": some, "c": both})
+    by_pair = {pair.annotators: pair for pair in found.pairs}
+    assert (by_pair["a", "b"].overall.first, by_pair["a", "b"].overall.f1) == (1, 1.0)
+    assert by_pair["a", "c"].overall.both == 2
+    assert found.ranking[-1].missing == () or any(row.missing == ("2",) for row in found.ranking)
+    assert "b has no annotation of 2" in found.notes
+
+
+def test_majority_leaves_ties_to_people(tmp_path: Path) -> None:
+    four = {
+        "a": marked((0, 1, "PER"), (4, 5, "LOC")),
+        "b": marked((0, 1, "PER"), (4, 5, "LOC")),
+        "c": marked((0, 1, "PER"), (4, 5, "ORG")),
+        "d": marked((4, 5, "ORG")),
+    }
+    gold, sheet = tmp_path / "gold.conll", tmp_path / "todo.csv"
+    found = spanwise.agree(four, majority=gold, worksheet=sheet).majority
+    assert (found.accepted, found.tied, found.rejected) == (1, 2, 0)
+    assert read(gold).mentions.rows() == [(0, 0, 1, "PER")]
+    rows = sheet.read_text(encoding="utf-8").splitlines()
+    assert [row.split(",")[4:10] for row in rows[1:3]] == [
+        ["LOC", "Rome", "2", "4", "a b", "tie"],
+        ["ORG", "Rome", "2", "4", "c d", "tie"],
+    ]
+    decided = [rows[0], rows[1].replace(",tie,,", ",tie,yes,"), *rows[2:]]
+    sheet.write_text("\n".join(decided) + "\n", encoding="utf-8")
+    spanwise.agree(four, majority=gold, decisions=sheet)
+    assert read(gold).mentions.rows() == [(0, 0, 1, "PER"), (0, 4, 5, "LOC")]
+
+
+def test_k_of_n_votes_on_request() -> None:
+    three = {"a": marked((0, 1, "PER")), "b": marked((4, 5, "LOC")), "c": marked((0, 1, "PER"))}
+    assert spanwise.agree(three, votes=1).majority.accepted == 2
+    assert spanwise.agree(three, votes=3).majority.accepted == 0
+
+
+def test_the_ceiling_is_f1_against_the_majority_of_the_others() -> None:
+    three = {
+        "a": marked((0, 1, "PER"), (2, 3, "PER")),
+        "b": marked((0, 1, "PER"), (4, 5, "LOC")),
+        "c": marked((0, 1, "PER"), (2, 3, "PER"), (4, 5, "LOC")),
+    }
+    found = spanwise.agree(three, systems={"s": three["c"]})
+    # Against a: b and c share PER and LOC; against b: PER and PER; against c: PER alone.
+    assert found.ceiling.annotators == {
+        "a": pytest.approx(2 * 1 / 4),
+        "b": pytest.approx(2 * 1 / 4),
+        "c": pytest.approx(2 * 1 / 4),
+    }
+    assert found.ceiling.mean == pytest.approx(0.5)
+    system = found.systems["s"]
+    assert system.annotators == {
+        "a": pytest.approx(4 / 5),
+        "b": pytest.approx(4 / 5),
+        "c": pytest.approx(2 / 4),
+    }
+    assert system.majority.f1 == 1.0
+
+
+def test_the_interval_of_the_ceiling_holds_it() -> None:
+    found = spanwise.agree(annotations(campaign(1, documents=8))).ceiling
+    interval = found.interval["mean"]
+    assert interval is not None and found.mean is not None
+    assert interval[0] is not None and interval[1] is not None
+    assert interval[0] < found.mean < interval[1]
+
+
+def test_files_that_share_no_document_are_refused() -> None:
+    other = read([[(0, 1, "PER")]], tokens=[["another", "text"]])
+    with pytest.raises(spanwise.InputError, match="no two of the 2 annotators"):
+        spanwise.agree({"a": marked((0, 1, "PER")), "b": other})
+
+
+def test_one_annotator_is_refused() -> None:
+    with pytest.raises(spanwise.ChoiceError, match="two annotators or more"):
+        spanwise.agree({"a": marked()})
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    given = annotations(campaign(2))
+    assert spanwise.agree(given).to_json() == spanwise.agree(given).to_json()
+
+
+def test_the_screen_calls_nobody_gold_and_nobody_wrong() -> None:
+    text = spanwise.agree(annotations(campaign(4))).to_text(width=100)
+    assert "gold" not in text
+    assert "wrong" not in text
+    assert "error" not in text

@@ -1,0 +1,88 @@
+"""Token measures are those of krippendorff, nltk, statsmodels and scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.annotators import Case, annotations, campaign
+
+import spanwise
+
+SEEDS = range(15)
+
+
+def table(case: Case, names: list[str]) -> list[list[str | None]]:
+    """By annotator the label of every token, None where the annotator has not the document."""
+    text, work = case
+    rows: list[list[str | None]] = []
+    for name in names:
+        row: list[str | None] = []
+        for document, spans in zip(text, work[name], strict=True):
+            for number, sentence in enumerate(document):
+                labels: list[str | None] = [None if spans is None else "O"] * len(sentence)
+                for start, end, label in spans[number] if spans is not None else ():
+                    labels[start:end] = [label] * (end - start)
+                row += labels
+        rows.append(row)
+    return rows
+
+
+def prepared(seed: int, missing: float) -> tuple[Any, list[str], list[list[str | None]]]:
+    case = campaign(seed, annotators=4, documents=6, missing=missing)
+    given = annotations(case)
+    if len(given) < 2:
+        pytest.skip("nobody to compare")
+    return spanwise.agree(given), list(given), table(case, list(given))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_alpha_is_that_of_krippendorff_with_missing_data(seed: int) -> None:
+    krippendorff = pytest.importorskip("krippendorff")
+    found, _, rows = prepared(seed, 0.3)
+    codes = {"O": 0, "LOC": 1, "ORG": 2, "PER": 3}
+    data = np.array([[np.nan if value is None else codes[value] for value in row] for row in rows])
+    assert found.tokens.alpha == pytest.approx(
+        krippendorff.alpha(reliability_data=data, level_of_measurement="nominal"), abs=1e-12
+    )
+    marked = np.nanmax(np.where(np.isnan(data), -1, data), axis=0) > 0
+    assert found.tokens.alpha_marked == pytest.approx(
+        krippendorff.alpha(reliability_data=data[:, marked], level_of_measurement="nominal"), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_alpha_is_that_of_nltk(seed: int) -> None:
+    agreement = pytest.importorskip("nltk.metrics.agreement")
+    found, names, rows = prepared(seed, 0.0)
+    data = [(name, at, value) for name, row in zip(names, rows, strict=True) for at, value in enumerate(row)]
+    assert found.tokens.alpha == pytest.approx(agreement.AnnotationTask(data=data).alpha(), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_fleiss_is_that_of_statsmodels(seed: int) -> None:
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    found, _, rows = prepared(seed, 0.3)
+    whole = [column for column in zip(*rows, strict=True) if None not in column]
+    if not whole:
+        assert found.tokens.fleiss is None
+        return
+    labels = sorted({value for column in whole for value in column if value})
+    counts = np.array([[column.count(label) for label in labels] for column in whole])
+    assert found.tokens.fleiss == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cohen_is_that_of_scikit_learn(seed: int) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    found, names, rows = prepared(seed, 0.3)
+    by_name = dict(zip(names, rows, strict=True))
+    for pair in found.tokens.cohen:
+        one, other = (by_name[name] for name in pair.annotators)
+        both = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+        if not both:
+            assert pair.kappa is None
+            continue
+        expected = metrics.cohen_kappa_score([a for a, _ in both], [b for _, b in both])
+        assert pair.kappa == pytest.approx(expected, abs=1e-12)

@@ -1,0 +1,223 @@
+"""Suspects: votes, variation, ties, effects, and independence of the order of files."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.support.annotators import Span, changed, random_spans
+from tests.support.suspects_oracle import Rows, majority
+from tests.support.suspects_oracle import suspects as slowly
+
+import spanwise
+from spanwise.corpus import Annotation
+from spanwise.document.suspects import SuspectMention, Suspects
+from spanwise.formats import from_spans
+
+WORDS = ["Ada", "met", "Bo", "in", "Rome", "today"]
+
+
+def given(rows: Rows, tokens: list[list[str]] | None = None) -> Annotation:
+    return from_spans(rows, tokens=tokens or [WORDS for _ in rows])
+
+
+def one_sentence(gold: list[Span], *systems: list[Span], **more: object) -> Suspects:
+    named = {f"s{number}": given([own]) for number, own in enumerate(systems)}
+    return spanwise.suspects(given([gold]), named, **more)  # type: ignore[arg-type]
+
+
+def row(mention: SuspectMention | None) -> Span | None:
+    return None if mention is None else (mention.start, mention.end, mention.label)
+
+
+def found(document: Suspects) -> dict[tuple[int, Span | None, Span | None], tuple[float, int, int]]:
+    return {
+        (one.sentence, row(one.gold), row(one.proposal)): (one.score, one.votes.for_, one.votes.against)
+        for one in document.suspects
+    }
+
+
+PER, LOC = (4, 5, "PER"), (4, 5, "LOC")
+
+
+def test_another_label_scores_votes_for_minus_votes_against() -> None:
+    document = one_sentence([PER], [LOC], [LOC], [PER])
+    assert found(document) == {(0, PER, LOC): (pytest.approx(1 / 3), 2, 1)}
+    assert document.suspects[0].kind == "label"
+
+
+def test_one_system_alone_proposes_nothing() -> None:
+    assert found(one_sentence([], [LOC], [], [])) == {}
+    assert found(one_sentence([PER], [LOC], [PER], [PER])) == {}
+
+
+def test_another_span_is_a_boundary() -> None:
+    longer = (3, 5, "PER")
+    document = one_sentence([PER], [longer], [longer], [longer])
+    assert found(document) == {(0, PER, longer): (1.0, 3, 0)}
+    assert document.suspects[0].kind == "boundary"
+
+
+def test_silence_proposes_to_delete() -> None:
+    document = one_sentence([PER], [], [], [PER])
+    assert found(document) == {(0, PER, None): (pytest.approx(1 / 3), 2, 1)}
+    assert document.suspects[0].kind == "spurious"
+
+
+def test_a_mention_that_gold_has_not() -> None:
+    document = one_sentence([], [LOC], [LOC], [])
+    assert found(document) == {(0, None, LOC): (pytest.approx(2 / 3), 2, 0)}
+    assert document.suspects[0].kind == "missing"
+
+
+def test_of_overlapping_proposals_without_gold_only_the_highest_is_listed() -> None:
+    longer = (3, 5, "LOC")
+    document = one_sentence([], [LOC], [LOC], [LOC], [longer], [longer])
+    assert list(found(document)) == [(0, None, LOC)]
+
+
+def test_a_proposal_over_several_gold_mentions_stands_under_the_one_with_most_votes() -> None:
+    first, second, both = (0, 1, "PER"), (2, 3, "PER"), (0, 3, "PER")
+    document = one_sentence([first, second], [both], [both], [both], [second])
+    assert found(document)[0, second, both] == (pytest.approx(2 / 4), 3, 1)
+
+
+def test_words_read_otherwise_in_training_are_suspect() -> None:
+    gold = given([[PER]])
+    train = given([[LOC], [LOC], [LOC]])
+    document = spanwise.suspects(gold, train=train)
+    assert found(document) == {(0, PER, LOC): (pytest.approx(3 / 4 * (1 - 1 / 4)), 0, 0)}
+    evidence = document.suspects[0].evidence
+    assert evidence.readings == {"LOC": 3, "PER": 1}
+    assert evidence.variation == pytest.approx(0.5625)
+    assert evidence.votes is None
+
+
+def test_other_neighbours_are_no_variation() -> None:
+    train = from_spans([[(1, 2, "LOC")]] * 3, tokens=[["near", "Rome", "today"]] * 3)
+    assert found(spanwise.suspects(given([[PER]]), train=train)) == {}
+
+
+def test_words_that_gold_left_out_are_suspect_and_partly_covered_ones_are_not() -> None:
+    train = given([[LOC]] * 4)
+    assert found(spanwise.suspects(given([[]]), train=train)) == {
+        (0, None, LOC): (pytest.approx(4 / 5 * 4 / 5), 0, 0)
+    }
+    assert found(spanwise.suspects(given([[(3, 5, "LOC")]]), train=train)) == {}
+
+
+def test_rarity_needs_five_occurrences() -> None:
+    # Other neighbours, so that only the words themselves count.
+    near = [["near", "Rome", "now"]]
+    few = from_spans([[(1, 2, "LOC")]] * 3, tokens=near * 3)
+    many = from_spans([[(1, 2, "LOC")]] * 4, tokens=near * 4)
+    said = {"a": given([[LOC]]), "b": given([[LOC]])}
+    assert spanwise.suspects(given([[PER]]), said, train=few).suspects[0].evidence.rarity is None
+    rarity = spanwise.suspects(given([[PER]]), said, train=many).suspects[0].evidence.rarity
+    assert rarity == pytest.approx(4 / 5)
+
+
+def test_ties_share_a_rank_and_say_how_many_they_are() -> None:
+    text = [WORDS, WORDS, ["Cy", "slept"]]
+    gold = given([[PER], [PER], [(0, 1, "PER")]], text)
+    said = given([[LOC], [LOC], []], text)
+    half = given([[LOC], [LOC], [(0, 1, "PER")]], text)
+    document = spanwise.suspects(gold, {"a": said, "b": said, "c": half})
+    assert [(one.rank, one.tied) for one in document.suspects] == [(1, 2), (1, 2), (3, 1)]
+
+
+def test_a_list_that_is_cut_within_a_tie_says_so() -> None:
+    gold = given([[PER], [PER], [PER]])
+    said = given([[LOC], [LOC], [LOC]])
+    document = spanwise.suspects(gold, {"a": said, "b": said}, top=2)
+    assert len(document.suspects) == 2
+    assert "rank 1 is shared by 3 suspects, of which 2 are listed" in document.notes
+
+
+def case(seed: int) -> tuple[list[list[str]], Rows, dict[str, list[Rows]], list[list[str]], Rows]:
+    """Text, gold, runs of systems, and training data, from few words so that they come again."""
+    generator = random.Random(seed)
+
+    def text(size: int) -> list[list[str]]:
+        return [[generator.choice("abc") for _ in range(generator.randint(2, 6))] for _ in range(size)]
+
+    tokens, more = text(8), text(8)
+    gold = [random_spans(generator, len(words)) for words in tokens]
+    train = [random_spans(generator, len(words)) for words in more]
+    systems = {
+        f"s{number}": [
+            [changed(generator, own, len(words)) for own, words in zip(gold, tokens, strict=True)]
+            for _ in range(1 + 2 * (number % 2))
+        ]
+        for number in range(seed % 5)
+    }
+    return tokens, gold, systems, more, train
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_suspects_are_those_of_the_definitions_in_loops(seed: int) -> None:
+    tokens, gold, systems, more, train = case(seed)
+    document = spanwise.suspects(
+        given(gold, tokens),
+        {name: [given(run, tokens) for run in runs] for name, runs in systems.items()},
+        train=given(train, more),
+        top=None,
+    )
+    expected = slowly(tokens, gold, [majority(runs) for runs in systems.values()], [(more, train)])
+    assert found(document) == {key: (pytest.approx(value[0]), *value[1:]) for key, value in expected.items()}
+
+
+@pytest.mark.parametrize("seed", [4, 9, 13, 14, 29])
+def test_effects_are_scores_against_the_changed_gold_without_the_own_vote(seed: int) -> None:
+    tokens, gold, systems, more, train = case(seed)
+    if len(systems) < 3:
+        return
+    whole = {name: [given(run, tokens) for run in runs] for name, runs in systems.items()}
+    document = spanwise.suspects(given(gold, tokens), whole, train=given(train, more), top=None)
+    for name, effect in document.effects.items():
+        others = {other: runs for other, runs in whole.items() if other != name}
+        listed = spanwise.suspects(given(gold, tokens), others, train=given(train, more), top=None).suspects
+        own = [set(spans) for spans in majority(systems[name])]
+        for step in effect:
+            changed_gold = [set(spans) for spans in gold]
+            for one in listed[: step.k]:
+                old, new = row(one.gold), row(one.proposal)
+                changed_gold[one.sentence] -= {old} if old else set()
+                changed_gold[one.sentence] |= {new} if new else set()
+            correct = sum(len(a & b) for a, b in zip(changed_gold, own, strict=True))
+            size = sum(map(len, changed_gold)) + sum(map(len, own))
+            assert step.f1 == pytest.approx(2 * correct / size)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 8])
+def test_the_order_of_sentences_and_systems_changes_no_suspect(seed: int) -> None:
+    tokens, gold, systems, more, train = case(seed)
+    order = list(range(len(tokens)))
+    random.Random(seed).shuffle(order)
+    one = spanwise.suspects(
+        given(gold, tokens), {name: [given(run, tokens) for run in runs] for name, runs in systems.items()},
+        train=given(train, more), top=None,
+    )  # fmt: skip
+    turned = {
+        name: [given([run[at] for at in order], [tokens[at] for at in order]) for run in runs]
+        for name, runs in reversed(systems.items())
+    }
+    other = spanwise.suspects(
+        given([gold[at] for at in order], [tokens[at] for at in order]), turned,
+        train=given(train[::-1], more[::-1]), top=None,
+    )  # fmt: skip
+    assert found(one) == {(order[key[0]], *key[1:]): value for key, value in found(other).items()}
+    assert [one.score for one in one.suspects] == pytest.approx([one.score for one in other.suspects])
+
+
+def test_runs_found_by_a_pattern_are_one_voter(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.conll"
+    gold.write_text("in O\nRome B-PER\n", encoding="utf-8")
+    for run in (1, 2, 3):
+        label = "LOC" if run < 3 else "PER"
+        (tmp_path / f"a.{run}.conll").write_text(f"in O\nRome B-{label}\n", encoding="utf-8")
+    (tmp_path / "b.conll").write_text("in O\nRome B-LOC\n", encoding="utf-8")
+    document = spanwise.suspects(gold, {"a": str(tmp_path / "a.{run}.conll"), "b": tmp_path / "b.conll"})
+    assert document.voters == ("a", "b")
+    assert document.suspects[0].score == 1.0
