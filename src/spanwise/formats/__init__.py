@@ -48,6 +48,7 @@ __all__ = [
     "looks_merged",
     "make_folder",
     "read",
+    "read_annotators",
     "read_layers",
     "read_text",
     "read_words",
@@ -342,6 +343,34 @@ def read_layers(
     with _of_the_file(chosen, file):
         layers = chosen.read_layers(file, Options(**options, limits=limits))
         return {name: limits.check(layer) for name, layer in layers.items()}
+
+
+def read_annotators(
+    source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
+) -> dict[str, Annotation] | None:
+    """The annotations of one file by annotator, by the keywords of `read`; None where it tells nobody apart.
+
+    Records of Prodigy, doccano and Label Studio name their annotators. Where a CoNLL file has several columns
+    of tags, each is an annotator called by its number, unless `tag_column` names one.
+    """
+    from spanwise.formats.annotators import by_annotator, tag_columns
+
+    choices = Options(**options)
+    known = by_annotator(source, choices) if format is None else None
+    if known is not None:
+        return known
+    if (
+        choices.tag_column is not None
+        or format_of(File(source, encoding=choices.encoding), format).name != "conll"
+    ):
+        return None
+    columns = tag_columns(source, choices)
+    if len(columns) < 2:
+        return None
+    return {
+        f"column {column}": read(source, format=format, **{**options, "tag_column": column})
+        for column in columns
+    }
 
 
 def write(

@@ -320,7 +320,7 @@ def _mentions(found: _Gathered) -> Mentions:
 def _corpus(found: _Gathered, options: Options) -> Corpus:
     source = Source(found.path, ints(found.lines), _token_lines(found))
     more: dict[str, Any] = {
-        "documents": _documents(found, options),
+        **_documents(found, options),
         "ids": _ids(found),
         "fields": {name: _field(found, key) for name, key in options.fields.items()},
         "source": source,
@@ -374,18 +374,22 @@ def _field(found: _Gathered, key: str) -> Column:
     return values
 
 
-def _documents(found: _Gathered, options: Options) -> Ints | None:
-    """Offsets of documents: neighbouring records with the same value of the field are one."""
+def _documents(found: _Gathered, options: Options) -> dict[str, Any]:
+    """Offsets and names of documents: neighbouring records with the same value of the field are one."""
     key = options.documents
     if key == "none":
-        return None
+        return {}
     if key is None:
         key = next((name for name in _DOCUMENTS if all(name in record for record in found.records)), None)
         if key is None:
-            return None
-    values = [json.dumps(value, sort_keys=True, default=str) for value in _field(found, key)]
+            return {}
+    given = _field(found, key)
+    values = [json.dumps(value, sort_keys=True, default=str) for value in given]
     starts = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
-    return ints([*starts, len(values)])
+    return {
+        "documents": ints([*starts, len(values)]),
+        "document_ids": tuple(str(given[i]) for i in starts),
+    }
 
 
 def _place(path: str, line: int, row: int) -> str:

@@ -1,0 +1,185 @@
+"""One file with the work of several annotators: Prodigy, doccano, Label Studio, CoNLL columns."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spanwise.corpus import Annotation, Pieces
+from spanwise.errors import InputError, at
+from spanwise.formats._format import Options
+from spanwise.formats._opening import File
+from spanwise.formats._rows import DOCSTART
+from spanwise.formats._standoff import Origin, Standoff, annotation
+from spanwise.schemes import malformed
+
+# The fields by which a record names its annotator; Prodigy writes the first two.
+_WHO = ("_annotator_id", "_session_id", "annotator", "username", "user")
+_SPANS = ("spans", "entities", "label", "labels")
+_STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
+
+Units = dict[str, dict[str, Standoff]]  # by annotator and text
+
+
+def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, Annotation] | None:
+    """The annotation of each annotator of a JSON file; None where it tells nobody apart."""
+    file = File(path, encoding=options.encoding)
+    if file.is_folder or file.head.lstrip()[:1] not in (b"{", b"["):
+        return None
+    records = list(_records(file))
+    reader = _reader(records)
+    if reader is None:
+        return None
+    kind, read = reader
+    units: Units = {}
+    for number, record in enumerate(records, start=1):
+        try:
+            read(units, number, record)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                at(file.path, None, f"record {number} is not built as {kind} builds it "
+                   f"({type(error).__name__}: {error}).\nExport the project again.")
+            ) from None  # fmt: skip
+    return {
+        who: annotation(
+            list(own.values()), Origin(file.path, kind, f"records of {who}", file.sha256), options
+        )
+        for who, own in sorted(units.items())
+    }
+
+
+def tag_columns(path: str | os.PathLike[str], options: Options) -> list[int]:
+    """The last columns of a CoNLL file that all hold tags, by their numbers; one where there is one alone."""
+    file = File(path, encoding=options.encoding)
+    rows = [line.split() for line in file.head.split(b"\n")[:-1]]
+    mark = None if options.comments is None else options.comments.encode()
+    rows = [row for row in rows if row and row[0] != DOCSTART and not (mark and row[0].startswith(mark))]
+    width = min(map(len, rows), default=0)
+    found: list[int] = []
+    for column in range(width - 1, 0, -1):
+        values = {row[column].decode("utf-8", "replace") for row in rows}
+        if any(malformed(value) for value in values) or not any(value == "O" for value in values):
+            break
+        found.append(column)
+    return found[::-1]
+
+
+def _records(file: File) -> Iterator[Any]:
+    text = file.text
+    if text.lstrip().startswith("["):
+        try:
+            whole = json.loads(text)
+        except json.JSONDecodeError:
+            whole = None  # lists line by line, which name no annotator
+        yield from whole if isinstance(whole, list) else ()
+        return
+    for line, row in enumerate(text.split("\n"), start=1):
+        if row.strip():
+            try:
+                yield json.loads(row)
+            except json.JSONDecodeError as error:
+                raise InputError(
+                    at(file.path, line, f"this is no JSON: {error.msg} (column {error.colno}).\n"
+                       "Give one JSON object in each line.")
+                ) from None  # fmt: skip
+
+
+def _reader(records: Sequence[Any]) -> tuple[str, Any] | None:
+    """Who wrote the file, and what reads a record of it."""
+    objects = [record for record in records if isinstance(record, Mapping)]
+    if not objects or len(objects) < len(records):
+        return None
+    if any("data" in one and isinstance(one.get("annotations"), list) for one in objects):
+        return "label-studio", _label_studio
+    if any(_users(one) for one in objects):
+        return "doccano", _doccano
+    if all("text" in one for one in objects) and any(_who(one) is not None for one in objects):
+        kind = (
+            "prodigy" if any("_session_id" in one or "_annotator_id" in one for one in objects) else "jsonl"
+        )
+        return kind, _prodigy
+    return None
+
+
+def _who(record: Mapping[str, Any]) -> str | None:
+    return next((str(record[key]) for key in _WHO if record.get(key) is not None), None)
+
+
+def _users(record: Mapping[str, Any]) -> bool:
+    listed = record.get("annotations")
+    return isinstance(listed, list) and any(isinstance(one, Mapping) and "user" in one for one in listed)
+
+
+def _add(units: Units, who: str, key: str, unit: Standoff) -> None:
+    """The last word of an annotator on a text counts, as it does in the tools."""
+    units.setdefault(who, {})[key] = unit
+
+
+def _prodigy(units: Units, number: int, record: Mapping[str, Any]) -> None:
+    """One record is the work of one annotator on one text; rejected and ignored ones are none."""
+    who = _who(record)
+    if who is None or record.get("answer", "accept") != "accept":
+        return
+    text = record["text"]
+    spans: list[Any] = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), [])
+    name = next((str(record[key]) for key in ("id", "_input_hash") if key in record), text)
+    _add(units, who, name, Standoff(text, [_span(span) for span in spans], name))
+
+
+def _doccano(units: Units, number: int, record: Mapping[str, Any]) -> None:
+    """The annotations of a text name their users; whoever has none there is taken not to have it."""
+    text, name = record["text"], str(record.get("id", number))
+    users: dict[str, list[tuple[Pieces, str]]] = {}
+    for one in record["annotations"]:
+        users.setdefault(str(one["user"]), []).append(_span(one))
+    for who, spans in users.items():
+        _add(units, who, name, Standoff(text, spans, name))
+
+
+def _span(span: Any) -> tuple[Pieces, str]:
+    if isinstance(span, Sequence) and not isinstance(span, str):
+        start, end, label = span[:3]
+    else:
+        start = next(span[key] for key in _STARTS if key in span)
+        end = next(span[key] for key in _ENDS if key in span)
+        label = span["label"]
+    return ((int(start), int(end)),), str(label)
+
+
+def _label_studio(units: Units, number: int, task: Mapping[str, Any]) -> None:
+    """Each annotation of a task that was not cancelled is the work of whoever completed it."""
+    name = str(task.get("id", number))
+    for place, one in enumerate(task.get("annotations") or (), start=1):
+        if one.get("was_cancelled"):
+            continue
+        results = [result.get("value", {}) for result in one.get("result", [])]
+        labeled = [value for value in results if "labels" in value]
+        spans = [
+            (((int(value["start"]), int(value["end"])),), str(label))
+            for value in labeled
+            for label in value["labels"]
+        ]
+        text = _text(task["data"], labeled)
+        _add(units, _completed_by(one, place), name, Standoff(text, spans, name))
+
+
+def _completed_by(one: Mapping[str, Any], place: int) -> str:
+    who = one.get("completed_by")
+    if isinstance(who, Mapping):
+        who = who.get("email") or who.get("username") or who.get("id")
+    return f"annotation {place}" if who is None else str(who)
+
+
+def _text(data: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> str:
+    strings = [value for value in data.values() if isinstance(value, str)]
+    if isinstance(data.get("text"), str):
+        return str(data["text"])
+    quoted = [span for span in spans if "text" in span]
+    for value in strings:
+        if quoted and all(value[int(span["start"]) : int(span["end"])] == span["text"] for span in quoted):
+            return value
+    if len(strings) == 1:
+        return strings[0]
+    raise ValueError(f"no field holds the text; there are {sorted(data)}")

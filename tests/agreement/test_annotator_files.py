@@ -1,0 +1,160 @@
+"""Annotators come from named files, patterns, folders, and files that hold several of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import spanwise
+
+TEXT = "Ada met Bo in Rome"
+PER, LOC, ORG = (0, 3, "PER"), (14, 18, "LOC"), (14, 18, "ORG")
+
+
+def lines(path: Path, *records: object) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def spans(*listed: tuple[int, int, str]) -> list[dict[str, object]]:
+    return [{"start": start, "end": end, "label": label} for start, end, label in listed]
+
+
+def test_prodigy_records_name_their_annotators(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "ner.jsonl",
+        {
+            "text": TEXT,
+            "_input_hash": 7,
+            "spans": spans(PER, LOC),
+            "_annotator_id": "ner-ada",
+            "answer": "accept",
+        },
+        {
+            "text": TEXT,
+            "_input_hash": 7,
+            "spans": spans(PER, ORG),
+            "_annotator_id": "ner-bo",
+            "answer": "accept",
+        },
+        {"text": "More", "_input_hash": 8, "spans": [], "_annotator_id": "ner-bo", "answer": "accept"},
+        {"text": "Odd", "_input_hash": 9, "spans": [], "_annotator_id": "ner-ada", "answer": "reject"},
+    )
+    found = spanwise.agree(path)
+    assert found.annotators == ("ner-ada", "ner-bo")
+    assert found.pairs[0].overall.f1 == pytest.approx(0.5)
+    assert found.pairs[0].shared == 1
+    assert "ner-ada has no annotation of 8" in found.notes
+
+
+def test_prodigy_sessions_stand_in_for_annotators(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "ner.jsonl",
+        {"text": TEXT, "spans": spans(PER), "_session_id": "ada"},
+        {"text": TEXT, "spans": spans(PER), "_session_id": "bo"},
+    )
+    assert spanwise.agree(path).mean.overall.f1 == 1.0
+
+
+def test_doccano_annotations_name_their_users(tmp_path: Path) -> None:
+    def user(number: int, start: int, end: int, label: str) -> dict[str, object]:
+        return {"user": number, "start_offset": start, "end_offset": end, "label": label}
+
+    path = lines(
+        tmp_path / "doccano.jsonl",
+        {"id": 1, "text": TEXT, "annotations": [user(1, *PER), user(1, *LOC), user(2, *PER)]},
+    )
+    found = spanwise.agree(path)
+    assert found.annotators == ("1", "2")
+    assert found.pairs[0].overall.f1 == pytest.approx(2 / 3)
+
+
+def test_label_studio_keeps_several_annotations_of_a_task(tmp_path: Path) -> None:
+    def done(who: object, *listed: tuple[int, int, str]) -> dict[str, object]:
+        results = [
+            {"type": "labels", "value": {"start": a, "end": b, "text": TEXT[a:b], "labels": [label]}}
+            for a, b, label in listed
+        ]
+        return {"completed_by": who, "result": results}
+
+    task = {
+        "id": 3,
+        "data": {"text": TEXT},
+        "annotations": [
+            done({"id": 5, "email": "ada@example.org"}, PER, LOC),
+            done({"id": 6, "email": "bo@example.org"}, PER),
+            {**done({"id": 7, "email": "cy@example.org"}), "was_cancelled": True},
+        ],
+    }
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps([task]), encoding="utf-8")
+    found = spanwise.agree(path)
+    assert found.annotators == ("ada@example.org", "bo@example.org")
+    assert found.pairs[0].overall.f1 == pytest.approx(2 / 3)
+
+
+def test_columns_of_tags_are_annotators(tmp_path: Path) -> None:
+    path = tmp_path / "three.conll"
+    path.write_text("Ada NNP B-PER B-PER O\nmet VBD O O O\nRome NNP B-LOC B-ORG B-LOC\n", encoding="utf-8")
+    found = spanwise.agree(path)
+    assert found.annotators == ("column 2", "column 3", "column 4")
+    assert [pair.overall.both for pair in found.pairs] == [1, 1, 0]
+
+
+def conll(path: Path, tags: str, word: str = "Rome") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"in O\n{word} {tags}\n", encoding="utf-8")
+
+
+def test_a_pattern_finds_annotators_and_documents(tmp_path: Path) -> None:
+    conll(tmp_path / "ada" / "one.conll", "B-LOC")
+    conll(tmp_path / "ada" / "two.conll", "B-LOC", "Oslo")
+    conll(tmp_path / "bo" / "two.conll", "B-ORG", "Oslo")
+    found = spanwise.agree(str(tmp_path / "{annotator}" / "*.conll"))
+    assert found.annotators == ("ada", "bo")
+    assert set(found.mean.documents) == {"two"}
+    assert "bo has no annotation of one" in found.notes
+    assert spanwise.agree(tmp_path).pairs == found.pairs
+
+
+def test_documents_of_inception_are_folders_with_a_file_for_each_annotator(tmp_path: Path) -> None:
+    for document in ("one.txt", "two.txt"):
+        conll(tmp_path / document / "ada.conll", "B-LOC", document)
+        conll(tmp_path / document / "bo.conll", "B-LOC", document)
+    found = spanwise.agree(str(tmp_path / "*" / "{annotator}.conll"))
+    assert found.annotators == ("ada", "bo")
+    assert set(found.alpha_u.documents) == {"one.txt", "two.txt"}
+
+
+def test_brat_folders_are_annotators(tmp_path: Path) -> None:
+    for who, label in (("ada", "LOC"), ("bo", "ORG")):
+        folder = tmp_path / who
+        folder.mkdir()
+        (folder / "d1.txt").write_text(TEXT, encoding="utf-8")
+        (folder / "d1.ann").write_text(f"T1\tPER 0 3\tAda\nT2\t{label} 14 18\tRome\n", encoding="utf-8")
+    found = spanwise.agree(str(tmp_path / "{annotator}"))
+    assert found.annotators == ("ada", "bo")
+    assert found.unit == "character"
+    assert found.pairs[0].documents is not None
+    assert found.pairs[0].documents["d1"].f1 == pytest.approx(0.5)
+    assert found.tokens.cohen[0].kappa is not None
+
+
+def test_documents_of_json_lines_keep_their_names(tmp_path: Path) -> None:
+    for who in ("ada", "bo"):
+        lines(
+            tmp_path / f"{who}.jsonl",
+            {"document": "d1", "tokens": ["Rome"], "spans": [[0, 1, "LOC"]]},
+            {"document": "d2", "tokens": ["Oslo"], "spans": []},
+        )
+    found = spanwise.agree([tmp_path / "ada.jsonl", tmp_path / "bo.jsonl"])
+    assert list(found.alpha_u.documents) == ["d1", "d2"]
+
+
+def test_files_of_one_name_are_called_by_their_folders(tmp_path: Path) -> None:
+    conll(tmp_path / "ada" / "test.conll", "B-LOC")
+    conll(tmp_path / "bo" / "test.conll", "B-LOC")
+    found = spanwise.agree([tmp_path / "ada" / "test.conll", tmp_path / "bo" / "test.conll"])
+    assert found.annotators == ("ada", "bo")
