@@ -27,6 +27,7 @@ __all__ = [
     "explain",
     "find_slices",
     "load",
+    "place",
     "read",
     "study",
     "suspects",
@@ -54,6 +55,7 @@ _HOMES = {
     "explain": "explanation:explain",
     "find_slices": "slices:find_slices",
     "load": "evaluation:load",
+    "place": "placement:place",
     "read": "formats:read",
     "study": "studies:study",
     "suspects": "suspicion:suspects",
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from spanwise.evaluation import Result, compare, evaluate, load
     from spanwise.explanation import explain
     from spanwise.formats import read, write
+    from spanwise.placement import place
     from spanwise.slices import find_slices
     from spanwise.studies import study
     from spanwise.suspicion import suspects

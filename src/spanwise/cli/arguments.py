@@ -47,6 +47,11 @@ _OTHERS = (
     "least",
     "level",
     "flips",
+    "policy",
+    "threshold",
+    "response",
+    "sample",
+    "prompt_unit",
 )
 
 
@@ -151,6 +156,64 @@ def add_align(group: Any) -> None:
         "--align", default="strict", choices=["strict", "position", "characters", "diff"],
         help="what to do where the tokens of predictions differ (default: strict, an error)",
     )  # fmt: skip
+
+
+def add_answers(group: Any) -> None:
+    """Add the options that say how answers without offsets are placed, beside the policy."""
+    group.add_argument(
+        "--level", metavar="NAME",
+        help="the last level of candidates: exact, case, bare, article or fuzzy (default: fuzzy)",
+    )  # fmt: skip
+    group.add_argument(
+        "--threshold", type=float, default=0.85, help="the least similarity at level fuzzy (default: 0.85)"
+    )
+    group.add_argument(
+        "--aliases", metavar="FILE", help="a TOML file that maps labels of answers to labels of gold"
+    )
+    group.add_argument(
+        "--repeats", choices=["drop", "keep"], default="drop",
+        help="what becomes of a repeated answer that has no place left (default: drop; keep: a wrong one)",
+    )  # fmt: skip
+    group.add_argument(
+        "--unknown", choices=["keep", "drop"], default="keep",
+        help="what becomes of answers with a label that gold does not have (default: keep)",
+    )  # fmt: skip
+    group.add_argument(
+        "--prompt-unit", choices=["sentence", "document"], default="sentence",
+        help="what one record is about (default: sentence)",
+    )  # fmt: skip
+    group.add_argument("--response", metavar="FIELD", help="the field with the raw response of the model")
+    group.add_argument("--sample", metavar="NAME", help="the sample to place, where units have several")
+
+
+def answers_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The keywords of `spanwise.place` that were given, the policy aside."""
+    names = ("level", "threshold", "repeats", "unknown", "prompt_unit", "response", "sample")
+    return {**{name: getattr(args, name) for name in names}, "aliases": _aliases(args.aliases)}
+
+
+def _aliases(path: str | None) -> dict[str, str]:
+    """Labels by alias from a TOML file, at its top or in a table `labels` or `aliases`."""
+    if path is None:
+        return {}
+    import tomllib
+
+    from spanwise.errors import InputError
+    from spanwise.formats import read_text
+
+    try:
+        table = tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f'{path}: this is not TOML: {error}.\nWrite lines such as: person = "PER"') from None
+    for name in ("aliases", "labels"):
+        if isinstance(table.get(name), dict):
+            table = table[name]
+    for alias, label in table.items():
+        if not isinstance(label, str):
+            raise InputError(
+                f'{path}: the alias {alias!r} is not mapped to a label.\nWrite lines such as: person = "PER"'
+            )
+    return table
 
 
 def reading_of(args: argparse.Namespace) -> dict[str, Any]:

@@ -49,9 +49,15 @@ def show_document(args: argparse.Namespace, document: Mapping[str, Any], saved: 
         show(document, saved=saved, args=args)
 
 
-def finish_document(args: argparse.Namespace, document: TypedDocument) -> None:
-    """Write the JSON and the page of a typed document where they were asked for, and show its screen."""
-    saved = []
+def finish_document(
+    args: argparse.Namespace, document: TypedDocument, *, written: Sequence[str] = ()
+) -> None:
+    """Write the JSON and the page of a typed document where they were asked for, and show its screen.
+
+    Args:
+        written: other files that the command wrote.
+    """
+    saved = list(written)
     if args.json:
         give(document.to_json().rstrip("\n") + "\n", args.json)
         saved.append(args.json)

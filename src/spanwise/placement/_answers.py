@@ -1,0 +1,322 @@
+"""Records of answers are read and joined with the units of the gold text, each with a status."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from spanwise.errors import InputError, at, many
+from spanwise.formats import read_text, sha256_of
+from spanwise.placement._parsing import LISTS, STATUSES, Answer, Json, Parsed, parse
+from spanwise.placement._strings import label_key
+from spanwise.placement._units import Units
+
+_RESPONSES = ("response", "completion", "generated_text", "raw")
+_TEXTS = ("text", "sentence", "input")
+_TOKENS = ("tokens", "words", "sentence")
+_LABELS = ("label", "entity_type")
+_ABOUT = {"id", "document", "doc_id", "sample", "run", "meta", "model", *_TEXTS, *_TOKENS}
+
+
+class Record(Struct, frozen=True):
+    """One line of a file of answers, or one item of a list."""
+
+    value: Json
+    line: int | None
+
+
+class Given(Struct, frozen=True):
+    """What was given for each unit, and where it came from."""
+
+    units: tuple[Parsed, ...]
+    path: str
+    sha256: str | None = None
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """How many units have each status."""
+        counts: dict[str, int] = dict.fromkeys(STATUSES, 0)
+        for unit in self.units:
+            counts[unit.status] += 1
+        return counts
+
+
+def read_answers(
+    source: Any,
+    units: Units,
+    *,
+    labels: Sequence[str],
+    response: str | None = None,
+    sample: str | None = None,
+) -> Given:
+    """The answers in a file with a JSON value per line, or in a list, by unit of the gold text.
+
+    Args:
+        labels: those of gold.
+        response: the field that holds the raw response of the model.
+        sample: the sample that is meant where a unit has several.
+    """
+    path, digest = "<answers>", None
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        records = _lines(path, _text_of(path))
+        digest = None if path == "-" else sha256_of(path)
+    else:
+        records = [Record(value, None) for value in _listed(source)]
+    records = _of_sample(records, sample, path)
+    if not records:
+        raise InputError(
+            f"{path}: there are no records.\nGive one JSON object per unit, even if it is empty."
+        )
+    parsed: list[Parsed] = [Parsed("absent")] * len(units)
+    known = frozenset(labels)
+    alone = labels[0] if len(labels) == 1 else None
+    for record, unit in zip(records, _joined(records, units, path), strict=True):
+        payload = _payload(record, response, path, known)
+        label = _first_text(record.value, _LABELS) or alone
+        words = units.words(unit) if isinstance(payload, str) else None
+        parsed[unit] = parse(payload, label=label, labels=known, words=words)
+    return Given(tuple(parsed), path, digest)
+
+
+def samples_of(source: Any) -> list[str]:
+    """The names of the samples in a source, in the order of their first records, if any."""
+    if isinstance(source, str | os.PathLike):
+        records = _lines(os.fspath(source), _text_of(os.fspath(source)))
+    else:
+        records = [Record(value, None) for value in _listed(source)]
+    return list(dict.fromkeys(name for record in records if (name := _sample(record)) is not None))
+
+
+def _text_of(path: str) -> str:
+    try:
+        return read_text(path)
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: the file is not written in UTF-8.\nConvert it first.") from None
+
+
+def _listed(source: Any) -> list[Json]:
+    if isinstance(source, Mapping) or not hasattr(source, "__iter__"):
+        raise InputError(
+            f"<answers>: {type(source).__name__} is not a list of records.\nGive one record per unit."
+        )
+    return list(source)
+
+
+def _lines(path: str, text: str) -> list[Record]:
+    """The records of a file: one JSON value per line, or one list of objects."""
+    if text.lstrip()[:1] == "[":
+        try:
+            whole = json.loads(text)
+        except (ValueError, RecursionError):
+            whole = None
+        if isinstance(whole, list) and whole and all(map(_is_record, whole)):
+            return [Record(one, 1) for one in whole]
+    records: list[Record] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            records.append(Record(json.loads(line), number))
+        except json.JSONDecodeError as error:
+            raise InputError(
+                at(path, number, f"this is not JSON: {error.msg} (column {error.colno}).\n"
+                   "Give one JSON object per line; what a model wrote goes into a string, "
+                   "named by response=.")
+            ) from None  # fmt: skip
+        except RecursionError:
+            raise InputError(at(path, number, "the JSON is nested too deeply.\nFix the line.")) from None
+    return records
+
+
+def _is_record(value: Json) -> bool:
+    """Whether an item of a list is the record of a unit, not an answer."""
+    return isinstance(value, Mapping) and any(key in value for key in ("id", *LISTS, *_RESPONSES))
+
+
+def _sample(record: Record) -> str | None:
+    if not isinstance(record.value, Mapping):
+        return None
+    name = record.value.get("sample", record.value.get("run"))
+    return str(name) if isinstance(name, str | int) else None
+
+
+def _of_sample(records: list[Record], sample: str | None, path: str) -> list[Record]:
+    names = list(dict.fromkeys(name for record in records if (name := _sample(record)) is not None))
+    if sample is None and len(names) <= 1:
+        return records
+    if sample is None or sample not in names:
+        wanted = "several samples per unit" if sample is None else f"no sample {sample!r}"
+        raise InputError(
+            f"{path}: there are {wanted}: {', '.join(names[:8])}.\nChoose one with sample=."
+            if sample is None
+            else f"{path}: there is {wanted}.\nThere are: {', '.join(names[:8])}."
+        )
+    return [record for record in records if _sample(record) == sample]
+
+
+def _payload(record: Record, response: str | None, path: str, labels: frozenset[str]) -> Json:
+    """What a record says of its unit: a value with answers, or the text of a response."""
+    value = record.value
+    if not isinstance(value, Mapping):
+        return value
+    if response is not None:
+        if response not in value:
+            raise InputError(_lacks(record, path, f"no field {response!r}", value))
+        return value[response]
+    for key in (*LISTS, *_RESPONSES):
+        if key in value:
+            return value[key]
+    rest = {key: one for key, one in value.items() if key not in _ABOUT or key in labels}
+    if rest and all(isinstance(one, list) for one in rest.values()):
+        return rest
+    raise InputError(_lacks(record, path, "no field with answers", value))
+
+
+def _lacks(record: Record, path: str, what: str, value: Mapping[str, Json]) -> str:
+    keys = ", ".join(map(repr, sorted(map(str, value))[:12])) or "none"
+    return at(
+        path, record.line, f"the record has {what}; its keys are: {keys}.\n"
+        "Call it 'answers', or name the field with the model's response by response=."
+    )  # fmt: skip
+
+
+def _first_text(value: Json, keys: Sequence[str]) -> str | None:
+    if not isinstance(value, Mapping):
+        return None
+    return next((value[key] for key in keys if isinstance(value.get(key), str)), None)
+
+
+def _joined(records: Sequence[Record], units: Units, path: str) -> list[int]:
+    """The unit of each record: by id, else by tokens or text, else by order where the numbers agree."""
+    ids = [record.value.get("id") if isinstance(record.value, Mapping) else None for record in records]
+    if any(one is not None for one in ids):
+        return _by_id(records, ids, units, path)
+    texts = [_ink(record.value) for record in records]
+    if all(text is not None for text in texts):
+        return _by_text(records, texts, units, path)
+    if len(records) != len(units):
+        raise InputError(
+            f"{path}: there are {many(len(records), 'record')} without id or text, but "
+            f"{many(len(units), units.kind)} in the gold file ({units.corpus.source.path}).\n"
+            "Give every record the 'id' of its unit, or its tokens or text."
+        )
+    return list(range(len(records)))
+
+
+def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: str) -> list[int]:
+    names = [str(one) for one in ids]
+    own = {} if units.ids is None else {name: unit for unit, name in enumerate(units.ids)}
+    if not any(name in own for name in names):
+        own = {str(unit): unit for unit in range(len(units))}
+    joined: list[int] = []
+    seen: dict[int, Record] = {}
+    for record, given, name in zip(records, ids, names, strict=True):
+        if given is None:
+            raise InputError(at(path, record.line, "the record has no 'id', but others have one.\nAdd it."))
+        if name not in own:
+            unknown = sum(one not in own for one in names)
+            raise InputError(
+                at(path, record.line, f"no {units.kind} of the gold file ({units.corpus.source.path}) has "
+                   f"the id {name!r}{_and_others(unknown - 1)}.\n"
+                   f"Ids are {_examples(own)}; records of other text must be left out.")
+            )  # fmt: skip
+        unit = own[name]
+        if unit in seen:
+            before = f" as in line {seen[unit].line}" if seen[unit].line is not None else ""
+            raise InputError(
+                at(path, record.line, f"the id {name!r} stands twice{before}.\n"
+                   "Remove one of the records, or number several samples of a unit by a field 'sample'.")
+            )  # fmt: skip
+        seen[unit] = record
+        joined.append(unit)
+    return joined
+
+
+def _and_others(number: int) -> str:
+    return f", nor have {many(number, 'other')} of the records" if number else ""
+
+
+def _examples(own: Mapping[str, int]) -> str:
+    names = list(own)
+    return " … ".join(map(repr, [*names[:2], names[-1]] if len(names) > 3 else names))
+
+
+def _ink(value: Json) -> str | None:
+    """The characters of the text that a record names, without white space."""
+    if not isinstance(value, Mapping):
+        return None
+    tokens = next((value[key] for key in _TOKENS if isinstance(value.get(key), list)), None)
+    if tokens is not None and all(isinstance(token, str) for token in tokens):
+        return "".join("".join(tokens).split())
+    text = _first_text(value, _TEXTS)
+    return None if text is None else "".join(text.split())
+
+
+def _by_text(records: Sequence[Record], texts: Sequence[str | None], units: Units, path: str) -> list[int]:
+    """Units with the same text are taken in their order."""
+    places: dict[str, list[int]] = {}
+    for unit in reversed(range(len(units))):
+        places.setdefault(units.ink(unit), []).append(unit)
+    joined: list[int] = []
+    for record, text in zip(records, texts, strict=True):
+        left = places.get(text or "")
+        if not left:
+            what = "has this text" if left is None else "with this text is left: it stands here too often"
+            raise InputError(
+                at(path, record.line, f"no {units.kind} of the gold file ({units.corpus.source.path}) {what}"
+                   f": {_shown(record.value)}.\nGive every record the 'id' of its unit.")
+            )  # fmt: skip
+        joined.append(left.pop())
+    return joined
+
+
+def _shown(value: Mapping[str, Json]) -> str:
+    tokens = next((value[key] for key in _TOKENS if isinstance(value.get(key), list)), None)
+    text = " ".join(tokens) if tokens is not None else _first_text(value, _TEXTS) or ""
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+class LabelMap(Struct, frozen=True):
+    """How the labels of answers are read as labels of gold."""
+
+    names: dict[str, str]
+    unknown: dict[str, int]  # labels that gold does not have, with their answers
+
+
+def mapped_labels(answers: Sequence[Answer], gold: Sequence[str], aliases: Mapping[str, str]) -> LabelMap:
+    """The label of gold that each label of an answer stands for.
+
+    By the user's aliases; else the equal one; else the one that is equal after folding, if it is
+    only one. Any other label stays as it is, and is unknown.
+
+    Examples:
+        >>> mapped_labels([Answer("Ann", "per")], ["PER"], {}).names
+        {'per': 'PER'}
+    """
+    known = set(gold)
+    by_key: dict[str, set[str]] = {}
+    for label in known:
+        by_key.setdefault(label_key(label), set()).add(label)
+    alias_keys: dict[str, set[str]] = {}
+    for alias, label in aliases.items():
+        alias_keys.setdefault(label_key(alias), set()).add(label)
+    names: dict[str, str] = {}
+    unknown: dict[str, int] = {}
+    for answer in answers:
+        label = answer.label
+        if label not in names:
+            near = by_key.get(label_key(label), set()) or alias_keys.get(label_key(label), set())
+            if label in aliases:
+                names[label] = aliases[label]
+            elif label in known or len(near) != 1:
+                names[label] = label
+            else:
+                names[label] = next(iter(near))
+        if names[label] not in known:
+            unknown[names[label]] = unknown.get(names[label], 0) + 1
+    return LabelMap(names, unknown)

@@ -1,0 +1,389 @@
+"""What models write becomes answers: JSON of several shapes, fenced, cut off or in prose, and markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+Status = Literal["read", "repaired", "failed", "empty", "absent"]
+STATUSES: tuple[Status, ...] = ("read", "repaired", "failed", "empty", "absent")
+
+Json: TypeAlias = Any  # what json.loads gives
+
+_TEXTS = ("text", "mention", "span", "entity", "name", "extraction_text", "surface", "value", "word")
+_LABELS = ("label", "type", "entity_type", "category", "extraction_class", "tag", "class", "entity_group")
+_SCORES = ("score", "confidence", "probability")
+LISTS = ("answers", "entities", "mentions", "spans", "ents", "extractions", "predictions", "output", "result")
+_FIELDS = {*_TEXTS, *_LABELS, *_SCORES, "occurrence"}
+_FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_TAG = re.compile(r"<(/?)([^\W\d_][\w.:-]*)\s*>")
+_BRACKETED = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
+_AT_SIGNS = re.compile(r"@@((?:(?!@@|##).)*)##", re.DOTALL)
+_JSON_MARK = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{}]', re.DOTALL)
+_TRIES = 100  # opening brackets of a response that are tried in vain as the beginning of JSON
+_CUTS = 64  # places at the end of truncated JSON where it may be closed
+
+
+class Answer(Struct, frozen=True):
+    """What a model said: a text and its label, perhaps a score and which occurrence is meant (from 1).
+
+    `pieces` are the texts of a discontinuous mention, `place` is the first token and the one behind
+    the last in the unit, where the answer shows them.
+    """
+
+    text: str
+    label: str
+    score: float | None = None
+    occurrence: int | None = None
+    pieces: tuple[str, ...] = ()
+    place: tuple[int, int] | None = None
+
+
+class Parsed(Struct, frozen=True):
+    """The answers of one unit, and how they were read; `why` says what was wrong or repaired."""
+
+    status: Status
+    answers: tuple[Answer, ...] = ()
+    why: str = ""
+    markup: Literal["", "positions", "texts"] = ""
+
+
+class NoAnswers(ValueError):
+    """A value that is not a list of answers in any shape."""
+
+
+def parse(
+    given: Json, *, label: str | None, labels: frozenset[str], words: list[str] | None = None
+) -> Parsed:
+    """The answers in a response, which is text, or in a value that was JSON already.
+
+    Args:
+        label: the label of answers that name none.
+        labels: the labels of gold.
+        words: the tokens of the unit, on which markup is placed.
+    """
+    if isinstance(given, str):
+        return _parse_text(given, label, labels, words)
+    if given is None:
+        return Parsed("failed", why="there is no response")
+    try:
+        return _valid(answers_of(given, label, labels))
+    except NoAnswers as error:
+        return Parsed("failed", why=str(error))
+
+
+def _valid(answers: list[Answer], *, markup: Literal["", "positions", "texts"] = "") -> Parsed:
+    return Parsed("read" if answers else "empty", tuple(answers), markup=markup)
+
+
+def _parse_text(text: str, label: str | None, labels: frozenset[str], words: list[str] | None) -> Parsed:
+    marked = markup_of(text, label)
+    if words is not None and _same_ink(_unmarked(text, marked), words):
+        return _valid(_on_tokens(text, marked, words), markup="positions" if marked else "")
+    why = "the response holds no JSON and no markup"
+    try:
+        return _valid(answers_of(_loaded(text.strip()), label, labels))
+    except NoAnswers as error:
+        why = str(error)
+    except ValueError:
+        pass
+    if (repaired := _repaired(text, label, labels)) is not None:
+        return repaired
+    if marked:
+        spans = sorted(span for mark in marked for span in mark.marks)
+        found = [Answer(_without(text, mark, spans), mark.label) for mark in marked]
+        return _valid(found, markup="texts")
+    return Parsed("failed", why=why)
+
+
+def _loaded(text: str) -> Json:
+    """The JSON value that is the whole text.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+
+
+def _repaired(text: str, label: str | None, labels: frozenset[str]) -> Parsed | None:
+    """What can be read from the text once it is repaired."""
+    fenced = [match[1] for match in _FENCE.finditer(text)]
+    for inner in fenced:
+        try:
+            answers = answers_of(_loaded(inner.strip()), label, labels)
+        except ValueError:
+            continue
+        return Parsed("repaired", tuple(answers), why="code fence stripped")
+    for part in [*fenced, text]:
+        if (found := _embedded(part, label, labels)) is not None:
+            return found
+    return None
+
+
+def _embedded(text: str, label: str | None, labels: frozenset[str]) -> Parsed | None:
+    """The answers of the first JSON value in a text that holds any, or of several objects in a row."""
+    decoder = json.JSONDecoder()
+    singles: list[Answer] = []
+    empty = False
+    place = tries = 0
+    budget = 4 * len(text) + 10_000  # characters that may be looked at again
+    while tries < _TRIES and budget > 0:
+        begin = min((at for at in (text.find("[", place), text.find("{", place)) if at >= 0), default=-1)
+        if begin < 0:
+            break
+        try:
+            value, place = decoder.raw_decode(text, begin)
+            answers = answers_of(value, label, labels)
+        except (ValueError, RecursionError) as error:
+            place, tries = begin + 1, tries + 1
+            budget -= 2 * (getattr(error, "pos", begin) - begin)
+            if not singles and isinstance(error, json.JSONDecodeError):
+                closed, looked_at = _closed(text, begin, label, labels)
+                budget -= looked_at
+                if closed:
+                    return Parsed("repaired", tuple(closed), why="truncated JSON closed")
+            continue
+        if isinstance(value, Mapping) and _is_answer(value):
+            singles += answers
+        elif singles:
+            break
+        elif answers:
+            return Parsed("repaired", tuple(answers), why="text around the JSON dropped")
+        else:
+            empty = True
+    if not singles and not empty:
+        return None
+    return Parsed("repaired", tuple(singles), why="text around the JSON dropped")
+
+
+def _closed(text: str, begin: int, label: str | None, labels: frozenset[str]) -> tuple[list[Answer], int]:
+    """The answers before the point where JSON breaks off, and how many characters were looked at.
+
+    Its brackets are closed behind the last element that is complete and leaves whole answers.
+    """
+    cuts: deque[tuple[int, str]] = deque(maxlen=_CUTS)
+    open_brackets: list[str] = []
+    last = begin
+    for match in _JSON_MARK.finditer(text, begin):
+        mark, last = match[0], match.end()
+        if mark[0] == '"':
+            if not match[1]:
+                break
+        elif mark in "[{":
+            open_brackets.append("]" if mark == "[" else "}")
+            continue
+        elif not open_brackets or open_brackets.pop() != mark:
+            break
+        if not open_brackets:  # complete, and yet not JSON
+            return [], last - begin
+        cuts.append((last, "".join(reversed(open_brackets[-_TRIES:]))))
+    for end, closing in reversed(cuts):
+        try:
+            found = answers_of(_loaded(text[begin:end] + closing), label, labels)
+        except ValueError:
+            continue
+        if found:
+            return found, last - begin
+    return [], last - begin
+
+
+def answers_of(value: Json, label: str | None, labels: frozenset[str]) -> list[Answer]:
+    """The answers in a JSON value: a list of objects or pairs, lists of texts by label, or a wrapper.
+
+    Raises:
+        NoAnswers: the value has another shape.
+
+    Examples:
+        >>> [answer.text for answer in answers_of({"PER": ["Ann", "Bo"]}, None, frozenset())]
+        ['Ann', 'Bo']
+    """
+    if isinstance(value, Mapping):
+        if _is_answer(value):
+            return [_of_mapping(value, label)]
+        inner = next((value[key] for key in LISTS if isinstance(value.get(key), list | dict)), None)
+        if inner is not None and not (set(value) & labels):
+            return answers_of(inner, label, labels)
+        return _by_label(value, labels)
+    if isinstance(value, list):
+        if len(value) == 2 and _are_texts(value) and label is None:
+            return (
+                [Answer(value[0], value[1])] if value[1] in labels else [_item(one, label) for one in value]
+            )
+        return [_item(one, label) for one in value]
+    raise NoAnswers(f"{_short(value)} is not a list of answers")
+
+
+def _are_texts(value: list[Json]) -> bool:
+    return all(isinstance(one, str) for one in value)
+
+
+def _is_answer(value: Mapping[str, Json]) -> bool:
+    return any(key in value for key in _TEXTS) and any(
+        key in value for key in (*_LABELS, "entity") if key != _text_key(value)
+    )
+
+
+def _text_key(value: Mapping[str, Json]) -> str | None:
+    return next((key for key in _TEXTS if key in value), None)
+
+
+def _item(item: Json, label: str | None) -> Answer:
+    if isinstance(item, Mapping):
+        return _of_mapping(item, label)
+    if isinstance(item, list) and len(item) in (2, 3) and isinstance(item[1], str):
+        return _pair(item)
+    if isinstance(item, str) and label is not None:
+        return Answer(item, label)
+    raise NoAnswers(f"{_short(item)} is not an answer")
+
+
+def _pair(item: list[Json]) -> Answer:
+    text, pieces = _text(item[0], item)
+    score = item[2] if len(item) == 3 and _is_number(item[2]) else None
+    return Answer(text, item[1], score, pieces=pieces)
+
+
+def _of_mapping(item: Mapping[str, Json], label: str | None) -> Answer:
+    key = _text_key(item)
+    named = next((item[one] for one in (*_LABELS, "entity") if one in item and one != key), label)
+    if isinstance(named, list) and len(named) == 1:
+        named = named[0]
+    if key is None or not isinstance(named, str):
+        raise NoAnswers(f"{_short(item)} has no text and label")
+    text, pieces = _text(item[key], item)
+    score = next((item[one] for one in _SCORES if _is_number(item.get(one))), None)
+    return Answer(text, named, score, _occurrence(item.get("occurrence")), pieces)
+
+
+def _text(value: Json, item: Json) -> tuple[str, tuple[str, ...]]:
+    """The text of an answer, and its pieces where there are several."""
+    if isinstance(value, str):
+        return value, ()
+    if isinstance(value, list) and value and _are_texts(value):
+        return " ".join(value), tuple(value) if len(value) > 1 else ()
+    raise NoAnswers(f"{_short(item)} has no text")
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _occurrence(value: Json) -> int | None:
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _by_label(value: Mapping[str, Json], labels: frozenset[str]) -> list[Answer]:
+    """The answers of an object whose keys are labels, or texts where all values are labels of gold."""
+    if not value:
+        return []
+    if all(isinstance(one, str) and one in labels for one in value.values()):
+        return [Answer(text, label) for text, label in value.items()]
+    lists = {key: listed for key, listed in value.items() if isinstance(listed, list)}
+    if not lists or (value.keys() <= _FIELDS and not value.keys() & labels):
+        raise NoAnswers(f"{_short(value)} holds no lists of texts")
+    return [_item(one, label) for label, listed in lists.items() for one in listed]
+
+
+def _short(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+class Mark(Struct, frozen=True):
+    """A marked stretch of a response: its characters between the marks, and the marks themselves."""
+
+    begin: int
+    end: int
+    label: str
+    marks: tuple[tuple[int, int], tuple[int, int]]
+
+
+def markup_of(text: str, label: str | None) -> list[Mark]:
+    """The marked stretches of a response, in order of their beginnings.
+
+    `<PER>…</PER>` may nest; a mark without its partner is text. `@@…##` names no label, so one must be given.
+    """
+    found: list[Mark] = []
+    waiting: dict[str, list[re.Match[str]]] = {}
+    for match in _TAG.finditer(text):
+        if not match[1]:
+            waiting.setdefault(match[2], []).append(match)
+        elif waiting.get(match[2]):
+            first = waiting[match[2]].pop()
+            found.append(Mark(first.end(), match.start(), first[2], (first.span(), match.span())))
+    for match in _BRACKETED.finditer(text):
+        if name := match[2].strip():
+            found.append(_enclosed(match, name))
+    if label is not None:
+        found += [_enclosed(match, label) for match in _AT_SIGNS.finditer(text)]
+    return sorted(found, key=lambda mark: (mark.begin, -mark.end))
+
+
+def _enclosed(match: re.Match[str], label: str) -> Mark:
+    marks = ((match.start(), match.start(1)), (match.end(1), match.end()))
+    return Mark(match.start(1), match.end(1), label, marks)
+
+
+def _unmarked(text: str, marked: list[Mark]) -> str:
+    """The text without its marks and without white space."""
+    kept: list[str] = []
+    place = 0
+    for begin, end in sorted(span for mark in marked for span in mark.marks):
+        kept.append(text[place:begin])
+        place = end
+    return "".join("".join([*kept, text[place:]]).split())
+
+
+def _same_ink(ink: str, words: list[str]) -> bool:
+    return bool(words) and ink == "".join("".join(word.split()) for word in words)
+
+
+def _on_tokens(text: str, marked: list[Mark], words: list[str]) -> list[Answer]:
+    """The marked stretches as answers with their places; one that cuts a token in two has none."""
+    begins: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    ink = 0
+    for number, word in enumerate(words):
+        size = len("".join(word.split()))
+        if size:
+            begins[ink], ends[ink + size] = number, number + 1
+        ink += size
+    spans = sorted(span for mark in marked for span in mark.marks)
+    ink_before = _ink_counter(text, spans)
+    answers: list[Answer] = []
+    for mark in marked:
+        first, last = begins.get(ink_before[mark.begin]), ends.get(ink_before[mark.end])
+        place = (first, last) if first is not None and last is not None and first < last else None
+        answers.append(Answer(_without(text, mark, spans), mark.label, place=place))
+    return answers
+
+
+def _ink_counter(text: str, spans: list[tuple[int, int]]) -> list[int]:
+    """How many characters, white space and marks left out, stand before each place of the text."""
+    marks = set[int]()
+    for begin, end in spans:
+        marks.update(range(begin, end))
+    counts = [0]
+    for place, char in enumerate(text):
+        counts.append(counts[-1] + (place not in marks and not char.isspace()))
+    return counts
+
+
+def _without(text: str, mark: Mark, spans: list[tuple[int, int]]) -> str:
+    kept: list[str] = []
+    place = mark.begin
+    for begin, end in spans:
+        if mark.begin <= begin and end <= mark.end:
+            kept.append(text[place:begin])
+            place = end
+    return " ".join("".join([*kept, text[place : mark.end]]).split())

@@ -1,0 +1,342 @@
+"""Answers become predictions under every policy, and are counted against gold."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.columns import Bools, Ints, Small, codes, ints, numbered, offsets
+from spanwise.corpus import Annotation, Mentions, Parts, Pieces, joined_pieces
+from spanwise.placement._candidates import LEVELS, Candidates, Level, Searcher, candidates
+from spanwise.placement._parsing import Answer
+from spanwise.placement._policies import (
+    Asked,
+    Options,
+    Policy,
+    among,
+    bounds,
+    chosen_all,
+    chosen_first,
+    chosen_next,
+    chosen_ordered,
+)
+from spanwise.placement._strings import fold
+from spanwise.placement._units import Units, gold_order, surfaces
+
+Counted = tuple[int, int, int]  # gold, predicted, correct
+
+
+class Sheet(Struct, frozen=True, eq=False, dict=True):
+    """Answers with their candidates, beside gold: all that policies choose from and scores are counted on."""
+
+    units: Units
+    gold: Mentions
+    answers: Sequence[Answer]  # with labels of gold, unit by unit
+    labels: tuple[str, ...]
+    asked: Asked
+    level: Small  # of each answer; -1: no candidate
+    sentence: Ints  # of each candidate, and its borders as mentions count them
+    start: Ints
+    end: Ints
+    pieces: dict[int, Pieces]  # of candidates with gaps
+    claims: Ints  # of gold, in ascending order
+
+    @cached_property
+    def given_before(self) -> Bools:
+        """Which answers repeat the folded text and the label of an earlier one in their unit."""
+        seen: set[tuple[int, str, str]] = set()
+        repeated = np.zeros(len(self.answers), dtype=bool)
+        for row, (unit, answer) in enumerate(zip(self.asked.unit.tolist(), self.answers, strict=True)):
+            key = (unit, answer.label, fold(answer.text))
+            repeated[row] = key in seen
+            seen.add(key)
+        return repeated
+
+    def unplaced_predictions(self, placed: Bools, *, keep: bool) -> Bools:
+        """Which answers without a place are predictions all the same, and wrong ones."""
+        return np.asarray(~placed if keep else ~placed & ~self.given_before)
+
+    def counted(self, policy: Policy, *, keep: bool) -> Counted:
+        """Gold, predicted and correct mentions under a policy."""
+        rows, candidate = self.chosen(policy)
+        claims = np.unique(self.asked.claim(candidate, self.asked.label[rows]))
+        wrong = self.unplaced_predictions(self.placed(policy), keep=keep)
+        predicted = len(claims) + int(wrong.sum())
+        return len(self.gold), predicted, int(among(ints(claims), self.claims).sum())
+
+    def bounds(self, *, keep: bool) -> tuple[Counted, Counted]:
+        """The counts of the worst and of the best one-to-one placement."""
+        found = bounds(self.asked, self.claims)
+        wrong = int(self.unplaced_predictions(found.placed, keep=keep).sum())
+        taken = self.asked.fixed & found.placed
+        fixed = self.asked.first[taken] + self.asked.occurrence[taken] - 1
+        doubled = len(fixed) - len(np.unique(self.asked.claim(ints(fixed), self.asked.label[taken])))
+        predicted = int(found.placed.sum()) - doubled + wrong
+        return (len(self.gold), predicted, found.worst), (len(self.gold), predicted, found.best)
+
+    def chosen(self, policy: Policy) -> tuple[Ints, Ints]:
+        """Rows of answers that a policy places, and their candidates."""
+        if policy == "all":
+            return chosen_all(self.asked)
+        choose = {"first": chosen_first, "next": chosen_next, "ordered": chosen_ordered}[policy]
+        chosen = choose(self.asked)
+        rows = np.flatnonzero(chosen >= 0)
+        return ints(rows), ints(chosen[rows])
+
+    def placed(self, policy: Policy) -> Bools:
+        """Which answers a policy places."""
+        placed = np.zeros(len(self.answers), dtype=bool)
+        placed[self.chosen(policy)[0]] = True
+        return placed
+
+    def mentions(self, policy: Policy, *, keep: bool) -> Mentions:
+        """The predictions of a policy, in output order within a sentence; those without a place have -1."""
+        rows, candidate = self.chosen(policy)
+        claims = self.asked.claim(candidate, self.asked.label[rows])
+        _, first = np.unique(claims, return_index=True)
+        rows, candidate = rows[np.sort(first)], candidate[np.sort(first)]
+        wrong = np.flatnonzero(self.unplaced_predictions(self.placed(policy), keep=keep))
+        nowhere = np.full(len(wrong), -1, dtype=np.int64)
+        sentence = np.append(self.sentence[candidate], self.units.sentences[self.asked.unit[wrong]])
+        answer = np.append(rows, wrong)
+        places = np.append(candidate, nowhere)
+        order = np.lexsort((answer, sentence))
+        answer, places = answer[order], places[order]
+        start = np.where(places >= 0, np.append(self.start, -1)[places], -1)
+        end = np.where(places >= 0, np.append(self.end, -1)[places], -1)
+        listed = [self.answers[row] for row in answer.tolist()]
+        fields = {
+            "answer": np.array([one.text for one in listed], dtype=object),
+            "level": np.array([_level_name(one) for one in self.level[answer].tolist()], dtype=object),
+        }
+        if any(one.score is not None for one in listed):
+            fields["score"] = np.array([np.nan if one.score is None else one.score for one in listed])
+        mentions = Mentions(
+            ints(sentence[order]), ints(start), ints(end), codes(self.asked.label[answer]), self.labels,
+            fields=fields,
+        )  # fmt: skip
+        if not self.pieces:
+            return mentions
+        pieces = [
+            self.pieces.get(place, ((first, last),))
+            for place, first, last in zip(places.tolist(), start.tolist(), end.tolist(), strict=True)
+        ]
+        return replace(mentions, parts=Parts.of(pieces))
+
+
+def _level_name(number: int) -> str:
+    return "" if number < 0 else LEVELS[number]
+
+
+def sheet_of(
+    searcher: Searcher,
+    gold: Mentions,
+    unit: Sequence[int],
+    answers: Sequence[Answer],
+    *,
+    level: Level,
+    threshold: float,
+) -> Sheet:
+    """Look for the candidates of all answers, given in order of their units."""
+    units = searcher.units
+    asking = _Questions(units)
+    question = ints([asking.number(one, answer) for one, answer in zip(unit, answers, strict=True)])
+    found = asking.candidates(searcher, level, threshold)
+    question = ints(np.where(question >= 0, question, len(asking.texts) - 1 - question))
+    sentence, start, end = units.positions(found.runs.start, found.runs.end)
+    pieces = {candidate: _in_mentions(units, run) for candidate, run in found.gapped.items()}
+    tokens = found.runs.end - found.runs.start
+    for candidate, run in found.gapped.items():
+        tokens[candidate] = sum(high - low for low, high in run)
+    place = _places(gold, sentence, start, end, pieces)
+    labels = tuple(sorted({*gold.names(), *(answer.label for answer in answers)}))
+    number = {name: code for code, name in enumerate(labels)}
+    asked = Asked(
+        unit=ints(unit),
+        label=codes([number[answer.label] for answer in answers]),
+        labels=max(len(labels), 1),
+        question=question,
+        occurrence=ints([answer.occurrence or 0 for answer in answers]),
+        options=Options(
+            found.runs.at, found.runs.start, found.runs.end, ints(tokens), ints(place[: len(start)])
+        ),
+    )
+    gold_label = codes([number[name] for name in gold.names()])
+    claims = np.unique(place[len(start) :] * asked.labels + gold_label)
+    level_of_answer = found.runs.level[question]
+    return Sheet(
+        units, gold, answers, labels, asked, level_of_answer, sentence, start, end, pieces, ints(claims)
+    )
+
+
+def _in_mentions(units: Units, run: Pieces) -> Pieces:
+    """Pieces in tokens of the corpus as pieces that mentions count."""
+    _, start, end = units.positions(ints([low for low, _ in run]), ints([high for _, high in run]))
+    return tuple(zip(start.tolist(), end.tolist(), strict=True))
+
+
+def _places(gold: Mentions, sentence: Ints, start: Ints, end: Ints, pieces: dict[int, Pieces]) -> Ints:
+    """Equal numbers for equal places of candidates and of gold mentions, which stand behind them."""
+    shape = np.zeros(len(sentence) + len(gold), dtype=np.int64)
+    shapes: dict[Pieces, int] = {}
+    for candidate, parts in pieces.items():
+        shape[candidate] = shapes.setdefault(parts, len(shapes) + 1)
+    if gold.parts is not None:
+        for row, parts in enumerate(gold.pieces()):
+            if len(parts) > 1:
+                shape[len(sentence) + row] = shapes.setdefault(parts, len(shapes) + 1)
+    columns = [
+        np.append(sentence, gold.sentence), np.append(start, gold.start), np.append(end, gold.end), shape
+    ]  # fmt: skip
+    _, place = numbered(np.stack(columns, axis=1).astype(np.int64).view(np.uint64))
+    return place
+
+
+class _Special(Struct, frozen=True):
+    """A question that is not searched for: a run that markup shows, or the questions of several texts."""
+
+    run: tuple[int, int] | None
+    parts: tuple[int, ...] = ()
+
+
+class _Found(Struct, frozen=True, eq=False):
+    runs: Candidates
+    gapped: dict[int, Pieces]  # of candidates with gaps, in tokens of the corpus
+
+
+class _Questions:
+    """The distinct questions that answers ask: a text in a unit, a given place, or several texts."""
+
+    def __init__(self, units: Units) -> None:
+        self.units = units
+        self.unit: list[int] = []
+        self.texts: list[str] = []
+        self.special: list[_Special] = []
+        self._numbers: dict[tuple[int, object], int] = {}
+
+    def number(self, unit: int, answer: Answer) -> int:
+        """The number of an answer's question; -1, -2 … for those that are not searched for."""
+        if answer.place is not None and (run := self._run(unit, answer.place)) is not None:
+            return self._add_special((unit, answer.place), _Special(run))
+        if len(answer.pieces) > 1:
+            parts = tuple(self._search(unit, piece) for piece in answer.pieces)
+            return self._add_special((unit, answer.pieces), _Special(None, parts))
+        return self._search(unit, answer.text)
+
+    def _run(self, unit: int, place: tuple[int, int]) -> tuple[int, int] | None:
+        """The tokens of the whole corpus that a place stands for, if they lie in one sentence."""
+        first = int(self.units.tokens[unit])
+        start, end = first + place[0], first + place[1]
+        sentence = self.units.sentence_of_token
+        return (start, end) if sentence[start] == sentence[end - 1] else None
+
+    def _search(self, unit: int, text: str) -> int:
+        key = (unit, text)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.texts)
+            self.unit.append(unit)
+            self.texts.append(text)
+        return number
+
+    def _add_special(self, key: tuple[int, object], special: _Special) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            self.special.append(special)
+            number = self._numbers[key] = -len(self.special)
+        return number
+
+    def candidates(self, searcher: Searcher, level: Level, threshold: float) -> _Found:
+        """The candidates of all questions, those that are not searched for behind the others."""
+        found = candidates(searcher, ints(self.unit), self.texts, level=level, threshold=threshold)
+        gapped: dict[int, Pieces] = {}
+        if not self.special:
+            return _Found(found, gapped)
+        sizes, levels = [np.diff(found.at)], [found.level]
+        more: list[Pieces] = []
+        for special in self.special:
+            runs, at_level = self._runs_of(special, found)
+            for run in runs:
+                if len(run) > 1:
+                    gapped[len(found.start) + len(more)] = run
+                more.append(run)
+            sizes.append(ints([len(runs)]))
+            levels.append(np.array([at_level], dtype=np.int8))
+        return _Found(
+            Candidates(
+                np.concatenate(levels),
+                offsets(np.concatenate(sizes)),
+                ints(np.append(found.start, [run[0][0] for run in more]).astype(np.int64)),
+                ints(np.append(found.end, [run[-1][1] for run in more]).astype(np.int64)),
+            ),
+            gapped,
+        )
+
+    def _runs_of(self, special: _Special, found: Candidates) -> tuple[list[Pieces], int]:
+        """The pieces of each candidate, and the level: that of the piece that is hardest to find.
+
+        Every candidate of the first text begins one; each further text takes its first candidate behind
+        the text before it, in the same sentence.
+        """
+        if special.run is not None:
+            return [(special.run,)], LEVELS.index("exact")
+        spans = [
+            list(zip(found.start[low:high].tolist(), found.end[low:high].tolist(), strict=True))
+            for low, high in ((int(found.at[part]), int(found.at[part + 1])) for part in special.parts)
+        ]
+        sentence = self.units.sentence_of_token
+        runs: list[Pieces] = []
+        for begin in spans[0]:
+            run = [begin]
+            for listed in spans[1:]:
+                after = bisect_left(listed, (run[-1][1], 0))
+                if after == len(listed) or sentence[listed[after][0]] != sentence[begin[0]]:
+                    break
+                run.append(listed[after])
+            else:
+                runs.append(joined_pieces(run))
+        return (runs, max(int(found.level[part]) for part in special.parts)) if runs else ([], -1)
+
+
+def gold_sheet(searcher: Searcher, gold: Annotation, *, level: Level, threshold: float) -> Sheet:
+    """The gold mentions themselves as answers, in order of start, end and label: for ceilings."""
+    mentions = gold.mentions
+    order = gold_order(gold).tolist()
+    texts, names = surfaces(gold.corpus, mentions), mentions.names()
+    answers = [
+        Answer(" ".join(texts[row]), names[row], pieces=texts[row] if len(texts[row]) > 1 else ())
+        for row in order
+    ]
+    unit = searcher.units.of_sentence[mentions.sentence[order]] if order else ints([])
+    return sheet_of(searcher, mentions, unit.tolist(), answers, level=level, threshold=threshold)
+
+
+class StringCounts(Struct, frozen=True):
+    """Gold, given and common (text, label) pairs, as sets and as multisets of each unit."""
+
+    sets: Counted
+    multisets: Counted
+
+
+def string_counts(sheet: Sheet, gold: Annotation, normalise: Callable[[str], str]) -> StringCounts:
+    """The pairs of normalised text and label of answers and of gold that agree, wherever they stand."""
+    numbers: dict[tuple[int, str, str], int] = {}
+    unit_of = sheet.units.of_sentence[gold.mentions.sentence] if len(gold.mentions) else ints([])
+    texts = [" ".join(pieces) for pieces in surfaces(gold.corpus, gold.mentions)]
+    wanted = [
+        numbers.setdefault((unit, normalise(text), label), len(numbers))
+        for unit, text, label in zip(unit_of.tolist(), texts, gold.mentions.names(), strict=True)
+    ]
+    given = [
+        numbers.setdefault((unit, normalise(answer.text), answer.label), len(numbers))
+        for unit, answer in zip(sheet.asked.unit.tolist(), sheet.answers, strict=True)
+    ]
+    sides = [np.bincount(ints(side), minlength=len(numbers)) for side in (wanted, given)]
+    both = np.minimum(*sides)
+    sets = int((sides[0] > 0).sum()), int((sides[1] > 0).sum()), int((both > 0).sum())
+    return StringCounts(sets, (len(wanted), len(given), int(both.sum())))
