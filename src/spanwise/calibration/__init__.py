@@ -20,7 +20,7 @@ from spanwise.calibration._cells import (
     threshold_of,
 )
 from spanwise.calibration._kernel import Scored
-from spanwise.columns import Floats, Ints, floats, ints
+from spanwise.columns import Column, Floats, Ints, floats, ints
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.errors import ChoiceError, InputError, many, unknown
@@ -198,13 +198,7 @@ def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
     corpus, mentions = annotation.corpus, annotation.mentions
     if mentions.score is not None or "score" not in corpus.columns:
         return mentions
-    try:
-        token = floats([float(value) for value in corpus.columns["score"]])
-    except ValueError as error:
-        raise InputError(
-            f"{annotation.reading.path}: a score is not a number ({error}).\n"
-            "Name the column with score_column=."
-        ) from None
+    token = _numbers(corpus.columns["score"], annotation)
     first = corpus.sentences[mentions.sentence]
     begin, end = first + mentions.start, first + mentions.end
     if how == "min":
@@ -215,6 +209,20 @@ def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
         sums = np.array([values[a:b].sum() for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
         score = np.exp(sums) if how == "product" else sums / np.maximum(end - begin, 1)
     return replace(mentions, score=floats(score))
+
+
+def _numbers(column: Column, annotation: Annotation) -> Floats:
+    """A column of token scores as numbers."""
+    found = []
+    for value in column.tolist():
+        try:
+            found.append(float(value))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{annotation.reading.path}: the score {value!r} is not a number.\n"
+                "Name the column of scores with score_column=."
+            ) from None
+    return floats(found)
 
 
 def _scores(mentions: Mentions, annotation: Annotation, missing: Missing) -> tuple[Floats, int]:
@@ -232,8 +240,9 @@ def _scores(mentions: Mentions, annotation: Annotation, missing: Missing) -> tup
             )
         sentence, start, end, label = annotation.mentions.rows()[row]
         place = annotation.corpus.place(sentence)
+        share = f"{number:,} of {len(mentions):,} mentions"
         raise InputError(
-            f"{place}: the mention {label} [{start}, {end}) has no score, like {number - 1:,} more.\n"
+            f"{place}: the mention {label} [{start}, {end}) has no score ({share}).\n"
             'Give it one, or take the lowest with missing="lowest".'
         )
     if score is None:

@@ -18,7 +18,10 @@ MOST_LABELS = 20
 def lines(document: Confidence, width: int) -> list[Line]:
     """All sections, system by system."""
     plain = document.to_dict()
-    result = [*banner(plain, None), *files({"inputs": plain["inputs"], "notes": document.notes}, width)]
+    inputs = [
+        {**row, "role": "dev" if row["role"].startswith("dev") else row["role"]} for row in plain["inputs"]
+    ]
+    result = [*banner(plain, None), *files({"inputs": inputs, "notes": document.notes}, width)]
     for name, one in document.systems.items():
         result += _system(name, one, document, width)
     return result
@@ -76,17 +79,19 @@ def _calibrated(cell: ConfidenceCell) -> str:
     high = cell.chance_ece.high
     if cell.ece is None or high is None or cell.predicted < ENOUGH:
         return f"There are too few predictions to judge the calibration; it is shown from {ENOUGH} on."
-    mean = sum(one.score * one.predicted for one in cell.bins) / cell.predicted
-    gap = mean - cell.correct / cell.predicted
-    lean = "too confident" if gap > 0 else "not confident enough"
     if cell.ece <= high:
         return (
             f"The scores are calibrated as far as these data can tell: an ECE of {say.points(cell.ece)} "
             f"is within chance (up to {say.points(high)})."
         )
+    mean = sum(one.score * one.predicted for one in cell.bins) / cell.predicted
+    gap = mean - cell.correct / cell.predicted
+    lean = ""
+    if abs(gap) >= 0.005:
+        lean = f"; on average they are {say.points(abs(gap))} points too {'high' if gap > 0 else 'low'}"
     return (
         f"The scores are not calibrated: ECE {say.points(cell.ece)}, where chance explains up to "
-        f"{say.points(high)}; on average they are {lean} by {say.points(abs(gap))} points."
+        f"{say.points(high)}{lean}."
     )
 
 

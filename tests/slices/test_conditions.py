@@ -1,0 +1,159 @@
+"""The language of conditions: read, written in one form, and evaluated over mentions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.buckets import Bucket
+from spanwise.cli.main import main
+from spanwise.conditions import Comparison, Condition, bucket_holds, parse
+from spanwise.evaluation import gather
+from spanwise.slices import describe_sides
+
+VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
+NAMES = st.sampled_from(["label", "domain", "toughness", "entity_length"])
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> Condition:
+    clauses = []
+    for _ in range(draw(st.integers(1, 3))):
+        clause = []
+        for _ in range(draw(st.integers(1, 2))):
+            operator = draw(st.sampled_from(["=", "!=", ">=", "<"]))
+            if operator in ("=", "!="):
+                values = tuple(sorted(draw(st.sets(VALUES, min_size=1, max_size=3))))
+            else:
+                values = (str(draw(st.integers(-5, 5))),)
+            clause.append(Comparison(draw(NAMES), operator, values))  # type: ignore[arg-type]
+        clauses.append(clause)
+    return Condition.of(clauses)
+
+
+@given(conditions())
+def test_a_condition_is_read_back_from_its_text(condition: Condition) -> None:
+    assert parse(str(condition)) == condition
+    assert str(parse(str(condition))) == str(condition)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("label=MISC & toughness=UNSEEN-TOKENS & entity_length>=3",
+         "entity_length>=3 & label=MISC & toughness=UNSEEN-TOKENS"),
+        ("eLen>=3&label = PER , ORG", "entity_length>=3 & label=ORG,PER"),
+        ("!label=PER", "label!=PER"),
+        ("! label != PER", "label=PER"),
+        ("!eLen<3", "entity_length>=3"),
+        ("label=PER, tough=TCM-ALL", "label=PER, toughness=TCM-ALL"),
+        ('domain="a & b","c,d"', 'domain="a & b","c,d"'),
+        ("label=PER & label=PER", "label=PER"),
+    ],
+)  # fmt: skip
+def test_the_canonical_form(text: str, canonical: str) -> None:
+    assert str(parse(text)) == canonical
+
+
+@pytest.mark.parametrize(
+    "text", ["", "label", "=PER", "label=", "label=PER &", "eLen>=many", 'a="b', "a=b=c"]
+)
+def test_what_is_no_condition_is_refused(text: str) -> None:
+    with pytest.raises(spanwise.ChoiceError):
+        parse(text)
+
+
+def sides() -> object:
+    gold = spanwise.read(
+        [["B-PER", "I-PER", "I-PER", "O"], ["B-LOC", "O", "B-PER", "O"]],
+        tokens=[["Anna", "van", "Dyk", "left"], ["Oslo", "calls", "Anna", "."]],
+    )
+    mine = spanwise.read(
+        [["B-PER", "I-PER", "O", "O"], ["B-LOC", "O", "B-LOC", "O"]],
+        tokens=[["Anna", "van", "Dyk", "left"], ["Oslo", "calls", "Anna", "."]],
+    )
+    inputs = gather(gold, {"m": mine}, [gold], align="strict", reading={}, name=None)
+    return describe_sides(inputs, attributes="all")
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "predicted"),
+    [
+        ("label=PER", [1, 0, 1], [1, 0, 0]),
+        ("label!=PER", [0, 1, 0], [0, 1, 1]),
+        ("entity_length>=2", [1, 0, 0], [1, 0, 0]),
+        ("entity_length=3", [1, 0, 0], [0, 0, 0]),
+        ("entity_length<2 & label=LOC", [0, 1, 0], [0, 1, 1]),
+        ("label=LOC, entity_length>2", [1, 1, 0], [0, 1, 1]),
+        ("!label=PER,LOC", [0, 0, 0], [0, 0, 0]),
+        ("toughness=SEEN", [1, 1, 1], None),
+    ],
+)
+def test_masks_over_gold_and_predicted_mentions(
+    text: str, gold: list[int], predicted: list[int] | None
+) -> None:
+    both = sides()
+    assert both.gold.mask(text).tolist() == [bool(one) for one in gold]  # type: ignore[attr-defined]
+    other = both.predicted["m"]  # type: ignore[attr-defined]
+    if predicted is None:
+        with pytest.raises(spanwise.ChoiceError, match="gold mentions"):
+            other.mask(text)
+    else:
+        assert other.mask(text).tolist() == [bool(one) for one in predicted]
+
+
+@pytest.mark.parametrize("text", ["colour=red", "label=ANIMAL", "label>3", "toughness>=1", "toughness=HARD"])
+def test_unknown_names_and_values_are_refused(text: str) -> None:
+    with pytest.raises(spanwise.ChoiceError):
+        sides().gold.mask(text)  # type: ignore[attr-defined]
+
+
+@given(st.integers(-3, 3), st.sampled_from(["=", "!=", ">=", "<=", ">", "<"]), st.integers(0, 5))
+def test_a_bucket_decides_a_comparison_where_all_its_values_agree(
+    bound: int, operator: str, which: int
+) -> None:
+    buckets = [
+        Bucket("B1", high=-2), Bucket("B2", low=-2, high=0), Bucket("B3", low=1, high=1, special=True),
+        Bucket("B4", low=0, high=2), Bucket("B5", low=2), Bucket("B6", low=-1, high=1),
+    ]  # fmt: skip
+    bucket = buckets[which]
+    grid = np.arange(-40, 41) / 8
+    if bucket.special:
+        inside = grid[grid == bucket.low]
+    else:
+        low = -9 if bucket.low is None else bucket.low
+        inside = grid[(grid > low) & (grid <= (9 if bucket.high is None else bucket.high))]
+    one = Comparison("x", operator, (str(bound),))  # type: ignore[arg-type]
+    compare = {
+        "=": inside == bound, "!=": inside != bound, ">=": inside >= bound, "<=": inside <= bound,
+        ">": inside > bound, "<": inside < bound,
+    }[operator]  # fmt: skip
+    expected = True if compare.all() else False if not compare.any() else None
+    assert bucket_holds(bucket, one) == expected
+
+
+def test_errors_where_lists_what_the_slice_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold, mine = tmp_path / "gold.conll", tmp_path / "mine.conll"
+    gold.write_text(
+        "Anna B-PER\nvan I-PER\nDyk I-PER\n\nOslo B-LOC\nRome B-LOC\n\n"
+        "a B-ORG\nb I-ORG\nc I-ORG\nd I-ORG\n\n",
+        encoding="utf-8",
+    )
+    mine.write_text(
+        "Anna B-PER\nvan O\nDyk O\n\nOslo B-LOC\nRome O\n\na O\nb O\nc O\nd O\n\n", encoding="utf-8"
+    )
+    call = ["errors", str(gold), str(mine), "--as", "jsonl", "--over", "gold", "--where"]
+    assert main([*call, "entity_length>=2 & label=PER"]) == 0
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert row["gold"]["text"] == "Anna van Dyk"
+    assert main([*call, "label=LOC & eLen=1"]) == 0
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert row["gold"]["text"] == "Rome"
+    assert main([*call, "entity_length>=5"]) == 2
+    assert "cannot be decided by the bucket" in capsys.readouterr().err
