@@ -27,7 +27,7 @@ from spanwise.formats._opening import (
     stem_of,
     write_atomically,
 )
-from spanwise.formats.memory import from_spans, from_tags
+from spanwise.formats.memory import from_spans, from_tags, named_tags
 from spanwise.registry import Registry
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
@@ -255,7 +255,7 @@ def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) ->
         )
     first = next((item for sentence in listed for item in sentence), None)
     if isinstance(first, Integral):
-        listed, first = _named_tags(listed, options, name or "<tags>"), ""
+        listed, first = named_tags(listed, options, name or "<tags>"), ""
     if first is None and tokens is not None and any(map(len, tokens)):
         return from_spans(listed, tokens=tokens, name=name or "<spans>")
     if first is None or isinstance(first, str):
@@ -264,24 +264,6 @@ def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) ->
             name=name or "<tags>",
         )  # fmt: skip
     return from_spans(listed, tokens=tokens, duplicates=options.duplicates, name=name or "<spans>")
-
-
-def _named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) -> list[list[str]]:
-    """Lists of tags from lists of their numbers."""
-    if options.labels is None:
-        raise InputError(
-            f"{name}: the tags are numbers.\n"
-            "Say what they mean with labels=, the list of tags in their order."
-        )
-    known = len(options.labels)
-    for number, sentence in enumerate(listed, start=1):
-        for tag in sentence:
-            if not 0 <= tag < known:
-                raise InputError(
-                    f"{name}: sentence {number}: the tag {tag!r} is outside the {known} labels that were "
-                    "given.\nGive all of them, in their order."
-                )
-    return [[options.labels[tag] for tag in sentence] for sentence in listed]
 
 
 def format_of(file: File, format: str | Format | None) -> Format:

@@ -142,3 +142,21 @@ def _check_lengths(
                 f"{name}: sentence {number + 1} has {many(len(marks), 'tag')}, but "
                 f"{many(len(words), 'token')}.\nGive one tag for each token."
             )
+
+
+def named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) -> list[list[str]]:
+    """Lists of tags from lists of their numbers."""
+    if options.labels is None:
+        raise InputError(
+            f"{name}: the tags are numbers.\n"
+            "Say what they mean with labels=, the list of tags in their order."
+        )
+    known = len(options.labels)
+    for number, sentence in enumerate(listed, start=1):
+        for tag in sentence:
+            if not 0 <= tag < known:
+                raise InputError(
+                    f"{name}: sentence {number}: the tag {tag!r} is outside the {known} labels that were "
+                    "given.\nGive all of them, in their order."
+                )
+    return [[options.labels[tag] for tag in sentence] for sentence in listed]
