@@ -341,7 +341,7 @@ def _document(gold: Annotation, given: Given, laid: _LaidOut, choices: _Choices)
         policies=policies,
         strings=strings["as-written"],
         normalised={name: one for name, one in strings.items() if name != "as-written"},
-        presets=_presets(gold, laid, strings, choices),
+        presets=_presets(laid, strings, choices),
         ceilings=Ceilings(**ceilings),
         spread=(min(values), max(values)) if values else (None, None),
         readable=_readable(given, sheet, scores[choices.policy]),
@@ -386,10 +386,8 @@ def _strings(sheet: Sheet, gold: Annotation, normalisation: str) -> StringScores
     return StringScores(set=_score(counted.sets), multiset=_score(counted.multisets))
 
 
-def _presets(
-    gold: Annotation, laid: _LaidOut, strings: Mapping[str, StringScores], choices: _Choices
-) -> dict[str, Score]:
-    """The score by the rule of each project; levels that looser ones include are searched again alone."""
+def _presets(laid: _LaidOut, strings: Mapping[str, StringScores], choices: _Choices) -> dict[str, Score]:
+    """The score by the rule of each project, whose level may be stricter than the one asked for."""
     sheets: dict[str, Sheet] = {choices.level: laid.sheet}
     scores: dict[str, Score] = {}
     for name, preset in PRESETS.items():
@@ -398,11 +396,7 @@ def _presets(
             scores[name] = both.set if preset.strings == "set" else both.multiset
             continue
         if preset.level not in sheets:
-            unit = laid.sheet.asked.unit.tolist()
-            sheets[preset.level] = sheet_of(
-                laid.searcher, gold.mentions, unit, laid.sheet.answers,
-                level=preset.level, threshold=choices.threshold,
-            )  # fmt: skip
+            sheets[preset.level] = laid.sheet.up_to(preset.level)
         scores[name] = _score(sheets[preset.level].counted(preset.policy, keep=choices.keep))
     return scores
 

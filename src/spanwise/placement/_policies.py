@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Bools, Codes, Ints, ints, offsets, run_positions
+from spanwise.columns import Bools, Codes, Column, Ints, ints, offsets, run_positions
 
 Policy = Literal["first", "all", "next", "ordered"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
@@ -253,34 +253,73 @@ def _chain(options: Options, listed: Sequence[Sequence[int]]) -> list[int]:
     return chosen
 
 
+class _Column(Struct, frozen=True, eq=False):
+    """The candidates of one question, their borders negated as `reach` has them."""
+
+    candidates: Ints
+    start: Ints
+    end: Ints
+    tokens: Ints
+    alike: bool  # whether all have the same number of tokens
+
+
 def _chain_of_many(options: Options, listed: Sequence[Sequence[int]]) -> list[int]:
     """The same as `_chain`, for all candidates of an answer at once."""
-    columns = [ints(candidates) for candidates in listed]
-    most = sum(int(options.tokens[one].max(initial=0)) for one in columns)
+    made: dict[tuple[int, int, int], _Column] = {}
+    columns = [_column(options, candidates, made) for candidates in listed]
+    most = sum(int(one.tokens.max(initial=0)) for one in columns)
     reach = np.full(most + 2, _NEVER, dtype=np.int64)
     reach[0] = -_NEVER
-    changes: list[tuple[Ints, Ints]] = []
+    changes: list[list[tuple[Column, Column]]] = []
     for one in reversed(columns):
-        start, tokens = options.start[one], options.tokens[one]
-        weight = tokens + np.searchsorted(reach, -options.end[one], side="right") - 1
-        now = np.searchsorted(reach, -start, side="right") - 1
-        number = np.maximum(weight - now, 0)
-        value = run_positions(now + 1, number)
-        places = np.unique(value)
-        changes.append((ints(places), ints(reach[places])))
-        np.minimum.at(reach, value, np.repeat(-start, number))
+        gain = reach.searchsorted(one.end, "right") + one.tokens
+        now = reach.searchsorted(one.start, "right")
+        gain -= now
+        changed: list[tuple[Column, Column]] = []
+        rows = (gain > 0).nonzero()[0]
+        # A candidate makes at most as many values better as it has tokens: the ones above its present value.
+        while len(rows):
+            value = now[rows]
+            before = reach[value]
+            changed.append((value, before))
+            # Of candidates with one value the last begins last, and is the one that stays.
+            reach[value] = np.minimum(before, one.start[rows])
+            now[rows] += 1
+            gain[rows] -= 1
+            rows = rows[gain[rows] > 0]
+        changes.append(changed)
     chosen: list[int] = []
-    position, left = 0, int(np.searchsorted(reach, 0, side="right")) - 1
+    position, left = 0, int(reach.searchsorted(0, "right")) - 1
     for one in columns:
-        places, before = changes.pop()
-        reach[places] = before
+        for value, before in reversed(changes.pop()):
+            reach[value] = before
         chosen.append(-1)
-        late = one[int(np.searchsorted(options.start[one], position)) :]
-        fits = options.tokens[late] + np.searchsorted(reach, -options.end[late], side="right") - 1 == left
-        if fits.any():
-            chosen[-1] = int(late[fits.argmax()])
-            position, left = int(options.end[chosen[-1]]), left - int(options.tokens[chosen[-1]])
+        late = int((-one.start).searchsorted(position))
+        end = one.end[late : late + 1] if one.alike else one.end[late:]
+        tokens = one.tokens[late : late + len(end)]
+        # Of candidates of one length the earliest leaves the most room, so that no other can do better.
+        fits = (tokens + (reach.searchsorted(end, "right") - 1) == left).nonzero()[0]
+        if len(fits):
+            place = late + int(fits[0])
+            chosen[-1] = int(one.candidates[place])
+            position, left = -int(one.end[place]), left - int(one.tokens[place])
     return chosen
+
+
+def _column(
+    options: Options, candidates: Sequence[int], made: dict[tuple[int, int, int], _Column]
+) -> _Column:
+    key = (candidates[0], candidates[-1], len(candidates)) if len(candidates) else (-1, -1, 0)
+    # A range is all candidates of its question; what was taken out of one is not known by its ends.
+    if key in made and isinstance(candidates, range):
+        return made[key]
+    rows = ints(candidates)
+    tokens = options.tokens[rows]
+    alike = len(tokens) == 0 or int(tokens.min()) == int(tokens.max())
+    column = _Column(rows, ints(-options.start[rows]), ints(-options.end[rows]), ints(tokens), alike)
+    if isinstance(candidates, range):
+        made[key] = column
+    return column
 
 
 class Bounds(Struct, frozen=True, eq=False):

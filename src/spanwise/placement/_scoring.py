@@ -46,6 +46,28 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     pieces: dict[int, Pieces]  # of candidates with gaps
     claims: Ints  # of gold, in ascending order
 
+    def up_to(self, level: Level) -> Sheet:
+        """The same answers with the candidates that a search up to this level would have found."""
+        options = self.asked.options
+        allowed = np.zeros(len(options.at) - 1, dtype=bool)
+        allowed[self.asked.question[self.level <= LEVELS.index(level)]] = True
+        kept = np.repeat(allowed, options.number)
+        fewer = Options(
+            offsets(np.where(allowed, options.number, 0)), options.start[kept], options.end[kept],
+            options.tokens[kept], options.place[kept],
+        )  # fmt: skip
+        rows = np.flatnonzero(kept)
+        pieces = {at: self.pieces[row] for at, row in enumerate(rows.tolist()) if row in self.pieces}
+        return replace(
+            self,
+            asked=replace(self.asked, options=fewer),
+            level=np.where(self.level <= LEVELS.index(level), self.level, -1).astype(np.int8),
+            sentence=ints(self.sentence[rows]),
+            start=ints(self.start[rows]),
+            end=ints(self.end[rows]),
+            pieces=pieces,
+        )
+
     @cached_property
     def given_before(self) -> Bools:
         """Which answers repeat the folded text and the label of an earlier one in their unit."""
@@ -79,12 +101,18 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         predicted = int(found.placed.sum()) - doubled + wrong
         return (len(self.gold), predicted, found.worst), (len(self.gold), predicted, found.best)
 
+    @cached_property
+    def _ordered(self) -> Ints:
+        return chosen_ordered(self.asked)
+
     def chosen(self, policy: Policy) -> tuple[Ints, Ints]:
         """Rows of answers that a policy places, and their candidates."""
         if policy == "all":
             return chosen_all(self.asked)
-        choose = {"first": chosen_first, "next": chosen_next, "ordered": chosen_ordered}[policy]
-        chosen = choose(self.asked)
+        if policy == "ordered":
+            chosen = self._ordered
+        else:
+            chosen = chosen_first(self.asked) if policy == "first" else chosen_next(self.asked)
         rows = np.flatnonzero(chosen >= 0)
         return ints(rows), ints(chosen[rows])
 
