@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import add_align, add_screen, add_train, add_words
+from spanwise.cli.arguments import add_align, add_answers, add_screen, add_train, add_words
 from spanwise.errors import ChoiceError, InputError
 from spanwise.streams import put, say
 
@@ -68,6 +68,13 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
         "changes no number",
     )  # fmt: skip
     add_align(group)
+    group = parser.add_argument_group("answers without offsets")
+    group.add_argument(
+        "--answers", metavar="POLICY",
+        help="place the answers of systems that give texts without positions: first, all, next, ordered, or "
+        "as uie, spacy-llm or langextract do",
+    )  # fmt: skip
+    add_answers(group)
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +112,7 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
 def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result:
     """Call the public function with what the command line says."""
     from spanwise import evaluation
-    from spanwise.cli.arguments import reading_of
+    from spanwise.cli.arguments import answers_of, reading_of
 
     reading = reading_of(args)
     attributes, columns, fields = given_attributes(args)
@@ -141,6 +148,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         workers=args.workers,
         preset=getattr(args, "preset", None),
         switched_off=getattr(args, "switch_off", ()),
+        answers=None if args.answers is None else {"policy": args.answers, **answers_of(args)},
         command=shlex.join(["spanwise", *args.command_line]),
         **reading,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from spanwise.description import dataset_document
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._dataset import dataset
-from spanwise.evaluation._inputs import Units, check_sources, gather
+from spanwise.evaluation._inputs import Units, check_sources, gather, named_sources
 from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._system import evaluate_systems
@@ -66,6 +67,7 @@ def evaluate(
     workers: int | None = 1,
     preset: str | None = None,
     switched_off: Sequence[str] = (),
+    answers: str | Mapping[str, Any] | None = None,
     command: str | None = None,
     **reading: Any,
 ) -> Result:
@@ -95,6 +97,8 @@ def evaluate(
             are evaluated in parts by several processes.
         preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
         switched_off: departures of the preset from the definitions that shall not hold.
+        answers: the policy that places the answers of systems that give no positions, such as "ordered", or
+            the keywords of `spanwise.place`; lists of records with answers are placed in any case.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
 
     Returns:
@@ -106,6 +110,7 @@ def evaluate(
         (0.0, 1)
     """
     check_sources(gold, systems, reading)
+    gold, systems = _with_places(gold, systems, answers, reading)
     departures = None
     if preset is not None or switched_off:  # an import that only those who ask for a preset must pay
         from spanwise.evaluation._preset import apply_preset, check_preset
@@ -153,6 +158,24 @@ def evaluate(
     if departures is not None:
         apply_preset(summary, inputs, choices, departures)
     return Result(summary, InMemory(data.counted(), evaluated))
+
+
+def _with_places(
+    gold: Any, systems: Any, answers: str | Mapping[str, Any] | None, reading: Mapping[str, Any]
+) -> tuple[Any, Any]:
+    """The same sources, with answers that have no positions placed on the gold text."""
+    records = isinstance(systems, list | tuple) and bool(systems) and isinstance(systems[0], Mapping)
+    named = {"predicted": systems} if records else systems
+    in_memory = isinstance(named, Mapping) and not all(
+        isinstance(source, str | os.PathLike) for source in named.values()
+    )
+    if answers is None and not in_memory:
+        return gold, systems
+    if systems is None:
+        raise ChoiceError("answers is given, but no predictions.\nGive a file of answers as a system.")
+    from spanwise.placement import place_systems
+
+    return place_systems(gold, named_sources(named), answers, reading)
 
 
 def compare(gold: Any, systems: Any = None, **options: Any) -> Result:

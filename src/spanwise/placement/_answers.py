@@ -92,6 +92,56 @@ def samples_of(source: Any) -> list[str]:
     return list(dict.fromkeys(name for record in records if (name := _sample(record)) is not None))
 
 
+_OFFSETS = {"start", "begin", "start_offset", "from"}
+_LOOKED_AT = 200  # records by which a source is recognised
+
+
+def has_answers(source: Any, response: str | None, *, files: bool) -> bool:
+    """Whether a source holds answers without offsets, not tags or spans.
+
+    Args:
+        files: whether files are looked at; otherwise only lists of objects.
+    """
+    if isinstance(source, str | os.PathLike):
+        if not files or not _is_json(path := os.fspath(source)):
+            return False
+        records = [record.value for record in _lines(path, _text_of(path))[:_LOOKED_AT]]
+    elif isinstance(source, list | tuple):
+        records = list(source[:_LOOKED_AT])
+        if not files and not all(isinstance(one, Mapping) for one in records):
+            return False
+    else:
+        return False
+    if response is not None:
+        return any(isinstance(one, Mapping) and response in one for one in records)
+    judged = [one for value in records if (one := _is_answering(value)) is not None]
+    return judged[0] if judged else files and bool(records)
+
+
+def _is_json(path: str) -> bool:
+    return any(suffix in path.lower() for suffix in (".json", ".ndjson"))
+
+
+def _is_answering(value: Json) -> bool | None:
+    """Whether a record holds answers; None where an empty list could be either."""
+    if not isinstance(value, Mapping):
+        return isinstance(value, str | list)
+    if any(key in value for key in ("tags", "ner_tags", "bio")):
+        return False
+    payload = next((value[key] for key in (*LISTS, *_RESPONSES) if key in value), None)
+    if "answers" in value or isinstance(payload, str | Mapping):
+        return True
+    if payload is None:
+        rest = [one for key, one in value.items() if key not in _ABOUT]
+        return bool(rest) and all(isinstance(one, list) for one in rest)
+    if not payload:
+        return None
+    first = payload[0]
+    if isinstance(first, Mapping):
+        return not _OFFSETS & first.keys()
+    return isinstance(first, list) and len(first) > 0 and isinstance(first[0], str)
+
+
 def _text_of(path: str) -> str:
     try:
         return read_text(path)
