@@ -33,33 +33,11 @@ from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
 
 __all__ = [
-    "FORMATS",
-    "PACKED",
-    "Format",
-    "Interner",
-    "Options",
-    "Problem",
-    "Validation",
-    "format_of",
-    "from_spans",
-    "from_tags",
-    "is_source",
-    "listed_sources",
-    "looks_merged",
-    "make_folder",
-    "read",
-    "read_annotators",
-    "read_layers",
-    "read_text",
-    "read_words",
-    "refuse_merged",
-    "sha256_of",
-    "stem_of",
-    "to_bytes",
-    "validate",
-    "write",
-    "write_atomically",
-]
+    "FORMATS", "PACKED", "Format", "Interner", "Options", "Problem", "Validation", "format_of",
+    "from_spans", "from_tags", "is_source", "listed_sources", "looks_merged", "make_folder", "read",
+    "read_annotators", "read_layers", "read_text", "read_words", "refuse_merged", "sha256_of", "stem_of",
+    "to_bytes", "validate", "write", "write_atomically",
+]  # fmt: skip
 
 # One module a format, in the order in which a file is shown to them; the last one takes what is left.
 _MODULES = (
