@@ -89,6 +89,10 @@ class Measure(Struct, frozen=True, eq=False):
         """The scores of totals over the whole corpus or of many resamples at once."""
         return SCORERS[self.scorer](totals, self)
 
+    def sizes(self, totals: Floats) -> Scores:
+        """The mentions that each score is a share of: its denominator, 0 where the score is undefined."""
+        return SIZES[self.scorer](totals, self)
+
     def values(self) -> Scores:
         """The scores over the whole corpus."""
         return self.score(self.counts.total.astype(np.float64))
@@ -187,6 +191,119 @@ def relaxed(totals: Floats) -> Scores:
     scores = relaxed_scores(relaxed_categories(totals[..., 0, :]))
     return {name: scores[name] for name in ("precision", "recall", "f1")}
 
+
+def exact_sizes(totals: Floats) -> Scores:
+    """The denominators of `exact` in mentions: half of gold and predicted together for F1."""
+    gold, predicted = totals[..., 0], totals[..., 1]
+    return {"precision": predicted, "recall": gold, "f1": (gold + predicted) / 2}
+
+
+def average_sizes(totals: Floats) -> Scores:
+    """How many mentions an average over labels is worth: `1 / Σ(w² / n)` with the weights w of the labels.
+
+    For the macro average of k labels that is `k² / Σ(1/n)`; labels without a defined score have no part.
+    """
+    support = totals[..., 0]
+    found: Scores = {}
+    for name, sizes in exact_sizes(totals).items():
+        defined = sizes > 0
+        inverse = np.where(defined, 1 / np.where(defined, sizes, 1.0), 0.0)
+        alike = defined.astype(np.float64)
+        # Predicted mentions alone have no support, and yet a part in the score.
+        supported = np.where(defined, support, 0.0).sum(axis=-1, keepdims=True) > 0
+        both = [alike, np.where(supported, alike * support, alike)]
+        worth = [ratio(weights.sum(axis=-1) ** 2, (weights**2 * inverse).sum(axis=-1)) for weights in both]
+        found[name] = np.nan_to_num(np.stack(worth, axis=-1))
+    return found
+
+
+def credited_sizes(totals: Floats, credit: Credit, *, share: float = 1.0) -> Scores:
+    """The denominators of `credited`, from the credited sums."""
+    right, false, missed = credit.apply(totals * share)
+    return {
+        "precision": right + false,
+        "recall": right + missed,
+        "f1": right + (false + missed) / 2,
+    }
+
+
+def gain_sizes(totals: Floats) -> Scores:
+    """Half of gold and predicted mentions, one cell per kind of error."""
+    half = exact_sizes(totals)["f1"]
+    return {"gain": np.broadcast_to(half, (*half.shape[:-1], len(GAIN_ROLES)))}
+
+
+def relaxed_sizes(totals: Floats) -> Scores:
+    """The denominators of `relaxed`."""
+    scores = relaxed_scores(relaxed_categories(totals[..., 0, :]))
+    actual, possible = scores["actual"], scores["possible"]
+    return {"precision": actual, "recall": possible, "f1": (actual + possible) / 2}
+
+
+class Fraction(Struct, frozen=True, eq=False):
+    """A score as a fraction of weighted counts: weights of the columns above and below (columns × cells).
+
+    Where `less` is there, the score is the fraction less that other one.
+    """
+
+    above: Floats
+    below: Floats
+    less: tuple[Floats, Floats] | None = None
+
+
+def fraction(measure: Measure, score: str) -> Fraction:
+    """How a score of one cell divides its counts; averages, which no single fraction gives, have none.
+
+    Examples:
+        >>> from spanwise.counts import Counts
+        >>> none = Counts.of_matrix(["A"], EXACT, np.zeros((1, 3), int))
+        >>> f1 = fraction(Measure(MeasureKey("exact"), none, "exact", ()), "f1")
+        >>> f1.above[:, 0].tolist(), f1.below[:, 0].tolist()
+        ([0.0, 0.0, 2.0], [1.0, 1.0, 0.0])
+    """
+    columns = measure.counts.columns
+    each = np.eye(len(columns))
+    if measure.scorer == "gains":
+        gold, predicted, correct = (each[:, [place]] for place in range(len(EXACT)))
+        padded = np.concatenate([each, np.zeros_like(gold)], axis=1)
+        a, b, c = (padded[:, places] for places in _GAIN_PLACES)
+        both = gold + predicted
+        return Fraction(2 * (correct + a + b), both + b - c, (2 * correct, both))
+    if measure.scorer.startswith("credited"):
+        right, false, missed = credit_of(measure.credit or "fair").apply(each * measure.share)
+        forms = {
+            "precision": (right, right + false),
+            "recall": (right, right + missed),
+            "f1": (2 * right, 2 * right + false + missed),
+        }
+    elif measure.scorer in ("recall", "accuracy"):
+        forms = {measure.scorer: (each[1], each[0])}
+    else:
+        forms = {
+            "precision": (each[2], each[1]),
+            "recall": (each[2], each[0]),
+            "f1": (2 * each[2], each[0] + each[1]),
+        }
+    above, below = forms[score]
+    return Fraction(above[:, None], below[:, None])
+
+
+# By the name of a scorer: the number of mentions that each score is a share of.
+SIZES: dict[str, Callable[[Floats, Measure], Scores]] = {
+    "exact": lambda totals, _: exact_sizes(totals),
+    "exact with overall": lambda totals, _: exact_sizes(with_overall(totals)),
+    "averages": lambda totals, _: average_sizes(totals),
+    "accuracy": lambda totals, _: {"accuracy": totals[..., 0]},
+    "recall": lambda totals, _: {"recall": totals[..., 0]},
+    "gains": lambda totals, _: gain_sizes(totals),
+    "relaxed": lambda totals, _: relaxed_sizes(totals),
+    "credited": lambda totals, measure: credited_sizes(
+        totals, credit_of(measure.credit or "fair"), share=measure.share
+    ),
+    "credited with overall": lambda totals, measure: credited_sizes(
+        with_overall(totals), credit_of(measure.credit or "fair"), share=measure.share
+    ),
+}
 
 SCORERS: dict[str, Callable[[Floats, Measure], Scores]] = {
     "exact": lambda totals, _: exact(totals),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import permutations
-from math import comb
+from math import comb, exp, factorial, fsum, log
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Floats, Ints, plain
+from spanwise.columns import Floats, Ints, Small, plain, ratio
 from spanwise.errors import ChoiceError, unknown
 
 LEVEL = 0.05
-SPEARMAN_EXACT = 8  # buckets; 8! = 40,320 orders are looked at one by one
+SPEARMAN_EXACT = 9  # buckets; 9! = 362,880 orders are looked at one by one
+FRIEDMAN_EXACT = 200_000  # sums of ranks that are looked at for each block while all orders are counted
 WILCOXON_EXACT = 25  # pairs; the sums of signed ranks are counted up to here
 
 
@@ -108,7 +108,7 @@ def _centred(values: Floats) -> Ints:
 def spearman(first: Iterable[Any], second: Iterable[Any], *, level: float = LEVEL) -> Test:
     """Spearman's rank correlation and its two-sided p-value.
 
-    Up to eight pairs p is the share of all orders of one side (ties as they are) whose
+    Up to nine pairs p is the share of all orders of one side (ties as they are) whose
     |ρ| is at least the one seen; beyond, SciPy's from the t distribution.
 
     Examples:
@@ -125,14 +125,16 @@ def spearman(first: Iterable[Any], second: Iterable[Any], *, level: float = LEVE
 
         return Test(rho, float(stats.spearmanr(x, y).pvalue), x.size, "t distribution")
     a, b = _centred(x), _centred(y)
-    sums = np.abs(b[_orders(x.size)] @ a)
+    sums = np.abs(b.astype(np.int32)[_orders(x.size)] @ a.astype(np.int32))
     p, least = (float(np.mean(sums >= bound)) for bound in (abs(int(a @ b)), int(sums.max())))
     return Test(rho, p, x.size, "exact", least, _floor_note(least, level, f"{x.size} values"))
 
 
 @lru_cache(maxsize=SPEARMAN_EXACT)
-def _orders(size: int) -> Ints:
-    orders = np.array(list(permutations(range(size))), np.int64)
+def _orders(size: int) -> Small:
+    orders = np.zeros((1, 1), np.int8)
+    for number in range(1, size):  # the next number is put in every place of every order of those before it
+        orders = np.concatenate([np.insert(orders, at, number, axis=1) for at in range(number + 1)])
     orders.flags.writeable = False
     return orders
 
@@ -140,16 +142,18 @@ def _orders(size: int) -> Ints:
 # ---- Friedman -------------------------------------------------------------------------------
 
 
-def friedman(blocks: Sequence[Sequence[float]] | Floats, *, level: float = LEVEL) -> Test:
-    """Friedman's test that the columns (buckets) score alike, over rows (blocks); p from χ².
+def friedman(blocks: Sequence[Sequence[float]] | Floats, *, level: float = LEVEL, exact: bool = True) -> Test:
+    """Friedman's test that the columns (buckets, systems) score alike, over rows (blocks).
 
-    Every block must be defined throughout; `complete_blocks` chooses those that are.
-    Undefined with fewer than three columns, without a block, or where every block is constant.
+    In small designs p counts all orders of the ranks within every block (ties as they are); in
+    larger ones, and unless `exact`, it comes from χ². Every block must be defined throughout;
+    `complete_blocks` chooses those that are. Undefined with fewer than three
+    columns, without a block, or where every block is constant.
 
     Examples:
         >>> found = friedman([[1, 2, 3], [1, 3, 2], [1, 2, 3], [1, 2, 3]])
         >>> found.statistic, round(found.p, 3), found.size
-        (6.5, 0.039, 4)
+        (6.5, 0.042, 4)
     """
     table = np.asarray(blocks, np.float64)
     rows = table.shape[0]
@@ -172,9 +176,34 @@ def friedman(blocks: Sequence[Sequence[float]] | Floats, *, level: float = LEVEL
         return _undefined(rows, "all scores of every block are equal")
     total = float((ranked.sum(axis=0) ** 2).sum())
     statistic = (12 / (columns * rows * (columns + 1)) * total - 3 * rows * (columns + 1)) / correction
+    what = f"{rows} block{'s'[: rows > 1]} of {columns} buckets"
+    counted = _rank_sums(ranked) if exact else None
+    if counted is not None:
+        squares, ways = counted
+        reached = [
+            float(ways[squares >= bound - 1e-9].sum() / ways.sum()) for bound in (total, squares.max())
+        ]
+        return Test(statistic, reached[0], rows, "exact", reached[1], _floor_note(reached[1], level, what))
     least = float(stats.chi2.sf(rows * (columns - 1), columns - 1))
-    note = _floor_note(least, level, f"{rows} block{'s'[: rows > 1]} of {columns} buckets")
+    note = _floor_note(least, level, what)
     return Test(statistic, float(stats.chi2.sf(statistic, columns - 1)), rows, "chi-square", least, note)
+
+
+def _rank_sums(ranked: Floats) -> tuple[Floats, Floats] | None:
+    """Σ(sum of a column's ranks)² of all orders within blocks, and the ways to each; None: too many."""
+    columns = ranked.shape[1]
+    if columns > 6:
+        return None
+    orders = _orders(columns)
+    sums, ways = np.rint(2 * ranked[:1]), np.ones(1)  # the first block may keep its order
+    for row in np.rint(2 * ranked[1:]):
+        if len(sums) * len(orders) > FRIEDMAN_EXACT:
+            return None
+        every = (sums[:, None] + row[orders][None]).reshape(-1, columns)
+        # Which column has which sum is no matter, so that sums are kept in ascending order.
+        sums, number = np.unique(np.sort(every, axis=1), axis=0, return_inverse=True)
+        ways = np.asarray(np.bincount(number.reshape(-1), np.repeat(ways, len(orders))), np.float64)
+    return (sums**2).sum(axis=1) / 4, ways
 
 
 def complete_blocks(
@@ -299,11 +328,67 @@ def bh(p_values: Any) -> Floats:
 
 def _corrected(p_values: Any, steps: Any) -> Floats:
     result = np.array(p_values, np.float64)
-    defined = np.flatnonzero(~np.isnan(result))
+    flat = result.reshape(-1)  # a view
+    defined = np.flatnonzero(~np.isnan(flat))
     if defined.size:
-        order = defined[np.argsort(result[defined], kind="stable")]
-        result[order] = np.minimum(steps(result[order]), 1.0)
+        order = defined[np.argsort(flat[defined], kind="stable")]
+        flat[order] = np.minimum(steps(flat[order]), 1.0)
     return result
+
+
+def levels(p_values: Any, level: float = LEVEL, correction: str = "holm") -> Floats:
+    """The level that each of these p-values is itself held against under a correction; NaN stays.
+
+    Examples:
+        >>> levels([0.01, 0.04, 0.03]).round(4).tolist()
+        [0.0167, 0.05, 0.025]
+    """
+    result = np.array(p_values, np.float64)
+    defined = np.flatnonzero(~np.isnan(result))
+    order = defined[np.argsort(result[defined], kind="stable")]
+    rank = np.arange(order.size)
+    result[order] = (
+        level * (rank + 1) / max(order.size, 1) if correction == "bh" else level / (order.size - rank)
+    )
+    return result
+
+
+def fisher(p_values: Iterable[float]) -> float:
+    """Fisher's combination of independent p-values: −2 Σ ln p is χ² with two degrees of freedom each.
+
+    Undefined ones take no part; NaN where none is left.
+
+    Examples:
+        >>> round(fisher([0.05, 0.05]), 4)
+        0.0175
+    """
+    defined = [p for p in p_values if p == p]
+    if not defined:
+        return float("nan")
+    # The tail of χ² with an even number of degrees of freedom is a finite sum.
+    half = -fsum(log(p) for p in defined)
+    return min(1.0, exp(-half) * fsum(half**k / factorial(k) for k in range(len(defined))))
+
+
+def excess_losses(losses: Any, items: Any, all_losses: Any, all_items: Any) -> Floats:
+    """By how much each unit's losses in each slice exceed what the overall share of losses lets expect.
+
+    `r = (K_dS − p·N_dS) − (n_S / n)(K_d − p·N_d)`, where K are losses, N items, and p is the share of
+    losses among all items. Over all units r adds up to the slice's losses beyond p · n_S.
+
+    Args:
+        losses, items: units × slices.
+        all_losses, all_items: of each unit, whether or not in a slice.
+
+    Examples:
+        >>> excess_losses([[2], [0]], [[2], [2]], [2, 1], [4, 4]).round(3).tolist()
+        [[1.0], [-0.5]]
+    """
+    lost, held = np.asarray(losses, np.float64), np.asarray(items, np.float64)
+    lost_by_all, held_by_all = np.asarray(all_losses, np.float64), np.asarray(all_items, np.float64)
+    share = ratio(lost_by_all.sum(), held_by_all.sum())
+    part = ratio(held.sum(axis=0), held_by_all.sum())
+    return np.asarray((lost - share * held) - (lost_by_all - share * held_by_all)[:, None] * part)
 
 
 CORRECTIONS = {"holm": holm, "bh": bh}

@@ -36,13 +36,13 @@ def test_spearman_statistic_is_scipys(pairs):
         return
     expected = stats.spearmanr(x, y)
     assert found.statistic == pytest.approx(expected.statistic, abs=1e-12)
-    if len(pairs) > 8:
+    if len(pairs) > 9:
         assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
 
 
 @lawful
 @given(st.lists(st.tuples(scores, scores), min_size=3, max_size=7))
-def test_spearman_p_up_to_eight_values_is_the_share_of_all_orders(pairs):
+def test_spearman_p_up_to_nine_values_is_the_share_of_all_orders(pairs):
     x, y = zip(*pairs, strict=True)
     if len(set(x)) == 1 or len(set(y)) == 1:
         return
@@ -53,10 +53,10 @@ def test_spearman_p_up_to_eight_values_is_the_share_of_all_orders(pairs):
     assert statistics.spearman(x, y).p == pytest.approx(expected, abs=1e-12)
 
 
-def test_spearman_on_eight_values_is_still_exact():
-    found = statistics.spearman(range(8), range(8))
-    assert (found.method, found.p) == ("exact", 2 / 40320)
-    assert statistics.spearman(range(9), range(9)).method == "t distribution"
+def test_spearman_on_nine_values_is_still_exact():
+    found = statistics.spearman(range(9), range(9))
+    assert (found.method, found.p) == ("exact", 2 / 362880)
+    assert statistics.spearman(range(10), range(10)).method == "t distribution"
 
 
 def test_spearman_on_four_buckets_says_that_it_cannot_reach_its_level():
@@ -86,15 +86,44 @@ def test_friedman_is_scipys(rows, columns, ties):
     for seed in range(5):
         blocks = table(rows, columns, seed, ties)
         expected = stats.friedmanchisquare(*blocks.T)
-        found = statistics.friedman(blocks)
+        found = statistics.friedman(blocks, exact=False)
         assert found.statistic == pytest.approx(expected.statistic, abs=1e-9)
         assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
 
 
+@pytest.mark.parametrize("rows, columns, ties", [(2, 3, False), (4, 3, True), (3, 4, False)])
+def test_friedman_of_a_small_design_counts_all_orders_within_blocks(rows, columns, ties):
+    for seed in range(3):
+        blocks = table(rows, columns, seed, ties)
+        ranked = np.array([stats.rankdata(row) for row in blocks])
+        if (ranked == ranked[:, :1]).all():
+            continue
+        seen = (ranked.sum(axis=0) ** 2).sum()
+        every = [
+            (np.sum(ways, axis=0) ** 2).sum()
+            for ways in product(*(list(permutations(row)) for row in ranked))
+        ]
+        found = statistics.friedman(blocks)
+        assert found.method == "exact" and found.p == pytest.approx(np.mean(np.array(every) >= seen - 1e-9))
+
+
+def test_levels_and_fishers_combination_are_what_they_say():
+    p = [0.001, 0.04, np.nan, 0.02, 0.3]
+    held = statistics.levels(p)
+    corrected = statistics.holm(p)
+    assert held[[0, 3, 1, 4]].tolist() == pytest.approx([0.05 / 4, 0.05 / 3, 0.05 / 2, 0.05])
+    assert np.isnan(held[2]) and (corrected[0] < 0.05) == (p[0] < held[0])
+    assert statistics.fisher([0.1, 0.2, np.nan, 0.03]) == pytest.approx(
+        stats.combine_pvalues([0.1, 0.2, 0.03]).pvalue
+    )
+    assert np.isnan(statistics.fisher([np.nan]))
+
+
 def test_friedman_on_two_blocks_says_that_it_cannot_reach_its_level():
-    found = statistics.friedman([[1, 2, 3, 4], [1, 2, 3, 4]])
+    found = statistics.friedman([[1, 2, 3, 4], [1, 2, 3, 4]], exact=False)
     assert found.p == pytest.approx(found.least)
     assert found.note == "cannot reach p < 0.05: on 2 blocks of 4 buckets p is at least 0.112"
+    assert statistics.friedman([[1, 2, 3, 4]] * 2).least == pytest.approx(1 / 24)
     assert statistics.friedman([[1, 2, 3, 4]] * 3).note == ""
 
 

@@ -1,163 +1,197 @@
-"""Intervals and tests: exact in their means, the same for the same seed, honest where undefined."""
+"""Swaps of units: exact where they can be counted, the same for the same seed, one family for all pairs."""
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
-import spanwise.uncertainty as uncertainty
+import spanwise.uncertainty._swaps as swaps
 from spanwise.counts import Counts
-from spanwise.scores import exact
-from spanwise.uncertainty import Resampling, interval, p_value, standard_error
+from spanwise.uncertainty import Hypotheses, Resampling, grouped, randomised, stepped_down
+
+Matrix = np.ndarray
+PAIR = [(0, 1)]
 
 
 def table(matrix: object) -> Counts:
     return Counts.of_matrix(["all"], ["gold", "predicted", "correct"], np.asarray(matrix, dtype=np.int32))
 
 
-def random_table(units: int, seed: int) -> Counts:
+def f1(totals: Matrix) -> Matrix:
+    return 2 * totals[..., 2] / (totals[..., 0] + totals[..., 1])
+
+
+def random_tables(units: int, systems: int, seed: int) -> list[Counts]:
     generator = np.random.default_rng(seed)
-    gold = generator.integers(0, 4, units)
-    correct = generator.binomial(gold, 0.8)
-    return table(np.stack([gold, correct + generator.integers(0, 2, units), correct], axis=1))
+    gold = 1 + generator.integers(0, 4, units)
+    tables = []
+    for _ in range(systems):
+        correct = generator.binomial(gold, 0.8)
+        tables.append(table(np.stack([gold, correct + generator.integers(0, 2, units), correct], axis=1)))
+    return tables
 
 
-@pytest.fixture(params=["matrix", "rows"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways to resample: a matrix product over units, draws over distinct rows."""
-    if request.param == "rows":
-        monkeypatch.setattr(uncertainty, "MATRIX_UNITS", 0)
-        monkeypatch.setattr(uncertainty, "FEWER_ROWS", 0)
-    return str(request.param)
+def fractions(tables: list[Counts]) -> list[Matrix]:
+    """Numerators and denominators of precision, recall and F1 per unit."""
+    return [
+        np.stack([2 * c, c, c, g + p, p, g], axis=1).astype(float)
+        for g, p, c in (one.matrix().T for one in tables)
+    ]
 
 
-def test_the_same_seed_gives_the_same_draws(way: str) -> None:
-    counts = random_table(50, 1)
-    first, second = (Resampling(50, 20, seed=3).bootstrap([counts], ["x"])[0] for _ in range(2))
-    assert np.array_equal(first, second)
-    assert not np.array_equal(first, Resampling(50, 20, seed=4).bootstrap([counts], ["x"])[0])
-
-
-def test_resamples_have_the_mean_and_spread_of_the_sample(way: str) -> None:
-    counts = random_table(200, 2)
-    drawn = Resampling(200, 4000).bootstrap([counts], ["x"])[0][:, 0]
-    sample = counts.matrix()
-    assert drawn.mean(axis=0) == pytest.approx(sample.sum(axis=0), rel=0.01)
-    assert drawn.std(axis=0) == pytest.approx(sample.std(axis=0) * np.sqrt(200), rel=0.05)
-
-
-def test_a_table_keeps_its_draws_when_another_one_joins(way: str) -> None:
-    one, other = random_table(40, 1), random_table(40, 2)
-    resampling = Resampling(40, 10)
-    assert np.array_equal(
-        resampling.bootstrap([one], ["x"])[0], resampling.bootstrap([one, other], ["x", "y"])[0]
-    )
-
-
-def test_blocks_of_resamples_do_not_change_the_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = random_table(30, 5)
-    drawn = Resampling(30, 64).bootstrap([counts], ["x"])[0]
-    assert drawn[:, 0, 0].sum() > 0
-    for row in drawn[:, 0]:
-        assert row[2] <= row[0] and row[2] <= row[1]
-
-
-def test_both_systems_see_the_same_units(way: str) -> None:
-    counts = random_table(60, 3)
-    ((one, other),) = Resampling(60, 30).paired_bootstrap([counts], [counts], ["x"])
-    assert np.array_equal(one, other)
-
-
-def test_shuffling_keeps_the_sum_of_both_sides(way: str) -> None:
-    one, other = random_table(60, 3), random_table(60, 4)
-    for first, second in Resampling(60, 50).shuffled([one], [other], ["x"]):
-        assert np.array_equal(first + second, np.broadcast_to(one.total + other.total, first.shape))
-
-
-def test_the_randomisation_test_nears_full_enumeration(way: str) -> None:
-    one = table([[2, 2, 2], [1, 1, 1], [2, 2, 1], [1, 1, 1], [2, 2, 2], [1, 2, 1], [1, 1, 0]])
-    other = table([[2, 2, 1], [1, 1, 0], [2, 2, 1], [1, 2, 1], [2, 2, 0], [1, 1, 1], [1, 1, 1]])
-    f1 = lambda totals: exact(totals)["f1"][..., 0]  # noqa: E731
-    observed = f1(one.total.astype(float)) - f1(other.total.astype(float))
-    differences = []
-    for swap in product([0, 1], repeat=7):
+def enumerated(one: Counts, other: Counts) -> float:
+    """The share of all swaps whose difference of F1 is at least as large as the one seen."""
+    seen = abs(f1(one.total[0]) - f1(other.total[0]))
+    reached = []
+    for swap in product([0, 1], repeat=one.units):
         chosen = np.array(swap)[:, None]
         first = (one.matrix() * (1 - chosen) + other.matrix() * chosen).sum(axis=0)
         second = one.total[0] + other.total[0] - first
-        differences.append(f1(first[None].astype(float)) - f1(second[None].astype(float)))
-    truth = np.mean(np.abs(np.array(differences)) >= np.abs(observed) - 1e-12)
-    (shuffled,) = Resampling(7, 20_000).shuffled([one], [other], ["x"])
-    p = p_value(observed, f1(shuffled[0]) - f1(shuffled[1]))
-    assert float(p) == pytest.approx(truth, abs=0.015)
+        reached.append(abs(f1(first) - f1(second)) >= seen - 1e-12)
+    return float(np.mean(reached))
 
 
-def test_equal_systems_have_p_one(way: str) -> None:
-    counts = random_table(20, 6)
-    (pair,) = Resampling(20, 100).shuffled([counts], [counts], ["x"])
-    difference = exact(pair[0])["f1"] - exact(pair[1])["f1"]
-    assert p_value(np.zeros(1), difference).tolist() == [1.0]
+@pytest.mark.parametrize("seed", range(5))
+def test_few_differing_units_are_swapped_in_all_ways(seed: int) -> None:
+    one, other = random_tables(9, 2, seed)
+    found = randomised([one, other], PAIR, f1, Resampling(9, 50))
+    assert found.p[0] == pytest.approx(enumerated(one, other)) and found.shuffles[0] == 0
 
 
-def test_intervals_are_numpys_percentiles() -> None:
-    values = np.random.default_rng(0).normal(size=(101, 3))
-    expected = np.percentile(values, [2.5, 97.5], axis=0).T
-    assert interval(values) == pytest.approx(expected)
+@pytest.mark.parametrize("many", [False, True], ids=["bits", "binomials"])
+def test_shuffles_near_full_enumeration(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swaps, "EXACT_UNITS", 0)
+    if many:
+        monkeypatch.setattr(swaps, "MATRIX_UNITS", 0)
+    one, other = random_tables(10, 2, 1)
+    found = randomised([one, other], PAIR, f1, Resampling(10, 20_000))
+    assert found.shuffles[0] >= 20_000
+    assert found.p[0] == pytest.approx(enumerated(one, other), abs=0.012)
 
 
-def test_undefined_resamples_are_left_out_of_an_interval() -> None:
-    values = np.array([[np.nan, np.nan], [0.2, np.nan], [0.4, np.nan]])
-    found = interval(values)
-    assert found[0] == pytest.approx(np.percentile([0.2, 0.4], [2.5, 97.5]))
-    assert np.isnan(found[1]).all()
+def test_equal_systems_have_p_one_and_undefined_ones_none() -> None:
+    one, other = random_tables(30, 2, 3)
+    nothing = table(np.zeros((30, 3)))
+    with np.errstate(invalid="ignore"):
+        found = randomised([one, one, nothing, other], [(0, 1), (0, 2), (0, 3)], f1, Resampling(30, 100))
+    assert found.p[0] == 1.0 and np.isnan(found.p[1]) and 0 < found.p[2] < 1
 
 
-def test_the_p_value_of_an_undefined_difference_is_undefined() -> None:
-    assert np.isnan(p_value(np.array([np.nan]), np.zeros((10, 1)))).all()
+def test_shuffles_double_only_while_a_p_value_is_undecided() -> None:
+    clear = random_tables(200, 2, 4)
+    worse = table(clear[0].matrix() * np.array([1, 1, 0]))
+    found = randomised([clear[0], worse], PAIR, f1, Resampling(200, 1000))
+    assert found.shuffles[0] == 1000 and not found.undecided[0] and found.p[0] == pytest.approx(1 / 1001)
+    p = {}
+    for seed in range(60):  # some of these lie close to the level
+        tables = random_tables(40, 2, 100 + seed)
+        result = randomised(tables, PAIR, f1, Resampling(40, 100))
+        p[seed] = (float(result.p[0]), int(result.shuffles[0]))
+    assert any(shuffles > 100 for _, shuffles in p.values())
+    for value, shuffles in p.values():
+        error = np.sqrt(value * (1 - value) / max(shuffles, 1))
+        assert shuffles in (0, 100_000) or abs(value - 0.05) > 3 * error
 
 
-def test_p_values_are_never_zero() -> None:
-    assert p_value(np.array([1.0]), np.zeros((99, 1))).tolist() == [0.01]
+def test_the_same_seed_gives_the_same_p_values_and_another_one_others() -> None:
+    tables = random_tables(60, 3, 5)
+    pairs = list(combinations(range(3), 2))
+    first, again, other = (
+        randomised(tables, pairs, f1, Resampling(60, 200, seed)).p.tolist() for seed in (0, 0, 1)
+    )
+    assert first == again and first != other
 
 
-def test_standard_errors_leave_undefined_values_out() -> None:
-    values = np.array([[1.0], [np.nan], [3.0]])
-    assert standard_error(values).tolist() == [pytest.approx(np.sqrt(2))]
-    assert np.isnan(standard_error(np.array([[1.0]]))).all()
+def brute_step_down(tables: list[Counts], pairs: list[tuple[int, int]]) -> Matrix:
+    """Step-down maxT over all 2ᵘ shared swaps, from the definition."""
+    parts = fractions(tables)
+    units = len(parts[0])
+
+    def scores(totals: Matrix) -> Matrix:
+        return totals[:3] / totals[3:]
+
+    def differences(swap: Matrix) -> Matrix:
+        found = []
+        for a, b in pairs:
+            moved = swap @ (parts[b] - parts[a])
+            found.append(scores(parts[a].sum(axis=0) + moved) - scores(parts[b].sum(axis=0) - moved))
+        return np.concatenate(found)
+
+    every = np.array([differences(np.array(swap)) for swap in product([0, 1], repeat=units)])
+    seen = differences(np.zeros(units))
+    spread = np.sqrt((every**2).mean(axis=0))
+    t, shuffled = np.abs(seen) / spread, np.abs(every) / spread
+    order = np.argsort(-t)
+    corrected = np.empty(len(t))
+    highest = 0.0
+    for place, at in enumerate(order):
+        rest = order[place:]
+        highest = max(highest, float((shuffled[:, rest].max(axis=1) >= t[at] - 1e-9).mean()))
+        corrected[at] = highest
+    return corrected.reshape(len(pairs), 3)
 
 
-def test_large_counts_are_summed_exactly() -> None:
-    counts = table(np.full((10, 3), 3_000_001))
-    drawn = Resampling(10, 5).bootstrap([counts], ["x"])[0]
-    assert (drawn == 30_000_010).all()
+@pytest.mark.parametrize("block", [40_000_000, 2_000], ids=["at once", "in blocks"])
+def test_step_down_maxt_nears_its_definition(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swaps, "BLOCK_SCORES", block)
+    tables = random_tables(10, 3, 8)
+    pairs = list(combinations(range(3), 2))
+    matrices = fractions(tables)
+    hypotheses = Hypotheses(3, np.arange(3))
+    totals = [one.sum(axis=0) for one in matrices]
+    found = stepped_down(matrices, totals, pairs, hypotheses, Resampling(10, 20_000))
+    assert found.p_corrected == pytest.approx(brute_step_down(tables, pairs), abs=0.02)
+    assert (found.p <= found.p_corrected).all()
 
 
-def test_a_table_of_many_distinct_rows_is_drawn_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uncertainty, "MATRIX_UNITS", 0)
-    few, many = table(np.ones((400, 3))), table(np.arange(1200).reshape(400, 3))
-    resampling = Resampling(400, 10)
-    assert not resampling.shares_draws(few) and resampling.shares_draws(many)
-    drawn = resampling.bootstrap([few, many, few], ["x", "y", "x"])
-    alone = resampling.bootstrap([many], ["y"])[0]
-    assert np.array_equal(drawn[1], alone) and np.array_equal(drawn[0], drawn[2])
+def test_blocks_of_shuffles_change_no_p_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = random_tables(50, 4, 9)
+    pairs = list(combinations(range(4), 2))
+    matrices = fractions(tables)
+    call = (matrices, [one.sum(axis=0) for one in matrices], pairs, Hypotheses(3, np.arange(3)))
+    whole = stepped_down(*call, Resampling(50, 304))
+    # Random bits are drawn in whole bytes for each row, so that blocks of rows give the same ones.
+    monkeypatch.setattr(swaps, "BLOCK_SCORES", 1000)
+    parts = stepped_down(*call, Resampling(50, 304))
+    assert np.array_equal(whole.p_corrected, parts.p_corrected) and np.array_equal(whole.p, parts.p)
 
 
-def test_both_ways_give_the_same_spread_to_every_cell(way: str) -> None:
-    sides = [random_table(300, seed).matrix() for seed in (7, 8)]
-    counts = Counts.of_matrix(["x", "y"], ["gold", "predicted", "correct"], np.concatenate(sides, axis=1))
-    drawn = Resampling(300, 4000).bootstrap([counts], ["it"])[0]
-    for cell, side in enumerate(sides):
-        f1 = exact(drawn[:, cell])["f1"]
-        one = exact(Resampling(300, 4000, seed=1).bootstrap([table(side)], ["it"])[0][:, 0])["f1"]
-        assert f1.mean() == pytest.approx(one.mean(), abs=0.002)
-        assert f1.std() == pytest.approx(one.std(), rel=0.06)
+def test_a_score_that_never_changes_or_is_undefined_in_a_swap_leaves_the_family() -> None:
+    generator = np.random.default_rng(1)
+    numbers = generator.integers(0, 3, (40, 2)).astype(float)
+    # Ratios: one that varies, one that is equal for both, one whose denominator may vanish.
+    first = np.stack(
+        [numbers[:, 0], np.ones(40), np.eye(40)[0], np.full(40, 3.0), np.ones(40), np.eye(40)[0]], 1
+    )
+    second = np.stack(
+        [numbers[:, 1], np.ones(40), 0 * np.eye(40)[0], np.full(40, 3.0), np.ones(40), 0 * numbers[:, 0]], 1
+    )
+    first[:, 5] += np.eye(40)[1]
+    matrices = [first, second]
+    second[2, 5] = 1.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = stepped_down(
+            matrices,
+            [one.sum(axis=0) for one in matrices],
+            PAIR,
+            Hypotheses(3, np.arange(3)),
+            Resampling(40, 200),
+        )
+    assert not np.isnan(found.p[0, 0]) and np.isnan(found.p[0, 1:]).all()
 
 
-def test_shuffling_moves_as_much_in_both_ways(way: str) -> None:
-    one, other = random_table(300, 9), random_table(300, 10)
-    (pair,) = Resampling(300, 4000).shuffled([one], [other], ["x"])
-    change = other.matrix() - one.matrix()
-    moved = pair[0][:, 0] - one.total[0]
-    assert moved.mean(axis=0) == pytest.approx(change.sum(axis=0) / 2, abs=1.0)
-    assert moved.std(axis=0) == pytest.approx(np.sqrt((change**2).sum(axis=0)) / 2, rel=0.06)
+def test_gains_are_differences_of_fractions_and_macro_their_mean() -> None:
+    hypotheses = Hypotheses(3, np.array([0]), np.array([[1, 2]]), (np.array([0, 1, 2]),))
+    totals = np.array([[1.0, 2.0, 0.0, 4.0, 4.0, 0.0]])
+    assert hypotheses.scores(totals)[:, [0, 2]].tolist() == [[0.25, 0.375]]
+    assert np.isnan(hypotheses.scores(totals)[0, 1])
+
+
+def test_groups_of_consecutive_units_add_up() -> None:
+    (one,) = random_tables(103, 1, 2)
+    for groups in (1, 7, 103):
+        parts = grouped(one, groups)
+        assert len(parts) == groups and parts.sum(axis=0).tolist() == one.total[0].tolist()
+    assert np.array_equal(grouped(one, 103), one.matrix())

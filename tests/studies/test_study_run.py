@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from study_files import MANIFEST, make, predicted, sentences, write
 
@@ -167,7 +168,7 @@ def test_letters_name_the_systems_that_are_beaten(document):
     assert document["analyses"]["letters"]["north"] == {"large": "bc", "small": "c", "rules": ""}
 
 
-def test_comparisons_pool_the_runs_and_count_gold_mentions_once(document):
+def test_comparisons_are_of_means_over_runs_and_count_gold_mentions_once(document):
     north = document["datasets"]["north"]
     assert [row["systems"] for row in north["comparisons"]] == [
         ["large", "rules"],
@@ -178,17 +179,22 @@ def test_comparisons_pool_the_runs_and_count_gold_mentions_once(document):
     row = next(row for row in overall if row["path"] == ["exact", "overall", "f1"])
     assert row["mentions"] == north["dataset"]["mentions"]
     runs = [run["exact"]["overall"] for run in north["runs"]["large"].values()]
-    counts = {key: sum(run[key] for run in runs) for key in ("gold", "predicted", "correct")}
-    assert row["a"] == pytest.approx(2 * counts["correct"] / (counts["gold"] + counts["predicted"]))
+    assert row["a"] == pytest.approx(sum(run["f1"] for run in runs) / len(runs))
 
 
-def test_a_test_that_draws_both_data_and_runs_is_named_and_wider(document):
+def test_the_test_over_runs_is_a_t_test_of_means_with_both_variances(document):
     for row in document["datasets"]["north"]["comparisons"]:
-        both = row["hierarchical"]
-        assert both["test"] == "hierarchical bootstrap over units and runs" and both["runs"] == [3, 3]
-        data = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])["interval"]
-        assert both["interval"][1] - both["interval"][0] > data[1] - data[0]
-        assert both["significant"] == (both["p"] < 0.05)
+        assert row["test"] == "t-test over runs" and row["runs"] == [3, 3]
+        found = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])
+        assert found["role"] == "primary" and found["significant"] == (found["p_corrected"] < 0.05)
+        values = [
+            [run["exact"]["overall"]["f1"] for run in document["datasets"]["north"]["runs"][name].values()]
+            for name in row["systems"]
+        ]
+        of_runs = sum(np.var(one, ddof=1) / len(one) for one in values)
+        low, high = found["interval"]
+        assert (high - low) / 2 > 1.96 * of_runs**0.5
+        assert (low + high) / 2 == pytest.approx(found["difference"])
 
 
 def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_path):
@@ -197,7 +203,7 @@ def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_pa
     document = study(manifest, workers=1, cache=False)
     assert document["analyses"]["holistic"]["large"]["north"]["interval"] == {}
     row = document["datasets"]["north"]["comparisons"][0]
-    assert row["hierarchical"]["why"] == "no resamples" and row["hierarchical"]["p"] is None
+    assert all(score["p"] is None and score["interval"] is None for score in row["scores"])
     assert set(document["analyses"]["letters"]["north"].values()) == {""}
 
 
@@ -212,7 +218,7 @@ def test_systems_with_different_numbers_of_runs_are_weighed_alike(tmp_path):
     overall = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])
     assert overall["b"] == pytest.approx(north["runs"]["rules"]["1"]["exact"]["overall"]["f1"])
     assert overall["mentions"] == north["dataset"]["mentions"] and overall["significant"]
-    assert row["hierarchical"]["runs"] == [3, 1]
+    assert row["runs"] == [3, 1] and "randomisation" in row["test"]
 
 
 def test_the_performance_table_of_a_study_is_tidy(document):

@@ -13,6 +13,7 @@ from spanwise.credits import Credit
 from spanwise.description import dataset_document
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import CAP, Choices
+from spanwise.evaluation._compared import compared, same_cells
 from spanwise.evaluation._dataset import dataset
 from spanwise.evaluation._inputs import Units, check_sources, gather, named_sources
 from spanwise.evaluation._memory import parts_of
@@ -28,10 +29,12 @@ __all__ = [
     "SystemResult",
     "View",
     "compare",
+    "compared",
     "evaluate",
     "gather",
     "json_pieces",
     "load",
+    "same_cells",
     "tested",
     "unpacked",
     "write_json",

@@ -37,6 +37,7 @@ def summary_of(
         resampling,
         confidence=choices.confidence,
         correction=choices.correction,
+        unit=unit,
     )
     documents = {
         name: system_document(facts, one, found[name], choices.crosses) for name, one in systems.items()

@@ -1,4 +1,4 @@
-"""Paired tests between the systems of a study on one dataset, from the counts per unit of their runs."""
+"""Tests between the systems of a study on one dataset, from the counts per unit of their runs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from spanwise.columns import Floats, frozen
+from spanwise.columns import frozen
 from spanwise.counts import Counts
-from spanwise.diagnosis import lettering, letters
-from spanwise.evaluation import tested, unpacked
+from spanwise.diagnosis import F1, lettering, letters, score_row
+from spanwise.evaluation import compared, same_cells, unpacked
+from spanwise.intervals import jackknife
 from spanwise.scores import Measure
-from spanwise.statistics import LEVEL
-from spanwise.uncertainty import MATRIX_UNITS, Resampling, interval
+from spanwise.statistics import LEVEL, correct
+from spanwise.uncertainty import Resampling
 
-HIERARCHICAL = "hierarchical bootstrap over units and runs"
+ONE_RUN = "of these models; training seeds not considered"
+
+Runs = Sequence[Sequence[Measure]]
 
 
 def paired(
@@ -30,56 +33,94 @@ def paired(
     seed: int,
     confidence: float,
     correction: str,
+    shared_seeds: bool = False,
 ) -> dict[str, Any]:
-    """Tests of the systems of one dataset, the counts of all runs of a system added up.
+    """Tests of the systems of one dataset over data and runs.
+
+    Where both systems of a pair have two runs or more, data and training both vary: a t-test of the
+    difference of means. Where one has a single run the claim is about these trained models alone:
+    paired randomisation, the counts of all runs of the other system added up.
 
     Args:
         units: `units` of every system's result document, whose "systems" are its runs.
         pairs: those to test in full; letters come from tests of overall F1 over all pairs.
+        shared_seeds: runs of equal place share their seed, and are differenced first.
 
     Returns:
-        "comparisons" as in a result document, each with a hierarchical bootstrap over units and
-        runs; "letters" and the "letter" of each system; and "interval", the bootstrap interval
-        of each system's mean F1 over its runs.
+        "comparisons" as in a result document; "letters" and the "letter" of each system; "interval",
+        that of each system's mean F1 over its runs; and "letters_about", what letters leave out.
     """
     runs = {
-        system: {run: unpacked(entries, place=system) for run, entries in part["systems"].items()}
+        system: [unpacked(entries, place=system) for entries in part["systems"].values()]
         for system, part in units.items()
     }
     number = next(iter(units.values()))["number"] if units else 0
     resampling = Resampling(number, resamples, seed)
-    most = lcm(*(len(found) for found in runs.values())) if runs else 1
-    pooled = {system: _pooled(list(found.values()), most) for system, found in runs.items()}
-    chosen = [pair for pair in pairs if pair[0] in pooled and pair[1] in pooled]
-    having = _having(pooled, chosen)
-    _, comparisons = tested(having, chosen, resampling, confidence=confidence, correction=correction)
-    first = {system: [one for one in measures if one.name == "exact"] for system, measures in pooled.items()}
-    _, every = tested(
-        first, list(combinations(first, 2)), resampling, confidence=confidence, correction=correction
-    )
-    means = {system: _mean_f1(list(found.values())) for system, found in runs.items()}
-    spreads = _spreads(runs, resampling)
-    for comparison, pair in zip(comparisons, chosen, strict=True):
-        _once(comparison, most)
-        comparison["hierarchical"] = _hierarchical(pair, spreads, resampling, confidence)
+    options = {"confidence": confidence, "correction": correction, "shared_seeds": shared_seeds}
+    chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
+    comparisons = _tested(runs, chosen, resampling, options)
+    first = {
+        name: [[one for one in run if one.name == "exact"] for run in named] for name, named in runs.items()
+    }
+    every = _tested(first, list(combinations(first, 2)), resampling, options, only_f1=True)
+    means = {system: _mean_f1(named) for system, named in runs.items()}
     return {
         "comparisons": comparisons,
         "letters": letters(means, every),
         "letter": lettering(means),
+        "letters_about": ONE_RUN if any(len(named) < 2 for named in runs.values()) else "",
         "interval": {
-            system: _interval_of(scores.mean(axis=0), confidence) for system, scores in spreads.items()
+            system: _interval(named, confidence) if resamples and number else None
+            for system, named in runs.items()
         },
     }
 
 
-def _having(
-    pooled: Mapping[str, Sequence[Measure]], pairs: Sequence[tuple[str, str]]
-) -> dict[str, Sequence[Measure]]:
-    named = {name for pair in pairs for name in pair}
-    return {name: measures for name, measures in pooled.items() if name in named}
+def _tested(
+    runs: Mapping[str, Runs],
+    pairs: Sequence[tuple[str, str]],
+    resampling: Resampling,
+    options: Mapping[str, Any],
+    *,
+    only_f1: bool = False,
+) -> list[dict[str, Any]]:
+    """The comparisons of all pairs, each by the test that its runs allow; F1 is corrected over all."""
+    several = [pair for pair in pairs if all(len(runs[name]) > 1 for name in pair)]
+    single = [pair for pair in pairs if pair not in several]
+    wanted = (lambda question: question.path == F1) if only_f1 else None
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    over = compared(runs, several, resampling, over_runs=True, wanted=wanted, **options)
+    found |= dict(zip(several, over, strict=True))
+    most = lcm(*(len(named) for named in runs.values())) if runs else 1
+    pooled = {name: [_pooled(named, most)] for name, named in runs.items()}
+    of_models = compared(
+        pooled,
+        single,
+        resampling,
+        wanted=wanted,
+        confidence=options["confidence"],
+        correction=options["correction"],
+    )
+    found |= dict(zip(single, (_once(one, most) for one in of_models), strict=True))
+    for pair, comparison in found.items():
+        comparison["runs"] = [len(runs[name]) for name in pair]
+    ordered = [found[pair] for pair in pairs]
+    if several and single:
+        _correct_together(ordered, options["correction"])
+    return ordered
 
 
-def _pooled(runs: Sequence[Sequence[Measure]], most: int) -> list[Measure]:
+def _correct_together(comparisons: Sequence[dict[str, Any]], correction: str) -> None:
+    """Correct the primary question over all pairs, though they were tested in two ways."""
+    rows: list[Any] = [score_row(comparison, F1) for comparison in comparisons]
+    defined = [row for row in rows if row is not None and row["p"] is not None]
+    for row, p in zip(defined, correct([row["p"] for row in defined], correction).tolist(), strict=True):
+        row |= {"p_corrected": p, "significant": p < LEVEL}
+    for comparison in comparisons:
+        comparison["pairs"] = len(defined)
+
+
+def _pooled(runs: Runs, most: int) -> list[Measure]:
     """The measures of several runs as one: counts added up unit by unit.
 
     Every system is weighed as if it had the same number of runs, since units change sides in the test.
@@ -90,79 +131,32 @@ def _pooled(runs: Sequence[Sequence[Measure]], most: int) -> list[Measure]:
 
 
 def _added(measures: Sequence[Measure], times: int) -> Measure:
-    path_of: dict[str, tuple[str, ...]] = {}
-    for measure in measures:
-        added = len(measure.paths) - len(measure.counts.cells)  # such as the sum over labels, in front
-        for cell, path in zip(measure.counts.cells, measure.paths[added:], strict=True):
-            path_of.setdefault(cell, path)
-    cells = tuple(path_of)
-    matrices = [measure.counts.with_cells(cells).matrix() for measure in measures]
-    total = reduce(np.add, matrices) * np.int32(times)
-    counts = Counts.of_matrix(cells, measures[0].counts.columns, frozen(total))
-    front = measures[0].paths[: len(measures[0].paths) - len(measures[0].counts.cells)]
-    return replace(measures[0], counts=counts, paths=(*front, *path_of.values()))
+    same = same_cells(measures)
+    total = reduce(np.add, [one.counts.matrix() for one in same]) * np.int32(times)
+    counts = Counts.of_matrix(same[0].counts.cells, same[0].counts.columns, frozen(total))
+    return replace(same[0], counts=counts)
 
 
-def _once(comparison: dict[str, Any], most: int) -> None:
+def _once(comparison: dict[str, Any], most: int) -> dict[str, Any]:
     """Gold mentions were added up over runs; say how many there are."""
-    comparison["runs_pooled"] = True
     for row in comparison["scores"]:
         if row["mentions"] is not None:
             row["mentions"] //= most
+    return comparison
 
 
-def _mean_f1(runs: Sequence[Sequence[Measure]]) -> float | None:
-    values = [_exact(run).values()["f1"][0] for run in runs]
+def _exact(runs: Runs) -> list[Measure]:
+    return [
+        one.cell_by_cell for one in same_cells([next(m for m in run if m.name == "exact") for run in runs])
+    ]
+
+
+def _mean_f1(runs: Runs) -> float | None:
+    values = [one.values()["f1"][0] for one in _exact(runs)]
     defined = [float(value) for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else None
 
 
-def _exact(run: Sequence[Measure]) -> Measure:
-    return next(measure for measure in run if measure.name == "exact")
-
-
-def _spreads(
-    runs: Mapping[str, Mapping[str, Sequence[Measure]]], resampling: Resampling
-) -> dict[str, Floats]:
-    """F1 of every run in every resample (runs × resamples) of each system, all over the same units."""
-    if not resampling.resamples or not resampling.units:
-        return {}
-    found = {}
-    for system, named in runs.items():
-        measures = [_exact(run).cell_by_cell for run in named.values()]
-        totals = resampling.bootstrap([one.counts for one in measures], [one.name for one in measures])
-        scores = [one.score(total)["f1"][:, 0] for one, total in zip(measures, totals, strict=True)]
-        found[system] = np.stack(scores)
-    return found
-
-
-def _interval_of(values: Floats, confidence: float) -> list[float] | None:
-    bounds = interval(values[:, None], confidence)[0]
-    return None if np.isnan(bounds).any() else [float(bound) for bound in bounds]
-
-
-def _hierarchical(
-    pair: tuple[str, str], spreads: Mapping[str, Floats], resampling: Resampling, confidence: float
-) -> dict[str, Any]:
-    """The difference of mean F1 when units and runs are both drawn anew: first minus second.
-
-    Units are drawn once for both systems, runs for each of them. Runs that err on different
-    mentions differ by chance too, so that part of the noise counts twice: the test rejects a true
-    null less often than it says, where one over data alone takes the luck of a seed for a
-    difference (both measured in benchmarks/calibration.md). With one run its spread is not seen.
-    """
-    about: dict[str, Any] = {"test": HIERARCHICAL, "runs": [len(spreads.get(name, ())) for name in pair]}
-    if resampling.units > MATRIX_UNITS or not spreads:
-        why = "more units than are drawn at once for all systems" if spreads else "no resamples"
-        return {**about, "interval": None, "p": None, "significant": False, "why": why}
-    sides = []
-    for name in pair:
-        scores = spreads[name]
-        drawn = resampling.drawn_runs(len(scores), name)
-        sides.append(scores[drawn.T, np.arange(resampling.resamples)].mean(axis=0))
-    difference = sides[0] - sides[1]
-    defined = difference[~np.isnan(difference)]
-    beyond = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
-    p = min(1.0, 2 * (1 + beyond) / (1 + len(defined)))
-    bounds = _interval_of(difference, confidence)
-    return {**about, "interval": bounds, "p": p, "significant": p < LEVEL}
+def _interval(runs: Runs, confidence: float) -> list[float] | None:
+    low, high = jackknife(*_exact(runs))["f1"].interval(confidence)[0]
+    return None if np.isnan(low) else [float(low), float(high)]

@@ -200,15 +200,15 @@ def _over_both(datasets: Mapping[str, Any], shown: Sequence[str], width: int) ->
     rows: list[list[Cell]] = []
     for dataset in shown:
         for comparison in datasets[dataset].get("comparisons") or ():
-            test = comparison.get("hierarchical") or {}
-            if test.get("interval") is None or max(test.get("runs") or [0]) < 2:
+            test = score_row(comparison, F1)
+            if test is None or test["interval"] is None or min(comparison.get("runs") or [0]) < 2:
                 continue
             rows.append(
                 [
                     " − ".join(say.visible(name) for name in comparison["systems"]),
                     say.visible(dataset),
                     say.signed_interval(test["interval"]),
-                    say.p_value(test["p"]),
+                    say.p_value(test["p_corrected"]),
                     [("*" if test["significant"] else " ", "good")],
                 ]
             )
@@ -221,7 +221,7 @@ def _over_both(datasets: Mapping[str, Any], shown: Sequence[str], width: int) ->
         Column("p", right=True),
         Column(""),
     ]
-    about = "hierarchical bootstrap · * significant"
+    about = "t-test over runs and units · p corrected over pairs · * significant"
     return [*heading("Over data and runs at once", about, width), *grid(columns, rows[:MOST_PAIRS], width)]
 
 

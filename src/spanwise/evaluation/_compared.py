@@ -1,0 +1,452 @@
+"""Paired tests of the differences between systems: one primary question, and one family of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.columns import Bools, Floats, Ints, plain, ratio
+from spanwise.diagnosis import F1
+from spanwise.intervals import Differences, differences
+from spanwise.scores import Measure, MeasureKey, fraction
+from spanwise.statistics import LEVEL, correct
+from spanwise.uncertainty import (
+    BLOCK_COUNTS,
+    FEWEST_GROUPS,
+    Hypotheses,
+    Pairs,
+    Resampling,
+    grouped,
+    randomised,
+    stepped_down,
+)
+
+Path = tuple[str, ...]
+
+EXACT = MeasureKey("exact")
+AVERAGES = MeasureKey("averages")
+MACRO: Path = ("exact", "macro")
+STILL = "the two systems do not vary against each other here"
+UNDEFINED = "the score of one of the two systems is undefined"
+POWER = 0.8  # of finding a difference of the smallest detectable size
+
+RANDOMISATION = "randomisation"
+ENUMERATION = "exact randomisation"
+T_TEST = "t-test over runs"
+
+
+class Question(Struct, frozen=True):
+    """One tested score: the measure it belongs to, its place there, and where the document has it."""
+
+    measure: MeasureKey
+    score: str
+    cell: int
+    path: Path
+    family: str
+
+
+class Answers(Struct, frozen=True, eq=False):
+    """p-values of all questions over pairs (pairs × questions), and how they were made."""
+
+    p: Floats
+    p_corrected: Floats
+    test: Sequence[str]  # of the primary question, for each pair
+    shuffles: Ints  # of the primary question, for each pair
+    undecided: Bools
+    family: int  # the pairs over which the primary question is corrected
+    secondary: int  # the questions that are corrected together
+
+
+def compared(
+    systems: Mapping[str, Sequence[Sequence[Measure]]],
+    pairs: Sequence[tuple[str, str]],
+    resampling: Resampling,
+    *,
+    confidence: float,
+    correction: str,
+    over_runs: bool = False,
+    shared_seeds: bool = False,
+    wanted: Callable[[Question], bool] | None = None,
+) -> list[dict[str, Any]]:
+    """For each pair the differences of all tested scores, first minus second, with intervals and p-values.
+
+    The primary question, overall F1, is corrected over pairs; all other scores of all pairs are one
+    secondary family. With `over_runs` training varies as well as data: tests are t-tests over runs and
+    units, and both families are corrected by Holm's method.
+
+    Args:
+        systems: the measures of each run of each system.
+        wanted: which scores to test; by default all.
+    """
+    names = [name for name in systems if any(name in pair for pair in pairs)]
+    if not names:
+        return []
+    aligned = _aligned([systems[name] for name in names])
+    questions = [one for one in _questions(aligned) if wanted is None or wanted(one)]
+    same = _identical(aligned, len(names))
+    number = {name: same[at] for at, name in enumerate(names)}
+    wholes = [(number[one], number[other]) for one, other in pairs]
+    unique = list(dict.fromkeys((min(pair), max(pair)) for pair in wholes))
+    found = _differences(aligned, unique, over_runs=over_runs, shared_seeds=shared_seeds)
+    if not resampling.resamples or not resampling.units:
+        answers = None
+    elif over_runs:
+        answers = _over_runs(questions, unique, found, correction)
+    else:
+        answers = _shuffled(aligned, questions, unique, resampling, correction)
+    return [
+        _comparison(pair, whole, unique, questions, aligned, found, answers, confidence, correction)
+        for pair, whole in zip(pairs, wholes, strict=True)
+    ]
+
+
+Aligned = Mapping[MeasureKey, Mapping[int, Sequence[Measure]]]  # the runs of each system that has the measure
+
+
+def _aligned(systems: Sequence[Sequence[Sequence[Measure]]]) -> dict[MeasureKey, dict[int, list[Measure]]]:
+    """The tested measures with the same cells for all runs of all systems that have them, a cell each."""
+    found: dict[MeasureKey, dict[int, list[Measure]]] = {}
+    for number, runs in enumerate(systems):
+        by_key = [{one.key: one for one in measures if one.tested} for measures in runs]
+        for key in by_key[0]:
+            if all(key in run for run in by_key):
+                found.setdefault(key, {})[number] = [run[key] for run in by_key]
+    result: dict[MeasureKey, dict[int, list[Measure]]] = {}
+    for key, owners in found.items():
+        flat = same_cells([run for runs in owners.values() for run in runs])
+        ends = np.cumsum([0, *(len(runs) for runs in owners.values())])
+        parts = [flat[begin:end] for begin, end in pairwise(ends)]
+        result[key] = dict(zip(owners, ([one.cell_by_cell for one in part] for part in parts), strict=True))
+        if key == EXACT:
+            result[AVERAGES] = dict(
+                zip(owners, ([_macro(one) for one in part] for part in parts), strict=True)
+            )
+    return result
+
+
+def same_cells(measures: Sequence[Measure]) -> list[Measure]:
+    """The same measure of several systems or runs, with the cells of all of them in one order."""
+    if all(one.counts.cells == measures[0].counts.cells for one in measures):
+        return list(measures)
+    path_of: dict[str, Path] = {}
+    for one in measures:
+        added = len(one.paths) - len(one.counts.cells)  # such as the sum over labels, in front
+        for cell, path in zip(one.counts.cells, one.paths[added:], strict=True):
+            path_of.setdefault(cell, path)
+    cells = tuple(path_of)
+    return [
+        replace(
+            one,
+            counts=one.counts.with_cells(cells),
+            paths=(*one.paths[: len(one.paths) - len(one.counts.cells)], *path_of.values()),
+        )
+        for one in measures
+    ]
+
+
+def _macro(exact: Measure) -> Measure:
+    return Measure(AVERAGES, exact.counts, "averages", (MACRO, ("exact", "weighted")), "exact", ("f1",))
+
+
+def _questions(aligned: Aligned) -> list[Question]:
+    return [
+        Question(key, score, place, (*path, score), family)
+        for key, owners in aligned.items()
+        for one in [next(iter(owners.values()))[0]]
+        for score in one.tested
+        for place, path in enumerate(one.paths)
+        for family in [_family(one, path, score)]
+        if family is not None
+    ]
+
+
+def _family(measure: Measure, path: Path, score: str) -> str | None:
+    """The kind of score that a question is about; None: it is shown, but not tested."""
+    if path == MACRO:
+        return "overall exact macro"
+    if measure.family in ("exact", "fair"):
+        if path[-1] == "overall":
+            return (
+                "overall"
+                if (measure.family, score) == ("exact", "f1")
+                else f"overall {measure.family} {score}"
+            )
+        named = measure.family == "exact" and score == "f1" and path[-2] == "labels"
+        return "labels" if named else None
+    if measure.family == "tough":
+        return "tough" if path[-1] == "overall" else None
+    return measure.family
+
+
+def _identical(aligned: Aligned, systems: int) -> list[int]:
+    """For each system the first one with the same counts in every unit: the same predictions, twice."""
+    seen: dict[tuple[Any, ...], int] = {}
+    found = []
+    for number in range(systems):
+        key = tuple(
+            (name, run.counts.rows.tobytes(), np.asarray(run.counts.row).tobytes())
+            for name, owners in aligned.items()
+            if number in owners
+            for run in owners[number]
+        )
+        found.append(seen.setdefault(key, number))
+    return found
+
+
+def _differences(
+    aligned: Aligned, pairs: Pairs, *, over_runs: bool, shared_seeds: bool
+) -> dict[MeasureKey, tuple[dict[int, int], dict[str, Differences]]]:
+    """Of every measure the rows that pairs have, by the number of the pair, and the differences."""
+    found = {}
+    for key, owners in aligned.items():
+        place = {system: at for at, system in enumerate(owners)}
+        having = [at for at, (one, other) in enumerate(pairs) if one in place and other in place]
+        if having:
+            local = [(place[pairs[at][0]], place[pairs[at][1]]) for at in having]
+            result = differences(list(owners.values()), local, over_runs=over_runs, shared_seeds=shared_seeds)
+            found[key] = ({at: row for row, at in enumerate(having)}, result)
+    return found
+
+
+def _over_runs(
+    questions: Sequence[Question],
+    pairs: Pairs,
+    found: Mapping[MeasureKey, tuple[dict[int, int], dict[str, Differences]]],
+    correction: str,
+) -> Answers:
+    p = np.full((len(pairs), len(questions)), np.nan)
+    for key, (rows, by_score) in found.items():
+        of_score = {score: one.p() for score, one in by_score.items()}
+        for place, question in enumerate(questions):
+            if question.measure == key:
+                for at, row in rows.items():
+                    p[at, place] = of_score[question.score][row, question.cell]
+    p[[one == other for one, other in pairs]] = np.nan
+    primary = np.array([question.path == F1 for question in questions], dtype=bool)
+    corrected = np.full(p.shape, np.nan)
+    corrected[:, primary] = correct(p[:, primary], correction)
+    corrected[:, ~primary] = correct(p[:, ~primary], correction)
+    none = np.zeros(len(pairs), dtype=np.int64)
+    size = int((~np.isnan(p[:, primary])).sum()), int((~np.isnan(p[:, ~primary])).sum())
+    return Answers(p, corrected, [T_TEST] * len(pairs), none, none > 0, *size)
+
+
+def _shuffled(
+    aligned: Aligned, questions: Sequence[Question], pairs: Pairs, resampling: Resampling, correction: str
+) -> Answers:
+    shape = len(pairs), len(questions)
+    p, corrected = np.full(shape, np.nan), np.full(shape, np.nan)
+    distinct = [at for at, (one, other) in enumerate(pairs) if one != other]
+    shuffles, undecided = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=bool)
+    first = [place for place, question in enumerate(questions) if question.path == F1]
+    others = [place for place, question in enumerate(questions) if question.path != F1]
+    secondary = 0
+    if distinct and first:
+        measures = {system: runs[0] for system, runs in aligned[EXACT].items()}
+        form = fraction(next(iter(measures.values())), "f1")
+        tables = {system: one.counts.of_cells([0]) for system, one in measures.items()}
+        place = {system: at for at, system in enumerate(tables)}
+        found = randomised(
+            list(tables.values()),
+            [(place[pairs[at][0]], place[pairs[at][1]]) for at in distinct],
+            lambda totals: ratio(totals @ form.above[:, 0], totals @ form.below[:, 0]),
+            resampling,
+            correction=correction,
+        )
+        p[distinct, first[0]], shuffles[distinct] = found.p, found.shuffles
+        undecided[distinct] = found.undecided
+        corrected[distinct, first[0]] = correct(found.p, correction)
+    if distinct and others:
+        chosen = [questions[place] for place in others]
+        matrices, totals, hypotheses, order, absent = _hypotheses(aligned, chosen, resampling)
+        family = stepped_down(
+            matrices,
+            totals,
+            [pairs[at] for at in distinct],
+            hypotheses,
+            resampling,
+            absent=np.array([absent[pairs[at][0]] | absent[pairs[at][1]] for at in distinct]),
+            correction="maxt" if correction == "holm" else correction,
+        )
+        here = np.ix_(distinct, [others[at] for at in order])
+        p[here], corrected[here] = family.p, family.p_corrected
+        secondary = int((~np.isnan(family.p)).sum())
+    tests = [RANDOMISATION if number else ENUMERATION for number in shuffles]
+    return Answers(p, corrected, tests, shuffles, undecided, len(distinct), secondary)
+
+
+def _hypotheses(
+    aligned: Aligned, questions: Sequence[Question], resampling: Resampling
+) -> tuple[list[Floats], list[Floats], Hypotheses, list[int], Bools]:
+    """The questions as fractions of sums over units.
+
+    Returns:
+        Numerators and denominators of every system per unit (or group of units), their totals, the
+        hypotheses, which question each of these is, and which a system lacks (systems × hypotheses).
+    """
+    systems = 1 + max(number for owners in aligned.values() for number in owners)
+    places: list[tuple[MeasureKey, str, int, Floats, Floats]] = []
+    plain_: list[tuple[int, int]] = []
+    less: list[tuple[int, tuple[int, int]]] = []
+    mean: list[tuple[int, Ints]] = []
+    for at, question in enumerate(questions):
+        one = next(iter(aligned[question.measure].values()))[0]
+        if question.path[:-1] == MACRO:
+            labels = range(1, 1 + len(one.counts.cells))  # of the table of labels; the sum stands in front
+            form = fraction(next(iter(aligned[EXACT].values()))[0], "f1")
+            mean.append((at, len(places) + np.arange(len(labels))))
+            places += [(EXACT, "f1", cell, form.above[:, 0], form.below[:, 0]) for cell in labels]
+            continue
+        form = fraction(one, question.score)
+        kinds = form.above.shape[1]  # gains: several scores of one counted cell
+        cell, kind = (0, question.cell) if kinds > 1 else (question.cell, 0)
+        if form.less is None:
+            plain_.append((at, len(places)))
+        else:
+            less.append((at, (len(places), len(places) + 1)))
+        places.append((question.measure, question.score, cell, form.above[:, kind], form.below[:, kind]))
+        if form.less is not None:
+            places.append((question.measure, "", cell, form.less[0][:, 0], form.less[1][:, 0]))
+    hypotheses = Hypotheses(
+        len(places),
+        np.array([place for _, place in plain_], dtype=np.int64),
+        np.array([both for _, both in less], dtype=np.int64).reshape(-1, 2),
+        tuple(group for _, group in mean),
+    )
+    order = [at for part in (plain_, less, mean) for at, _ in part]
+    groups = max(BLOCK_COUNTS // max(2 * len(places) * systems, 1), FEWEST_GROUPS)
+    matrices, totals = [], []
+    for system in range(systems):
+        matrix, total = _fractions(aligned, places, system, groups, resampling.units)
+        matrices.append(matrix)
+        totals.append(total)
+    absent = np.array(
+        [[system not in aligned[questions[at].measure] for at in order] for system in range(systems)]
+    )
+    return matrices, totals, hypotheses, order, absent
+
+
+def _fractions(
+    aligned: Aligned,
+    places: Sequence[tuple[MeasureKey, str, int, Floats, Floats]],
+    system: int,
+    groups: int,
+    units: int,
+) -> tuple[Floats, Floats]:
+    """Numerators, then denominators of one system, per unit or group of units, and their totals."""
+    number = min(units, groups)
+    matrix = np.zeros((number, 2 * len(places)))
+    tables = {}
+    for at, (key, _, cell, above, below) in enumerate(places):
+        if system not in aligned[key]:
+            continue
+        if key not in tables:
+            counts = aligned[key][system][0].counts
+            rows = counts.matrix() if units <= groups else grouped(counts, groups)
+            tables[key] = rows.reshape(number, len(counts.cells), len(counts.columns))
+        part = tables[key][:, cell]
+        matrix[:, at] = part @ above
+        matrix[:, len(places) + at] = part @ below
+    total = matrix.sum(axis=0)
+    return (matrix.astype(np.float32) if np.abs(total).max(initial=0) < 2**22 else matrix), total
+
+
+# ---- the rows of a comparison ---------------------------------------------------------------
+
+
+def _comparison(
+    pair: tuple[str, str],
+    whole: tuple[int, int],
+    unique: Pairs,
+    questions: Sequence[Question],
+    aligned: Aligned,
+    found: Mapping[MeasureKey, tuple[dict[int, int], dict[str, Differences]]],
+    answers: Answers | None,
+    confidence: float,
+    correction: str,
+) -> dict[str, Any]:
+    at = unique.index((min(whole), max(whole)))
+    turned = whole[0] > whole[1]
+    scores = []
+    detectable: dict[str, float | None] = {}
+    for key, (rows, by_score) in found.items():
+        if at not in rows:
+            continue
+        sides = [aligned[key][number] for number in whole]
+        mentions = _mentions(sides[0][0])
+        values = [[run.values() for run in runs] for runs in sides]
+        intervals = {score: one.interval(confidence)[rows[at]] for score, one in by_score.items()}
+        for place, question in enumerate(questions):
+            if question.measure != key:
+                continue
+            both = [float(np.mean([run[question.score][question.cell] for run in side])) for side in values]
+            one = by_score[question.score]
+            bounds = intervals[question.score][question.cell]
+            row: dict[str, Any] = {
+                "path": list(question.path),
+                "family": question.family,
+                "role": "primary" if question.path == F1 else "secondary",
+                "a": plain(both[0]),
+                "b": plain(both[1]),
+                "difference": plain(both[0] - both[1]),
+                "interval": None,
+                "p": None,
+                "p_corrected": None,
+                "significant": False,
+                "units": int(one.units[rows[at], question.cell]),
+                "mentions": mentions[question.cell],
+            }
+            if answers is not None and row["difference"] is None:
+                row["why"] = UNDEFINED
+            elif answers is not None:
+                low, high = (plain(bound) for bound in (-bounds[::-1] if turned else bounds))
+                row["interval"] = None if low is None or high is None else [low, high]
+                row |= _verdict(answers, at, place, same=whole[0] == whole[1])
+                if question.path == F1:
+                    error = float(one.error[rows[at], question.cell])
+                    detectable["f1"] = plain(_detectable(error, answers.family))
+            scores.append(row)
+    comparison: dict[str, Any] = {"systems": list(pair), "correction": correction, "scores": scores}
+    comparison["detectable"] = detectable
+    comparison["shuffles"] = int(answers.shuffles[at]) if answers is not None else 0
+    if answers is not None:
+        comparison |= {
+            "test": answers.test[at],
+            "pairs": answers.family,
+            "tests": answers.secondary,
+            "undecided": bool(answers.undecided[at]),
+            "identical": whole[0] == whole[1],
+        }
+    return comparison
+
+
+def _verdict(answers: Answers, at: int, place: int, *, same: bool) -> dict[str, Any]:
+    """p, corrected p and what they allow to say of one question about one pair."""
+    if same:
+        return {"p": 1.0, "p_corrected": 1.0}
+    p, corrected = float(answers.p[at, place]), float(answers.p_corrected[at, place])
+    if np.isnan(p):
+        return {"why": STILL}
+    return {"p": p, "p_corrected": corrected, "significant": corrected < LEVEL}
+
+
+def _detectable(error: float, tests: int) -> float:
+    """(z₁₋α′⁄₂ + z₀.₈) standard errors: what would be found four times in five at the corrected level α′."""
+    if not error > 0:
+        return float("nan")
+    normal = NormalDist()
+    return (normal.inv_cdf(1 - LEVEL / max(tests, 1) / 2) + normal.inv_cdf(POWER)) * error
+
+
+def _mentions(measure: Measure) -> list[int | None]:
+    """The gold mentions (or units) of each scored cell."""
+    if measure.scorer in ("gains", "averages") or measure.family == "fair":
+        return [None] * len(measure.paths)
+    gold: list[int | None] = measure.counts.total[:, 0].tolist()
+    return gold

@@ -1,0 +1,401 @@
+"""How far scores and differences may lie from what an endless corpus would show: the jackknife over units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import atan, cos, exp, lgamma, pi, sin, sqrt, tan
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from spanwise.columns import Bools, Floats, Ints, ratio
+from spanwise.counts import distinct_rows
+from spanwise.scores import Measure
+
+FEW_UNITS = 20  # a cell that fewer units hold carries a mark
+NO_SPREAD = 1e-12  # a standard error below it is none
+BLOCK = 2_000_000  # jackknife values that are held at once
+# Degrees of freedom up to which Student's distribution is summed term by term: for many values, for one.
+SERIES, LONG_SERIES = 60, 5000
+NEWTON = 6  # steps from Cornish and Fisher's expansion to Student's quantile
+
+
+class Jackknife(Struct, frozen=True, eq=False):
+    """One score of several cells, the units that hold each cell, and its delete-one standard error."""
+
+    value: Floats
+    size: Floats  # mentions: the denominator
+    units: Ints
+    error: Floats  # NaN where fewer than two units hold the cell
+    freedom: Floats  # degrees of freedom: units less one, where there is one run
+
+    def interval(self, confidence: float = 0.95, *, critical: float | None = None) -> Floats:
+        """Low and high of each cell (cells × 2): logit-t, and Wilson's interval with t at the edge.
+
+        `logit F ± t·SE / (F(1−F))`, t with one degree of freedom fewer than units hold the cell.
+        Where F is 0 or 1, or nothing varies, Wilson's interval with t, so that none is a point.
+        NaN where fewer than two units hold the cell, or the score is undefined.
+
+        Args:
+            critical: taken in place of t, for an interval that holds for many cells at once.
+
+        Examples:
+            >>> ten = Jackknife(np.array([0.8]), np.array([50.0]), np.array([10]), np.array([0.04]),
+            ...     np.array([9.0]))
+            >>> ten.interval().round(3).tolist()
+            [[0.694, 0.876]]
+        """
+        t = t_quantile(self.freedom, confidence) if critical is None else np.float64(critical)
+        value = self.value
+        inside = (value > 0) & (value < 1) & (self.error >= NO_SPREAD)
+        f = np.where(inside, value, 0.5)
+        reach = t * ratio(self.error, f * (1 - f))
+        odds = np.log(f / (1 - f))
+        logit = np.stack([_expit(odds - reach), _expit(odds + reach)], axis=-1)
+        bounds = np.where(inside[..., None], logit, wilson(np.clip(value, 0.0, 1.0), self.size, t))
+        known = (self.units > 1) & ~np.isnan(value)
+        return np.where(known[..., None], bounds, np.nan)
+
+
+def _expit(odds: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
+
+
+def wilson(share: Any, size: Any, t: Any) -> Floats:
+    """Wilson's interval of a share of `size`, with t in place of the normal quantile (… × 2).
+
+    Examples:
+        >>> wilson(1.0, 20, 1.96).round(3).tolist()
+        [0.839, 1.0]
+    """
+    f, n, t = (np.asarray(one, np.float64) for one in (share, size, t))
+    inverse = ratio(1.0, n)
+    below = 1 + t * t * inverse
+    centre = (f + t * t * inverse / 2) / below
+    half = t * np.sqrt(f * (1 - f) * inverse + (t * inverse / 2) ** 2) / below
+    return np.stack([np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)], axis=-1)
+
+
+def jackknife(*runs: Measure) -> dict[str, Jackknife]:
+    """Every score of a measure with its standard error, by the name of the score (one entry per cell).
+
+    `SE² = (n−1)/n · Σ(F₋ᵢ − mean)²` over the n units that hold the cell, F₋ᵢ the score without unit i.
+    Units with equal counts have equal values, so that each distinct row is left out once. Of several
+    runs it is the mean over runs, and s²/R is added to the variance (s² over the R runs, ddof 1).
+
+    Examples:
+        >>> from spanwise.counts import Counts
+        >>> from spanwise.scores import MeasureKey
+        >>> counts = Counts.of_matrix(["A"], ["gold", "predicted", "correct"],
+        ...     np.array([[1, 1, 1], [1, 1, 0], [2, 2, 2]]))
+        >>> found = jackknife(Measure(MeasureKey("exact"), counts, "exact", (("exact", "overall"),)))["f1"]
+        >>> found.value.tolist(), found.units.tolist(), found.error.round(4).tolist()
+        ([0.75], [3], [0.2546])
+    """
+    values = [run.values() for run in runs]
+    sums = {name: _PairSums() for name in values[0]}
+    for blocks, times in _joint_blocks(runs):
+        for name, (deviation, held) in _mean_deviations(runs, blocks).items():
+            sums[name].add(deviation[None], held[None], times)
+    sizes = [run.sizes(run.counts.total.astype(np.float64)) for run in runs]
+    found = {}
+    for name, one in sums.items():
+        units = one.units([0], [0])[0]
+        error, freedom = one.error([0], [0], against=False)[0], np.maximum(units - 1, 0).astype(np.float64)
+        of_runs = np.stack([run[name] for run in values])
+        if len(runs) > 1:
+            variance, freedom = satterthwaite([(error**2, freedom), _variance_of_mean(of_runs)])
+            error = np.sqrt(variance)
+        size = np.mean([np.broadcast_to(one_run[name], units.shape) for one_run in sizes], axis=0)
+        found[name] = Jackknife(of_runs.mean(axis=0), size, units, error, freedom)
+    return found
+
+
+def _mean_deviations(runs: Sequence[Measure], blocks: Sequence[Floats]) -> dict[str, tuple[Floats, Bools]]:
+    """The deviations of each score's mean over runs, and whether a unit holds the cell for any of them."""
+    found = [_deviations(run, rows) for run, rows in zip(runs, blocks, strict=True)]
+    if len(found) == 1:
+        return found[0]
+    return {
+        name: (
+            np.mean([one[name][0] for one in found], axis=0),
+            np.any([one[name][1] for one in found], axis=0),
+        )
+        for name in found[0]
+    }
+
+
+def _deviations(measure: Measure, rows: Floats) -> dict[str, tuple[Floats, Bools]]:
+    """F₋ᵢ − F of every score when a unit with these counts is left out, and whether it holds the cell.
+
+    Both are rows × cells; a unit that does not hold a cell, and a score that is undefined without
+    it, deviate by 0.
+    """
+    whole = measure.values()
+    without = measure.score(measure.counts.total.astype(np.float64) - rows)
+    held = measure.sizes(rows)
+    found = {}
+    for name, values in without.items():
+        holds = held[name] > 0
+        difference = np.where(holds, values - whole[name], 0.0)
+        found[name] = np.nan_to_num(difference, nan=0.0), np.asarray(holds)
+    return found
+
+
+# ---- differences ----------------------------------------------------------------------------
+
+
+class Differences(Struct, frozen=True, eq=False):
+    """First minus second of one score over pairs of systems (pairs × cells), and how far it may be off."""
+
+    value: Floats
+    units: Ints  # that hold the cell for one of the two systems or both
+    error: Floats
+    freedom: Floats
+
+    def interval(self, confidence: float = 0.95) -> Floats:
+        """`difference ± t·SE` (pairs × cells × 2); NaN where nothing varies but the difference is not 0."""
+        still = (self.error < NO_SPREAD) & (np.abs(self.value) > NO_SPREAD)
+        reach = (
+            np.where(still, np.nan, t_quantile(np.where(still, np.nan, self.freedom), confidence))
+            * self.error
+        )
+        reach = np.where((self.error < NO_SPREAD) & ~still, 0.0, reach)
+        return np.stack([self.value - reach, self.value + reach], axis=-1)
+
+    def p(self) -> Floats:
+        """The two-sided p-value of the t-test against no difference; NaN where nothing varies."""
+        return t_p(ratio(self.value, np.where(self.error < NO_SPREAD, 0.0, self.error)), self.freedom)
+
+
+def differences(
+    systems: Sequence[Sequence[Measure]],
+    pairs: Sequence[tuple[int, int]],
+    *,
+    over_runs: bool = False,
+    shared_seeds: bool = False,
+) -> dict[str, Differences]:
+    """The difference of every tested score between systems, each the mean over its runs.
+
+    The variance is the jackknife's over units of the difference of means over runs. With `over_runs`
+    training varies as well: s²/R of each system is added (s² over its R runs, ddof 1) and degrees of
+    freedom are Satterthwaite's; runs with `shared_seeds` are differenced first, in their order.
+
+    Args:
+        systems: the runs of each system: the same measure with the same cells.
+    """
+    first = systems[0][0]
+    tables = [run for runs in systems for run in runs]
+    ends = np.cumsum([0, *(len(runs) for runs in systems)])
+    a, b = ([pair[side] for pair in pairs] for side in (0, 1))
+    sums = {name: _PairSums() for name in first.tested}
+    for blocks, times in _joint_blocks(tables):
+        found = [
+            _mean_deviations(runs, blocks[begin:end])
+            for runs, begin, end in zip(systems, ends[:-1], ends[1:], strict=True)
+        ]
+        for name, one in sums.items():
+            one.add(
+                np.stack([part[name][0] for part in found]),
+                np.stack([part[name][1] for part in found]),
+                times,
+            )
+    result = {}
+    for name, one in sums.items():
+        values = [np.stack([run.values()[name] for run in runs]) for runs in systems]
+        means = np.stack([of_runs.mean(axis=0) for of_runs in values])
+        units, error = one.units(a, b), one.error(a, b)
+        freedom = np.maximum(units - 1, 0).astype(np.float64)
+        if over_runs:
+            for at, pair in enumerate(pairs):
+                parts = [(error[at] ** 2, freedom[at]), *_run_parts(values, pair, shared_seeds)]
+                variance, freedom[at] = satterthwaite(parts)
+                error[at] = np.sqrt(variance)
+        result[name] = Differences(means[a] - means[b], units, error, freedom)
+    return result
+
+
+def contrast(measure: Measure, score: str, first: int, second: int) -> Differences:
+    """The difference between two cells of one measure, such as the gains of two kinds of error (1 × 1)."""
+    sums = _PairSums()
+    for (rows,), times in _joint_blocks([measure]):
+        deviation, held = _deviations(measure, rows)[score]
+        sides = [deviation[:, [cell]] for cell in (first, second)]
+        sums.add(np.stack(sides), np.stack([held[:, [cell]] for cell in (first, second)]), times)
+    value = measure.values()[score]
+    units = sums.units([0], [1])
+    freedom = np.maximum(units - 1, 0).astype(np.float64)
+    return Differences(np.array([[value[first] - value[second]]]), units, sums.error([0], [1]), freedom)
+
+
+def _run_parts(
+    values: Sequence[Floats], pair: tuple[int, int], shared_seeds: bool
+) -> list[tuple[Floats, int]]:
+    """What training adds to the variance of a difference of means, and its degrees of freedom."""
+    one, other = (values[side] for side in pair)
+    if shared_seeds and len(one) == len(other):
+        return [_variance_of_mean(one - other)]
+    return [_variance_of_mean(one), _variance_of_mean(other)]
+
+
+def _variance_of_mean(values: Floats) -> tuple[Floats, int]:
+    return values.var(axis=0, ddof=1) / len(values), len(values) - 1
+
+
+class _PairSums:
+    """Sums over units of the products of two systems' deviations, added up block by block."""
+
+    def __init__(self) -> None:
+        self.sum: Any = 0.0  # systems × cells
+        self.product: Any = 0.0  # cells × systems × systems
+        self.neither: Any = 0.0  # cells × systems × systems: units that hold the cell for neither of two
+        self.number = 0
+
+    def add(self, deviation: Floats, held: Bools, times: Ints) -> None:
+        """Add deviations and holding (systems × rows × cells) of rows that stand for so many units each."""
+        weighted = deviation * times[:, None]
+        self.sum = self.sum + weighted.sum(axis=1)
+        self.product = self.product + np.matmul(weighted.transpose(2, 0, 1), deviation.transpose(2, 1, 0))
+        lacks = (~held).astype(np.float64)
+        both = np.matmul((lacks * times[:, None]).transpose(2, 0, 1), lacks.transpose(2, 1, 0))
+        self.neither = self.neither + both
+        self.number += int(times.sum())
+
+    def units(self, first: Sequence[int], second: Sequence[int]) -> Ints:
+        """How many units hold a cell for one of two systems or both (pairs × cells)."""
+        return np.asarray(self.number - np.rint(self.neither[:, first, second].T), np.int64)
+
+    def error(self, first: Sequence[int], second: Sequence[int], *, against: bool = True) -> Floats:
+        """The standard error of first minus second, or of the first alone (pairs × cells)."""
+        units = self.units(first, second)
+        own = np.einsum("caa->ac", self.product)
+        if not against:
+            return _error(own[first], self.sum[first], units)
+        square = own[first] + own[second] - 2 * self.product[:, first, second].T
+        square = np.where(square < 1e-12 * (own[first] + own[second]), 0.0, square)
+        return _error(square, self.sum[first] - self.sum[second], units)
+
+
+def _error(square: Floats, total: Floats, units: Ints) -> Floats:
+    """The jackknife's standard error from Σd², Σd and the number of units; NaN with fewer than two."""
+    number = units.astype(np.float64)
+    spread = np.maximum(square - ratio(total**2, number), 0.0)
+    spread = np.where(spread < 1e-13 * square, 0.0, spread)  # what is left of equal squares is rounding
+    return np.where(number > 1, np.sqrt(spread * ratio(number - 1, number)), np.nan)
+
+
+def _joint_blocks(tables: Sequence[Measure]) -> Iterator[tuple[list[Floats], Ints]]:
+    """Combinations of the tables' distinct rows (one array per table), and how many units have each."""
+    counts = [one.counts for one in tables]
+    cells, columns = len(counts[0].cells), len(counts[0].columns)
+    if len(counts) == 1:
+        distinct, times = np.arange(len(counts[0].rows), dtype=np.int32)[:, None], counts[0].times
+    else:
+        rows = np.stack([np.asarray(one.row, dtype=np.int32) for one in counts], axis=1)
+        distinct, number = distinct_rows(rows)
+        times = np.bincount(number, minlength=len(distinct))
+    step = max(1, BLOCK // max(cells * columns * len(tables), 1))
+    for at in range(0, max(len(distinct), 1), step):
+        chosen = distinct[at : at + step]
+        yield (
+            [
+                one.rows[chosen[:, place]].astype(np.float64).reshape(len(chosen), cells, columns)
+                for place, one in enumerate(counts)
+            ],
+            times[at : at + step],
+        )
+
+
+# ---- Student's t ----------------------------------------------------------------------------
+
+
+def t_quantile(freedom: Any, confidence: float = 0.95) -> Floats:
+    """The two-sided quantile of Student's t: it lies within ± this value with that probability.
+
+    Without SciPy, since every interval needs it and SciPy takes longer to load than most
+    evaluations; NaN below one degree of freedom.
+
+    Examples:
+        >>> t_quantile([1, 10, 100]).round(3).tolist()
+        [12.706, 2.228, 1.984]
+    """
+    wanted = np.asarray(freedom, np.float64)
+    known, number = np.unique(wanted, return_inverse=True)
+    values = [_t_quantile(float(one), confidence) for one in known]
+    return np.asarray(np.array(values)[number.reshape(-1)].reshape(wanted.shape))
+
+
+@lru_cache(maxsize=4096)
+def _t_quantile(freedom: float, confidence: float) -> float:
+    if not freedom >= 1:
+        return float("nan")
+    if freedom == 1:
+        return tan(pi * confidence / 2)
+    if freedom == 2:
+        return confidence * sqrt(2 / (1 - confidence * confidence))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    # Cornish and Fisher's expansion; Abramowitz and Stegun 26.7.5.
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    t = z + sum(term / freedom**k for k, term in enumerate(terms, start=1))
+    if freedom > SERIES:
+        return t
+    if freedom != int(freedom):
+        from scipy import special
+
+        return float(special.stdtrit(freedom, (1 + confidence) / 2))
+    scale = exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(pi * freedom)
+    for _ in range(NEWTON):  # from a start that is close already
+        density = scale * (1 + t * t / freedom) ** (-(freedom + 1) / 2)
+        t -= (_t_within(t, int(freedom)) - confidence) / (2 * density)
+    return t
+
+
+def _t_within(t: float, freedom: int) -> float:
+    """P(|T| < t) of Student's T; Abramowitz and Stegun 26.7.3 and 26.7.4."""
+    angle = atan(t / sqrt(freedom))
+    cosine, total = cos(angle), 0.0
+    term = cosine if freedom % 2 else 1.0
+    for k in range(3 if freedom % 2 else 2, freedom + 1, 2):
+        total += term
+        term *= cosine * cosine * (k - 1) / k
+    return (2 / pi) * (angle + sin(angle) * total) if freedom % 2 else sin(angle) * total
+
+
+def t_p(t: Any, freedom: Any) -> Floats:
+    """The two-sided p-value of Student's t.
+
+    Examples:
+        >>> t_p(2.228, 10).round(3).tolist()
+        0.05
+    """
+    t, freedom = np.asarray(t, np.float64), np.asarray(freedom, np.float64)
+    if t.size == 1 and freedom.size == 1 and not float(freedom.reshape(-1)[0]) % 1:  # no need to load SciPy
+        one, of = abs(float(t.reshape(-1)[0])), int(freedom.reshape(-1)[0])
+        if 0 < of <= LONG_SERIES:
+            return np.full(t.shape, max(0.0, 1 - _t_within(one, of)) if one == one else np.nan)
+    from scipy import special
+
+    return np.asarray(2 * special.stdtr(freedom, -np.abs(t)))
+
+
+def satterthwaite(parts: Sequence[tuple[Any, Any]]) -> tuple[Floats, Floats]:
+    """The sum of several variances, each with its degrees of freedom, and the degrees of freedom of the sum.
+
+    `(Σv)² / Σ(v² / freedom)`; a part of 0 takes no part, and of nothing but those it is NaN.
+
+    Examples:
+        >>> variance, freedom = satterthwaite([(1.0, 9), (1.0, 4)])
+        >>> float(variance), round(float(freedom), 2)
+        (2.0, 11.08)
+    """
+    total = sum((np.asarray(v, np.float64) for v, _ in parts), np.zeros(()))
+    below = sum((np.asarray(v, np.float64) ** 2 / np.asarray(f, np.float64) for v, f in parts), np.zeros(()))
+    return np.asarray(total), ratio(total**2, below)

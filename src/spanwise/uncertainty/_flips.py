@@ -1,0 +1,156 @@
+"""Sign flips, where units change sign at random; resamples, outcomes and halves drawn for other rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from spanwise.columns import Bools, Floats, Ints, ints, ratio
+
+BLOCK_OUTCOMES = 4_000_000  # outcomes drawn at once
+FLIPS_TOGETHER = 500  # sign flips that are multiplied at once
+FLIP_TIE = 1e-5  # statistics this close are equal: flips are summed in single precision
+
+
+class Flips(Struct, frozen=True):
+    """Signs that units change at random, all statistics together (Westfall and Young's maxT).
+
+    A row of a statistic holds what each unit adds to it; under the null hypothesis the sign of every
+    unit is as likely + as -. T is the sum of a row over the root of its sum of squares, 0 where that is 0.
+    """
+
+    units: int
+    flips: int = 2000
+    seed: int = 0
+    two_sided: bool = False
+
+    def statistics(self, rows: Floats) -> Floats:
+        """T of each row (statistics x units), with its sign."""
+        scale = np.sqrt((rows**2).sum(axis=1))
+        return ratio_or_zero(rows.sum(axis=1), scale)
+
+    def maxima(self, blocks: Iterable[Floats]) -> Floats:
+        """The highest T, or |T|, over all rows of all blocks, in each flip."""
+        signs = self._signs()
+        highest = np.full(self.flips, 0.0 if self.two_sided else -np.inf)
+        for rows in blocks:
+            scale = np.sqrt((rows**2).sum(axis=1))[:, None]
+            # Sums over units in double precision cost twice as much and decide no flip.
+            scaled = ratio_or_zero(rows, scale).astype(np.float32)
+            for at in range(0, self.flips, FLIPS_TOGETHER):
+                flipped = signs[at : at + FLIPS_TOGETHER] @ scaled.T
+                if self.two_sided:
+                    np.abs(flipped, out=flipped)
+                here = highest[at : at + FLIPS_TOGETHER]
+                np.maximum(here, flipped.max(axis=1, initial=-np.inf), out=here)
+        return highest
+
+    def _signs(self) -> npt.NDArray[np.float32]:
+        """-1 or 1 (flips x units)."""
+        generator = np.random.default_rng([self.seed, crc32(b"flips")])
+        packed = generator.integers(0, 256, size=(self.flips, (self.units + 7) // 8), dtype=np.uint8)
+        bits = np.unpackbits(packed, axis=1, count=self.units).astype(np.float32)
+        bits *= 2
+        bits -= 1
+        return bits
+
+    def p_values(self, statistics: Floats, maxima: Floats) -> Floats:
+        """(1 + flips whose highest T reaches this one) / (1 + flips)."""
+        reached = np.abs(statistics) if self.two_sided else statistics
+        ordered = np.sort(maxima)
+        # The same sum in single precision is a tie.
+        below = np.searchsorted(ordered, reached - FLIP_TIE, side="left")
+        return np.asarray((1 + self.flips - below) / (1 + self.flips))
+
+    def critical(self, maxima: Floats, level: float) -> float:
+        """The 1 - level point of the highest T over the flips."""
+        return float(np.quantile(maxima, 1 - level, method="higher")) if len(maxima) else float("inf")
+
+
+def ratio_or_zero(numerator: Floats, denominator: Floats) -> Floats:
+    """`numerator / denominator`, and 0 where the denominator is 0: a statistic of units that never vary."""
+    return np.asarray(np.nan_to_num(ratio(numerator, denominator), nan=0.0))
+
+
+def joined_units(units: int, groups: int, seed: int) -> Ints:
+    """The group of each unit, where units are joined at random into groups of almost equal size."""
+    order = np.random.default_rng([seed, crc32(b"groups")]).permutation(units)
+    return ints(order % groups)
+
+
+def drawn_weights(units: int, resamples: int, seed: int) -> npt.NDArray[np.float32]:
+    """How often each unit is drawn in each resample with replacement (resamples x units)."""
+    generator = np.random.default_rng([seed, crc32(b"weights")])
+    weights = np.empty((resamples, units), dtype=np.float32)
+    for at in range(resamples):
+        weights[at] = np.bincount(generator.integers(0, units, size=units), minlength=units)
+    return weights
+
+
+def bernoulli_sums(
+    chances: Floats, bins: Ints, number: int, draws: int, seed: int, *, most: int = 20_000_000
+) -> Floats:
+    """Sums per bin of outcomes that are 1 with the given chances (draws x bins).
+
+    Beyond `most` outcomes in all, the sums are drawn from normal distributions with their means and
+    variances, which thousands of outcomes per bin follow closely.
+    """
+    generator = np.random.default_rng([seed, crc32(b"bernoulli")])
+    if len(chances) * draws > most:
+        mean = np.bincount(bins, weights=chances, minlength=number)
+        spread = np.sqrt(np.bincount(bins, weights=chances * (1 - chances), minlength=number))
+        return np.asarray(mean + spread * generator.standard_normal((draws, number)))
+    order = np.argsort(bins, kind="stable")
+    ordered = chances[order]
+    starts = np.searchsorted(bins[order], np.arange(number + 1))
+    sums = np.zeros((draws, number))
+    step = max(1, BLOCK_OUTCOMES // max(len(chances), 1))
+    for at in range(0, draws, step):
+        size = min(step, draws - at)
+        right = generator.random((size, len(ordered))) < ordered
+        upto = np.zeros((size, len(ordered) + 1), dtype=np.int32)
+        np.cumsum(right, axis=1, dtype=np.int32, out=upto[:, 1:])
+        sums[at : at + size] = np.diff(upto[:, starts], axis=1)
+    return sums
+
+
+def halves(units: int, seed: int) -> Bools:
+    """Which units are in the first of two random halves."""
+    order = np.random.default_rng([seed, crc32(b"halves")]).permutation(units)
+    return np.asarray(order < (units + 1) // 2)
+
+
+def interval(values: Floats, confidence: float = 0.95) -> Floats:
+    """The percentile interval over the first axis, low and high in a last axis of two.
+
+    Resamples in which a score is undefined are left out; where it is undefined in all, so is the interval.
+    """
+    tail = (1 - confidence) / 2
+    ordered = np.sort(values, axis=0)  # NaN sorts last
+    if len(ordered) and not np.isnan(ordered[-1]).any():
+        return np.stack([_between(ordered, tail), _between(ordered, 1 - tail)], axis=-1)
+    number = np.sum(~np.isnan(ordered), axis=0)
+    return np.stack([_quantile(ordered, number, tail), _quantile(ordered, number, 1 - tail)], axis=-1)
+
+
+def _between(ordered: Floats, share: float) -> Floats:
+    """The quantile of ordered values that are all defined."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return np.asarray(low + (high - low) * (place - below))
+
+
+def _quantile(ordered: Floats, number: npt.NDArray[Any], share: float) -> Floats:
+    """The quantile of the first `number` ordered values, between two of them as NumPy's default."""
+    place = share * np.maximum(number - 1, 0)
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, np.maximum(number - 1, 0))
+    low = np.take_along_axis(ordered, below[None], axis=0)[0]
+    high = np.take_along_axis(ordered, above[None], axis=0)[0]
+    return np.where(number > 0, low + (high - low) * (place - below), np.nan)

@@ -1,0 +1,421 @@
+"""Swaps: in units chosen at random two systems change sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, TypeAlias
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from spanwise.columns import Bools, Floats, Ints, ratio
+from spanwise.counts import Counts, Matrix, distinct_rows
+from spanwise.statistics import LEVEL, correct, levels
+
+EXACT_UNITS = 16  # two systems that differ in at most so many units are swapped in all 2**16 ways
+MOST_SHUFFLES = 100_000  # of a test that is still undecided
+UNDECIDED = 3.0  # Monte-Carlo standard errors
+# Random bits, one per unit and shuffle, and scores, one per hypothesis and shuffle, that are held at once.
+BLOCK_BITS = 4_000_000
+BLOCK_SCORES = 40_000_000
+# Counts per unit of all systems that are held at once; where there are more, units are swapped in groups.
+BLOCK_COUNTS = 12_000_000
+FEWEST_GROUPS = 1024
+# Above so many units the primary test draws how many of the units with the same difference are swapped.
+MATRIX_UNITS = 20_000
+# Sums of the same numbers in another order differ in the last bits; they are ties.
+TIE = 1e-12
+
+Pairs: TypeAlias = Sequence[tuple[int, int]]  # numbers of systems
+Scorer: TypeAlias = Callable[[Floats], Floats]  # totals (… × columns) to scores (… × cells)
+Numbers: TypeAlias = npt.NDArray[Any]
+
+
+class Resampling(Struct, frozen=True):
+    """How often to shuffle, over how many units, from which seed; 0 shuffles: no tests and no intervals."""
+
+    units: int
+    resamples: int = 1000
+    seed: int = 0
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Random numbers of their own for each purpose: no table's numbers depend on another table."""
+        return np.random.default_rng([self.seed, crc32(purpose.encode())])
+
+
+def _bits(generator: np.random.Generator, rows: int, width: int) -> npt.NDArray[np.uint8]:
+    """Random zeros and ones (rows × width)."""
+    # Whole words for every row, so that blocks of any size draw the same bits.
+    packed = np.frombuffer(generator.bytes(rows * 8 * ((width + 63) // 64)), dtype=np.uint8)
+    return np.unpackbits(packed.reshape(rows, -1), axis=1, count=width)
+
+
+def _blocks(number: int, width: int, most: int) -> Iterator[int]:
+    """`number` rows of `width` in blocks of at most `most` entries: the rows of each block."""
+    step = max(1, most // max(width, 1))
+    for at in range(0, number, step):
+        yield min(step, number - at)
+
+
+def _starts(units: int, groups: int) -> Ints:
+    """Where each of `groups` groups of consecutive units begins."""
+    return np.arange(groups, dtype=np.int64) * units // groups
+
+
+# ---- one question about several pairs -------------------------------------------------------
+
+
+class Randomised(Struct, frozen=True, eq=False):
+    """The p-values of one score over pairs, how they were made, and which no number of shuffles decided."""
+
+    p: Floats
+    shuffles: Ints  # of each pair; 0: all ways to swap were looked at
+    undecided: Bools
+
+
+def randomised(
+    tables: Sequence[Counts],
+    pairs: Pairs,
+    score: Scorer,
+    resampling: Resampling,
+    *,
+    correction: str = "holm",
+) -> Randomised:
+    """Paired approximate randomisation of one score: in every unit two systems may change sides.
+
+    p is the share of swaps whose difference is at least as large as the one seen, two-sided: of all
+    2ᵏ of them where the systems' counts differ in k ≤ 16 units, else `(1 + count) / (1 + shuffles)`.
+    Shuffles double while some p lies within three Monte-Carlo standard errors of the level that it is
+    held against, up to 100,000. A shuffle in which the score is undefined counts as at least as far.
+
+    Args:
+        tables: the counts behind the score, one table per system, with the same cells and columns.
+        score: totals (… × columns of all cells) to the score (…).
+    """
+    changes = [_changes(tables[one], tables[other]) for one, other in pairs]
+    totals = [table.total.reshape(-1).astype(np.float64) for table in tables]
+    seen = np.array([float(score(totals[a]) - score(totals[b])) for a, b in pairs])
+    small = [int(times.sum()) <= EXACT_UNITS for _, times in changes]
+    p = np.full(len(pairs), np.nan)
+    for at, pair in enumerate(pairs):
+        if small[at] and not np.isnan(seen[at]):
+            p[at] = _enumerated(changes[at], [totals[side] for side in pair], score, seen[at])
+    shuffles = np.zeros(len(pairs), dtype=np.int64)
+    drawn = [at for at in range(len(pairs)) if not small[at] and not np.isnan(seen[at])]
+    undecided = np.zeros(len(pairs), dtype=bool)
+    if not drawn:
+        return Randomised(p, shuffles, undecided)
+    counting = _Counting(tables, totals, [pairs[at] for at in drawn], score, resampling)
+    reached = np.zeros(len(drawn), dtype=np.int64)
+    done, more = 0, resampling.resamples
+    while True:
+        reached += counting.further(more, np.abs(seen[drawn]) - TIE)
+        done += more
+        p[drawn] = (1 + reached) / (1 + done)
+        held = levels(p, LEVEL, correction)[drawn]
+        error = np.sqrt(p[drawn] * (1 - p[drawn]) / done)
+        open_ = np.abs(p[drawn] - held) <= UNDECIDED * error
+        more = min(done, MOST_SHUFFLES - done)
+        if not open_.any() or more <= 0:
+            break
+    shuffles[drawn], undecided[drawn] = done, open_
+    return Randomised(p, shuffles, undecided)
+
+
+def _changes(first: Counts, second: Counts) -> tuple[Ints, Ints]:
+    """What distinct units would give the first system if swapped, and how many units there are of each."""
+    ones, others, times = joint_rows([first, second])
+    change = others.astype(np.int64) - ones
+    differs = change.any(axis=1)
+    return change[differs], times[differs]
+
+
+def joint_rows(tables: Sequence[Counts]) -> tuple[Any, ...]:
+    """The distinct combinations of rows of several tables over the same units.
+
+    Returns:
+        The rows of each table, one array per table, then how many units have each combination.
+    """
+    if len(tables) == 1:
+        return tables[0].rows, tables[0].times
+    row = np.stack([table.row.astype(np.int32) for table in tables], axis=1)
+    distinct, number = distinct_rows(row)
+    times = np.bincount(number, minlength=len(distinct))
+    return (*(table.rows[distinct[:, at]] for at, table in enumerate(tables)), times)
+
+
+def _enumerated(change: tuple[Ints, Ints], totals: Sequence[Floats], score: Scorer, seen: float) -> float:
+    rows = np.repeat(change[0], change[1], axis=0)
+    ways = np.arange(2 ** len(rows), dtype=np.int64)
+    swaps = (ways[:, None] >> np.arange(len(rows))) & 1
+    moved = swaps.astype(np.float64) @ rows
+    difference = score(totals[0] + moved) - score(totals[1] - moved)
+    return float(np.mean(~(np.abs(difference) < abs(seen) - TIE)))
+
+
+class _Counting:
+    """Counts how many shuffles reach the differences seen; more shuffles go on where the last ended."""
+
+    def __init__(
+        self,
+        tables: Sequence[Counts],
+        totals: Sequence[Floats],
+        pairs: Pairs,
+        score: Scorer,
+        resampling: Resampling,
+    ) -> None:
+        self.totals, self.pairs, self.score = totals, pairs, score
+        self.many = resampling.units > MATRIX_UNITS
+        if self.many:
+            self.changes = [_ahead(*_changes(tables[one], tables[other])) for one, other in pairs]
+            self.generators = [resampling.generator(f"primary {one} {other}") for one, other in pairs]
+        else:
+            self.swapping = Swapping.of(tables)
+            self.generator = resampling.generator("primary")
+
+    def further(self, shuffles: int, bound: Floats) -> Ints:
+        """Of so many further shuffles the number that reach the bound of each pair."""
+        if not self.many:
+            found = np.zeros(len(self.pairs), dtype=np.int64)
+            for moved in self.swapping.moved(self.generator, shuffles, len(self.pairs)):
+                for at, pair in enumerate(self.pairs):
+                    found[at] += self._reached(pair, self.swapping.change(moved, *pair), bound[at])
+            return found
+        return np.array([self._drawn(at, shuffles, bound[at]) for at in range(len(self.pairs))], np.int64)
+
+    def _drawn(self, at: int, shuffles: int, bound: float) -> int:
+        """Binomial(n, ½) of n units with the same change are swapped."""
+        distinct, number, backward = self.changes[at]
+        found = 0
+        for size in _blocks(shuffles, len(distinct), BLOCK_BITS // 8):
+            drawn = self.generators[at].binomial(number, 0.5, size=(size, len(distinct)))
+            found += self._reached(self.pairs[at], drawn @ distinct + backward, bound)
+        return found
+
+    def _reached(self, pair: tuple[int, int], moved: Numbers, bound: float) -> int:
+        one, other = (self.totals[side] for side in pair)
+        difference = self.score(one + moved) - self.score(other - moved)
+        return int((~(np.abs(difference) < bound)).sum())
+
+
+def _ahead(change: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
+    """Changes of one direction, the units with each, and what those of the other direction give together.
+
+    A unit that is swapped by the opposite change is as good as one that is not, so that both
+    kinds can be drawn together: B(m, ½) has the distribution of m − B(m, ½).
+    """
+    first = np.take_along_axis(change, (change != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
+    ahead = np.where(first < 0, -1, 1)
+    distinct, number = distinct_rows((change * ahead[:, None]).astype(np.int32))
+    summed = np.bincount(number, weights=times, minlength=len(distinct)).astype(np.int64)
+    return distinct.astype(np.int64), summed, change.T @ (times * (ahead < 0))
+
+
+# ---- shared swaps ---------------------------------------------------------------------------
+
+
+class Swapping(Struct, frozen=True, eq=False):
+    """What the columns of every system differ by from those of the first, unit by unit.
+
+    With the same units swapped for all pairs, what a pair exchanges is the difference between
+    two systems' sums over the swapped units: one product per system serves all pairs.
+    """
+
+    columns: Numbers  # units (or groups of them) × distinct columns
+    place: Ints  # systems × columns: which of the distinct columns
+
+    @classmethod
+    def of(cls, tables: Sequence[Counts]) -> Swapping:
+        """The differences of tables with the same cells and columns from the first one."""
+        return cls.of_matrices(_matrices(tables))
+
+    @classmethod
+    def of_matrices(cls, matrices: Sequence[Numbers]) -> Swapping:
+        """The differences of counts per unit (units × columns) from those of the first system."""
+        width = matrices[0].shape[1]
+        # Distinct columns system by system, so that only distinct ones are ever held.
+        known: list[Numbers] = [np.zeros(len(matrices[0]), matrices[0].dtype)]
+        number = {_digest(known[0]): 0}
+        place = np.zeros((len(matrices), width), dtype=np.int64)
+        for at, matrix in enumerate(matrices[1:], start=1):
+            for column in range(width):
+                difference = np.ascontiguousarray(matrix[:, column] - matrices[0][:, column])
+                key = _digest(difference)
+                if key not in number:
+                    number[key] = len(known)
+                    known.append(difference)
+                place[at, column] = number[key]
+        whole = np.stack(known, axis=1)
+        whole = whole[whole.any(axis=1)]
+        size = np.abs(whole)
+        small = int(size.sum(axis=0, dtype=np.int64).max(initial=0)) < 2**22
+        return cls(whole.astype(np.float32 if small else np.float64), place)
+
+    def moved(self, generator: np.random.Generator, shuffles: int, scores: int) -> Iterator[Floats]:
+        """Sums of the distinct columns over the swapped units, block by block of shuffles."""
+        width = max(self.columns.shape[0], self.columns.shape[1], scores * BLOCK_BITS // BLOCK_SCORES)
+        for number in _blocks(shuffles, width, BLOCK_BITS):
+            swaps = _bits(generator, number, len(self.columns)).astype(self.columns.dtype)
+            yield (swaps @ self.columns).astype(np.float64)
+
+    def change(self, moved: Floats, first: int, second: int) -> Floats:
+        """What the first system of a pair gains, and the second loses, by the swapped units."""
+        return np.asarray(moved[:, self.place[second]] - moved[:, self.place[first]])
+
+
+def _digest(column: Numbers) -> bytes:
+    return blake2b(column.tobytes(), digest_size=16).digest()
+
+
+def _matrices(tables: Sequence[Counts]) -> list[Matrix]:
+    """Counts per unit, or per group of consecutive units where there would be too many."""
+    units, width = tables[0].units, tables[0].rows.shape[1] * len(tables)
+    groups = max(BLOCK_COUNTS // max(width, 1), FEWEST_GROUPS)
+    if units <= groups:
+        return [table.matrix() for table in tables]
+    return [grouped(table, groups) for table in tables]
+
+
+def grouped(table: Counts, groups: int) -> Matrix:
+    """The counts of so many groups of consecutive units, added up without a matrix of all units.
+
+    Examples:
+        >>> table = Counts.of_matrix(["x"], ["gold"], np.array([[1], [2], [3], [4], [5]]))
+        >>> grouped(table, 2).tolist()
+        [[3], [12]]
+    """
+    starts = np.append(_starts(table.units, groups), table.units)
+    step = max(1, BLOCK_BITS // max(table.rows.shape[1] * (table.units // groups + 1), 1))
+    parts = []
+    for at in range(0, groups, step):
+        begin, end = starts[at], starts[min(at + step, groups)]
+        rows = table.rows[table.row[begin:end]]
+        parts.append(np.add.reduceat(rows, starts[at : min(at + step, groups)] - begin, axis=0))
+    return np.concatenate(parts)
+
+
+class Hypotheses(Struct, frozen=True, eq=False):
+    """Scores as ratios of sums over units: what one swap of units makes of all of them is two sums each.
+
+    Columns of the systems' matrices are the numerators of all ratios, then their denominators.
+    `plain` names the ratios that are scores themselves; `less` pairs of which the score is the difference
+    (a gain); `mean` groups of which it is the mean over those that are defined (a macro average).
+    """
+
+    ratios: int
+    plain: Ints
+    less: Ints = np.zeros((0, 2), dtype=np.int64)
+    mean: tuple[Ints, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.plain) + len(self.less) + len(self.mean)
+
+    def scores(self, totals: Floats) -> Floats:
+        """Totals (rows × numerators and denominators) to scores (rows × hypotheses)."""
+        below = totals[:, self.ratios :]
+        if (below == 0).any():
+            below = np.where(below == 0, np.nan, below)
+        value = totals[:, : self.ratios] / below
+        parts = [value[:, self.plain], value[:, self.less[:, 0]] - value[:, self.less[:, 1]]]
+        for group in self.mean:
+            defined = ~np.isnan(value[:, group])
+            filled = np.where(defined, value[:, group], 0.0)
+            parts.append(ratio(filled.sum(axis=1), defined.sum(axis=1))[:, None])
+        return np.concatenate(parts, axis=1)
+
+
+class Family(Struct, frozen=True, eq=False):
+    """The tests of many scores over pairs (pairs × scores), corrected together; NaN: not in the family."""
+
+    difference: Floats
+    p: Floats
+    p_corrected: Floats
+    shuffles: int
+
+
+def stepped_down(
+    matrices: Sequence[Numbers],
+    totals: Sequence[Floats],
+    pairs: Pairs,
+    hypotheses: Hypotheses,
+    resampling: Resampling,
+    *,
+    absent: Bools | None = None,
+    correction: str = "maxt",
+) -> Family:
+    """Westfall and Young's step-down maxT over all scores of all pairs, on swaps that all of them share.
+
+    T is a difference by the root mean square of its own swapped values (whose mean is 0, since the
+    opposite swaps give the opposite difference). A score that never changes, or is undefined in a
+    swap, leaves the family. Shuffles are looked at in blocks, so that memory is bounded: where there is
+    more than one, twice.
+
+    Args:
+        matrices: numerators and denominators of every system per unit, or per group of units.
+        totals: their sums over all units.
+        absent: pairs × scores that are no hypotheses.
+        correction: "maxt"; or "bh" over the uncorrected p-values.
+    """
+    swapping = Swapping.of_matrices(matrices)
+    scored = [hypotheses.scores(one[None].astype(np.float64))[0] for one in totals]
+    seen = np.stack([scored[one] - scored[other] for one, other in pairs])
+    bound, number = np.abs(seen) - TIE, resampling.resamples
+    square, reached = np.zeros(seen.shape), np.zeros(seen.shape, dtype=np.int64)
+    block = np.zeros((seen.size, 0), dtype=np.float32)
+    blocks = 0
+
+    def shuffled(count: bool) -> Iterator[npt.NDArray[np.float32]]:
+        """|difference| of every hypothesis in every shuffle (hypotheses × shuffles), block by block."""
+        generator = resampling.generator("secondary")
+        for moved in swapping.moved(generator, number, seen.size):
+            found = np.empty((*seen.shape, len(moved)), dtype=np.float32)
+            for at, (one, other) in enumerate(pairs):
+                change = swapping.change(moved, one, other)
+                first, second = (
+                    hypotheses.scores(totals[one] + change),
+                    hypotheses.scores(totals[other] - change),
+                )
+                difference = np.abs(first - second)
+                if count:
+                    square[at] += np.einsum("sh,sh->h", difference, difference)
+                    reached[at] += (~(difference < bound[at])).sum(axis=0)
+                found[at] = difference.T
+            yield found.reshape(seen.size, -1)
+
+    for block in shuffled(count=True):  # noqa: B007 (the last one is used again where there is no other)
+        blocks += 1
+    spread = np.sqrt(square / max(number, 1))
+    member = ~(np.isnan(seen) | np.isnan(spread) | (spread <= TIE))
+    if absent is not None:
+        member &= ~absent
+    p = np.where(member, (1 + reached) / (1 + number), np.nan)
+    if correction != "maxt":
+        return Family(seen, p, correct(p, correction), number)
+    chosen = np.flatnonzero(member)
+    t = np.abs(seen).reshape(-1)[chosen] / spread.reshape(-1)[chosen]
+    # Ascending, so that the highest T so far is that of all hypotheses that are no more extreme.
+    place = chosen[np.argsort(t, kind="stable")]
+    scale, least = 1 / spread.reshape(-1)[place], np.sort(t, kind="stable") * (1 - 1e-6)
+    above = np.zeros(len(place), dtype=np.int64)
+    for values in [block] if blocks == 1 else shuffled(count=False):
+        above += _reaching(values, place, scale, least)
+    corrected = np.full(seen.size, np.nan)
+    corrected[place] = np.maximum.accumulate(((1 + above) / (1 + number))[::-1])[::-1]
+    return Family(seen, p, corrected.reshape(seen.shape), number)
+
+
+def _reaching(values: npt.NDArray[np.float32], place: Ints, scale: Floats, least: Floats) -> Ints:
+    """How many shuffles have, among the hypotheses up to each one, a T that reaches its own."""
+    found = np.zeros(len(place), dtype=np.int64)
+    highest = np.zeros(values.shape[1])
+    for at in range(0, len(place), 256):
+        part = slice(at, at + 256)
+        t = values[place[part]] * scale[part, None]
+        np.maximum(t[0], highest, out=t[0])
+        np.maximum.accumulate(t, axis=0, out=t)
+        highest = t[-1].copy()
+        found[part] = (t >= least[part, None]).sum(axis=1)
+    return found
