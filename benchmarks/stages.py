@@ -80,7 +80,7 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     gold and both systems, with the tough subsets.
     """
     from spanwise import evaluate, read
-    from spanwise.attributes import PRESETS, Context, Lexicon, toughness, values
+    from spanwise.attributes import PRESETS, Context, Lexicon, toughness, values_of
     from spanwise.corpus import with_one_labelling
     from spanwise.evaluation import _summary
     from spanwise.matching import match
@@ -110,11 +110,12 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
         def attributes() -> None:
             lexicon = Lexicon.of([read_in["train"]])
             seen = tuple(one.mentions for one in systems)
-            context = Context(target.corpus, target.mentions, lexicon, predicted=seen)
-            for mentions in (target.mentions, *seen):
+            context = Context(target.corpus, target.mentions, lexicon)
+            sides = context.sides([target.mentions, *seen])
+            for side in sides:
                 for name in PRESETS["fu20"]:
-                    values(name, context, mentions)
-            toughness(target.corpus, target.mentions, lexicon, context=context)
+                    values_of(name, side)
+            toughness(target.corpus, target.mentions, lexicon, side=sides[0])
 
         clocked(seconds, "attributes", attributes)
         seconds["count"] = seconds.pop("evaluate") - sum(

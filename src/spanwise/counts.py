@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Column, Ints, frozen, ints, multipliers, numbered
+from spanwise.columns import Column, Ints, frozen, ints
+from spanwise.hashing import multipliers, numbered
 
 Matrix = npt.NDArray[np.int32]
 Groups = Sequence[tuple[Ints, Column, Column | int]]  # of events: the unit, cell and column of each

@@ -10,7 +10,7 @@ from attribute_oracle import MENTION_UNITS, TOKEN_UNITS, Oracle, Text, bucket_co
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanwise.attributes import PRESETS, Context, Lexicon, choose, toughness, values
+from spanwise.attributes import PRESETS, Context, Lexicon, choose, toughness, values_of
 from spanwise.buckets import fit
 from spanwise.columns import ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
@@ -70,13 +70,14 @@ def plain(read_annotation: Annotation, sentences=None) -> Text:
 
 def check(oracle: Oracle, context: Context, predicted: Mentions, predicted_plain: list, strategies) -> None:
     """Compare every value, and the counts of every bucket on both sides."""
+    gold_side, predicted_side = context.sides([context.gold, predicted])
     for attribute in (*MENTION_UNITS, *TOKEN_UNITS):
         ours, theirs = {}, {}
         for side, mentions, rows in (
-            ("gold", context.gold, oracle.test.mentions),
-            ("predicted", predicted, predicted_plain),
+            ("gold", gold_side, oracle.test.mentions),
+            ("predicted", predicted_side, predicted_plain),
         ):
-            ours[side] = values(attribute, context, mentions)
+            ours[side] = values_of(attribute, mentions)
             theirs[side] = [value for _, value in oracle.units(attribute, rows)]
             assert ours[side].defined.all()
             names = ours[side].names
@@ -119,9 +120,9 @@ def compare(train: Text, test: Text, predicted: list, *, strategies=tuple(STRATE
     gold = annotation(test)
     side = annotation(Text(test.sentences, predicted)).mentions
     lexicon = Lexicon.of([annotation(train)])
-    context = Context(gold.corpus, gold.mentions, lexicon, predicted=(side,), **options)
+    context = Context(gold.corpus, gold.mentions, lexicon, **options)
     check(Oracle(train, test, **options), context, side, predicted, strategies)
-    tough = toughness(gold.corpus, gold.mentions, lexicon, context=context)
+    tough = toughness(gold.corpus, gold.mentions, lexicon, side=context.side(gold.mentions))
     assert [set(tough.names(i)) for i in range(len(gold.mentions))] == Oracle(train, test).tough()
 
 
@@ -211,7 +212,7 @@ def test_masakhaner_agrees_in_every_value_and_bucket_count(data, language):
 def compare_real(train: Annotation, gold: Annotation, predicted: Annotation) -> None:
     test = plain(gold)
     lexicon = Lexicon.of([train])
-    context = Context(gold.corpus, gold.mentions, lexicon, predicted=(predicted.mentions,))
+    context = Context(gold.corpus, gold.mentions, lexicon)
     oracle = Oracle(plain(train), test)
     rows = plain(predicted, test.sentences).mentions
     check(oracle, context, predicted.mentions, rows, tuple(STRATEGIES))

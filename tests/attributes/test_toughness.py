@@ -77,7 +77,7 @@ def test_lower_case_for_attributes_leaves_tough_mentions_as_written():
     gold = annotation([[("rome", "LOC")]])
     lexicon = Lexicon.of([annotation(TRAIN)])
     context = Context(gold.corpus, gold.mentions, lexicon, lowercase=True)
-    tough = toughness(gold.corpus, gold.mentions, lexicon, context=context)
+    tough = toughness(gold.corpus, gold.mentions, lexicon, side=context.side(gold.mentions))
     assert tough.names(0) == ["UNSEEN-TOKENS", "UNSEEN-ANY"]
 
 

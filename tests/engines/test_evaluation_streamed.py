@@ -12,7 +12,7 @@ import pytest
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import _files, _training
+from spanwise.evaluation import _blocks
 from spanwise.evaluation._memory import parse_memory
 
 LABELS = ("PER", "LOC", "ORG", "MISC-x")
@@ -57,8 +57,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 def documents(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, **options: Any) -> Any:
     """The document in memory, and streamed in parts of at least so many tokens."""
-    monkeypatch.setattr(_files, "LEAST_TOKENS", tokens)
-    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     workers = options.pop("workers", 1)
     systems = {"one": files["one"], "two": files["two"]}
     choices: dict[str, Any] = {"train": files["train"], "resamples": 30, **options}
@@ -105,7 +105,7 @@ def test_the_number_of_workers_changes_no_byte(
 def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, workers: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(_files, "KEPT_SHARE", 1 << 60)
+    monkeypatch.setattr(_blocks, "KEPT_SHARE", 1 << 60)
     whole, parts = documents(files, monkeypatch, 50, workers=workers, **options)
     assert parts == whole
 
@@ -115,7 +115,7 @@ def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes
 def test_training_data_in_parts_of_any_size_give_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(_training, "PART_TOKENS", tokens)
+    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", tokens)
     second = files["train"].with_name("second.conll")
     write_corpus(second, 30, 8, documents=True)
     trained = {"train": [files["train"], second], **options}
@@ -171,8 +171,8 @@ def test_merged_files_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     merged = tmp_path / "merged.txt"
     merged.write_text("\n".join(f"{a} {b.split()[-1]}" if a else "" for a, b in pairs))
-    monkeypatch.setattr(_files, "LEAST_TOKENS", 40)
-    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 40)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     whole = spanwise.evaluate(merged, resamples=20)
     assert spanwise.evaluate(merged, resamples=20, memory="1GB").to_json() == whole.to_json()
 
@@ -189,8 +189,8 @@ def test_a_column_that_is_numeric_in_one_part_alone_is_of_categories(
 ) -> None:
     gold = tmp_path / "gold.conll"
     gold.write_text("a 1 B-X\n\nb 2 B-X\n\nc web B-Y\n\n" * 5)
-    monkeypatch.setattr(_files, "LEAST_TOKENS", 1)
-    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     choices: dict[str, Any] = {"columns": {"1": 1}, "attributes": ["domain=column:1"], "resamples": 0}
     whole = spanwise.evaluate(gold, {"it": gold}, **choices)
     assert spanwise.evaluate(gold, {"it": gold}, memory="1GB", **choices).to_json() == whole.to_json()
@@ -216,7 +216,7 @@ def test_the_first_difference_is_named_by_its_line(
     last = max(number for number, line in enumerate(lines) if line)
     lines[last] = "changed O"
     files["one"].write_text("\n".join(lines))
-    monkeypatch.setattr(_files, "LEAST_TOKENS", 40)
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 40)
     with pytest.raises(InputError, match=rf"one\.conll:{last + 1}"):
         spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB")
 
@@ -265,8 +265,6 @@ def test_sizes_of_memory_are_read(text: str | int, size: int) -> None:
         ({"memory": "much"}, "memory is 'much', but must be a size such as '512MB'"),
         ({"memory": "1KB"}, "must be at least 1MB"),
         ({"workers": 0}, "workers is 0"),
-        ({"memory": "1GB", "encoding": "latin-1"}, "only UTF-8 files can be streamed"),
-        ({"memory": "1GB", "format": "jsonl"}, "files of the format 'jsonl' cannot be streamed"),
     ],
 )
 def test_wrong_choices_are_refused(files: dict[str, Path], options: dict[str, Any], message: str) -> None:
@@ -281,8 +279,8 @@ def test_sequences_that_are_confusable_over_two_parts_are_seen_or_unseen_as_in_m
     gold, train = tmp_path / "gold.conll", tmp_path / "train.conll"
     gold.write_text("Zed B-PER\n\nRome B-LOC\n\nZed B-LOC\n\nRome B-ORG\n\n")
     train.write_text("Rome B-LOC\n\n")
-    monkeypatch.setattr(_files, "LEAST_TOKENS", 1)
-    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     streamed = spanwise.evaluate(gold, {"it": gold}, train=train, resamples=0, memory="1GB")
     tough = streamed["it"].tough
     assert [tough[name].overall.mentions for name in ("TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")] == [4, 2, 2]
@@ -292,21 +290,38 @@ def test_sequences_that_are_confusable_over_two_parts_are_seen_or_unseen_as_in_m
 def test_several_merged_files_cannot_be_streamed(tmp_path: Path) -> None:
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text("a B-X B-X\n")
-    with pytest.raises(ChoiceError, match="only one file with gold and predicted tags can be streamed"):
+    with pytest.raises(ChoiceError, match="only one file with gold and predicted tags"):
         spanwise.evaluate([tmp_path / "one.txt", tmp_path / "two.txt"], memory="1GB")
 
 
-def test_lists_and_standard_input_cannot_be_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a B-X\n")))
-    with pytest.raises(ChoiceError, match="only files can be streamed"):
-        spanwise.evaluate([["O"]], {"a": [["O"]]}, memory="1GB")
-    with pytest.raises(ChoiceError, match="a pipe can be read only once"):
-        spanwise.evaluate("-", {"a": "-"}, memory="1GB", format="conll")
+def test_lists_and_standard_input_are_read_whole_and_cut_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    gold, said = [["B-X", "O"], ["O", "B-Y"], ["B-Y"]], [["B-X", "O"], ["O", "O"], ["B-X"]]
+    options: dict[str, Any] = {"resamples": 20}
+    whole = spanwise.evaluate(gold, {"a": said}, **options).to_json()
+    assert spanwise.evaluate(gold, {"a": said}, memory="1GB", **options).to_json() == whole
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a B-X\n\nb O\n")))
+    assert spanwise.evaluate("-", {"a": "-"}, memory="1GB", format="conll")["a"].exact.overall.f1 == 1
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "spans"])
+def test_other_formats_give_the_same_bytes(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    other = {}
+    for name in ("gold", "one", "two"):
+        other[name] = files[name].with_suffix(f".{suffix}")
+        spanwise.write(spanwise.read(files[name]), other[name])
+    whole, parts = documents({**files, **other}, monkeypatch, 60)
+    assert parts == whole
 
 
 def test_real_files_give_the_same_bytes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_files, "LEAST_TOKENS", 5000)
-    monkeypatch.setattr(_files, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 5000)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     folder = data / "wnut17"
     options: dict[str, Any] = {"align": "position", "train": folder / "train.conll", "resamples": 50}
     systems = {name: folder / "predictions" / f"{name}.conll" for name in ("mic-cis", "arcada")}

@@ -11,14 +11,14 @@ from spanwise import evaluate
 from spanwise.attributes import own
 from spanwise.demo import generate
 from spanwise.engines import threads
-from spanwise.evaluation import _inputs, _system
+from spanwise.evaluation import _counting, _inputs
 
 
 def written(folder: Path, monkeypatch: pytest.MonkeyPatch, *, cores: int, **options: Any) -> bytes:
     """The result of three systems as it is written, computed by so many threads."""
     monkeypatch.setattr(threads, "cores", lambda: cores)
     monkeypatch.setattr(_inputs, "LARGE", 0 if cores > 1 else 1 << 60)
-    monkeypatch.setattr(_system, "LONG", 0 if cores > 1 else 1 << 60)
+    monkeypatch.setattr(_counting, "LONG", 0 if cores > 1 else 1 << 60)
     demo = generate(folder, sentences=300)
     result = evaluate(demo.gold, demo.systems, train=demo.train, resamples=50, **options)
     path = folder / f"{cores}.json"
@@ -52,7 +52,7 @@ def test_somebodys_own_function_is_never_called_twice_at_a_time(
         asked.append(threads)
         return real(calls, threads=threads)
 
-    monkeypatch.setattr(_system, "together", watched)
+    monkeypatch.setattr(_counting, "together", watched)
     written(tmp_path, monkeypatch, cores=2)
     written(tmp_path, monkeypatch, cores=2, attributes=[own(capitals)])
     assert asked == [2, 1]

@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 
-from spanwise.formats import Interner, read
-from spanwise.formats.parts import Kept, Survey, can_be_streamed, pieces, read_piece, survey_layers
+from spanwise.formats import read
+from spanwise.formats.parts import (
+    Held,
+    Kept,
+    Parted,
+    Survey,
+    can_be_streamed,
+    pieces,
+    read_piece,
+    survey_layers,
+)
 
 MUCH = 1 << 30
 
@@ -37,21 +46,17 @@ def write(path: Path, lines: list[str], end: str = "\n") -> Path:
     return path
 
 
-def look(path: Path, *, keep: Kept | None = None, **options: Any) -> tuple[Survey, tuple[str, ...]]:
-    words = Interner()
+def look(path: Path, *, keep: Kept | None = None, **options: Any) -> Survey:
     cuts = options.pop("sentences", ())
     tokens = 0 if cuts else options.pop("tokens", 40)
-    one = survey_layers(
-        path, {"words": words, **options}, merged=False, tokens=tokens, sentences=cuts, keep=keep
-    )
-    return one, tuple(words.strings)
+    return survey_layers(path, options, merged=False, tokens=tokens, sentences=cuts, keep=keep)
 
 
-def contents(one: Survey, vocabulary: tuple[str, ...]) -> list[Any]:
+def contents(one: Parted) -> list[Any]:
     """All that the parts of a file say."""
     found = []
     for piece in pieces(one):
-        part = read_piece(one, piece, vocabulary)["only"]
+        part = read_piece(one, piece)["only"]
         corpus = part.corpus
         sentences = range(len(corpus))
         found.append(
@@ -84,12 +89,12 @@ def test_kept_rows_are_those_of_the_file(
 ) -> None:
     path = write(tmp_path / "a.conll", lines_of(1), end)
     options: dict[str, Any] = {"documents": documents, "tokens": tokens, "columns": {"1": 1}}
-    kept, vocabulary = look(path, keep=Kept(MUCH), **options)
-    parsed, again = look(path, **options)
-    assert kept.kept is not None and parsed.kept is None and vocabulary == again
-    assert contents(kept, vocabulary) == contents(parsed, vocabulary)
+    kept = look(path, keep=Kept(MUCH), **options)
+    parsed = look(path, **options)
+    assert kept.kept is not None and parsed.kept is None
+    assert contents(kept) == contents(parsed)
     whole = read(path)
-    parts = contents(kept, vocabulary)
+    parts = contents(kept)
     assert [words for part in parts for words in part[0]] == [whole.corpus.words(i) for i in range(300)]
     assert sum(len(part[5]) for part in parts) == len(whole.mentions)
 
@@ -98,8 +103,17 @@ def test_kept_rows_are_those_of_the_file(
 def test_a_packed_file_with_a_mark_is_kept_too(tmp_path: Path) -> None:
     path = tmp_path / "a.conll.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + "\n".join(lines_of(2)).encode(), mtime=0))
-    kept, vocabulary = look(path, keep=Kept(MUCH))
-    assert contents(kept, vocabulary) == contents(look(path)[0], vocabulary)
+    assert contents(look(path, keep=Kept(MUCH))) == contents(look(path))
+
+
+@pytest.mark.parametrize("documents", [None, "none"])
+def test_a_source_that_was_read_whole_is_cut_like_one_that_is_streamed(
+    tmp_path: Path, documents: str | None
+) -> None:
+    path = write(tmp_path / "a.conll", lines_of(1))
+    streamed = look(path, documents=documents)
+    held = Held.of({"only": read(path, documents=documents)}, tokens=40)
+    assert contents(held) == contents(streamed)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -111,40 +125,39 @@ def test_the_tokens_of_predictions_are_kept_where_they_are_not_those_of_gold(
     if changed:
         other[400] = f"another{other[400][other[400].index(' ') :]}"
     paths = [write(tmp_path / "gold", lines_of(3)), write(tmp_path / "other", other)]
-    words = Interner()
-    first = survey_layers(paths[0], {"words": words}, merged=False, tokens=50, keep=Kept(MUCH))
+    first = survey_layers(paths[0], {}, merged=False, tokens=50, keep=Kept(MUCH))
     cuts = [cut.sentence for cut in first.cuts[1:-1]]
     sizes = []
     for like in (first.kept, None):
         keep = Kept(MUCH, like=like)
-        one = survey_layers(paths[1], {"words": words}, merged=False, sentences=cuts, keep=keep)
+        one = survey_layers(paths[1], {}, merged=False, sentences=cuts, keep=keep)
         sizes.append(MUCH - keep.left)
-        parsed = survey_layers(paths[1], {"words": words}, merged=False, sentences=cuts)
+        parsed = survey_layers(paths[1], {}, merged=False, sentences=cuts)
         assert one.kept is keep
-        assert contents(one, tuple(words.strings)) == contents(parsed, tuple(words.strings))
+        assert contents(one) == contents(parsed)
     assert sizes[0] < sizes[1]
 
 
 def test_rows_are_not_kept_where_there_is_no_room_or_comments_skip_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "a.conll", lines_of(5))
-    one, vocabulary = look(path, keep=Kept(1000))
+    one = look(path, keep=Kept(1000))
     assert one.kept is None
-    assert contents(one, vocabulary) == contents(look(path)[0], vocabulary)
+    assert contents(one) == contents(look(path))
     path = write(tmp_path / "b.conll", lines_of(5, comments=True))
-    one, vocabulary = look(path, keep=Kept(MUCH), comments="#")
+    one = look(path, keep=Kept(MUCH), comments="#")
     assert one.kept is None and one.comments > 0
-    assert contents(one, vocabulary) == contents(look(path, comments="#")[0], vocabulary)
+    assert contents(one) == contents(look(path, comments="#"))
 
 
 @pytest.mark.usefixtures("small_chunks")
 def test_what_lies_behind_forgotten_rows_can_still_be_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.conll", lines_of(6))
-    one, vocabulary = look(path, keep=Kept(MUCH))
-    expected = contents(one, vocabulary)
+    one = look(path, keep=Kept(MUCH))
+    expected = contents(one)
     found = []
     assert one.kept is not None
     for number, piece in enumerate(pieces(one)):
-        found.append(read_piece(one, piece, vocabulary)["only"].mentions.rows())
+        found.append(read_piece(one, piece)["only"].mentions.rows())
         one.kept.forget(one.cuts[number + 1].token)
     assert found == [part[5] for part in expected]
 

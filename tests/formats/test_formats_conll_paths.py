@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from spanwise import formats
 from spanwise.errors import InputError
 from spanwise.formats import _columns, _interning, _rows
-from spanwise.formats._interning import PADDING, Interner
+from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import Layout, Rows, parse_fast, parse_plain
+from spanwise.hashing import PADDING
 
 WORDS = [
     b"a",
@@ -226,7 +227,7 @@ def test_words_of_every_length_are_told_apart() -> None:
 
 
 def test_words_that_share_a_hash_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_interning, "_hashed", lambda long: np.zeros(len(long.rows), dtype=np.uint64))
+    monkeypatch.setattr(_interning, "byte_hashes", lambda _, __, size: np.zeros(len(size), np.uint64))
     words = [b"first-long-word", b"other-long-word", b"first-long-word", b"a-third-one-of-them", b"short"]
     interner = Interner()
     for _ in range(2):

@@ -27,6 +27,7 @@ __all__ = [
     "Carried",
     "Confusable",
     "Context",
+    "Kind",
     "Labeled",
     "Lexicon",
     "Mention",
@@ -42,6 +43,7 @@ __all__ = [
     "register",
     "toughness",
     "values",
+    "values_of",
     "why_absent",
 ]
 
@@ -149,14 +151,19 @@ def values(attribute: str | Attribute, context: Context, mentions: Mentions) -> 
         >>> values("entity_length", Context(corpus, gold), gold).value.tolist()
         [2.0]
     """
+    return values_of(attribute, context.side(mentions))
+
+
+def values_of(attribute: str | Attribute, side: Side) -> Values:
+    """The values of an attribute over a side; several attributes of one side share its columns."""
     found = ATTRIBUTES.find(attribute)
-    reason = why_absent(found, context)
+    reason = why_absent(found, side.context)
     if reason is not None:
         raise ChoiceError(
             f"the attribute {found.name!r} cannot be computed: {reason}.\n"
             "Give what it needs, or leave it out."
         )
-    return compute(found, context.side(mentions))
+    return compute(found, side)
 
 
 def own(

@@ -1,4 +1,4 @@
-"""Which token sequences carry two labels or more, among mentions at once or in parts."""
+"""Which token sequences carry two labels or more, among mentions at once or in blocks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from spanwise.attributes._context import Context
-from spanwise.attributes._forms import Forms, Runs
-from spanwise.columns import Bools, Codes, Column, Ints, codes, ints, offsets
+from spanwise.attributes._context import Side
+from spanwise.columns import Bools, Column, Ints, Words, frozen, ints
+from spanwise.hashing import numbered, sequence_hashes, word_hashes
 
-_WAITING = 1 << 20  # tokens of sequences that wait before they are put together with the others
+_WAITING = 1 << 20  # pairs that wait before they are put together with the others
 
 
 def shared_by_labels(form: Ints, label: Column, forms: int) -> Bools:
@@ -24,79 +24,74 @@ def shared_by_labels(form: Ints, label: Column, forms: int) -> Bools:
     return shared[:-1]
 
 
-class Labeled(Struct, frozen=True, eq=False):
-    """Distinct pairs of a token sequence and a label: the tokens of all one after the other."""
+def form_hashes(side: Side, forms: Ints) -> Words:
+    """The content of token sequences of a side as 128 bits each, whatever codes its tokens have."""
+    tokens, at = side.tree.sequences(forms)
+    used = np.zeros(side.tree.width, dtype=bool)
+    used[tokens] = True
+    place = np.cumsum(used) - 1
+    words = word_hashes([side.context.strings[code] for code in np.flatnonzero(used).tolist()])
+    return sequence_hashes(words[place[tokens]], at)
 
-    tokens: Codes
-    at: Ints
+
+class Labeled(Struct, frozen=True, eq=False):
+    """Distinct pairs of a token sequence, by its content, and a label."""
+
+    hashes: Words
     label: Ints
     labels: tuple[str, ...]
 
     @classmethod
-    def of(cls, context: Context) -> Labeled:
-        """The pairs among the gold mentions of a context that compares strings as written."""
-        side, labels = context.side(context.gold), context.gold.labels
+    def of(cls, side: Side) -> Labeled:
+        """The pairs among the mentions of a side that compares strings as written."""
+        labels = side.mentions.labels
         some = np.flatnonzero(side.form >= 0)
-        pair = side.form[some] * len(labels) + context.gold.label[some]
+        pair = side.form[some] * len(labels) + side.mentions.label[some]
         present = np.zeros(side.forms * len(labels), dtype=bool)
         present[pair] = True
         form, label = np.divmod(np.flatnonzero(present), max(len(labels), 1))
-        tokens, at = side.tree.sequences(ints(form))
-        return cls(codes(tokens), at, ints(label), tuple(labels))
+        return cls(frozen(form_hashes(side, ints(form))), ints(label), tuple(labels))
 
 
 class Confusable(Struct, frozen=True, eq=False):
-    """A tree that holds the token sequences of two labels or more, and which of its sequences those are."""
+    """The token sequences that carry two labels or more, by their content."""
 
-    forms: Forms
-    shared: Bools
+    hashes: Words
 
-    def among(self, forms: Forms) -> Bools:
-        """Which sequences of another tree are confusable."""
-        return np.append(self.shared, False)[self.forms.places(forms)]
+    def among(self, side: Side) -> Bools:
+        """Which of the sequences of a side's tree that are mentions of the side are confusable."""
+        used = np.zeros(side.forms, dtype=bool)
+        used[side.form[side.form >= 0]] = True
+        forms = np.flatnonzero(used)
+        _, number = numbered(np.concatenate([self.hashes, form_hashes(side, ints(forms))]))
+        shared = np.zeros(len(number), dtype=bool)
+        shared[number[: len(self.hashes)]] = True
+        used[forms] = shared[number[len(self.hashes) :]]
+        return used
 
 
 class Carried:
-    """The labels that token sequences carry, gathered from mentions in parts of one vocabulary."""
+    """The labels that token sequences carry, gathered from mentions in blocks."""
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    def __init__(self) -> None:
         self._labels: dict[str, int] = {}
-        self._known: list[Labeled] = []  # the first of them holds what was put together, the others wait
+        self._pairs: list[Words] = []  # hashes and label; the first is put together, the others wait
 
     def add(self, part: Labeled) -> None:
-        """Take the sequences of one more part."""
+        """Take the sequences of one more block."""
         table = ints([self._labels.setdefault(label, len(self._labels)) for label in part.labels])
-        self._known.append(Labeled(part.tokens, part.at, ints(table[part.label]), ()))
-        waiting = sum(len(one.tokens) for one in self._known[1:])
-        if waiting > max(_WAITING, len(self._known[0].tokens)):
-            self._known = [self._distinct()]
+        self._pairs.append(np.column_stack([part.hashes, table[part.label].astype(np.uint64)]))
+        if sum(map(len, self._pairs[1:])) > max(_WAITING, len(self._pairs[0])):
+            self._pairs = [_distinct(self._pairs)]
 
     def confusable(self) -> Confusable:
-        """The sequences that carry two labels or more in all parts together."""
-        every = _joined(self._known)
-        forms, number = Forms.of(every.tokens, _rows(every), width=self._width)
-        return Confusable(forms, shared_by_labels(number, every.label, len(forms)))
-
-    def _distinct(self) -> Labeled:
-        every = _joined(self._known)
-        forms, number = Forms.of(every.tokens, _rows(every), width=self._width)
-        wide = len(self._labels)
-        present = np.zeros(len(forms) * wide, dtype=bool)
-        present[number * wide + every.label] = True
-        form, label = np.divmod(np.flatnonzero(present), wide)
-        tokens, at = forms.sequences(ints(form))
-        return Labeled(codes(tokens), at, ints(label), ())
+        """The sequences that carry two labels or more in all blocks together."""
+        pairs = _distinct(self._pairs)
+        first, number = numbered(np.ascontiguousarray(pairs[:, :2]))
+        shared = shared_by_labels(ints(number), pairs[:, 2].astype(np.int64), len(first))
+        return Confusable(frozen(pairs[first[shared], :2]))
 
 
-def _rows(pairs: Labeled) -> Runs:
-    return Runs(pairs.at, ints(np.arange(len(pairs.tokens))))
-
-
-def _joined(parts: Sequence[Labeled]) -> Labeled:
-    return Labeled(
-        codes(np.concatenate([codes([]), *(part.tokens for part in parts)])),
-        offsets(np.concatenate([ints([]), *(np.diff(part.at) for part in parts)])),
-        ints(np.concatenate([ints([]), *(part.label for part in parts)])),
-        (),
-    )
+def _distinct(pairs: Sequence[Words]) -> Words:
+    every = np.concatenate([np.zeros((0, 3), dtype=np.uint64), *pairs])
+    return np.asarray(every[numbered(every)[0]])

@@ -8,14 +8,15 @@ from math import fsum
 from typing import Any, Literal
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from spanwise.attributes._forms import Forms, Runs
 from spanwise.attributes._lexicon import FormCounts, Lexicon, lowering
 from spanwise.attributes._tokens import distinct_units, mention_tokens
-from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, numbered, offsets, ratio
+from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import ChoiceError
+from spanwise.hashing import numbered
 
 AttributeUnit = Literal["mention", "token"]
 Kind = Literal["numeric", "category"]
@@ -118,8 +119,6 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     `known` is a list of words that takes the place of the training vocabulary for
     words out of vocabulary; `lowercase` compares all strings in lower case.
-    Predicted mentions named in `predicted` share one search of the
-    training text with the gold ones; others are looked up alone.
     """
 
     corpus: Corpus
@@ -127,24 +126,15 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     lexicon: Lexicon | None = None
     known: frozenset[str] | None = None
     lowercase: bool = False
-    predicted: tuple[Mentions, ...] = ()
-    _sides: dict[int, Side] = field(default_factory=dict)
 
     def side(self, mentions: Mentions) -> Side:
-        """The mentions, gold or predicted, as attributes see them; made once."""
-        key = id(mentions)
-        if key not in self._sides:
-            self._sides[key] = Side(self, mentions)
-        return self._sides[key]
+        """The mentions, gold or predicted, as attributes see them."""
+        return self.sides([mentions])[0]
 
-    def release(self) -> None:
-        """Let go of the sides. They refer to the context and it to them, so that their columns would
-        otherwise stay until the garbage collector comes by."""
-        self._sides.clear()
-
-    def forget(self, mentions: Mentions) -> None:
-        """Let go of one side, whose columns would be made anew."""
-        self._sides.pop(id(mentions), None)
+    def sides(self, several: Sequence[Mentions]) -> list[Side]:
+        """Several lists of mentions as attributes see them; the training text is searched once for all."""
+        group = SideGroup(self, tuple(several))
+        return [Side(self, mentions, group, place) for place, mentions in enumerate(several)]
 
     @cached_property
     def training(self) -> Lexicon | None:
@@ -164,11 +154,11 @@ class Context(Struct, frozen=True, eq=False, dict=True):
             tokens = codes(table[tokens])
         if training is None or alike:
             return tokens, strings
-        number = dict(training.codes)
-        table = np.fromiter(
-            (number.setdefault(word, len(number)) for word in strings), np.int32, len(strings)
-        )
-        return codes(table[tokens]), tuple(number)
+        number = training.codes
+        table = np.fromiter((number.get(word, -1) for word in strings), np.int32, len(strings))
+        new = np.flatnonzero(table < 0)
+        table[new] = np.arange(len(number), len(number) + len(new))
+        return codes(table[tokens]), (*training.vocabulary, *(strings[code] for code in new.tolist()))
 
     @property
     def tokens(self) -> Codes:
@@ -188,24 +178,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def runs(self) -> Runs:
         """The tokens of the gold mentions."""
-        return self.side(self.gold).runs
-
-    @cached_property
-    def joint(self) -> dict[int, tuple[Forms, Ints, FormCounts | None]]:
-        """The token sequences of the gold and the named predicted mentions, in one tree."""
-        sides = {id(mentions): self.side(mentions) for mentions in (self.gold, *self.predicted)}
-        runs = [side.runs for side in sides.values()]
-        together = Runs(
-            offsets(np.concatenate([run.size for run in runs])),
-            ints(np.concatenate([run.position for run in runs])),
-        )
-        forms, number = Forms.of(self.tokens, together, width=len(self.strings))
-        counts = None if self.training is None else self.training.count(forms)
-        ends = np.cumsum([len(side.mentions) for side in sides.values()])
-        return {
-            key: (forms, ints(part), counts)
-            for key, part in zip(sides, np.split(number, ends[:-1]), strict=True)
-        }
+        return mention_tokens(self.corpus, self.gold)
 
     @cached_property
     def unknown(self) -> Ints:
@@ -239,40 +212,61 @@ def no_training() -> ChoiceError:
     )
 
 
+class SideGroup(Struct, frozen=True, eq=False, dict=True):
+    """Lists of mentions whose token sequences are numbered in one tree."""
+
+    context: Context
+    mentions: tuple[Mentions, ...]
+
+    @cached_property
+    def runs(self) -> list[Runs]:
+        """The tokens of each mention, list by list, as positions in the corpus."""
+        return [
+            self.context.runs if one is self.context.gold else mention_tokens(self.context.corpus, one)
+            for one in self.mentions
+        ]
+
+    @cached_property
+    def numbered(self) -> tuple[Forms, list[Ints], FormCounts | None]:
+        """The tree, the number of each mention in it, and what the training text says of the tree."""
+        context = self.context
+        every = Runs(
+            offsets(np.concatenate([run.size for run in self.runs])),
+            ints(np.concatenate([run.position for run in self.runs])),
+        )
+        forms, number = Forms.of(context.tokens, every, width=len(context.strings))
+        ends = np.cumsum([len(one) for one in self.mentions])
+        parts = [ints(part) for part in np.split(number, ends[:-1])]
+        return forms, parts, None if context.training is None else context.training.count(forms)
+
+
 class Side(Struct, frozen=True, eq=False, dict=True):
     """Mentions of one side, gold or predicted, in their context; every column is made once and shared."""
 
     context: Context
     mentions: Mentions
+    group: SideGroup
+    place: int  # in the group
 
-    @cached_property
+    @property
     def runs(self) -> Runs:
         """The tokens of each mention, as positions in the corpus."""
-        return mention_tokens(self.context.corpus, self.mentions)
+        return self.group.runs[self.place]
 
     @cached_property
     def placed(self) -> Bools:
         """Which mentions lie on the text."""
         return self.mentions.placed
 
-    @cached_property
-    def _numbered(self) -> tuple[Forms, Ints, FormCounts | None]:
-        joint = self.context.joint.get(id(self.mentions))
-        if joint is not None:
-            return joint
-        context = self.context
-        forms, number = Forms.of(context.tokens, self.runs, width=len(context.strings))
-        return forms, number, None if context.training is None else context.training.count(forms)
-
     @property
     def form(self) -> Ints:
         """The number of each mention's token sequence; equal sequences have equal numbers."""
-        return self._numbered[1]
+        return self.group.numbered[1][self.place]
 
     @property
     def tree(self) -> Forms:
         """The token sequences of the mentions, and maybe of others."""
-        return self._numbered[0]
+        return self.group.numbered[0]
 
     @property
     def forms(self) -> int:
@@ -282,7 +276,7 @@ class Side(Struct, frozen=True, eq=False, dict=True):
     @property
     def counts(self) -> FormCounts:
         """What the training text says of the token sequences."""
-        counts = self._numbered[2]
+        counts = self.group.numbered[2]
         if counts is None:
             raise no_training()
         return counts

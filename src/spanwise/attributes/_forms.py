@@ -9,7 +9,9 @@ from itertools import zip_longest
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Bools, Codes, Column, Ints, distinct, ints, offsets, run_positions
+from spanwise.columns import Bools, Codes, Column, Ints, ints, offsets, run_positions
+from spanwise.hashing import distinct
+from spanwise.hashing import slots as hash_slots
 
 BLOCK = 1 << 19  # positions of a text looked at together, so that they stay in the processor's cache
 
@@ -258,7 +260,7 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
         """The numbers of the sequences made longer by one code each, -1 where there is none."""
         key = number * self.width + code
         slots, crowded = self._slots
-        slot = _hashed(key, len(slots))
+        slot = hash_slots(key, len(slots).bit_length() - 1)
         place = slots[slot].astype(np.int64)
         right = self.keys[place] == key
         # A slot that several keys share shows one of them; the others are searched for.
@@ -275,15 +277,9 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
         """For each hash the place of a key that has it, 0 where none has, and whether several have it."""
         size = 1 << max(len(self.keys) * 4, 2).bit_length()
         places = np.arange(len(self.keys), dtype=np.int32)
-        slot = _hashed(self.keys, size)
+        slot = hash_slots(self.keys, size.bit_length() - 1)
         slots = np.zeros(size, dtype=np.int32)
         slots[slot] = places
         crowded = np.zeros(size, dtype=bool)
         crowded[slot[slots[slot] != places]] = True
         return slots, crowded
-
-
-def _hashed(key: Ints, size: int) -> Ints:
-    """A number below `size`, a power of two, for each key: the high bits of a product with 2⁶⁴/φ."""
-    product = key.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return (product >> np.uint64(64 - (size.bit_length() - 1))).view(np.int64)

@@ -58,16 +58,15 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
         return cls(vocabulary, Text(blocks, len(vocabulary)), _joined(parts))
 
     @classmethod
-    def gathered(cls, vocabulary: Sequence[str], parts: Iterable[Annotation]) -> Lexicon | None:
+    def gathered(cls, vocabulary: Sequence[str], parts: Iterable[Annotation]) -> Lexicon:
         """The lexicon of parts that share a vocabulary; of each only its text is kept, in a narrow column."""
         narrow = np.min_scalar_type(max(len(vocabulary) - 1, 0))
         blocks: list[tuple[Column, Ints]] = []
-        seen: Seen | None = None
+        seen: list[Seen] = []
         for part in parts:
-            found = Seen.of(part.corpus, part.mentions)
-            seen = found if seen is None else Seen.joined([seen, found])
+            seen = [_joined([*seen, Seen.of(part.corpus, part.mentions)])]
             blocks.append((frozen(part.corpus.tokens.astype(narrow)), part.corpus.sentences))
-        return None if seen is None else cls(vocabulary, Text(tuple(blocks), len(vocabulary)), seen)
+        return cls(vocabulary, Text(tuple(blocks), len(vocabulary)), seen[0])
 
     def __add__(self, other: Lexicon) -> Lexicon:
         number = {

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from spanwise.attributes._forms import BLOCK, Forms
 from spanwise.columns import Bools, Codes, Column, Ints, codes, ints, offsets, run_positions
+from spanwise.hashing import pair_keys
 
 _DEAR = 4  # a place where a sequence may stand costs as much as so many tokens on which the tree is tried
 
@@ -77,12 +78,6 @@ def _last(sentences: Ints) -> Bools:
     return last
 
 
-def _pair_keys(first: Column, second: Column) -> npt.NDArray[np.uint16]:
-    """A number below 2¹⁶ for each pair of tokens: the high bits of a product."""
-    mixed = first.astype(np.uint32) * np.uint32(0x9E3779B1) + second.astype(np.uint32)
-    return (mixed * np.uint32(0x85EBCA6B) >> np.uint32(16)).astype(np.uint16)
-
-
 class PairIndex(Struct, frozen=True, eq=False):
     """The places of a window of a text, ordered by the key of the pair of tokens that begins there."""
 
@@ -94,7 +89,7 @@ class PairIndex(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, tokens: Column, sentences: Ints, begin: int, end: int) -> PairIndex:
         """The index of the places from `begin` up to `end`, behind each of which there is a token."""
-        key = _pair_keys(tokens[begin:end], tokens[begin + 1 : end + 1])
+        key = pair_keys(tokens[begin:end], tokens[begin + 1 : end + 1])
         place = (np.argsort(key, kind="stable") + begin).astype(np.uint32)
         return cls(tokens, sentences, place, codes(offsets(np.bincount(key, minlength=1 << 16))))
 
@@ -108,7 +103,7 @@ class Few:
         often = np.zeros(1 << 16, dtype=np.int64)
         for index in text.pairs:
             often += np.diff(index.at)
-        keys = _pair_keys(flat[:-1], flat[1:])
+        keys = pair_keys(flat[:-1], flat[1:])
         times = often[keys]
         times[at[1:-1] - 1] = len(text) + 1  # the pair of the last token of one and the first of the next
         rarest = np.minimum.reduceat(times, at[:-1]) if len(numbers) else times

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.attributes._confusable import Confusable, shared_by_labels
-from spanwise.attributes._context import Context
+from spanwise.attributes._context import Context, Side
 from spanwise.attributes._lexicon import Lexicon
 from spanwise.columns import Bools, frozen
 from spanwise.corpus import Corpus, Mentions
@@ -42,7 +42,7 @@ def toughness(
     gold: Mentions,
     lexicon: Lexicon | None,
     *,
-    context: Context | None = None,
+    side: Side | None = None,
     confusable: Confusable | None = None,
 ) -> Toughness:
     """The tough subsets of every gold mention.
@@ -52,7 +52,7 @@ def toughness(
     TCM-ALL: its sequence carries two or more labels among the gold mentions; TCM-UNSEEN are those of it
     in UNSEEN-TOKENS, TCM-SEEN the others. Strings are compared as written.
 
-    A `context` over the same data that compares strings as written is used where it is given,
+    A `side` of the same mentions that compares strings as written is used where it is given,
     so that nothing is searched twice. Where the mentions are a part of the gold ones, `confusable` tells
     which sequences carry two labels or more in the whole.
 
@@ -69,13 +69,12 @@ def toughness(
     References:
         Tu and Lignos (2021).
     """
-    if context is None or context.lowercase or context.gold is not gold or context.lexicon is not lexicon:
-        context = Context(corpus, gold, lexicon)
-    side = context.side(gold)
+    if side is None or side.context.lowercase:
+        side = Context(corpus, gold, lexicon).side(gold)
     if confusable is None:
         shared = shared_by_labels(side.form, gold.label, side.forms)
     else:
-        shared = confusable.among(side.tree)
+        shared = confusable.among(side)
     confused = np.append(shared, False)[side.form]
     if lexicon is None:
         return Toughness(("TCM-ALL",), frozen(confused[:, None]))

@@ -20,12 +20,12 @@ from spanwise.attributes import (
     Values,
     choose,
     toughness,
-    values,
+    values_of,
     why_absent,
 )
 from spanwise.buckets import default_strategy, fit
 from spanwise.columns import ints, plain, ratio
-from spanwise.corpus import Annotation, Mentions
+from spanwise.corpus import Annotation, Mentions, Reading
 from spanwise.counts import CrossTable
 from spanwise.description._conflicts import conflicts
 from spanwise.description._repeated import KnownSentences
@@ -42,6 +42,7 @@ __all__ = [
     "dataset_entry",
     "describe",
     "input_entry",
+    "reading_entry",
 ]
 
 SCHEMA = 1
@@ -115,10 +116,11 @@ def describe(
     chosen = choose(attributes)
     absent = {one.name: why for one in chosen if (why := why_absent(one, context)) is not None}
     there = {one.name: one for one in chosen if one.name not in absent}
-    gold_values = {key: values(one, context, gold.mentions) for key, one in there.items()}
+    side = context.side(gold.mentions)
+    gold_values = {key: values_of(one, side) for key, one in there.items()}
     tough = None
     if not gold.corpus.without_text:
-        tough = toughness(gold.corpus, gold.mentions, lexicon, context=context)
+        tough = toughness(gold.corpus, gold.mentions, lexicon, side=side)
     dataset = dataset_document(
         name or stem_of(gold.reading.path),
         gold,
@@ -144,7 +146,7 @@ def dataset_document(
     absent: Mapping[str, str],
 ) -> dict[str, Any]:
     """The `dataset` of a result document: what can be said of the test set whatever the systems are."""
-    known = KnownSentences([one.corpus for one in train]) if train else None
+    known = KnownSentences.of(one.corpus for one in train) if train else None
     return dataset_entry(
         name,
         [DatasetPart.of(gold, known, toughness)],
@@ -269,7 +271,20 @@ def _attribute(attribute: Attribute, gold: Values) -> dict[str, Any]:
 
 def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
     """One of the `inputs` of a document: what was read, how, and what was mended on the way."""
-    reading, corpus = annotation.reading, annotation.corpus
+    corpus = annotation.corpus
+    return reading_entry(
+        role,
+        annotation.reading,
+        sentences=len(corpus),
+        tokens=int(corpus.sentences[-1]),
+        mentions=len(annotation.mentions),
+    )
+
+
+def reading_entry(
+    role: str, reading: Reading, *, sentences: int, tokens: int, mentions: int
+) -> dict[str, Any]:
+    """The same from how a source was read and how much it holds."""
     return {
         "role": role,
         "path": reading.path,
@@ -280,8 +295,8 @@ def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
         "repair": reading.repair,
         "repairs": reading.repairs,
         "notes": list(reading.notes),
-        "sentences": len(corpus),
-        "tokens": int(corpus.sentences[-1]) or None,  # span files tell no lengths
-        "mentions": len(annotation.mentions),
+        "sentences": sentences,
+        "tokens": tokens or None,  # span files tell no lengths
+        "mentions": mentions,
         "alignment": None,
     }

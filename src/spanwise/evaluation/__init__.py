@@ -10,18 +10,21 @@ from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
-from spanwise.description import dataset_document
+from spanwise.engines import Engine, local_engine
+from spanwise.engines.threads import MOST, at_once
 from spanwise.errors import ChoiceError
+from spanwise.evaluation._blocks import OneBlock, Progress, Source, Training, many_blocks
 from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._compared import compared, same_cells
-from spanwise.evaluation._dataset import dataset
-from spanwise.evaluation._inputs import Units, check_sources, gather, named_sources
+from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
+from spanwise.evaluation._dataset import Shared, fixed
+from spanwise.evaluation._inputs import check_sources, gather, named_sources, unit_of
 from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
-from spanwise.evaluation._system import evaluate_systems
 from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
-from spanwise.evaluation.result import InMemory, Result, SystemResult, View, json_pieces, load, write_json
+from spanwise.evaluation.result import Result, SystemResult, View, json_pieces, load, write_json
+from spanwise.formats import opened
 from spanwise.streams import pipes_read_once
 
 __all__ = [
@@ -68,6 +71,8 @@ def evaluate(
     redact: bool = False,
     memory: int | str | None = None,
     workers: int | None = 1,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
     preset: str | None = None,
     switched_off: Sequence[str] = (),
     answers: str | Mapping[str, Any] | None = None,
@@ -98,6 +103,9 @@ def evaluate(
             where the files would not fit into this machine's.
         workers: processes for the parts; they change no byte of the result. With None, large files
             are evaluated in parts by several processes.
+        engine: where blocks run, in place of processes of this machine.
+        progress: called as `progress(step, done, total)` while files are read ("read"), gold is looked at
+            ("look") and systems are counted ("count"); totals are files and blocks.
         preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
         switched_off: departures of the preset from the definitions that shall not hold.
         answers: the policy that places the answers of systems that give no positions, such as "ordered", or
@@ -112,6 +120,8 @@ def evaluate(
         >>> result["mine"].exact.overall.f1, result["mine"].fair.overall.BEs
         (0.0, 1)
     """
+    if isinstance(gold, str | os.PathLike):
+        gold = opened(gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
     check_sources(gold, systems, reading)
     gold, systems = _with_places(gold, systems, answers, reading)
     departures = None
@@ -127,40 +137,62 @@ def evaluate(
         unit=unit, pairs=pairs, correction=correction, align=align, examples=examples,
         examples_cap=examples_cap, redact=redact, command=command, reading=reading,
     )  # fmt: skip
+    said = progress or _unheard
     bound, workers = parts_of(memory, workers, gold, systems, streamable=departures is None, reading=reading)
-    if bound is not None:
-        from spanwise.evaluation._streamed import evaluate_streamed
-
-        return Result(
-            *evaluate_streamed(gold, systems, train, choices, name=name, memory=bound, workers=workers)
-        )
-    inputs = gather(gold, systems, train, align=align, reading=reading, name=name)
-    choices.check_systems(list(inputs.systems))
-    data, context = dataset(inputs, Units.of(inputs.corpus, unit), choices)
-    evaluated = evaluate_systems(data, context, inputs.systems, choices)
-    context.release()
-    del context  # and all that was made of the training text
-    described = dataset_document(
-        inputs.name,
-        inputs.gold,
-        inputs.train,
-        toughness=data.toughness,
-        zeta=data.facts.zeta,
-        absent=data.facts.absent,
+    shared, absent, entries = _opened(
+        gold, systems, train, choices, name=name, memory=bound, progress=said, engine=engine
     )
-    counted = {system: one.counted for system, one in evaluated.items()}
+    source = shared.source
+    shared = fixed(shared, engine or local_engine(workers), absent, said)
+    kept: Whole | EvaluatedBlock
+    if isinstance(source, OneBlock) and engine is None:
+        whole, kept = counted_block(shared, said)
+    else:
+        kept = whole = counted_whole(shared, engine or local_engine(workers), said)
+    unit = shared.unit
+    del shared  # and all that was made of the training text
     summary = summary_of(
-        choices,
-        data.facts,
-        counted,
-        described,
-        inputs=inputs.entries,
-        unit=data.units.kind,
-        units=data.units.number,
-    )
-    if departures is not None:
-        apply_preset(summary, inputs, choices, departures)
-    return Result(summary, InMemory(data.counted(), evaluated))
+        choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *entries], unit=unit,
+        units=whole.units,
+    )  # fmt: skip
+    if departures is not None and isinstance(source, OneBlock):
+        apply_preset(summary, source.inputs, choices, departures)
+    return Result(summary, kept)
+
+
+def _opened(
+    gold: Any,
+    systems: Any,
+    train: Any,
+    choices: Choices,
+    *,
+    name: str | None,
+    memory: int | None,
+    progress: Progress,
+    engine: Engine | None,
+) -> tuple[Shared, dict[str, str], Sequence[Mapping[str, Any]]]:
+    """The source of blocks, what training data know, the attributes that can be computed, why others cannot,
+    and the entries of training files."""
+    source: Source
+    if memory is None:
+        progress("read", 0, 1)
+        inputs = gather(gold, systems, train, align=choices.align, reading=choices.reading, name=name)
+        progress("read", 1, 1)
+        choices.check_systems(list(inputs.systems))
+        source, training = OneBlock(inputs), Training.of(inputs.train)
+    else:
+        source, training = at_once(
+            lambda: many_blocks(gold, systems, choices, name=name, memory=memory, progress=progress),
+            lambda: Training.in_parts(train, choices.reading),
+        )
+    unit = unit_of(choices.unit, source.documents, source.path)
+    threads = MOST if memory is None and engine is None else 1
+    shared = Shared(source, choices, training.lexicon, training.known, unit, threads=threads)
+    return *shared.with_attributes(), training.entries
+
+
+def _unheard(step: str, done: int, total: int) -> None:
+    """Progress that nobody asked for."""
 
 
 def _with_places(

@@ -1,60 +1,142 @@
-"""The second look of an evaluation in parts, at gold and predictions: everything counted."""
+"""Count every block: matching and all tables of each system, and the sums over blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.alignment import align
-from spanwise.attributes import Context, Toughness, toughness
-from spanwise.corpus import Annotation
-from spanwise.description import DatasetPart
-from spanwise.engines import local_engine
+from spanwise.attributes import is_built_in, toughness
+from spanwise.buckets import Bucketing
+from spanwise.description import DatasetPart, dataset_entry
+from spanwise.engines import Engine
+from spanwise.engines.threads import MOST, together
+from spanwise.evaluation._blocks import BlockSums, Progress
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import Dataset, sides_of
-from spanwise.evaluation._entries import survey_entry
+from spanwise.evaluation._dataset import Dataset, Facts, Shared, as_written, sides_of
 from spanwise.evaluation._examples import examples
-from spanwise.evaluation._files import Files, Shared
-from spanwise.evaluation._inputs import Inputs, Units
-from spanwise.evaluation._system import Counted, evaluate_system
-from spanwise.formats.parts import Piece
+from spanwise.evaluation._inputs import Block, Inputs, Units
+from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 
 Sentences = list[dict[str, Any]]
-TOGETHER = 8  # parts whose counts are added up at once
+TOGETHER = 8  # blocks whose counts are added up at once
+LONG = 500_000  # tokens, from which on NumPy works longer than Python between two of its calls
 
 
 class Task(Struct, frozen=True, eq=False):
-    """The pieces of one part, and how many of its sentences can still be shown, by policy."""
+    """One block, and how many of its sentences can still be shown, by policy."""
 
-    pieces: Mapping[str, Piece]
+    reference: Any
     room: Mapping[str, int]
 
 
-class Part(Struct, frozen=True, eq=False):
-    """One part, counted."""
+class CountedBlock(Struct, frozen=True, eq=False):
+    """One block, counted: nothing in it is longer than its lists of labels, buckets and distinct rows."""
 
     counted: Mapping[str, Counted]
     described: DatasetPart
     units: int
-    repairs: Mapping[str, int]
-    labels: Mapping[str, Sequence[str]]
-    mentions: Mapping[str, int]
-    alignment: Mapping[str, Mapping[str, Any]]
+    sums: Mapping[str, BlockSums]  # of the gold file, "", and of each system's
     chosen: Mapping[str, Sentences]  # by policy
     choosable: int
 
 
-class Sums:
-    """The counts of parts, added up some at a time, so that neither they nor the adding grows too dear."""
+class EvaluatedBlock(Struct, frozen=True, eq=False):
+    """One block, evaluated mention by mention."""
+
+    data: Dataset
+    systems: Mapping[str, Evaluated]
+    described: DatasetPart
+
+    @property
+    def counted(self) -> Mapping[str, Counted]:
+        """The counts of every system."""
+        return {name: one.counted for name, one in self.systems.items()}
+
+    @property
+    def bucketings(self) -> Mapping[str, Bucketing]:
+        """The buckets of every attribute."""
+        return self.data.facts.bucketings
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """What was read, where the block is the whole."""
+        return self.data.inputs if isinstance(self.data.inputs, Inputs) else None
+
+    def evaluated(self, name: str) -> Evaluated | None:
+        """One system with its mentions."""
+        return self.systems[name]
+
+    def examples(self, settings: Mapping[str, Any]) -> tuple[Sentences, dict[str, Any]]:
+        """The sentences that the settings ask for."""
+        return examples(
+            self.data,
+            self.systems,
+            policy=settings["examples"],
+            cap=settings["examples_cap"],
+            redact=settings["redacted"],
+        )
+
+    def summed(self, room: Mapping[str, int], *, redact: bool) -> CountedBlock:
+        """What is needed of the block for the whole, with up to so many sentences by policy."""
+        shown = {
+            policy: examples(self.data, self.systems, policy=policy, cap=most, redact=redact)
+            for policy, most in room.items()
+        }
+        block = self.data.inputs
+        sums = {name: BlockSums.of(one, block.alignment[name]) for name, one in block.predicted.items()}
+        return CountedBlock(
+            counted=self.counted,
+            described=self.described,
+            units=self.data.units.number,
+            sums={"": BlockSums.of(block.gold), **sums},
+            chosen={policy: sentences for policy, (sentences, _) in shown.items()},
+            choosable=sum(about["of"] for _, about in shown.values()),
+        )
+
+
+def count(task: Task, shared: Shared) -> CountedBlock:
+    """Count one block: everything that the result document says is a sum over this."""
+    block = evaluated(shared.source.open(task.reference), shared)
+    return block.summed(task.room, redact=shared.choices.redact)
+
+
+def evaluated(block: Block, shared: Shared) -> EvaluatedBlock:
+    """Match the mentions of every system in one block, and count them into all tables."""
+    facts = shared.facts
+    assert facts is not None
+    context = shared.context(block.gold)
+    gold, *others = context.sides([block.gold.mentions, *block.systems.values()])
+    tough = None
+    if shared.lexicon is not None and not block.corpus.without_text:
+        tough = toughness(
+            block.corpus,
+            block.gold.mentions,
+            shared.lexicon,
+            side=as_written(gold),
+            confusable=shared.confusable,
+        )
+    data = Dataset(block, Units.of(block.corpus, shared.unit), tough, facts, sides_of(facts, gold))
+    ours = all(is_built_in(attribute) for attribute in facts.attributes.values())
+    long = len(block.corpus.tokens) >= LONG
+    # User functions may not be thread-safe.
+    threads = min(shared.threads, MOST) if ours and long else 1
+    calls = [partial(evaluate_system, data, side, shared.choices) for side in others]
+    systems = dict(zip(block.systems, together(calls, threads=threads), strict=True))
+    return EvaluatedBlock(data.counted(), systems, DatasetPart.of(block.gold, shared.known, tough))
+
+
+class CountSums:
+    """The counts of blocks, added up some at a time: that keeps memory and merging time bounded."""
 
     def __init__(self) -> None:
-        self._levels: list[list[Counted]] = []  # those of later levels are sums of more parts, and older
+        self._levels: list[list[Counted]] = []  # those of later levels are sums of more blocks, and older
 
     def add(self, one: Counted) -> None:
-        """Take the counts of the next part."""
+        """Take the counts of the next block."""
         for level in self._levels:
             level.append(one)
             if len(level) < TOGETHER:
@@ -64,115 +146,120 @@ class Sums:
         self._levels.append([one])
 
     def total(self) -> Counted:
-        """The counts over all parts, one after the other."""
+        """The counts over all blocks, one after the other."""
         return Counted.joined([one for level in reversed(self._levels) for one in level])
 
 
-class Gathered:
-    """All parts, counted, and the sentences that were chosen to be shown."""
+class Whole(Struct, frozen=True, eq=False):
+    """What all blocks together say, from which everything else is made; mentions are not kept."""
+
+    counted: Mapping[str, Counted]
+    described: dict[str, Any]
+    entries: list[dict[str, Any]]  # of gold and predictions in `inputs`
+    units: int
+    facts: Facts
+    sentences: Sentences
+    about: dict[str, Any]
+
+    @property
+    def bucketings(self) -> Mapping[str, Bucketing]:
+        """The buckets of every attribute."""
+        return self.facts.bucketings
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """What was read is not kept."""
+        return None
+
+    def evaluated(self, name: str) -> Evaluated | None:
+        """Mentions are not kept."""
+        return None
+
+    def examples(self, settings: Mapping[str, Any]) -> tuple[Sentences, dict[str, Any]]:
+        """The sentences that were chosen on the way."""
+        return self.sentences, self.about
+
+
+class Adding:
+    """Adds up counted blocks, and keeps the sentences that are to be shown."""
 
     def __init__(self, choices: Choices, systems: Iterable[str]) -> None:
-        self.parts: list[Part] = []
-        self._sums = {system: Sums() for system in systems}
+        self._counts = {system: CountSums() for system in systems}
+        self._sums: dict[str, BlockSums] = {}
+        self._described: list[DatasetPart] = []
+        self._units = self._choosable = 0
         self._choices = choices
         # Sentences with errors stand before all others.
         policies = {"errors": ["errors"], "all": ["errors", "correct"], "none": []}[choices.examples]
         self._chosen: dict[str, Sentences] = {policy: [] for policy in policies}
 
-    def count(self, shared: Shared, workers: int) -> None:
-        """Count every part.
+    def tasks(self, references: Iterable[Any]) -> Iterator[Task]:
+        """The blocks; they are asked for one by one, so that they know how much room is left."""
+        for reference in references:
+            yield Task(reference, self._room())
 
-        The first one is counted here, before processes part ways: they have what was found of it in the
-        training text, and need not write sentences where it has filled the room for them.
-        """
-        # Tasks are asked for one by one, so that they know how much room is left.
-        tasks = (Task(pieces, self._room()) for pieces in shared.files.parts())
-        self._take(_count(next(tasks), shared))
-        for part in local_engine(workers).map(_count, tasks, shared):
-            self._take(part)
-
-    def _take(self, part: Part) -> None:
+    def add(self, block: CountedBlock) -> None:
+        """Take the next block."""
         room = self._room()
-        for policy, sentences in part.chosen.items():
+        for policy, sentences in block.chosen.items():
             self._chosen[policy] += sentences[: room[policy]]
-        for system, counted in part.counted.items():
-            self._sums[system].add(counted)
-        self.parts.append(replace(part, chosen={}, counted={}))
+        for system, counted in block.counted.items():
+            self._counts[system].add(counted)
+        for name, sums in block.sums.items():
+            self._sums[name] = self._sums[name] + sums if name in self._sums else sums
+        self._described.append(block.described)
+        self._units += block.units
+        self._choosable += block.choosable
 
     def _room(self) -> dict[str, int]:
         return {policy: self._choices.examples_cap - len(kept) for policy, kept in self._chosen.items()}
 
-    def counted(self) -> dict[str, Counted]:
-        """The counts of every system over all parts."""
-        return {system: sums.total() for system, sums in self._sums.items()}
-
-    def sentences(self) -> tuple[Sentences, dict[str, Any]]:
-        """The chosen sentences, those with errors first, and how many there are in all."""
+    def total(self, shared: Shared) -> Whole:
+        """The sums over all blocks."""
+        assert shared.facts is not None
         cap = self._choices.examples_cap
         shown = [row for kept in self._chosen.values() for row in kept][:cap]
-        total = sum(part.choosable for part in self.parts)
-        about = {"policy": self._choices.examples, "cap": cap, "shown": len(shown), "of": total}
-        return shown, about
-
-    def entries(self, files: Files) -> list[dict[str, Any]]:
-        """The `inputs` of the document, as they are for files that were read whole."""
-        entries = [self._entry("gold", files, "")]
-        for name in files.systems:
-            reports = [part.alignment[name] for part in self.parts]
-            summed = {key: sum(report[key] for report in reports) for key in reports[0] if key != "how"}
-            entry = self._entry("predicted", files, name)
-            entries.append({**entry, "system": name, "alignment": {"how": reports[0]["how"], **summed}})
-        return entries
-
-    def _entry(self, role: str, files: Files, name: str) -> dict[str, Any]:
-        return survey_entry(
-            role,
-            files.systems[name] if name else files.gold,
-            layer=role if files.merged else "only",
-            repairs=sum(part.repairs[name] for part in self.parts),
-            mentions=sum(part.mentions[name] for part in self.parts),
-            labels={label for part in self.parts for label in part.labels[name]},
+        return Whole(
+            counted={system: sums.total() for system, sums in self._counts.items()},
+            described=dataset_entry(
+                shared.source.name,
+                self._described,
+                documents=shared.source.documents,
+                zeta=shared.facts.zeta,
+                absent=shared.facts.absent,
+            ),
+            entries=shared.source.entries(self._sums),
+            units=self._units,
+            facts=shared.facts,
+            sentences=shown,
+            about={"policy": self._choices.examples, "cap": cap, "shown": len(shown), "of": self._choosable},
         )
 
 
-def _count(task: Task, shared: Shared) -> Part:
-    assert shared.facts is not None
-    gold, predicted = shared.files.read(task.pieces)
-    aligned = {name: align(gold, one, how=shared.choices.align) for name, one in predicted.items()}
-    mentions = {name: one.mentions for name, one in aligned.items()}
-    context = shared.context(gold, list(mentions.values()))
-    data = Dataset(
-        Inputs("", gold, mentions, predicted, shared.files.merged, (), ()),
-        Units.of(gold.corpus, shared.unit),
-        _toughness(context, gold, shared),
-        shared.facts,
-        sides_of(shared.facts, context, gold.mentions),
-    )
-    evaluated = {name: evaluate_system(data, context, one, shared.choices) for name, one in mentions.items()}
-    shown = {
-        policy: examples(data, evaluated, policy=policy, cap=room, redact=shared.choices.redact)
-        for policy, room in task.room.items()
-    }
-    context.release()
-    sides = {"": gold, **predicted}
-    return Part(
-        counted={name: one.counted for name, one in evaluated.items()},
-        described=DatasetPart.of(gold, shared.known, data.toughness),
-        units=data.units.number,
-        repairs={name: one.reading.repairs for name, one in sides.items()},
-        labels={name: one.mentions.labels for name, one in sides.items()},
-        mentions={name: len(one.mentions) for name, one in sides.items()},
-        alignment={name: one.report for name, one in aligned.items()},
-        chosen={policy: sentences for policy, (sentences, _) in shown.items()},
-        choosable=sum(about["of"] for _, about in shown.values()),
-    )
+def counted_whole(shared: Shared, engine: Engine, progress: Progress) -> Whole:
+    """Count every block, wherever the engine runs it, and add up.
+
+    The first of several is counted here, before processes part ways: they have what was found of it in
+    the training text, and need not write sentences where it has filled the room for them.
+    """
+    adding = Adding(shared.choices, shared.source.systems)
+    tasks = adding.tasks(shared.source.references())
+    total = shared.source.blocks
+    progress("count", 0, total)
+    adding.add(count(next(tasks), shared))
+    progress("count", 1, total)
+    for done, block in enumerate(engine.map(count, tasks, shared), start=2):
+        adding.add(block)
+        progress("count", done, total)
+    return adding.total(shared)
 
 
-def _toughness(context: Context, gold: Annotation, shared: Shared) -> Toughness | None:
-    """The tough subsets of a part; which sequences are confusable is known from the whole."""
-    if shared.lexicon is None:
-        return None
-    as_written = replace(context, lowercase=False) if context.lowercase else context
-    return toughness(
-        gold.corpus, gold.mentions, shared.lexicon, context=as_written, confusable=shared.confusable
-    )
+def counted_block(shared: Shared, progress: Progress) -> tuple[Whole, EvaluatedBlock]:
+    """The same of a source that is one block, with its mentions; sentences are written when asked for."""
+    reference = next(shared.source.references())
+    progress("count", 0, 1)
+    block = evaluated(shared.source.open(reference), shared)
+    adding = Adding(replace(shared.choices, examples="none"), shared.source.systems)
+    adding.add(block.summed({}, redact=shared.choices.redact))
+    progress("count", 1, 1)
+    return adding.total(shared), block

@@ -1,8 +1,9 @@
-"""The gold side of an evaluation: attribute values, bucket edges, toughness; no system changes it."""
+"""The gold side of an evaluation: a first look at its blocks, and the facts that follow from all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -11,21 +12,28 @@ from msgspec.structs import replace
 from spanwise.attributes import (
     PRESETS,
     Attribute,
+    Carried,
+    Confusable,
     Context,
+    Kind,
+    Labeled,
     Lexicon,
     Toughness,
     Values,
     choose,
-    toughness,
-    values,
+    values_of,
     why_absent,
 )
+from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing, default_strategy, fit
-from spanwise.columns import frozen
-from spanwise.corpus import Mentions
+from spanwise.columns import Floats, Ints, floats, frozen, ints
+from spanwise.corpus import Annotation, Mentions
+from spanwise.description import KnownSentences
+from spanwise.engines import Engine
 from spanwise.errors import ChoiceError
+from spanwise.evaluation._blocks import Progress, Source
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._inputs import Inputs, Units
+from spanwise.evaluation._inputs import Block, Units
 from spanwise.evaluation._measures import Side
 
 
@@ -66,9 +74,9 @@ class Facts(Struct, frozen=True, eq=False):
 
 
 class Dataset(Struct, frozen=True, eq=False):
-    """The test set, or a part of it; adding a system changes nothing in it."""
+    """One block of the test set; adding a system changes nothing in it."""
 
-    inputs: Inputs
+    inputs: Block
     units: Units
     toughness: Toughness | None
     facts: Facts
@@ -89,18 +97,10 @@ def sides_of_mentions(sides: Mapping[str, Side]) -> dict[str, Side]:
     return {name: side for name, side in sides.items() if side.position is None}
 
 
-def predicted_sides(facts: Facts, context: Context, mentions: Mentions) -> dict[str, Side]:
-    """The same of predicted mentions, of which nothing else will be asked."""
-    found = sides_of(facts, context, mentions)
-    context.forget(mentions)
-    return found
-
-
-def sides_of(facts: Facts, context: Context, mentions: Mentions) -> dict[str, Side]:
-    """The units of every attribute among mentions, each in its bucket."""
+def sides_of(facts: Facts, side: AttributeSide) -> dict[str, Side]:
+    """The units of every attribute among the mentions of a side, each in its bucket."""
     return {
-        name: _side(values(one, context, mentions), facts.bucketings[name])
-        for name, one in facts.attributes.items()
+        name: _side(values_of(one, side), facts.bucketings[name]) for name, one in facts.attributes.items()
     }
 
 
@@ -109,33 +109,136 @@ def _side(found: Values, bucketing: Bucketing) -> Side:
     return Side(found.unit_mention, frozen(bucket), found.position)
 
 
-def dataset(
-    inputs: Inputs,
-    units: Units,
-    choices: Choices,
-) -> tuple[Dataset, Context]:
-    """Compute the attributes of the gold mentions and fix the buckets; predictions need the context."""
-    lexicon = Lexicon.of(inputs.train) if inputs.train else None
-    context = Context(
-        corpus=inputs.corpus,
-        gold=inputs.gold.mentions,
-        lexicon=lexicon,
-        known=choices.vocabulary,
-        lowercase=choices.lowercase,
-        predicted=tuple(inputs.systems.values()),
+class Shared(Struct, frozen=True, eq=False):
+    """What the functions of a block need beside it: the same for all blocks, and it can be pickled."""
+
+    source: Source
+    choices: Choices
+    lexicon: Lexicon | None
+    known: KnownSentences | None
+    unit: str
+    attributes: Mapping[str, Attribute] = {}
+    facts: Facts | None = None
+    confusable: Confusable | None = None
+    threads: int = 1  # systems of a block that are counted at the same time
+
+    def context(self, gold: Annotation) -> Context:
+        """What the mentions of one block are seen in."""
+        return Context(
+            corpus=gold.corpus,
+            gold=gold.mentions,
+            lexicon=self.lexicon,
+            known=self.choices.vocabulary,
+            lowercase=self.choices.lowercase,
+        )
+
+    def with_attributes(self) -> tuple[Shared, dict[str, str]]:
+        """The attributes that can be computed, told by the first block, and why others cannot.
+
+        The training text is searched for the mentions of that block before processes part ways, so that
+        all of them have what was found, and the index by which others are looked for.
+        """
+        gold = self.source.open(next(self.source.references(gold_only=True)), gold_only=True).gold
+        context = self.context(gold)
+        training = None if gold.corpus.without_text else context.training
+        if training is not None and self.source.blocks > 1:
+            training.prepare(context.side(gold.mentions).tree)
+        attributes, absent = possible_attributes(self.choices, context)
+        return replace(self, attributes=attributes), absent
+
+
+class Look(Struct, frozen=True, eq=False):
+    """What the gold mentions of one block say of the whole."""
+
+    numbers: Mapping[str, tuple[Floats, Ints]]
+    names: Mapping[str, Mapping[str, int]]
+    labeled: Labeled | None
+
+
+def look(reference: Any, shared: Shared) -> Look:
+    """Look at the gold mentions of one block: distinct values, and labels of token sequences."""
+    gold = shared.source.open(reference, gold_only=True).gold
+    context = shared.context(gold)
+    side = context.side(gold.mentions)
+    numbers: dict[str, tuple[Floats, Ints]] = {}
+    names: dict[str, dict[str, int]] = {}
+    for name, attribute in shared.attributes.items():
+        found = values_of(attribute, side)
+        if found.names is None:
+            numbers[name] = found.distinct()
+        else:
+            names[name] = found.named()
+    labeled = None
+    if shared.lexicon is not None and not gold.corpus.without_text:
+        labeled = Labeled.of(as_written(side))
+    return Look(numbers, names, labeled)
+
+
+def as_written(side: AttributeSide) -> AttributeSide:
+    """The same mentions with strings compared as they are written, as tough mentions want it."""
+    if not side.context.lowercase:
+        return side
+    return replace(side.context, lowercase=False).side(side.mentions)
+
+
+def fixed(shared: Shared, engine: Engine, absent: Mapping[str, str], progress: Progress) -> Shared:
+    """Look at all blocks, and fix what follows from them: buckets, and which sequences are confusable."""
+    looks: list[Look] = []
+    carried = Carried()
+    total = shared.source.blocks
+    progress("look", 0, total)
+    for one in engine.map(look, shared.source.references(gold_only=True), shared):
+        if one.labeled is not None:
+            carried.add(one.labeled)
+        looks.append(replace(one, labeled=None))
+        progress("look", len(looks), total)
+    mixed = [
+        name
+        for name in shared.attributes
+        if any(name in one.names for one in looks) and any(name in one.numbers for one in looks)
+    ]
+    if mixed:
+        # Numbers in one block and names in another: the whole is of categories, as it would be as one block.
+        categories = {name: replace(shared.attributes[name], kind="category") for name in mixed}
+        again = replace(shared, attributes={**shared.attributes, **categories})
+        return fixed(again, engine, absent, progress)
+    attributes = {name: _of_kind(one, looks) for name, one in shared.attributes.items()}
+    fitted = {name: Fitted.of(one, _values(one, looks), shared.choices) for name, one in attributes.items()}
+    return replace(
+        shared,
+        attributes=attributes,
+        facts=Facts.of(attributes, fitted, absent),
+        confusable=None if shared.lexicon is None else carried.confusable(),
     )
-    there, absent = possible_attributes(choices, context)
-    fitted, sides = {}, {}
-    for name, one in there.items():  # one after the other: values are wide, buckets are narrow
-        found = values(one, context, context.gold)
-        fitted[name] = Fitted.of(one, found, choices)
-        sides[name] = _side(found, fitted[name].bucketing)
-    facts = Facts.of(there, fitted, absent)
-    tough = None
-    if lexicon is not None and not inputs.corpus.without_text:
-        tough = toughness(inputs.corpus, context.gold, lexicon, context=context)
-    context.forget(context.gold)
-    return Dataset(inputs, units, tough, facts, sides), context
+
+
+def _of_kind(attribute: Attribute, looks: Sequence[Look]) -> Attribute:
+    """The attribute with the kind that its gold values have in all blocks."""
+    kind: Kind = "category" if any(attribute.name in one.names for one in looks) else "numeric"
+    return attribute if attribute.kind == kind else replace(attribute, kind=kind)
+
+
+def _values(attribute: Attribute, looks: Sequence[Look]) -> Values:
+    """The values of all gold units, each once: buckets and ζ depend on nothing else."""
+    name = attribute.name
+    if attribute.kind == "category":
+        counts: dict[str, int] = {}
+        for one in looks:
+            for key, number in one.names.get(name, {}).items():
+                counts[key] = counts.get(key, 0) + number
+        keys = tuple(sorted(counts))
+        code, times = np.arange(len(keys)), ints([counts[key] for key in keys])
+        return Values(code, np.ones(len(code), dtype=bool), name, keys, times=times)
+    parts = [one.numbers[name] for one in looks]
+    value = floats(np.concatenate([part[0] for part in parts]))
+    return Values(
+        value,
+        np.ones(len(value), dtype=bool),
+        name,
+        bounds=attribute.bounds,
+        whole=attribute.whole,
+        times=ints(np.concatenate([part[1] for part in parts])),
+    )
 
 
 def possible_attributes(choices: Choices, context: Context) -> tuple[dict[str, Attribute], dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Bring gold, predictions and training data together: read, aligned, with one vocabulary."""
+"""Read gold, predictions and training data whole: aligned, with one vocabulary."""
 
 from __future__ import annotations
 
@@ -22,28 +22,34 @@ from spanwise.description import input_entry
 from spanwise.document import Input
 from spanwise.engines.threads import at_once, together
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import Interner, is_source, listed_sources, read, read_layers, refuse_merged, stem_of
+from spanwise.formats import Reader, is_source, listed_sources, read, refuse_merged, stem_of
 
 UNITS = ("sentence", "document")
 LARGE = 32 << 20  # bytes of files from which on two readers are faster than one that knows all words
 _NAMELESS = "predicted"  # the system of predictions that are no file
 
 
-class Inputs(Struct, frozen=True, eq=False):
-    """One dataset and the predictions of each system on it, in the gold file's positions."""
+class Block(Struct, frozen=True, eq=False):
+    """Some sentences of gold with the predictions of every system, on the gold text."""
 
-    name: str
     gold: Annotation
     systems: Mapping[str, Mentions]
     predicted: Mapping[str, Annotation]  # as they were read, before they were aligned
-    merged: bool  # whether gold and predictions stand in the same files
-    train: tuple[Annotation, ...]
-    entries: tuple[dict[str, Any], ...]  # `inputs` of the result document
+    alignment: Mapping[str, Mapping[str, Any]]  # how that went
 
     @property
     def corpus(self) -> Corpus:
         """The gold text."""
         return self.gold.corpus
+
+
+class Inputs(Block, frozen=True, eq=False):
+    """One dataset and the predictions of each system on it, as one block, with its training data."""
+
+    name: str
+    merged: bool  # whether gold and predictions stand in the same files
+    train: tuple[Annotation, ...]
+    entries: tuple[dict[str, Any], ...]  # `inputs` of the result document
 
     def documented(self) -> tuple[Input, ...]:
         """What was read and how, as the documents of other verbs name it."""
@@ -72,23 +78,28 @@ class Units(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, corpus: Corpus, kind: str | None) -> Units:
         """The units of a corpus: documents where it has more than one, unless told otherwise."""
-        if kind is not None and kind not in UNITS:
-            raise ChoiceError(f"unit is {kind!r}, but must be 'sentence' or 'document'.")
-        documents = corpus.document_of_sentence
-        if kind == "document" and documents is None:
-            raise InputError(
-                f"{corpus.source.path}: the file marks no documents, so they cannot be resampled.\n"
-                'Use unit="sentence", or mark documents with -DOCSTART- lines.'
-            )
-        number = 0 if corpus.documents is None else len(corpus.documents) - 1
-        if documents is not None and (kind == "document" or (kind is None and number > 1)):
-            return cls("document", number, documents)
-        return cls("sentence", len(corpus), ints(np.arange(len(corpus))))
+        documents = None if corpus.documents is None else len(corpus.documents) - 1
+        kind = unit_of(kind, documents, corpus.source.path)
+        if kind == "document" and corpus.document_of_sentence is not None:
+            return cls(kind, documents or 0, corpus.document_of_sentence)
+        return cls(kind, len(corpus), ints(np.arange(len(corpus))))
+
+
+def unit_of(asked: str | None, documents: int | None, path: str) -> str:
+    """What is resampled: documents where there are more than one, unless told otherwise."""
+    if asked is not None and asked not in UNITS:
+        raise ChoiceError(f"unit is {asked!r}, but must be 'sentence' or 'document'.")
+    if asked == "document" and documents is None:
+        raise InputError(
+            f"{path}: the file marks no documents, so they cannot be resampled.\n"
+            'Use unit="sentence", or mark documents with -DOCSTART- lines.'
+        )
+    return asked or ("document" if (documents or 0) > 1 else "sentence")
 
 
 @cache
 def _keywords_of_reading() -> list[str]:
-    return [name for name in signature(read).parameters if name not in ("source", "name", "words")]
+    return [name for name in signature(read).parameters if name not in ("source", "name")]
 
 
 def check_sources(gold: Any, systems: Any, reading: Mapping[str, Any]) -> None:
@@ -113,7 +124,7 @@ def gather(
     """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
     # Words that one file has taught a reader cost it nothing in the next.
     large = _bytes([gold, *listed_sources(train), *_systems(systems).values()]) >= LARGE
-    readers = [{**reading, "words": Interner()} for _ in range(2 if large else 1)]
+    readers = [Reader(**reading) for _ in range(2 if large else 1)]
     (gold_annotation, predicted), training = at_once(
         lambda: _gold_or_merged(gold, systems, readers[0]),
         lambda: training_of(train, readers[-1]),
@@ -139,37 +150,36 @@ def gather(
         predicted={
             key: _on_gold_text(one, gold_annotation, aligned[key].report) for key, one in predicted.items()
         },
+        alignment={key: one.report for key, one in aligned.items()},
         merged=systems is None,
         train=training,
         entries=tuple(entries),
     )
 
 
-def _gold_or_merged(
-    gold: Any, systems: Any, reading: Mapping[str, Any]
-) -> tuple[Annotation, dict[str, Annotation]]:
+def _gold_or_merged(gold: Any, systems: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation]]:
     """The gold annotation, and the predictions where they stand in the same files."""
-    return _merged(gold, reading) if systems is None else (read(gold, **reading), {})
+    return _merged(gold, reader) if systems is None else (reader.read(gold), {})
 
 
-def _predicted(
-    systems: Any, readers: Sequence[Mapping[str, Any]], *, prefer: str | None
-) -> dict[str, Annotation]:
+def _predicted(systems: Any, readers: Sequence[Reader], *, prefer: str | None) -> dict[str, Annotation]:
     named = list(_systems(systems).items())
     if not named:
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
     found = together(
         [
-            partial(_read_all, named[place :: len(readers)], {**without_extras(reading), "prefer": prefer})
-            for place, reading in enumerate(readers)
+            partial(_read_all, named[place :: len(readers)], reader, prefer)
+            for place, reader in enumerate(readers)
         ]
     )
     every = {key: one for part in found for key, one in part.items()}
     return {key: every[key] for key, _ in named}
 
 
-def _read_all(sources: Sequence[tuple[str, Any]], reading: Mapping[str, Any]) -> dict[str, Annotation]:
-    return {key: read(source, **reading) for key, source in sources}
+def _read_all(
+    sources: Sequence[tuple[str, Any]], reader: Reader, prefer: str | None
+) -> dict[str, Annotation]:
+    return {key: reader.read(source, extras=False, prefer=prefer) for key, source in sources}
 
 
 def _systems(systems: Any) -> dict[str, Any]:
@@ -191,12 +201,7 @@ def _on_gold_text(one: Annotation, gold: Annotation, report: Mapping[str, Any]) 
     return replace(one, corpus=replace(corpus, tokens=gold.corpus.tokens, sentences=gold.corpus.sentences))
 
 
-def without_extras(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The same choices without columns and fields of one's own: only the gold text needs to have them."""
-    return {key: value for key, value in reading.items() if key not in ("columns", "fields")}
-
-
-def _merged(gold: Any, reading: Mapping[str, Any]) -> tuple[Annotation, dict[str, Annotation]]:
+def _merged(gold: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation]]:
     """Gold and predictions of one file, or of several files whose gold columns are the same."""
     files = named_sources(
         gold if isinstance(gold, Mapping) else [gold] if not isinstance(gold, list) else gold
@@ -206,7 +211,7 @@ def _merged(gold: Any, reading: Mapping[str, Any]) -> tuple[Annotation, dict[str
             "gold stands alone, but is no file that holds predicted tags as well.\n"
             "Give the predictions as systems."
         )
-    found = {key: read_layers(source, **reading) for key, source in files.items()}
+    found = {key: reader.read_layers(source) for key, source in files.items()}
     first, *others = (layers["gold"] for layers in found.values())
     for gold_annotation in others:
         if first.mentions.rows() != gold_annotation.mentions.rows():
@@ -245,10 +250,9 @@ def _system_name(source: Any) -> str:
     return stem_of(os.fspath(source)) if isinstance(source, str | os.PathLike) else _NAMELESS
 
 
-def training_of(train: Any, reading: Mapping[str, Any]) -> tuple[Annotation, ...]:
+def training_of(train: Any, reader: Reader) -> tuple[Annotation, ...]:
     """The training data, read; they must hold text."""
-    rest = without_extras(reading)
-    training = tuple(read(source, **rest) for source in listed_sources(train))
+    training = tuple(reader.read(source, extras=False) for source in listed_sources(train))
     for one in training:
         if one.corpus.without_text:
             raise InputError(

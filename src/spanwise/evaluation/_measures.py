@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import SUBSETS, Toughness
@@ -34,7 +34,6 @@ class Case(Struct, frozen=True, eq=False, dict=True):
     gold: Mentions
     predicted: Mentions
     matching: Matching
-    pairs: dict[tuple[int, int], tuple[Ints, Ints]] = field(default_factory=dict)
 
     @property
     def labels(self) -> Sequence[str]:
@@ -60,6 +59,11 @@ class Case(Struct, frozen=True, eq=False, dict=True):
     def found(self) -> Ints:
         """The rows of the gold mentions that were found exactly."""
         return ints(np.flatnonzero(self.right))
+
+    @property
+    def found_pairs(self) -> tuple[Ints, Ints]:
+        """The gold mentions that were found exactly, and their partners."""
+        return self.found, ints(self.matching.gold_partner[self.found])
 
     @cached_property
     def wrong(self) -> Ints:
@@ -211,10 +215,16 @@ def joined_measures(parts: Sequence[Measure], labels: Sequence[str]) -> Measure:
 
 
 def bucket_measure(
-    case: Case, key: MeasureKey, gold: Side, predicted: Side, buckets: Sequence[str], path: tuple[str, ...]
+    case: Case,
+    key: MeasureKey,
+    gold: Side,
+    predicted: Side,
+    pairs: tuple[Ints, Ints],
+    buckets: Sequence[str],
+    path: tuple[str, ...],
 ) -> Measure:
-    """Exact scores of the buckets of an attribute; correct: the same unit in the same bucket."""
-    pair_gold, pair_predicted = _same_units(case, gold, predicted)
+    """Exact scores of the buckets of an attribute; correct: the same unit, a pair, in the same bucket."""
+    pair_gold, pair_predicted = pairs
     agree = gold.bucket[pair_gold] == predicted.bucket[pair_predicted]
     right = pair_gold[agree]
     gold_unit = gold.of(case.gold_unit)
@@ -319,18 +329,13 @@ def _gain_columns() -> Small:
 _GAIN_COLUMN = _gain_columns()
 
 
-def _same_units(case: Case, gold: Side, predicted: Side) -> tuple[Ints, Ints]:
-    """The pairs of gold and predicted units of an attribute that are the same unit."""
-    if gold.position is None or predicted.position is None:
-        return case.found, ints(case.matching.gold_partner[case.found])
+def same_tokens(case: Case, gold: Side, predicted: Side) -> tuple[Ints, Ints]:
+    """The pairs of gold and predicted token units that are the same: one position, one label."""
+    assert gold.position is not None and predicted.position is not None
     number = len(case.labels)
-    # Attributes of tokens have the same units, so that the pairs of one are those of all.
-    key = id(gold.position), id(predicted.position)
-    if key not in case.pairs:
-        mine = gold.position * number + gold.of(case.gold.label)
-        theirs = predicted.position * number + predicted.of(case.predicted.label)
-        case.pairs[key] = _joined(mine, theirs)
-    return case.pairs[key]
+    mine = gold.position * number + gold.of(case.gold.label)
+    theirs = predicted.position * number + predicted.of(case.predicted.label)
+    return _joined(ints(mine), ints(theirs))
 
 
 def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:

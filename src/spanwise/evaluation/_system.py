@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from itertools import product
 from operator import add
 from typing import Any
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from spanwise.attributes import SUBSETS, Context, is_built_in
+from spanwise.attributes import SUBSETS
+from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing
 from spanwise.columns import Ints, plain, ratio
-from spanwise.corpus import Mentions, with_one_labelling
+from spanwise.corpus import with_one_labelling
 from spanwise.counts import Counts, CrossTable
 from spanwise.diagnosis import self_diagnosis
-from spanwise.engines.threads import MOST, together
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import Dataset, Facts, predicted_sides, sides_of_mentions
+from spanwise.evaluation._dataset import Dataset, Facts, sides_of, sides_of_mentions
 from spanwise.evaluation._measures import (
     NOBODY,
     Case,
@@ -32,6 +32,7 @@ from spanwise.evaluation._measures import (
     joined_measures,
     outcome_tables,
     relaxed_measure,
+    same_tokens,
     tough_measures,
     tough_outcomes,
 )
@@ -41,7 +42,6 @@ from spanwise.matching.overlap import CATEGORIES, relaxed_counts
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, with_overall
 
 CONFUSING = ("LE", "LBE")  # the errors with two labels
-LONG = 500_000  # tokens, from which on NumPy works longer than Python between two of its calls
 SMALL = 30  # gold units under which a bucket carries a mark
 
 
@@ -76,26 +76,9 @@ class Evaluated(Struct, frozen=True, eq=False):
     predicted_sides: Mapping[str, Side]
 
 
-def evaluate_systems(
-    data: Dataset, context: Context, systems: Mapping[str, Mentions], choices: Choices
-) -> dict[str, Evaluated]:
-    """Every system matched and counted, two at a time where their columns are long."""
-    ours = all(is_built_in(attribute) for attribute in data.facts.attributes.values())
-    long = len(data.inputs.corpus.tokens) >= LONG
-    calls = [partial(evaluate_system, data, context, one, choices) for one in systems.values()]
-    # Somebody's own function may not bear being called twice at a time.
-    found = together(calls, threads=MOST if ours and long else 1)
-    return dict(zip(systems, found, strict=True))
-
-
-def evaluate_system(
-    data: Dataset,
-    context: Context,
-    predicted: Mentions,
-    choices: Choices,
-) -> Evaluated:
-    """Match one system's mentions and count them into every table."""
-    gold, other = with_one_labelling([data.gold, predicted])
+def evaluate_system(data: Dataset, predicted: AttributeSide, choices: Choices) -> Evaluated:
+    """Match one system's mentions of a block and count them into every table."""
+    gold, other = with_one_labelling([data.gold, predicted.mentions])
     matching, overlap = fair_and_overlap(gold, other)
     case = Case(data.inputs.corpus, data.units, gold, other, matching)
     events = matching.events()
@@ -109,19 +92,22 @@ def evaluate_system(
     if data.toughness is not None:
         measures += tough_measures(case, data.toughness)
         tables[MeasureKey("tough")] = tough_outcomes(case, data.toughness)
-    gold_sides, other_sides = data.gold_sides, predicted_sides(data.facts, context, predicted)
+    gold_sides, other_sides = data.gold_sides, sides_of(data.facts, predicted)
+    # Attributes of tokens have the same units, so that the pairs of one are those of all.
+    tokens = next((name for name, one in data.facts.attributes.items() if one.unit == "token"), None)
+    token_pairs = None if tokens is None else same_tokens(case, gold_sides[tokens], other_sides[tokens])
     for name, bucketing in data.facts.bucketings.items():
         names = [bucket.name for bucket in bucketing.buckets]
         sides = gold_sides[name], other_sides[name]
-        measures.append(
-            bucket_measure(case, MeasureKey("attribute", name), *sides, names, ("attributes", name))
-        )
-        if data.facts.attributes[name].unit == "mention":
+        by_tokens = data.facts.attributes[name].unit == "token"
+        pairs = token_pairs if by_tokens and token_pairs is not None else case.found_pairs
+        key = MeasureKey("attribute", name)
+        measures.append(bucket_measure(case, key, *sides, pairs, names, ("attributes", name)))
+        if not by_tokens:
             tables |= outcome_tables(case, name, *sides, names)
     for one, two in choices.crosses:
         measures.append(_cross(case, data.facts, one, two, gold_sides, other_sides))
     counted = Counted(tuple(case.labels), measures, tables)
-    case.pairs.clear()
     return Evaluated(counted, case, matching, sides_of_mentions(gold_sides), sides_of_mentions(other_sides))
 
 
@@ -139,7 +125,8 @@ def _cross(
     predicted = crossed((predicted_sides[one], predicted_sides[two]), widths)
     names = [f"{a.name} × {b.name}" for a, b in product(first, second)]
     pair = f"{one},{two}"
-    measure = bucket_measure(case, MeasureKey("cross", pair), gold, predicted, names, ("cross", pair))
+    key = MeasureKey("cross", pair)
+    measure = bucket_measure(case, key, gold, predicted, case.found_pairs, names, ("cross", pair))
     # Crossed cells are shown with intervals; testing each would only weaken the family of buckets.
     return Measure(measure.key, measure.counts, "exact", measure.paths)
 

@@ -8,14 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
-
 from spanwise.buckets import Bucketing
 from spanwise.corpus import Mentions
 from spanwise.description import SCHEMA
 from spanwise.errors import ChoiceError, InputError, UnknownKey, unknown
-from spanwise.evaluation._dataset import Dataset
-from spanwise.evaluation._examples import examples
+from spanwise.evaluation._inputs import Inputs
 from spanwise.evaluation._system import Counted, Evaluated
 from spanwise.evaluation._units import packed
 from spanwise.formats import read_text, write_atomically
@@ -125,39 +122,10 @@ class Kept(Protocol):
     def counted(self) -> Mapping[str, Counted]: ...
     @property
     def bucketings(self) -> Mapping[str, Bucketing]: ...
+    @property
+    def inputs(self) -> Inputs | None: ...
     def evaluated(self, name: str) -> Evaluated | None: ...
     def examples(self, settings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]: ...
-
-
-class InMemory(Struct, frozen=True, eq=False):
-    """The whole evaluation, mention by mention."""
-
-    data: Dataset
-    systems: Mapping[str, Evaluated]
-
-    @property
-    def counted(self) -> Mapping[str, Counted]:
-        """The counts of every system."""
-        return {name: one.counted for name, one in self.systems.items()}
-
-    @property
-    def bucketings(self) -> Mapping[str, Bucketing]:
-        """The buckets of every attribute."""
-        return self.data.facts.bucketings
-
-    def evaluated(self, name: str) -> Evaluated | None:
-        """One system with its mentions."""
-        return self.systems[name]
-
-    def examples(self, settings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """The sentences that the settings ask for."""
-        return examples(
-            self.data,
-            self.systems,
-            policy=settings["examples"],
-            cap=settings["examples_cap"],
-            redact=settings["redacted"],
-        )
 
 
 class Result:
@@ -247,11 +215,11 @@ class Result:
 
     def find_slices(self, **options: Any) -> Slices:
         """Where the systems are weak or differ, under the keywords of `spanwise.find_slices`."""
-        if not isinstance(self._kept, InMemory):
+        if self._kept.inputs is None:
             raise ChoiceError(
                 "the mentions of a streamed evaluation are not kept.\nLeave memory out to find slices."
             )
-        found: Slices = reach("slices:slices_of")(self._kept.data.inputs, **options)
+        found: Slices = reach("slices:slices_of")(self._kept.inputs, **options)
         return found
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, SpanwiseError
-from spanwise.formats._format import UNBOUNDED, Column, Format, Limits, Options, Problem, is_plainly_tagged
+from spanwise.formats._format import UNBOUNDED, Column, Format, Limits, Options, Problem
 from spanwise.formats._interning import Interner
 from spanwise.formats._losses import losses, reduced
 from spanwise.formats._opening import (
@@ -27,48 +26,41 @@ from spanwise.formats._opening import (
     stem_of,
     write_atomically,
 )
-from spanwise.formats.memory import from_spans, from_tags, named_tags
-from spanwise.registry import Registry
+from spanwise.formats._registry import FORMATS, format_of
+from spanwise.formats.memory import from_lists, from_spans, from_tags
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
 
 __all__ = [
-    "FORMATS", "PACKED", "Format", "Interner", "Options", "Problem", "Validation", "format_of",
-    "from_spans", "from_tags", "is_source", "listed_sources", "looks_merged", "make_folder", "read",
-    "read_annotators", "read_layers", "read_text", "read_words", "refuse_merged", "sha256_of", "stem_of",
-    "to_bytes", "validate", "write", "write_atomically",
-]  # fmt: skip
-
-# One module a format, in the order in which a file is shown to them; the last one takes what is left.
-_MODULES = (
-    "arrow", "spacy_docs", "brat", "webanno", "hipe", "conllu", "pubtator", "label_studio", "w2ner", "xmi",
-    "flair", "frames", "jsonl", "spans", "conll",
-)  # fmt: skip
-
-
-class _Formats(Registry[Format]):
-    """The formats, imported when they are first asked for."""
-
-    _complete = False
-
-    def _load(self) -> None:
-        if not self._complete:
-            # All are imported before any is added, so that one that fails leaves nothing half-known.
-            ours = [import_module(f"spanwise.formats.{module}").FORMAT for module in _MODULES]
-            self._complete = True
-            for known in ours:
-                self.add(known)
-        super()._load()
-
-    def find(self, name: str | Format) -> Format:
-        """The format called `name`; the common ones are imported alone."""
-        if name in ("conll", "jsonl", "spans") and not self._complete:
-            found: Format = import_module(f"spanwise.formats.{name}").FORMAT
-            return found
-        return super().find(name)
-
-
-FORMATS: Registry[Format] = _Formats("format", group="spanwise.formats")
+    "FORMATS",
+    "PACKED",
+    "Format",
+    "Options",
+    "Problem",
+    "Reader",
+    "Validation",
+    "format_of",
+    "from_spans",
+    "from_tags",
+    "is_source",
+    "listed_sources",
+    "looks_merged",
+    "make_folder",
+    "opened",
+    "options_of",
+    "read",
+    "read_annotators",
+    "read_layers",
+    "read_text",
+    "read_words",
+    "refuse_merged",
+    "sha256_of",
+    "stem_of",
+    "to_bytes",
+    "validate",
+    "write",
+    "write_atomically",
+]
 
 
 def read(
@@ -90,7 +82,6 @@ def read(
     encoding: str | None = None,
     tokens: Sequence[Sequence[str]] | None = None,
     name: str | None = None,
-    words: Interner | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> Annotation:
     """The annotation in a file, or in lists of tags or of spans.
@@ -111,28 +102,40 @@ def read(
         encoding: The encoding of the text, UTF-8 without it.
         tokens: The tokens that lists of tags or spans belong to.
         name: What to call a source that is no file.
-        words: What has interned the words of files read before, and goes on with this one.
         limits: Higher bounds for odd files: "labels", "unpacked" (bytes) and "values".
     """
     options = Options(
         token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,
-        columns or {}, fields or {}, encoding, words, Limits.of(limits or {}),
+        columns or {}, fields or {}, encoding, Limits.of(limits or {}),
     )  # fmt: skip
+    return _read(source, format, options, tokens=tokens, name=name)
+
+
+def _read(
+    source: Any,
+    format: str | Format | None,
+    options: Options,
+    *,
+    tokens: Any = None,
+    name: str | None = None,
+    words: Interner | None = None,
+) -> Annotation:
     if isinstance(source, Annotation):
         return source
     if isinstance(source, (str, os.PathLike)):
-        file = File(source, encoding=encoding, unpacked=options.limits.unpacked)
-        return _read_by(format_of(file, format), file, options)
+        file = _opened(source, options)
+        return _read_by(format_of(file, format), file, options, words)
     if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple}:
-        return _from_lists(source, options, tokens, name)
+        return from_lists(source, options, tokens, name)
     known = _format_of_object(source)
-    return _from_lists(source, options, tokens, name) if known is None else known.read(source, options)
+    return from_lists(source, options, tokens, name) if known is None else known.read(source, options)
 
 
-def _read_by(known: Format, file: File, options: Options) -> Annotation:
+def _read_by(known: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
     """The annotation of a file, or an error of ours: whatever a file holds is no reason for another one."""
     with _of_the_file(known, file):
-        return options.limits.check(known.read(file, options))
+        read_in = known.read(file, options, words) if known.interning else known.read(file, options)
+        return options.limits.check(read_in)
 
 
 @contextmanager
@@ -150,6 +153,56 @@ def _of_the_file(known: Format, file: File) -> Iterator[None]:
             f"{file.path}: the file cannot be read as {known.name} ({type(error).__name__}: {said}).\n"
             "Is it complete, and is this its format?"
         ) from error
+
+
+class Reader:
+    """Reads sources one after the other by the same keywords of `read`.
+
+    It goes on numbering words from file to file, so that those it has met cost little in the next.
+    """
+
+    def __init__(
+        self,
+        *,
+        format: str | Format | None = None,
+        tokens: Any = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
+        self._format, self._tokens, self._name = format, tokens, name
+        self._options = options_of(**options)
+        self._words = Interner()
+
+    def read(self, source: Any, *, extras: bool = True, prefer: str | None = None) -> Annotation:
+        """The annotation of a source, with more columns and fields than its text only with `extras`."""
+        options = self._options if extras else replace(self._options, columns={}, fields={})
+        options = options if prefer is None else replace(options, prefer=prefer)
+        return _read(source, self._format, options, tokens=self._tokens, name=self._name, words=self._words)
+
+    def read_layers(self, source: str | os.PathLike[str]) -> dict[str, Annotation]:
+        """The gold and the predicted annotation of one merged file."""
+        return _read_layers(source, self._format, self._options, self._words)
+
+
+def options_of(*, limits: Mapping[str, int] | None = None, **options: Any) -> Options:
+    """The keywords of `read` in the form that formats take; None is as good as not given."""
+    given = {key: value for key, value in options.items() if value is not None}
+    return Options(**given, limits=Limits.of(limits or {}))
+
+
+def opened(
+    source: str | os.PathLike[str], *, encoding: str | None = None, limits: Mapping[str, int] | None = None
+) -> File:
+    """The file at a path; one that is open already stays the same, and is recognised only once."""
+    if isinstance(source, File):
+        return source
+    return File(source, encoding=encoding, unpacked=Limits.of(limits or {}).unpacked)
+
+
+def _opened(source: str | os.PathLike[str], options: Options) -> File:
+    if isinstance(source, File):
+        return source
+    return File(source, encoding=options.encoding, unpacked=options.limits.unpacked)
 
 
 def listed_sources(given: Any) -> list[Any]:
@@ -222,45 +275,6 @@ def validate(
     return Validation(file.path, tuple(found), annotation)
 
 
-def _from_lists(source: Any, options: Options, tokens: Any, name: str | None) -> Annotation:
-    if not isinstance(source, Iterable):
-        raise ChoiceError(f"{source!r} cannot be read.\nGive a path, or a list for each sentence.")
-    listed = list(source)
-    if listed and isinstance(listed[0], str):
-        raise InputError(
-            f"{name or '<tags>'}: there is one list of strings, beginning with {listed[0]!r}.\n"
-            "Give a list for each sentence, even for one alone: [[…]]."
-        )
-    first = next((item for sentence in listed for item in sentence), None)
-    if isinstance(first, Integral):
-        listed, first = named_tags(listed, options, name or "<tags>"), ""
-    if first is None and tokens is not None and any(map(len, tokens)):
-        return from_spans(listed, tokens=tokens, name=name or "<spans>")
-    if first is None or isinstance(first, str):
-        return from_tags(
-            listed, tokens=tokens, scheme=options.scheme, prefer=options.prefer, repair=options.repair,
-            name=name or "<tags>",
-        )  # fmt: skip
-    return from_spans(listed, tokens=tokens, duplicates=options.duplicates, name=name or "<spans>")
-
-
-def format_of(file: File, format: str | Format | None) -> Format:
-    """The format named, or the one that recognises the file."""
-    if format is not None:
-        return FORMATS.find(format)
-    # What is plain from suffix and content need not be shown to every format: to import them takes time.
-    if is_plainly_tagged(file):
-        return FORMATS.find("conll")
-    spans = FORMATS.find("spans")
-    if file.suffix in spans.suffixes and spans.recognise(file) is not None:
-        return spans
-    # Columns are what is left when nobody else, other packages included, knows the file.
-    for known in sorted(FORMATS, key=lambda known: known.name == "conll"):
-        if known.recognise(file) is not None:
-            return known
-    raise InputError(file.no_file())  # only a folder is no file of columns either
-
-
 def looks_merged(
     source: Any, *, format: str | Format | None = None, encoding: str | None = None, **_: Any
 ) -> bool:
@@ -271,7 +285,7 @@ def looks_merged(
         return False
     from spanwise.formats.conll import looks_merged as in_columns
 
-    file = File(source, encoding=encoding)
+    file = opened(source, encoding=encoding)
     return format_of(file, format).name == "conll" and in_columns(file)
 
 
@@ -282,8 +296,8 @@ def refuse_merged(gold: Any, **reading: Any) -> None:
     """
     if reading.get("tag_column") is None and looks_merged(gold, **reading):
         raise ChoiceError(
-            f"{gold}: the last two columns hold tags of the same types, so they seem to be gold and "
-            "predicted tags.\nGive such files alone, without other predictions; "
+            f"{os.fspath(gold)}: the last two columns hold tags of the same types, so they seem to be "
+            "gold and predicted tags.\nGive such files alone, without other predictions; "
             "if the last column is gold, add tag_column=-1."
         )
 
@@ -292,8 +306,13 @@ def read_layers(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> dict[str, Annotation]:
     """The gold and the predicted annotation of one merged file, by the keywords of `read`."""
-    limits = Limits.of(options.pop("limits", None) or {})
-    file = File(source, encoding=options.get("encoding"), unpacked=limits.unpacked)
+    return _read_layers(source, format, options_of(**options), None)
+
+
+def _read_layers(
+    source: str | os.PathLike[str], format: str | Format | None, options: Options, words: Interner | None
+) -> dict[str, Annotation]:
+    file = _opened(source, options)
     chosen = format_of(file, format)
     if chosen.read_layers is None:
         raise ChoiceError(
@@ -301,8 +320,11 @@ def read_layers(
             "Give gold and predictions as two files."
         )
     with _of_the_file(chosen, file):
-        layers = chosen.read_layers(file, Options(**options, limits=limits))
-        return {name: limits.check(layer) for name, layer in layers.items()}
+        if chosen.interning:
+            layers = chosen.read_layers(file, options, words)
+        else:
+            layers = chosen.read_layers(file, options)
+        return {name: options.limits.check(layer) for name, layer in layers.items()}
 
 
 def read_annotators(

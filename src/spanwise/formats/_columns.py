@@ -31,8 +31,10 @@ class Columns(Struct, frozen=True, eq=False):
         return ints(np.append(self.rows.begins, len(self.rows.columns[0])))
 
 
-def whole(file: File, options: Options, tag_columns: tuple[int | str, ...]) -> Columns:
-    """All rows of a file, put together from its chunks."""
+def whole(
+    file: File, options: Options, tag_columns: tuple[int | str, ...], words: Interner | None = None
+) -> Columns:
+    """All rows of a file, put together from its chunks; `words` goes on numbering its tokens."""
     layout: Layout | None = None
     interners: tuple[Interner, ...] = ()
     parts: list[Rows] = []
@@ -44,7 +46,7 @@ def whole(file: File, options: Options, tag_columns: tuple[int | str, ...]) -> C
             if layout is None:
                 line += chunk.count(b"\n")
                 continue
-            interners = interners_of(layout, options.words)
+            interners = interners_of(layout, words)
             chunk, line = without_header(chunk, line, skipped)
         if chunk:
             rows = parse(chunk, layout, interners, open=open_, line=line)

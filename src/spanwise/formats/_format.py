@@ -15,7 +15,6 @@ from msgspec.structs import force_setattr, replace
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats._interning import Interner
 from spanwise.schemes import SCHEMES, Repair, Tags, checked, decode, encode, impossible, malformed, recognise
 
 Column = int | str
@@ -100,7 +99,6 @@ class Options(Struct, frozen=True):
     columns: Mapping[str, Column] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
-    words: Interner | None = None
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
@@ -145,19 +143,22 @@ class Format(Struct, frozen=True):
     words, or None. `write(annotation, scheme)` gives back the bytes of a file;
     `write_folder(annotation, folder)` writes a format that needs several.
     `problems(file, options)` lists all that is wrong where `read` would stop at the first.
+    `read` and `read_layers` of a format that is `interning` take a third argument: the words of the
+    files that were read before, which this one goes on numbering.
     """
 
     name: str
     summary: str
-    read: Callable[[Any, Options], Annotation]
+    read: Callable[..., Annotation]
     recognise: Callable[[Any], str | None]
     write: Callable[[Annotation, str | None], bytes] | None = None
     suffixes: tuple[str, ...] = ()
     source: str = ""
     accepts: Callable[[Any], bool] | None = None
-    read_layers: Callable[[Any, Options], dict[str, Annotation]] | None = None
+    read_layers: Callable[..., dict[str, Annotation]] | None = None
     problems: Callable[[Any, Options], list[Problem]] | None = None
     write_folder: Callable[[Annotation, str | os.PathLike[str]], Any] | None = None
+    interning: bool = False
 
 
 def numbered_column(number: int, width: int, path: str, line: int | None = None) -> int:

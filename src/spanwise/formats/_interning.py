@@ -5,21 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Bools, Codes, Column, Ints
+from spanwise.columns import Bools, Codes, Column, Ints, Words
+from spanwise.hashing import MASKS, PADDING, byte_hashes, slots, windows
 
-Words64 = npt.NDArray[np.uint64]
-
-PADDING = b"\x00" * 8  # a buffer ends with these, so that eight bytes can be loaded from any word
-_MASKS = np.array([(1 << (8 * length)) - 1 for length in range(9)], dtype=np.uint64)
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
 _MANY = 1 << 16  # words
 _HUGE = 128  # bytes; longer words would take a step for every eight of them
-_STIR = np.uint64(0xD6E8FEB86659FD93)
-
-
-def windows(buffer: bytes | npt.NDArray[np.uint8]) -> Words64:
-    """The eight bytes from every position of a padded buffer, as one number each, without a copy."""
-    return np.ndarray((len(buffer) - 7,), dtype="<u8", buffer=buffer, strides=(1,))
 
 
 class _Table:
@@ -30,7 +20,7 @@ class _Table:
         self._used = 0
 
     def _grow(self, size: int) -> None:
-        self._shift = np.uint64(64 - size.bit_length() + 1)
+        self._bits = size.bit_length() - 1
         self._mask = size - 1
         self.keys = np.zeros(size, dtype=np.uint64)
         self.codes = np.full(size, -1, dtype=np.int32)
@@ -38,11 +28,11 @@ class _Table:
     def copy(self) -> _Table:
         """One that holds the same."""
         made = _Table()
-        made._shift, made._mask, made._used = self._shift, self._mask, self._used
+        made._bits, made._mask, made._used = self._bits, self._mask, self._used
         made.keys, made.codes = self.keys.copy(), self.codes.copy()
         return made
 
-    def find(self, keys: Words64) -> Codes:
+    def find(self, keys: Words) -> Codes:
         """The code of each key, -1 where it is new."""
         slot = self._slots(keys)
         found = self.codes[slot]
@@ -55,7 +45,7 @@ class _Table:
             astray = astray[(self.keys[at] != keys[astray]) & (found[astray] >= 0)]
         return found
 
-    def add(self, keys: Words64, codes: Codes) -> None:
+    def add(self, keys: Words, codes: Codes) -> None:
         """Store new keys, all different, with their codes."""
         self._used += len(keys)
         if 2 * self._used > len(self.keys):
@@ -75,10 +65,8 @@ class _Table:
             waiting = waiting[self.codes[slot[waiting]] != codes[waiting]]
             slot[waiting] = (slot[waiting] + 1) & self._mask
 
-    def _slots(self, keys: Words64) -> Ints:
-        slot = keys * _ODD
-        slot >>= self._shift
-        return slot.view(np.int64)
+    def _slots(self, keys: Words) -> Ints:
+        return slots(keys, self._bits)
 
 
 class Interner:
@@ -115,7 +103,7 @@ class Interner:
         eights = windows(buffer)
         size = end - begin
         keys = eights[begin]
-        keys &= _MASKS[np.minimum(size, 8)]
+        keys &= MASKS[np.minimum(size, 8)]
         result = self._short.find(keys)
         rows = np.flatnonzero(size > 8)
         huge = rows[:0]
@@ -143,7 +131,7 @@ class Interner:
         return self.codes(b"".join(words) + PADDING, end - sizes, end)
 
     def _learn(
-        self, new: Ints, keys: Words64, size: Ints, buffer: bytes, begin: Ints, end: Ints, result: Codes
+        self, new: Ints, keys: Words, size: Ints, buffer: bytes, begin: Ints, end: Ints, result: Codes
     ) -> None:
         """Number the `new` words in the order of their first occurrence, and put their codes in `result`."""
         is_long = size[new] > 8
@@ -177,7 +165,7 @@ class Interner:
         long = np.flatnonzero(size > 8)
         eights, start = windows(buffer), begin[long]
         self._first[known + long] = eights[start]
-        self._second[known + long] = eights[start + 8] & _MASKS[np.minimum(size[long] - 8, 8)]
+        self._second[known + long] = eights[start + 8] & MASKS[np.minimum(size[long] - 8, 8)]
         until = self._stored + len(letters)
         if until + len(PADDING) > len(self._store):
             self._store = _extended(self._store, 1 << (until + len(PADDING)).bit_length())
@@ -198,7 +186,7 @@ class Interner:
         rest = np.flatnonzero((long.size > 16) & ~differs)
         step = 16
         while len(rest):
-            mask = _MASKS[np.minimum(long.size[rest] - step, 8)]
+            mask = MASKS[np.minimum(long.size[rest] - step, 8)]
             there, here = self._at[code[rest]] + step, long.begin[rest] + step
             unequal = ((stored[there] ^ long.eights[here]) & mask) != 0
             differs[rest[unequal]] = True
@@ -233,21 +221,7 @@ def _extended(column: Column, size: int) -> Column:
 class _Long:
     """Words of more than eight bytes: where they are, their first two blocks of eight, and a hash of all."""
 
-    def __init__(self, rows: Ints, eights: Words64, begin: Ints, size: Ints, first: Words64) -> None:
+    def __init__(self, rows: Ints, eights: Words, begin: Ints, size: Ints, first: Words) -> None:
         self.rows, self.eights, self.begin, self.size, self.first = rows, eights, begin, size, first
-        self.second = eights[begin + 8] & _MASKS[np.minimum(size - 8, 8)]
-        self.key = _hashed(self)
-
-
-def _hashed(long: _Long) -> Words64:
-    """A number from all bytes of each long word."""
-    key: Words64 = (long.first ^ long.size.view(np.uint64)) * _STIR
-    key = (key ^ (key >> np.uint64(29)) ^ long.second) * _STIR
-    rest = np.flatnonzero(long.size > 16)
-    step = 16
-    while len(rest):
-        block = long.eights[long.begin[rest] + step] & _MASKS[np.minimum(long.size[rest] - step, 8)]
-        key[rest] = (key[rest] ^ (key[rest] >> np.uint64(29)) ^ block) * _STIR
-        step += 8
-        rest = rest[long.size[rest] > step]
-    return key ^ (key >> np.uint64(32))
+        self.second = eights[begin + 8] & MASKS[np.minimum(size - 8, 8)]
+        self.key = byte_hashes(eights, begin, size)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spanwise.columns import Codes, Column, Ints, codes, ints
+from spanwise.columns import Column, Ints, codes, ints
 from spanwise.formats._rows import Rows
 
 _Chunk = tuple[Column | None, ...]  # the columns of one chunk; None: the tokens of the file it is `like`
@@ -57,12 +57,6 @@ class Kept:
         for number in range(bisect_right(self._tokens, token) - 1):
             self._chunks[number] = ()
             self._firsts[number] = self._lines[number] = np.zeros(0, dtype=np.uint32)
-
-    def renumber(self, table: Codes, strings: int) -> None:
-        """Give the tokens other codes, `table[code]`, of so many strings."""
-        narrow = table.astype(np.min_scalar_type(max(strings - 1, 0)))
-        for number, (tokens, *others) in enumerate(self._chunks):
-            self._chunks[number] = (None if tokens is None else narrow[tokens], *others)
 
     @property
     def left(self) -> int:

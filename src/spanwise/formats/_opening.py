@@ -34,6 +34,7 @@ class File:
     ) -> None:
         self.path = os.fspath(path)
         self.encoding = encoding
+        self.recognised: Any = None  # its format, once somebody has found out
         self._most = unpacked
         self._hash = hashlib.sha256()
         self._hashed = False
@@ -48,6 +49,9 @@ class File:
         file = cls("-")
         file.path, file._bytes = os.fspath(path), data
         return file
+
+    def __fspath__(self) -> str:
+        return self.path
 
     @property
     def name(self) -> str:

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from spanwise.columns import Codes, Ints, ints
 from spanwise.errors import InputError, at
-from spanwise.formats._interning import PADDING, Interner, windows
+from spanwise.formats._interning import Interner
+from spanwise.hashing import PADDING, windows
 
 DOCSTART = b"-DOCSTART-"
 _BLANKS = b" \t\r"

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Column, Ints, Words, numbered, offsets
+from spanwise.columns import Bools, Column, Ints, Words, offsets
+from spanwise.hashing import numbered
 
 _TAB, _LINE_END, _ZERO = b"\t\n0"
 _WORD = 8  # bytes that are compared at once

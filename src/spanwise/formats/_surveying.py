@@ -45,7 +45,7 @@ class Survey(Struct, frozen=True, eq=False):
     cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
     documents: Ints | None  # offsets into the sentences, where documents are marked
     layout: Layout
-    strings: tuple[tuple[str, ...], ...]  # of the wanted columns, but not of the tokens, which files share
+    strings: tuple[tuple[str, ...], ...]  # of the wanted columns, tokens first, where rows are kept
     kept: Kept | None  # the rows, where there was room for them
 
     @property
@@ -86,7 +86,8 @@ def survey(
         )
     if options.encoding not in UTF8:
         raise ChoiceError("only UTF-8 files can be streamed.\nConvert the file, or leave memory out.")
-    return _Looker(File(path), options, columns, tokens, sentences, keep).look()
+    file = path if isinstance(path, File) else File(path, unpacked=options.limits.unpacked)
+    return _Looker(file, options, columns, tokens, sentences, keep).look()
 
 
 class _Looker:
@@ -146,7 +147,7 @@ class _Looker:
         layout, skipped = _columns.layout_of(self._file.path, chunk, self._options, names, line)
         if layout is None:
             return b"", line + chunk.count(b"\n")
-        self._layout, self._interners = layout, _columns.interners_of(layout, self._options.words)
+        self._layout, self._interners = layout, _columns.interners_of(layout)
         chunk, line = _columns.without_header(chunk, line, skipped)
         self._first = Cut(0, 0, line, end - len(chunk))
         return chunk, line
@@ -162,12 +163,12 @@ class _Looker:
             self._by_sentence += self._cuts(chosen, number, token, rows, chunk, line, byte)
         elif self._least:
             after = self._by_sentence[-1].token if self._by_sentence else 0
-            chosen = _spaced(token, ints(np.arange(len(token))), after, self._least)
+            chosen = spaced(token, ints(np.arange(len(token))), after, self._least)
             self._by_sentence += self._cuts(chosen, number, token, rows, chunk, line, byte)
             after = self._by_document[-1].token if self._by_document else 0
             recent = self._documents[bisect_left(self._documents, self._sentence) :]
             firsts = ints(np.flatnonzero(np.isin(number, recent)))
-            chosen = _spaced(token, firsts, after, self._least)
+            chosen = spaced(token, firsts, after, self._least)
             self._by_document += self._cuts(chosen, number, token, rows, chunk, line, byte)
         if self._kept is not None and not self._kept.add(rows, [len(one.strings) for one in self._interners]):
             self._kept = None
@@ -250,15 +251,13 @@ class _Looker:
                 tag_column=None,
                 separator="tab" if layout.separator == "tab" else "blank",
                 columns=dict(zip(self._options.columns, extra, strict=True)),
-                # Who has all rows needs no words to number: only their strings.
-                words=self._options.words if self._kept is None else None,
             ),
             layers=layers,
             columns=dict(zip(names, layout.wanted[1:], strict=False)),
             cuts=(self._first, *cuts, end),
             documents=ints(sorted({0, *self._documents, self._sentence})) if marked else None,
             layout=layout,
-            strings=tuple(tuple(one.strings) for one in self._interners[1:]),
+            strings=() if self._kept is None else tuple(tuple(one.strings) for one in self._interners),
             kept=self._kept,
         )
 
@@ -282,7 +281,7 @@ def _line(rows: Rows, row: int, first: int) -> int:
     return int(rows.lines[sentence]) + row - int(rows.begins[sentence])
 
 
-def _spaced(token: Ints, allowed: Ints, after: int, least: int) -> Ints:
+def spaced(token: Ints, allowed: Ints, after: int, least: int) -> Ints:
     """Those of the allowed sentences before which to cut, so that a part has at least so many tokens."""
     chosen: list[int] = []
     while True:

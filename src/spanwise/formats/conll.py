@@ -19,22 +19,23 @@ from spanwise.formats._format import (
     in_tokens,
     problem_at,
 )
+from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import DOCSTART, Layout, split, wrong_width
 from spanwise.schemes import Tags, encode, malformed
 
 
-def read(file: File, options: Options) -> Annotation:
+def read(file: File, options: Options, words: Interner | None = None) -> Annotation:
     """The annotation of a file with one column of tags."""
-    return _layers(file, options, tag_columns(options, merged=False))["only"]
+    return _layers(file, options, tag_columns(options, merged=False), words)["only"]
 
 
-def read_layers(file: File, options: Options) -> dict[str, Annotation]:
+def read_layers(file: File, options: Options, words: Interner | None = None) -> dict[str, Annotation]:
     """Gold and predicted annotation of a file whose last two columns are their tags.
 
     With `tag_column` the gold tags stand there, and the predicted ones in the next column.
     """
-    return _layers(file, options, tag_columns(options, merged=True))
+    return _layers(file, options, tag_columns(options, merged=True), words)
 
 
 def looks_merged(file: File) -> bool:
@@ -61,9 +62,11 @@ def looks_merged(file: File) -> bool:
     return 2 * len(types[0] & types[1]) >= len(types[0] | types[1]) > 0 and 4 * same >= typed
 
 
-def _layers(file: File, options: Options, where: Mapping[str, int | str]) -> dict[str, Annotation]:
+def _layers(
+    file: File, options: Options, where: Mapping[str, int | str], words: Interner | None
+) -> dict[str, Annotation]:
     """One annotation for each column of tags, all of one corpus."""
-    columns = whole(file, options, tuple(where.values()))
+    columns = whole(file, options, tuple(where.values()), words)
     corpus = corpus_of(columns, options, file)
     notes = []
     if columns.rows.comments:
@@ -190,4 +193,5 @@ FORMAT = Format(
     problems=problems,
     suffixes=(".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv"),
     source="Tjong Kim Sang and De Meulder (2003)",
+    interning=True,
 )

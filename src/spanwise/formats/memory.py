@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
-from spanwise.errors import InputError, many
+from spanwise.errors import ChoiceError, InputError, many
 from spanwise.formats._format import Options, annotated, whole
 from spanwise.formats._scored import score_of
 from spanwise.schemes import Repair, Tags
@@ -144,7 +145,30 @@ def _check_lengths(
             )
 
 
-def named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) -> list[list[str]]:
+def from_lists(source: Any, options: Options, tokens: Any, name: str | None) -> Annotation:
+    """The annotation of lists of tags, numbers of tags or spans."""
+    if not isinstance(source, Iterable):
+        raise ChoiceError(f"{source!r} cannot be read.\nGive a path, or a list for each sentence.")
+    listed = list(source)
+    if listed and isinstance(listed[0], str):
+        raise InputError(
+            f"{name or '<tags>'}: there is one list of strings, beginning with {listed[0]!r}.\n"
+            "Give a list for each sentence, even for one alone: [[…]]."
+        )
+    first = next((item for sentence in listed for item in sentence), None)
+    if isinstance(first, Integral):
+        listed, first = _named_tags(listed, options, name or "<tags>"), ""
+    if first is None and tokens is not None and any(map(len, tokens)):
+        return from_spans(listed, tokens=tokens, name=name or "<spans>")
+    if first is None or isinstance(first, str):
+        return from_tags(
+            listed, tokens=tokens, scheme=options.scheme, prefer=options.prefer, repair=options.repair,
+            name=name or "<tags>",
+        )  # fmt: skip
+    return from_spans(listed, tokens=tokens, duplicates=options.duplicates, name=name or "<spans>")
+
+
+def _named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) -> list[list[str]]:
     """Lists of tags from lists of their numbers."""
     if options.labels is None:
         raise InputError(

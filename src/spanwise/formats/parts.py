@@ -1,4 +1,4 @@
-"""A CoNLL file in parts that are cut between sentences: surveyed once, then read part by part."""
+"""Files in parts that are cut between sentences: looked at once, then read part by part."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import codes, ints
+from spanwise.columns import Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
-from spanwise.errors import ChoiceError
-from spanwise.formats import _columns, format_of
-from spanwise.formats._format import Options, label_notes
+from spanwise.formats import _columns, format_of, opened, options_of
+from spanwise.formats._format import label_notes
 from spanwise.formats._kept import Kept
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
-from spanwise.formats._surveying import Cut, Survey, has_mark, survey
+from spanwise.formats._surveying import Cut, Survey, has_mark, spaced, survey
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
 
 __all__ = [
+    "Held",
     "Kept",
+    "Parted",
     "Piece",
     "Survey",
     "can_be_streamed",
     "pieces",
     "read_piece",
-    "reading_of_survey",
+    "reading_of",
     "survey",
     "survey_layers",
 ]
@@ -53,15 +54,7 @@ def survey_layers(
     keep: Kept | None = None,
 ) -> Survey:
     """Look at a file that is to be read with the keywords of `read` (`read_layers` where it is merged)."""
-    options = dict(reading)
-    name = format_of(File(path), options.pop("format", None)).name
-    if name != "conll":
-        raise ChoiceError(
-            f"{os.fspath(path)}: files of the format {name!r} cannot be streamed, only conll can.\n"
-            "Convert the file with spanwise convert, or leave memory out."
-        )
-    options.pop("tokens", None)
-    chosen = Options(**options)
+    chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
     columns = _columns.tag_columns(chosen, merged=merged)
     return survey(path, chosen, columns, tokens=tokens, sentences=sentences, keep=keep)
 
@@ -72,12 +65,72 @@ def can_be_streamed(source: Any, reading: Mapping[str, Any]) -> bool:
         return False
     if reading.get("encoding") not in UTF8:
         return False
-    return format_of(File(source), reading.get("format")).name == "conll"
+    return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name == "conll"
 
 
-def pieces(one: Survey) -> Iterator[Piece]:
-    """The parts of a surveyed file: by their place, or by their bytes where the file is packed."""
-    if one.kept is not None or not is_packed(one.path):
+class Held(Struct, frozen=True, eq=False):
+    """A source that was read whole, cut into slices of its columns."""
+
+    layers: Mapping[str, Annotation]
+    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
+
+    @classmethod
+    def of(
+        cls, layers: Mapping[str, Annotation], *, tokens: int = 0, sentences: Sequence[int] | None = None
+    ) -> Held:
+        """Cut before the `sentences` named, or where a sentence begins after at least `tokens` tokens.
+
+        Documents, where they are marked, are not cut in two by `tokens`.
+        """
+        corpus = next(iter(layers.values())).corpus
+        if sentences is None:
+            allowed = ints(np.arange(len(corpus))) if corpus.documents is None else corpus.documents[:-1]
+            # Span files tell no lengths: there every sentence counts as one token.
+            sizes = corpus.sentences[:-1] if corpus.sentences[-1] else ints(np.arange(len(corpus)))
+            sentences = [] if not tokens else spaced(sizes, allowed, 0, tokens).tolist()
+        inner = [place for place in sentences if 0 < place < len(corpus)]
+        token = [int(corpus.sentences[place]) for place in (0, *inner, len(corpus))]
+        return cls(
+            layers,
+            tuple(Cut(place, at, 0, 0) for place, at in zip((0, *inner, len(corpus)), token, strict=True)),
+        )
+
+    @property
+    def _first(self) -> Annotation:
+        return next(iter(self.layers.values()))
+
+    @property
+    def path(self) -> str:
+        """The source as errors call it."""
+        return self._first.reading.path
+
+    @property
+    def documents(self) -> Ints | None:
+        """Offsets of documents into the sentences, where documents are marked."""
+        return self._first.corpus.documents
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return self.cuts[-1].sentence
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens."""
+        return self.cuts[-1].token
+
+    @property
+    def parts(self) -> int:
+        """The number of parts."""
+        return len(self.cuts) - 1
+
+
+Parted: TypeAlias = Survey | Held
+
+
+def pieces(one: Parted) -> Iterator[Piece]:
+    """The parts of a source: by their place, or by their bytes where it is a packed file."""
+    if isinstance(one, Held) or one.kept is not None or not is_packed(one.path):
         yield from map(Piece, range(one.parts))
         return
     held, at_byte = bytearray(), len(BOM) if has_mark(one.path) else 0  # chunks come without the mark
@@ -90,16 +143,23 @@ def pieces(one: Survey) -> Iterator[Piece]:
         at_byte = end.byte
 
 
-def read_piece(one: Survey, piece: Piece, vocabulary: Sequence[str]) -> dict[str, Annotation]:
-    """The annotations of one part, with the lines and documents that it has in the whole file.
+def read_piece(one: Parted, piece: Piece, *, own_words: bool = True) -> dict[str, Annotation]:
+    """The annotations of one part by layer, with the lines and documents that it has in the whole file.
 
-    `vocabulary` are all words of the files that were surveyed with the same list of words.
+    A part numbers its words by itself: no code means anything beyond it. Without `own_words` the parts
+    of a file whose rows are kept have the words of the whole file.
     """
     begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]
+    if isinstance(one, Held):
+        if one.parts == 1:
+            return dict(one.layers)
+        return {name: _slice(layer, begin, end) for name, layer in one.layers.items()}
     file = _Bytes(one.path, b"" if one.kept is not None else _bytes(one, piece))
     columns = _columns_of(one, file, begin, end)
     options = replace(one.options, documents="none")
-    corpus = _placed(_columns.corpus_of(columns, options, file), vocabulary, one, begin, end)
+    corpus = _placed(_columns.corpus_of(columns, options, file), one, begin, end)
+    if own_words:
+        corpus = _with_own_words(corpus)
     found = {}
     for place, (name, recognised) in enumerate(one.layers.items(), start=1):
         tags = Tags(codes(columns.rows.columns[place]), columns.strings[place], columns.offsets())
@@ -115,11 +175,13 @@ def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> _columns.Colum
     if one.kept is None:
         return _columns.whole(file, one.options, tuple(one.columns.values()))
     rows = one.kept.rows((begin.token, end.token), (begin.sentence, end.sentence), begin.line)
-    return _columns.Columns(one.layout, rows, ((), *one.strings))
+    return _columns.Columns(one.layout, rows, one.strings)
 
 
-def reading_of_survey(one: Survey, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
-    """How the whole file was read, as a reader of the whole file says it."""
+def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
+    """How the whole source was read, as a reader of the whole says it; some of that are sums over parts."""
+    if isinstance(one, Held):
+        return one.layers[layer].reading
     recognised, declared = one.layers[layer], one.options.scheme
     scheme = declared or recognised.scheme
     words = f"{declared}, as declared" if declared else recognised.evidence
@@ -153,20 +215,71 @@ def _bytes(one: Survey, piece: Piece) -> bytes:
         return stream.read(end.byte - begin.byte)
 
 
-def _placed(corpus: Corpus, vocabulary: Sequence[str], one: Survey, begin: Cut, end: Cut) -> Corpus:
+def _with_own_words(corpus: Corpus) -> Corpus:
+    """The same corpus with a vocabulary of the words that occur in it."""
+    used = np.zeros(len(corpus.vocabulary), dtype=bool)
+    used[corpus.tokens] = True
+    chosen = np.flatnonzero(used)
+    if len(chosen) == len(used):
+        return corpus
+    table = codes(np.cumsum(used) - 1)
+    return corpus.recoded(table, tuple(map(corpus.vocabulary.__getitem__, chosen.tolist())))
+
+
+def _slice(whole: Annotation, begin: Cut, end: Cut) -> Annotation:
+    """The sentences between two cuts."""
+    corpus, mentions = whole.corpus, whole.mentions
+    some, inside = slice(begin.sentence, end.sentence), slice(begin.token, end.token)
+    lines, token_lines = corpus.source.lines, corpus.source.token_lines
+    documents, first = _documents_between(corpus.documents, begin, end)
+    number = 0 if documents is None else len(documents) - 1
+    names = corpus.document_ids
+    part = Corpus(
+        tokens=corpus.tokens[inside],
+        vocabulary=corpus.vocabulary,
+        sentences=corpus.sentences[begin.sentence : end.sentence + 1] - begin.token,
+        documents=documents,
+        unit=corpus.unit,
+        without_text=corpus.without_text,
+        texts=None if corpus.texts is None else corpus.texts[some],
+        token_start=None if corpus.token_start is None else corpus.token_start[inside],
+        token_end=None if corpus.token_end is None else corpus.token_end[inside],
+        ids=_Numbers(begin.sentence, end.sentence - begin.sentence)
+        if corpus.ids is None
+        else corpus.ids[some],
+        document_ids=_Numbers(first, number) if names is None else names[first : first + number],
+        columns={name: column[inside] for name, column in corpus.columns.items()},
+        fields={name: column[some] for name, column in corpus.fields.items()},
+        source=Source(
+            corpus.source.path,
+            None if lines is None else lines[some],
+            None if token_lines is None else token_lines[inside],
+        ),
+    )
+    rows = np.searchsorted(mentions.sentence, [begin.sentence, end.sentence])
+    taken = mentions.take(slice(*rows.tolist()))
+    taken = replace(taken, sentence=ints(taken.sentence - begin.sentence))
+    # Repairs are those of the whole: they are counted once, with the first part.
+    reading = whole.reading if begin.sentence == 0 else replace(whole.reading, repairs=0)
+    return Annotation(_with_own_words(part), taken, reading)
+
+
+def _documents_between(documents: Ints | None, begin: Cut, end: Cut) -> tuple[Ints | None, int]:
+    """The documents between two cuts, as offsets into the sentences there, and the number of the first."""
+    if documents is None:
+        return None, 0
+    inside = documents[(documents > begin.sentence) & (documents < end.sentence)]
+    offsets = ints(np.concatenate([[0], inside - begin.sentence, [end.sentence - begin.sentence]]))
+    return offsets, int(np.searchsorted(documents, begin.sentence, side="right")) - 1
+
+
+def _placed(corpus: Corpus, one: Survey, begin: Cut, end: Cut) -> Corpus:
     source = corpus.source
     lines = None if source.lines is None else ints(source.lines + begin.line - 1)
     token_lines = None if source.token_lines is None else ints(source.token_lines + begin.line - 1)
-    documents = None
-    if one.documents is not None:
-        inside = one.documents[(one.documents > begin.sentence) & (one.documents < end.sentence)]
-        documents = ints(np.concatenate([[0], inside - begin.sentence, [end.sentence - begin.sentence]]))
-    first_document = 0
-    if one.documents is not None:
-        first_document = int(np.searchsorted(one.documents, begin.sentence, side="right")) - 1
+    documents, first_document = _documents_between(one.documents, begin, end)
     return replace(
         corpus,
-        vocabulary=vocabulary,
         source=Source(one.path, lines, token_lines),
         documents=documents,
         ids=_Numbers(begin.sentence, len(corpus)),

@@ -10,8 +10,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Ints, Small, codes, ints, numbered, offsets
+from spanwise.columns import Bools, Ints, Small, codes, ints, offsets
 from spanwise.corpus import Annotation, Mentions, Parts, Pieces, joined_pieces
+from spanwise.hashing import numbered
 from spanwise.placement._candidates import LEVELS, Candidates, Level, Searcher, candidates
 from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import (

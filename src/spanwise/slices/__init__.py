@@ -17,7 +17,7 @@ from spanwise.attributes import (
     Toughness,
     choose,
     toughness,
-    values,
+    values_of,
     why_absent,
 )
 from spanwise.buckets import Bucketing, Strategy, default_strategy, fit
@@ -190,8 +190,8 @@ def describe_sides(
         lexicon=lexicon,
         known=None if vocabulary is None else frozenset(vocabulary),
         lowercase=lowercase,
-        predicted=tuple(inputs.systems.values()),
     )
+    gold_side, *others = context.sides([gold, *inputs.systems.values()])
     asked = buckets or {}
     chosen = {one.name: one for one in choose([*_listed(attributes), *asked]) if one.unit == "mention"}
     cuts = {choose([key])[0].name: how for key, how in asked.items()}
@@ -200,17 +200,15 @@ def describe_sides(
     for key, one in chosen.items():
         if key in absent:
             continue
-        found = values(one, context, gold)
+        found = values_of(one, gold_side)
         bucketing = fit(cuts.get(key, default_strategy(one)), found, attribute=key)
         told[""][key] = Told(bucketing, bucketing.assign(found), found)
-        for system, mentions in inputs.systems.items():
-            there = values(one, context, mentions)
+        for system, side in zip(inputs.systems, others, strict=True):
+            there = values_of(one, side)
             told[system][key] = Told(bucketing, bucketing.assign(there), there)
     tough: Toughness | None = None
     if not inputs.corpus.without_text:
-        as_written = context if not lowercase else None
-        tough = toughness(inputs.corpus, gold, lexicon, context=as_written)
-    context.release()
+        tough = toughness(inputs.corpus, gold, lexicon, side=gold_side)
     return Sides(
         Described(len(gold), told.pop(""), tough),
         {system: Described(len(inputs.systems[system]), one) for system, one in told.items()},

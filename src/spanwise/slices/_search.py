@@ -9,7 +9,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Floats, Ints, floats, ints, multipliers, ratio
+from spanwise.columns import Bools, Floats, Ints, floats, ints, ratio
+from spanwise.hashing import multipliers
 from spanwise.uncertainty import Flips, halves, joined_units
 
 GROUPS = 1000  # into which units are joined where there are more and the work would be large

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Column, Ints, Words, ints, multipliers, offsets
+from spanwise.columns import Column, Ints, Words, ints, offsets
 from spanwise.corpus import Annotation, Mentions
+from spanwise.hashing import multipliers
 
 _BITS = 20
 OUTSIDE = 0  # the reading of words that no mention touches; labels follow from 1

@@ -1,0 +1,355 @@
+"""Where blocks come from: sources that are one block, or many, of gold with the predictions on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.alignment import How, align
+from spanwise.attributes import Lexicon
+from spanwise.corpus import Annotation, with_one_vocabulary
+from spanwise.description import KnownSentences, input_entry, reading_entry
+from spanwise.engines.threads import together
+from spanwise.errors import ChoiceError, InputError, at
+from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._inputs import Block, Inputs, named_sources, training_of
+from spanwise.formats import Reader, listed_sources, stem_of
+from spanwise.formats.parts import (
+    Held,
+    Kept,
+    Parted,
+    Piece,
+    can_be_streamed,
+    pieces,
+    read_piece,
+    reading_of,
+    survey_layers,
+)
+
+# What one token of a block may cost at the height of its evaluation, in bytes, for each file that holds it.
+BYTES_PER_TOKEN = 400
+LEAST_TOKENS = 10_000
+KEPT_SHARE = 4  # of the memory a quarter may hold the rows of files, which are then parsed only once
+TRAINING_TOKENS = 1 << 19  # training tokens whose mentions are counted together
+_NO_EXTRAS = ("columns", "fields")
+
+Progress = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
+
+
+class BlockSums(Struct, frozen=True):
+    """What is counted of a file block by block, for its entry in the result document."""
+
+    repairs: int
+    mentions: int
+    labels: frozenset[str]
+    alignment: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, annotation: Annotation, alignment: Mapping[str, Any] | None = None) -> BlockSums:
+        """The sums of one block."""
+        mentions = annotation.mentions
+        return cls(annotation.reading.repairs, len(mentions), frozenset(mentions.labels), alignment)
+
+    def __add__(self, other: BlockSums) -> BlockSums:
+        both = self.alignment, other.alignment
+        alignment = both[0] if both[0] is not None else both[1]
+        if both[0] is not None and both[1] is not None:
+            alignment = {key: one if key == "how" else one + both[1][key] for key, one in both[0].items()}
+        return BlockSums(
+            self.repairs + other.repairs,
+            self.mentions + other.mentions,
+            self.labels | other.labels,
+            alignment,
+        )
+
+
+class Source(Protocol):
+    """Gold and the predictions of every system, in blocks; what it yields and itself can be pickled."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def systems(self) -> Sequence[str]: ...
+    @property
+    def blocks(self) -> int: ...
+    @property
+    def documents(self) -> int | None: ...
+    def references(self, *, gold_only: bool = False) -> Iterator[Any]: ...
+    def open(self, reference: Any, *, gold_only: bool = False) -> Block: ...
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]: ...
+
+
+class OneBlock(Struct, frozen=True, eq=False):
+    """Everything in memory: one block."""
+
+    inputs: Inputs
+
+    @property
+    def name(self) -> str:
+        """What the dataset is called."""
+        return self.inputs.name
+
+    @property
+    def path(self) -> str:
+        """The gold source as errors call it."""
+        return self.inputs.corpus.source.path
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The names of the systems."""
+        return list(self.inputs.systems)
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return 1
+
+    @property
+    def documents(self) -> int | None:
+        """The number of documents, where they are marked."""
+        documents = self.inputs.corpus.documents
+        return None if documents is None else len(documents) - 1
+
+    def references(self, *, gold_only: bool = False) -> Iterator[Block]:
+        """The block itself."""
+        yield self.inputs
+
+    def open(self, reference: Block, *, gold_only: bool = False) -> Block:
+        """The block, which is open."""
+        return reference
+
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
+        """The `inputs` of the document for gold and predictions."""
+        return [entry for entry in self.inputs.entries if entry["role"] != "train"]
+
+
+class Layer(Struct, frozen=True):
+    """One annotation of one file: the number of the file, and the layer in it."""
+
+    file: int
+    layer: str = "only"
+
+
+class ManyBlocks(Struct, frozen=True, eq=False):
+    """Files cut before the same sentences; a file may hold gold and predictions."""
+
+    name: str
+    files: tuple[Parted, ...]
+    gold: Layer
+    layers: Mapping[str, Layer]  # of each system
+    how: How
+
+    @property
+    def path(self) -> str:
+        """The gold file."""
+        return self.files[self.gold.file].path
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The names of the systems."""
+        return list(self.layers)
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return self.files[self.gold.file].parts
+
+    @property
+    def documents(self) -> int | None:
+        """The number of documents, where they are marked."""
+        documents = self.files[self.gold.file].documents
+        return None if documents is None else len(documents) - 1
+
+    def references(self, *, gold_only: bool = False) -> Iterator[dict[int, Piece]]:
+        """The pieces of the files that belong together, by the number of the file."""
+        numbers = [self.gold.file] if gold_only else list(range(len(self.files)))
+        streams = [pieces(self.files[number]) for number in numbers]
+        for together_ in zip(*streams, strict=True):
+            yield dict(zip(numbers, together_, strict=True))
+
+    def open(self, reference: Mapping[int, Piece], *, gold_only: bool = False) -> Block:
+        """Read the pieces, and put the predictions on the gold text."""
+        found = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
+        gold = found[self.gold.file][self.gold.layer]
+        if gold_only:
+            return Block(gold, {}, {}, {})
+        predicted = {name: found[one.file][one.layer] for name, one in self.layers.items()}
+        corpora = with_one_vocabulary([gold.corpus, *(one.corpus for one in predicted.values())])
+        gold = replace(gold, corpus=corpora[0])
+        predicted = {
+            name: replace(one, corpus=corpus)
+            for (name, one), corpus in zip(predicted.items(), corpora[1:], strict=True)
+        }
+        aligned = {name: align(gold, one, how=self.how) for name, one in predicted.items()}
+        return Block(
+            gold,
+            {name: one.mentions for name, one in aligned.items()},
+            predicted,
+            {name: one.report for name, one in aligned.items()},
+        )
+
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
+        """The `inputs` of the document for gold and predictions, as they are for files read whole."""
+        gold = _entry("gold", self.files[self.gold.file], self.gold.layer, sums[""])
+        return [
+            gold,
+            *(
+                {**_entry("predicted", self.files[one.file], one.layer, sums[name]), "system": name}
+                for name, one in self.layers.items()
+            ),
+        ]
+
+
+def _entry(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, Any]:
+    reading = reading_of(one, layer, repairs=sums.repairs, labels=sorted(sums.labels))
+    entry = reading_entry(role, reading, sentences=one.sentences, tokens=one.tokens, mentions=sums.mentions)
+    return {**entry, "alignment": sums.alignment}
+
+
+def many_blocks(
+    gold: Any,
+    systems: Any,
+    choices: Choices,
+    *,
+    name: str | None,
+    memory: int,
+    progress: Progress,
+) -> ManyBlocks:
+    """Look at all files, and cut them into blocks that need about so much memory."""
+    merged = systems is None
+    if merged and not isinstance(gold, str | os.PathLike):
+        raise ChoiceError(
+            "only one file with gold and predicted tags can be evaluated in parts.\n"
+            "Give one, or leave memory out."
+        )
+    named = {stem_of(os.fspath(gold)): gold} if merged else named_sources(systems)
+    if not named:
+        raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
+    choices.check_systems(list(named))
+    total = 1 if merged else 1 + len(named)
+    progress("read", 0, total)
+    tokens = max(LEAST_TOKENS, memory // (BYTES_PER_TOKEN * (1 + len(named))))
+    keep = Kept(memory // KEPT_SHARE)
+    first = _looked_at(gold, choices.reading, merged=merged, tokens=tokens, keep=keep)
+    title = name or stem_of(first.path)
+    if merged:
+        layers = {system: Layer(0, "predicted") for system in named}
+        return ManyBlocks(title, (first,), Layer(0, "gold"), layers, choices.align)
+    progress("read", 1, total)
+    kept = None if isinstance(first, Held) else first.kept
+    room = 0 if kept is None else keep.left // len(named)
+    scheme = reading_of(first, "only", repairs=0, labels=()).scheme
+    reading = {
+        **{key: value for key, value in choices.reading.items() if key not in _NO_EXTRAS},
+        "prefer": scheme,
+    }
+    sentences = [cut.sentence for cut in first.cuts[1:-1]]
+    others = together(
+        [
+            partial(_looked_at, one, reading, merged=False, sentences=sentences, keep=Kept(room, like=kept))
+            for one in named.values()
+        ]
+    )
+    progress("read", total, total)
+    for one in others:
+        if one.sentences != first.sentences:
+            raise InputError(
+                at(
+                    one.path,
+                    None,
+                    f"there are {one.sentences:,} sentences, but {first.sentences:,} in the gold file"
+                    f" ({first.path}).\nGive predictions for the same sentences.",
+                )
+            )
+    layers = {system: Layer(place) for place, system in enumerate(named, start=1)}
+    return ManyBlocks(title, (first, *others), Layer(0), layers, choices.align)
+
+
+def _looked_at(
+    source: Any,
+    reading: Mapping[str, Any],
+    *,
+    merged: bool,
+    tokens: int = 0,
+    sentences: Sequence[int] | None = None,
+    keep: Kept | None = None,
+) -> Parted:
+    """A source cut into parts: surveyed where its format allows for that, else read whole and sliced."""
+    if can_be_streamed(source, reading):
+        return survey_layers(
+            source, reading, merged=merged, tokens=tokens, sentences=sentences or (), keep=keep
+        )
+    reader = Reader(**reading)
+    layers = reader.read_layers(source) if merged else {"only": reader.read(source)}
+    return Held.of(layers, tokens=tokens, sentences=sentences)
+
+
+class Training(Struct, frozen=True, eq=False):
+    """What training data know, and how the result document names their files."""
+
+    lexicon: Lexicon | None
+    known: KnownSentences | None
+    entries: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, train: Sequence[Annotation]) -> Training:
+        """What training data know that are in memory."""
+        if not train:
+            return cls(None, None, ())
+        return cls(
+            Lexicon.of(train),
+            KnownSentences.of(one.corpus for one in train),
+            [input_entry("train", one) for one in train],
+        )
+
+    @classmethod
+    def in_parts(cls, train: Any, reading: Mapping[str, Any]) -> Training:
+        """What training files know, each read in parts where its format allows for that: a sum."""
+        # Sentences of the training text are counted alone, so that it may be cut within a document.
+        rest = {key: value for key, value in reading.items() if key not in _NO_EXTRAS} | {"documents": "none"}
+        whole = cls(None, None, ())
+        for source in listed_sources(train):
+            part = _surveyed(source, rest) if can_be_streamed(source, rest) else None
+            whole += part or cls.of(training_of(source, Reader(**reading)))
+        return whole
+
+    def __add__(self, other: Training) -> Training:
+        if self.lexicon is None or self.known is None:
+            return other
+        if other.lexicon is None or other.known is None:
+            return self
+        return Training(
+            self.lexicon + other.lexicon, self.known + other.known, [*self.entries, *other.entries]
+        )
+
+
+def _surveyed(source: Any, reading: Mapping[str, Any]) -> Training | None:
+    """What one training file knows, read in parts; None where its rows are not such that they can be kept.
+
+    The text is kept, since it is searched for the mentions of the test set.
+    """
+    one = survey_layers(source, reading, merged=False, tokens=TRAINING_TOKENS, keep=Kept(sys.maxsize))
+    kept = one.kept
+    if kept is None:
+        return None
+    sums = BlockSums(0, 0, frozenset())
+
+    def parts() -> Iterator[Annotation]:
+        nonlocal sums
+        for piece in pieces(one):
+            part = read_piece(one, piece, own_words=False)["only"]
+            kept.forget(one.cuts[piece.number + 1].token)
+            sums += BlockSums.of(part)
+            yield part
+
+    lexicon = Lexicon.gathered(one.strings[0], parts())
+    known = KnownSentences.of_text((lexicon.vocabulary, *block) for block in lexicon.text.blocks)
+    return Training(lexicon, known, [_entry("train", one, "only", sums)])

@@ -1,0 +1,146 @@
+"""The one hash kernel: equal rows found, keys spread far apart, content hashes that are the same anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from spanwise.columns import Column, Ints, Words, ints, offsets
+
+ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
+STIR = np.uint64(0xD6E8FEB86659FD93)
+PADDING = b"\x00" * 8  # a buffer ends with these, so that eight bytes can be loaded from any place in it
+MASKS = np.array([(1 << (8 * length)) - 1 for length in range(9)], dtype=np.uint64)
+_ROUNDS = 20
+_FEW = 16  # columns that are compared one by one, which is faster
+
+
+def windows(buffer: bytes | npt.NDArray[np.uint8]) -> Words:
+    """The eight bytes from every position of a padded buffer, as one number each, without a copy."""
+    return np.ndarray((len(buffer) - 7,), dtype="<u8", buffer=buffer, strides=(1,))
+
+
+def slots(keys: Column, bits: int) -> Ints:
+    """A number below 2**bits for each 64-bit key: the high bits of a product."""
+    product: Words = keys.view(np.uint64) * ODD
+    product >>= np.uint64(64 - bits)
+    return product.view(np.int64)
+
+
+def pair_keys(first: Column, second: Column) -> npt.NDArray[np.uint16]:
+    """A number below 2**16 for each pair of small numbers."""
+    mixed = first.astype(np.uint32) * np.uint32(0x9E3779B1) + second.astype(np.uint32)
+    return (mixed * np.uint32(0x85EBCA6B) >> np.uint32(16)).astype(np.uint16)
+
+
+def byte_hashes(eights: Words, begin: Ints, size: Ints, factor: np.uint64 = STIR) -> Words:
+    """A number from all bytes of each piece of a padded buffer, whose `windows` are given."""
+    key: Words = size.astype(np.uint64) * factor
+    rest: Column = np.arange(len(begin))
+    step = 0
+    while len(rest):
+        block = eights[begin[rest] + step] & MASKS[np.minimum(size[rest] - step, 8)]
+        key[rest] = (key[rest] ^ (key[rest] >> np.uint64(29)) ^ block) * factor
+        step += 8
+        rest = rest[size[rest] > step]
+    return key ^ (key >> np.uint64(32))
+
+
+def word_hashes(words: Sequence[str]) -> Words:
+    """The content of each word as 128 bits, in two columns: the same in every process and for every block.
+
+    Examples:
+        >>> word_hashes(["Rome", "Oslo", "Rome"])[:, 0].tolist().count(word_hashes(["Rome"])[0, 0])
+        2
+    """
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    at = offsets(np.fromiter(map(len, encoded), np.int64, len(encoded)))
+    eights = windows(b"".join(encoded) + PADDING)
+    begin, size = at[:-1], np.diff(at)
+    return np.stack([byte_hashes(eights, begin, size, factor) for factor in (STIR, ODD)], axis=1)
+
+
+def sequence_hashes(hashes: Words, at: Ints) -> Words:
+    """The hashes of rows of words, 128 bits each: row `i` holds the words `hashes[at[i]:at[i + 1]]`."""
+    size = np.diff(at)
+    place = np.arange(at[-1]) - np.repeat(at[:-1], size)
+    factors = multipliers(int(size.max(initial=0)))
+    result = np.zeros((len(size), 2), dtype=np.uint64)
+    some = size > 0
+    for column in range(2):
+        mixed = hashes[:, column] * factors[place]
+        if len(mixed):
+            result[some, column] = np.add.reduceat(mixed, at[:-1][some])
+    return result + size.astype(np.uint64)[:, None] * STIR
+
+
+def distinct(keys: Ints) -> tuple[Ints, Ints]:
+    """The distinct keys in ascending order, and the place of each key among them.
+
+    Examples:
+        >>> ordered, place = distinct(ints([7, 3, 7]))
+        >>> ordered.tolist(), place.tolist()
+        ([3, 7], [1, 0, 1])
+    """
+    first, number = numbered(np.ascontiguousarray(keys).view(np.uint64)[:, None])
+    found = keys[first]
+    order = np.argsort(found)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return ints(found[order]), ints(rank[number])
+
+
+def numbered(words: Words) -> tuple[Ints, Ints]:
+    """Equal rows of words numbered alike: one place of each number, and the number of each place.
+
+    Far cheaper than sorting where many rows are equal, and exact: rows that meet are compared.
+    """
+    few = words.shape[1] <= _FEW
+    columns = [np.ascontiguousarray(column) for column in words.T] if few else []
+    factors = multipliers(words.shape[1])
+    mixed = np.zeros(len(words), dtype=np.uint64) if few else words @ factors
+    for column, factor in zip(columns, factors, strict=False):
+        mixed += column * factor
+    like = np.empty(len(words), dtype=np.int64)
+    everyone: Column = np.arange(len(words))
+    place = everyone
+    left: Column | slice = slice(None)
+    bits = min(max(len(words).bit_length(), 8), 20)
+    at_slot = np.empty(1 << bits, dtype=np.int64)
+    for _ in range(_ROUNDS):
+        # Rows whose first bits are the same meet in one slot; those unlike the one that has it go on.
+        slot = (mixed >> np.uint64(64 - bits)).view(np.int64)
+        at_slot[slot] = place
+        found = at_slot[slot]
+        like[left] = found
+        unlike = np.zeros(len(found), dtype=bool) if few else (words[found] != words[left]).any(axis=1)
+        for column in columns:
+            unlike |= column[found] != column[left]
+        if not unlike.any():
+            break
+        left = place = place[unlike]
+        mixed = mixed[unlike]
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * ODD
+    else:
+        # Millions of distinct rows, or some that are mixed to the same 64 bits.
+        return _sorted_places(words)
+    first = np.flatnonzero(like == everyone)
+    number = np.empty(len(words), dtype=np.int64)
+    number[first] = np.arange(len(first))
+    return first, number[like]
+
+
+def _sorted_places(words: Words) -> tuple[Ints, Ints]:
+    _, first, number = np.unique(words, axis=0, return_index=True, return_inverse=True)
+    return first, np.asarray(number, dtype=np.int64).reshape(-1)
+
+
+def multipliers(width: int) -> Words:
+    """Fixed odd 64-bit numbers (a Weyl sequence, mixed), so that hashes are the same everywhere."""
+    mixed = np.arange(1, width + 1, dtype=np.uint64) * ODD
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(32)
+    return mixed | np.uint64(1)
