@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from tests.support.annotators import Case, Span, annotation, annotations, campaign
+from annotators import Case, Span, annotation, annotations, campaign
 
 import spanwise
 from spanwise.corpus import Annotation

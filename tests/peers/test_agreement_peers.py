@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.annotators import Case, annotations, campaign
+from annotators import Case, annotations, campaign
 
 import spanwise
 

@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.support.annotators import Span, changed, random_spans
-from tests.support.suspects_oracle import Rows, majority
-from tests.support.suspects_oracle import suspects as slowly
+from annotators import Span, changed, random_spans
+from suspects_oracle import Rows, majority
+from suspects_oracle import suspects as slowly
 
 import spanwise
 from spanwise.corpus import Annotation

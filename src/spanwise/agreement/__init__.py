@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from spanwise import __version__
+from spanwise.agreement._gamma import gamma_of
 from spanwise.agreement._gold import majority as majority_gold
 from spanwise.agreement._gold import read_decisions
 from spanwise.agreement._gold import worksheet as worksheet_of
@@ -110,6 +111,7 @@ def agree(
         disagreement=disagreement,
         tokens=token_agreement(ground, tokens),
         alpha_u=unitizing(ground),
+        gamma=gamma_of(ground) if gamma else None,
         ceiling=top,
         ranking=_ranking(ground, found, top.annotators),
         systems=beside(ground, target, counted),

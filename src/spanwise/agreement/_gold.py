@@ -115,7 +115,7 @@ def _row(line: Mapping[str, str], where: str, ground: Shared) -> Row:
         )
     label = line["label"].removeprefix("'") if line["label"].startswith("'") else line["label"]
     if not label:
-        raise InputError(f"{where}: the label is empty.")
+        raise InputError(f"{where}: the label is empty.\nWrite the label of the mention.")
     return sentence, start, end, label
 
 

@@ -32,7 +32,7 @@ def count_votes(ground: Shared, least: int | None) -> Votes:
     """
     n = len(ground.annotators)
     if least is not None and not 1 <= least <= n:
-        raise ChoiceError(f"votes is {least}, but must lie between 1 and {n}, the number of annotators.")
+        raise ChoiceError(f"votes is {least}, but must be from 1 to {n}, the number of annotators.")
     distinct = ground.distinct
     votes = ints(distinct.by[:n].sum(axis=0))
     voters = ints(ground.present.sum(axis=0)[ground.document[distinct.sentence]])

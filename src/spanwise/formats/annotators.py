@@ -139,11 +139,13 @@ def _doccano(units: Units, number: int, record: Mapping[str, Any]) -> None:
 
 
 def _span(span: Any) -> tuple[Pieces, str]:
+    start: Any
+    end: Any
     if isinstance(span, Sequence) and not isinstance(span, str):
         start, end, label = span[:3]
     else:
-        start = next(span[key] for key in _STARTS if key in span)
-        end = next(span[key] for key in _ENDS if key in span)
+        start = next((span[key] for key in _STARTS if key in span), None)
+        end = next((span[key] for key in _ENDS if key in span), None)
         label = span["label"]
     return ((int(start), int(end)),), str(label)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import InputError
@@ -40,12 +38,15 @@ def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
     options = Options(**{**reading, "prefer": None})
     where = tuple(tag_columns(options, merged=False).values())
     layout, _ = layout_of(path, File(path, encoding=options.encoding).data, options, where, 1)
+    if layout is None:
+        return raw
+    _check_labels(mentions, layout)
     lines = raw.split(b"\n")
     for (sentence, token), tag in changes.items():
         first = int(annotation.corpus.sentences[sentence])
         line = annotation.corpus.source.line(sentence, token, first_token=first)
-        if layout is None or line is None:
-            raise InputError(f"{path}: the lines of the file are not known.")
+        if line is None:
+            continue
         lines[line - 1] = _with_tag(lines[line - 1], layout, tag.encode(options.encoding or "utf-8"))
     return b"\n".join(lines)
 
@@ -74,6 +75,16 @@ def _changes(annotation: Annotation, mentions: Mentions) -> dict[tuple[int, int]
     return result
 
 
+def _check_labels(mentions: Mentions, layout: Layout) -> None:
+    """Refuse labels that would not be read back as one cell."""
+    for label in mentions.labels:
+        if set(label) & set("\t\r\n" if layout.separator == "tab" else " \t\r\n"):
+            raise InputError(
+                f"{layout.path}: the label {label!r} would break a line of columns separated by "
+                f"{layout.between}.\nChoose a label without blanks."
+            )
+
+
 def _with_tag(line: bytes, layout: Layout, tag: bytes) -> bytes:
     """The line with another tag in the column of tags; blanks around it stay."""
     column = layout.tags[0]
@@ -86,17 +97,3 @@ def _with_tag(line: bytes, layout: Layout, tag: bytes) -> bytes:
         return b"\t".join(fields) + line[len(body) :]
     found = list(_FIELD.finditer(line.rstrip(b" \t\r")))[column]
     return line[: found.start()] + tag + line[found.end() :]
-
-
-def same_mentions(one: Mentions, other: Mentions) -> bool:
-    """Whether both hold the same mentions, in any order."""
-    return sorted(one.rows()) == sorted(other.rows())
-
-
-def check_edited(path: str | os.PathLike[str], found: Annotation, wanted: Mentions) -> None:
-    """Refuse a file that does not read back as it should."""
-    if not same_mentions(found.mentions, replace(wanted, parts=None)):
-        raise InputError(
-            f"{os.fspath(path)}: the tags of this file cannot be changed one by one.\n"
-            "Convert it first: spanwise convert FILE gold.conll --to-scheme IOB2"
-        )

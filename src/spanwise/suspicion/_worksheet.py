@@ -6,8 +6,6 @@ import csv
 import io
 import os
 from collections.abc import Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import Struct
@@ -16,7 +14,7 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.document.suspects import Suspect, SuspectMention, Suspects
 from spanwise.errors import InputError
 from spanwise.formats import read, read_text, write_atomically
-from spanwise.formats.editing import check_edited, edited
+from spanwise.formats.editing import edited
 from spanwise.spreadsheet import is_formula, to_csv
 
 COLUMNS = (
@@ -95,10 +93,6 @@ def apply_decisions(
     annotation = read(gold, **reading)
     mentions, done = _decided(decisions, annotation)
     data = edited(annotation, mentions, **reading)
-    with TemporaryDirectory() as folder:
-        trial = Path(folder) / Path(gold).name
-        trial.write_bytes(data)
-        check_edited(gold, read(trial, **{**reading, "scheme": annotation.reading.scheme}), mentions)
     write_atomically(output, data)
     return done
 
@@ -130,7 +124,10 @@ def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, 
         sentence = _number(line, "sentence", where) - 1
         old, new = _mention(line, "gold_", sentence, where), _mention(line, "", sentence, where)
         if old is None and new is None:
-            raise InputError(f"{where}: neither a gold mention nor a proposal is given.")
+            raise InputError(
+                f"{where}: neither a gold mention nor a proposal is given.\n"
+                "Give one of them, or reject the row."
+            )
         if old is not None:
             if old not in rows:
                 raise InputError(
@@ -152,7 +149,10 @@ def _number(line: Mapping[str, str], name: str, where: str) -> int:
     try:
         return int(line[name])
     except (TypeError, ValueError):
-        raise InputError(f"{where}: the column {name!r} holds {line[name]!r}, not a whole number.") from None
+        raise InputError(
+            f"{where}: the column {name!r} holds {line[name]!r}, not a whole number.\n"
+            "Positions count tokens from 0."
+        ) from None
 
 
 def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) -> Row | None:
@@ -164,7 +164,7 @@ def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) ->
     if label.startswith("'") and is_formula(label[1:]):
         label = label[1:]
     if not label:
-        raise InputError(f"{where}: the mention has no label.")
+        raise InputError(f"{where}: the mention has no label.\nWrite it beside its positions.")
     return sentence, _number(line, f"{prefix}start", where), _number(line, f"{prefix}end", where), label
 
 
@@ -187,7 +187,8 @@ def _check_overlaps(gold: Annotation, rows: Mapping[Row, str]) -> None:
                 other = before if rows[row] else row
                 raise InputError(
                     f"{where}: the proposal overlaps {other[3]} [{other[1]}, {other[2]}) in "
-                    f"{gold.corpus.place(row[0])}.\nReject one of them, or give the other a row too."
+                    f"{gold.corpus.place(row[0])}.\n"
+                    "Reject the row, or add one that deletes the other mention."
                 )
         if before is None or before[0] != row[0] or row[2] > before[2]:
             before = row
