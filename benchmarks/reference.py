@@ -60,7 +60,7 @@ def our_tables(gold: str, predicted: str, *format: str) -> Prepared:
 
     def work() -> dict[str, Any]:
         options: dict[str, Any] = {"resamples": 0, "attributes": "none", "examples": "none", **reading}
-        fair = evaluate(gold, {"it": predicted}, **options).summary["systems"]["it"]["fair"]["overall"]
+        fair = evaluate(gold, {"it": predicted}, **options)["it"].fair.overall
         return {"outcomes": {name: fair[name] for name in _NAMES}}
 
     return work

@@ -26,7 +26,7 @@ def main() -> None:
         os.chdir(folder)  # so that the screen shows short paths
         demo = generate(".")
         result = spanwise.evaluate(demo.gold.name, demo.systems["swapper"].name, train=demo.train.name)
-        screen = render(result.summary, width=WIDTH, color=True)
+        screen = render(result, width=WIDTH, color=True)
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
     console.print(Text.from_ansi(screen))
     title = "spanwise evaluate gold.conll swapper.conll --train train.conll"

@@ -54,7 +54,7 @@ _HOMES = {
     "evaluate": "evaluation:evaluate",
     "explain": "explanation:explain",
     "find_slices": "slices:find_slices",
-    "load": "evaluation:load",
+    "load": "document.loading:load",
     "place": "placement:place",
     "read": "formats:read",
     "study": "studies:study",
@@ -70,8 +70,9 @@ if TYPE_CHECKING:
     from spanwise.calibration import apply_threshold, confidence
     from spanwise.corpus import Annotation, Corpus, Mentions
     from spanwise.description import describe
+    from spanwise.document.loading import load
     from spanwise.errors import ChoiceError, InputError, MissingExtra, SpanwiseError
-    from spanwise.evaluation import Result, compare, evaluate, load
+    from spanwise.evaluation import Result, compare, evaluate
     from spanwise.explanation import explain
     from spanwise.formats import read, write
     from spanwise.placement import place

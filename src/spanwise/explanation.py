@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, convert
+from msgspec.structs import replace
 
+from spanwise import __version__
 from spanwise.alignment import How
 from spanwise.alignment import align as align_to
 from spanwise.columns import Floats, Ints, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.credits import credit_of
+from spanwise.description import input_entry
+from spanwise.document import Input
+from spanwise.document.explanation import Convention, Explanation
 from spanwise.errors import InputError
 from spanwise.formats import read, read_layers, refuse_merged
 from spanwise.matching import OUTCOMES, match
@@ -23,71 +26,6 @@ from spanwise.schemes import encode
 from spanwise.scores import averages, credited, exact
 
 _NAMES = ("precision", "recall", "f1")
-
-
-class Row(Struct, frozen=True):
-    """The scores of one convention, what reports them, and why they differ from the first row.
-
-    Scores that are undefined, or that cannot be had of these data, are None; `why` then says so.
-    """
-
-    name: str
-    tools: str
-    why: str
-    precision: float | None = None
-    recall: float | None = None
-    f1: float | None = None
-
-
-class Explanation(Struct, frozen=True):
-    """The rows; the first one is the exact micro F1 that spanwise, conlleval and seqeval report."""
-
-    rows: tuple[Row, ...]
-    gold: str
-    predicted: str
-    scheme: str | None
-
-    def __getitem__(self, name: str) -> Row:
-        return next(row for row in self.rows if row.name == name)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        first = self.rows[0]
-        shown = f"{first.name} F1 {_points(first.f1)} and {len(self.rows) - 1} other conventions"
-        return f"<spanwise.Explanation {self.predicted}: {shown}>"
-
-    def to_text(self, *, width: int = 80) -> str:
-        """The rows in points, each with who reports it and why it differs."""
-        document = self.to_dict()
-        name = max(len(row.name) for row in self.rows)
-        lines = [f"{'convention':<{name}}      P      R     F1  change", ""]
-        for row in document["rows"]:
-            numbers = " ".join(f"{_points(row[key]):>6}" for key in ("precision", "recall", "f1"))
-            change = "" if row is document["rows"][0] else _points(row["difference"], signed=True)
-            lines.append(f"{row['name']:<{name}} {numbers} {change:>7}".rstrip())
-            lines += [f"    {line}" for line in wrap(f"{row['tools']}: {row['why']}.", width - 4)]
-        return "\n".join(lines) + "\n"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and dicts; `difference` is F1 less that of the first row."""
-        first = self.rows[0].f1
-        return {
-            "gold": self.gold,
-            "predicted": self.predicted,
-            "scheme": self.scheme,
-            "rows": [
-                {**asdict(row), "difference": None if row.f1 is None or first is None else row.f1 - first}
-                for row in self.rows
-            ],
-        }
-
-
-def _points(value: float | None, *, signed: bool = False) -> str:
-    if value is None:
-        return "n/a"
-    return f"{100 * value:+.2f}".replace("-", "−") if signed else f"{100 * value:.2f}"
 
 
 class _Pair(Struct, frozen=True, eq=False):
@@ -136,7 +74,20 @@ def explain(gold: Any, predicted: Any = None, *, align: How = "strict", **readin
         *_overlap_rows(pair),
         *_other_units(pair),
     ]
-    return Explanation(tuple(rows), sides[0].reading.path, sides[1].reading.path, sides[0].reading.scheme)
+    first = rows[0].f1
+    inputs = [input_entry(role, side) for role, side in zip(("gold", "predicted"), sides, strict=True)]
+    return Explanation(
+        spanwise=__version__,
+        signature=f"spanwise|v:{__version__}|explain|align:{align}",
+        inputs=convert(inputs, tuple[Input, ...]),
+        gold=sides[0].reading.path,
+        predicted=sides[1].reading.path,
+        scheme=sides[0].reading.scheme,
+        rows=tuple(
+            replace(row, difference=None if row.f1 is None or first is None else row.f1 - first)
+            for row in rows
+        ),
+    )
 
 
 def _read(
@@ -157,11 +108,11 @@ def _pair(sides: tuple[Annotation, Annotation], align: How) -> _Pair:
     return _Pair(sides[0].corpus, *with_one_labelling([sides[0].mentions, placed]))
 
 
-def _row(name: str, scores: Mapping[str, Any], tools: str, why: str) -> Row:
-    return Row(name, tools, why, **{key: plain(scores[key]) for key in _NAMES})
+def _row(name: str, scores: Mapping[str, Any], tools: str, why: str) -> Convention:
+    return Convention(name=name, tools=tools, why=why, **{key: plain(scores[key]) for key in _NAMES})
 
 
-def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Row]:
+def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Convention]:
     """Over all mentions, and averaged over labels."""
     cells = len(pair.gold.labels)
     totals = pair.counts(pair.gold.label.astype(np.int64), pair.predicted.label.astype(np.int64), cells)
@@ -189,7 +140,7 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Row]:
 
 def _repair_rows(
     gold: Any, predicted: Any, options: Mapping[str, Any], align: How, sides: tuple[Annotation, Annotation]
-) -> list[Row]:
+) -> list[Convention]:
     """What other readings of impossible tags make of it."""
     if sides[0].reading.scheme is None and sides[1].reading.scheme is None:
         return []
@@ -206,7 +157,13 @@ def _repair_rows(
     try:
         _read(gold, predicted, options, "none")
     except InputError as error:
-        rows.append(Row("impossible tags refused", "seqscore --repair none", f"no score: {_first(error)}"))
+        rows.append(
+            Convention(
+                name="impossible tags refused",
+                tools="seqscore --repair none",
+                why=f"no score: {_first(error)}",
+            )
+        )
     return rows
 
 
@@ -229,7 +186,7 @@ def _of_sets(gold: set[Any], predicted: set[Any]) -> dict[str, Floats]:
     return exact(np.array([len(gold), len(predicted), len(gold & predicted)], dtype=np.float64))
 
 
-def _token_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Row]:
+def _token_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Convention]:
     """Over tokens in place of mentions."""
     unit = "characters" if pair.corpus.unit == "character" else "tokens"
     plain = _of_sets(*(_units(side, first=False) for side in (pair.gold, pair.predicted)))
@@ -247,7 +204,7 @@ def _positions_only(corpus: Corpus) -> bool:
     return corpus.without_text and not int(corpus.sentences[-1])
 
 
-def _accuracy(pair: _Pair, sides: tuple[Annotation, Annotation]) -> Row:
+def _accuracy(pair: _Pair, sides: tuple[Annotation, Annotation]) -> Convention:
     tools = "evaluate (overall_accuracy), scikit-learn over all tags"
     try:
         gold, predicted = (
@@ -255,7 +212,7 @@ def _accuracy(pair: _Pair, sides: tuple[Annotation, Annotation]) -> Row:
             for side in (pair.gold, pair.predicted)
         )
     except InputError as error:
-        return Row("token accuracy", tools, f"no score: {_first(error)}")
+        return Convention(name="token accuracy", tools=tools, why=f"no score: {_first(error)}")
     equal = sum(a == b for a, b in zip(gold, predicted, strict=True))
     value = ratio(equal, len(gold))
     outside = sum(tag == "O" for tag in gold)
@@ -265,7 +222,7 @@ def _accuracy(pair: _Pair, sides: tuple[Annotation, Annotation]) -> Row:
     return _row("token accuracy", dict.fromkeys(_NAMES, value), tools, why)
 
 
-def _overlap_rows(pair: _Pair) -> list[Row]:
+def _overlap_rows(pair: _Pair) -> list[Convention]:
     """Where an overlap is worth something."""
     schemes = relaxed(pair.gold, pair.predicted)
     events = match(pair.gold, pair.predicted).events()
@@ -286,7 +243,7 @@ def _overlap_rows(pair: _Pair) -> list[Row]:
     ]  # fmt: skip
 
 
-def _other_units(pair: _Pair) -> list[Row]:
+def _other_units(pair: _Pair) -> list[Convention]:
     """Averages over sentences and documents, and sets of strings."""
     gold, predicted = pair.gold.sentence, pair.predicted.sentence
     sentences = pair.counts(gold, predicted, len(pair.corpus))
@@ -296,7 +253,13 @@ def _other_units(pair: _Pair) -> list[Row]:
     ]  # fmt: skip
     owner = pair.corpus.document_of_sentence
     if owner is None:
-        rows.append(Row("mean over documents", "HIPE (doc-macro)", "no score: the data mark no documents"))
+        rows.append(
+            Convention(
+                name="mean over documents",
+                tools="HIPE (doc-macro)",
+                why="no score: the data mark no documents",
+            )
+        )
     else:
         number = int(owner[-1]) + 1 if len(owner) else 0
         documents = pair.counts(owner[gold], owner[predicted], number)
@@ -307,7 +270,7 @@ def _other_units(pair: _Pair) -> list[Row]:
     return [*rows, _surface(pair)]
 
 
-def _mean(name: str, totals: Floats, tools: str, why: str) -> Row:
+def _mean(name: str, totals: Floats, tools: str, why: str) -> Convention:
     scores = exact(totals)
     means = {
         key: ratio(np.nansum(values), np.count_nonzero(~np.isnan(values))) for key, values in scores.items()
@@ -316,10 +279,10 @@ def _mean(name: str, totals: Floats, tools: str, why: str) -> Row:
     return _row(name, means, tools, why.format(used=used))
 
 
-def _surface(pair: _Pair) -> Row:
+def _surface(pair: _Pair) -> Convention:
     tools = "WNUT-2017 (surface forms), LLM evaluations by string"
     if pair.corpus.without_text:
-        return Row("distinct strings", tools, "no score: the data have no text")
+        return Convention(name="distinct strings", tools=tools, why="no score: the data have no text")
     sets = [_strings(pair.corpus, side) for side in (pair.gold, pair.predicted)]
     why = (
         f"every pair of string and label counts once, wherever it stands: "

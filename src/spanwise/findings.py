@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from spanwise.columns import ratio
-from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, score_row
+from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering
+from spanwise.document import Interval
+from spanwise.document.comparison import Comparison, Finding, ScoreTest
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.scores import SystemScores
 
 MOST_FINDINGS = 4
 LEAST_EFFECT = 0.01  # a point of F1 or recall
 
 
-def findings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def findings(document: Evaluation) -> tuple[Finding, ...]:
     """The few things a reader of a result document should know first, at most four.
 
     About the system with the highest F1: the kind of error whose mending would gain most;
@@ -23,161 +29,172 @@ def findings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     lead after correction; a gain, a slice or a subset where its interval excludes what it is held
     against. Reports word them; `filter` chooses the sentences behind the number.
     """
-    systems = document.get("systems") or {}
+    systems = document.systems
     if not systems:
-        return []
-    order = list(lettering({name: system["exact"]["overall"]["f1"] for name, system in systems.items()}))
+        return ()
+    order = list(lettering({name: system.exact.overall.f1 for name, system in systems.items()}))
     name = order[0]
     weak = _weak_findings(name, systems[name])
     lead = _lead_finding(document, name, order[1]) if len(order) > 1 else None
     if lead and not _matters(lead):
         lead = None
     if lead:
-        weak = sorted(weak, key=lambda row: -row["cost"])[:1]
+        weak = sorted(weak, key=lambda row: -(row.cost or 0.0))[:1]
     gain = _gain_finding(name, systems[name])
-    found = [gain if gain and _matters(gain) else None, *weak, lead, _data_finding(document)]
-    return [row for row in found if row][:MOST_FINDINGS]
+    rows = [gain if gain and _matters(gain) else None, *weak, lead, _data_finding(document)]
+    return tuple(row for row in rows if row)[:MOST_FINDINGS]
 
 
-def _weak_findings(name: str, system: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _weak_findings(name: str, system: SystemScores) -> list[Finding]:
     """What training did not show, and the costliest slice: if both stand, of other mentions."""
     tough = _tough_finding(name, system)
-    found = [tough] if tough and _matters(tough) else []
-    other = _slice_finding(name, system, without="UNSEEN-ANY" if found else None)
-    return [*found, other] if other and _matters(other) else found
+    rows = [tough] if tough and _matters(tough) else []
+    other = _slice_finding(name, system, without="UNSEEN-ANY" if rows else None)
+    return [*rows, other] if other and _matters(other) else rows
 
 
-def _matters(row: Mapping[str, Any]) -> bool:
-    """Whether a finding rests on enough mentions, is worth a point, and is no chance."""
-    effect = row["value"] - row.get("against", 0.0)
-    enough = (row.get("mentions") or row["count"] or 0) >= LEAST_GOLD
-    return bool(enough and abs(effect) >= LEAST_EFFECT and row["significant"])
+def _matters(row: Finding) -> bool:
+    """Whether a finding rests on enough mentions, is worth a point, and is not chance."""
+    effect = row.value - (row.against or 0.0)
+    enough = (row.mentions or row.count or 0) >= LEAST_GOLD
+    return bool(enough and abs(effect) >= LEAST_EFFECT and row.significant)
 
 
-def _excludes(bounds: Sequence[float] | None, value: float) -> bool:
+def _excludes(bounds: Interval | None, value: float) -> bool:
     """Whether an interval leaves a value out; without intervals nothing is said to be chance."""
-    return bounds is None or not bounds[0] <= value <= bounds[1]
+    if bounds is None or bounds[0] is None or bounds[1] is None:
+        return True
+    return not bounds[0] <= value <= bounds[1]
 
 
-def _gain_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | None:
-    gains = {kind: row["gain"] for kind, row in system.get("gains", {}).items() if row["gain"]}
+def _gain_finding(name: str, system: SystemScores) -> Finding | None:
+    gains = {kind: row.gain for kind, row in system.gains.items() if row.gain}
     if not gains:
         return None
     kind = max(gains, key=lambda key: gains[key])
     if gains[kind] <= 0:
         return None
-    return {
-        "kind": "gain",
-        "system": name,
-        "score": "gain",
-        "value": gains[kind],
-        "count": system["fair"]["overall"][kind],
-        "significant": _excludes((system["gains"][kind].get("interval") or {}).get("gain"), 0.0),
-        "path": ["gains", kind, "gain"],
-        "filter": {"system": name, "outcome": kind},
-    }
-
-
-def _tough_finding(name: str, system: Mapping[str, Any]) -> dict[str, Any] | None:
-    tough = system.get("tough") or {}
-    if "SEEN" not in tough or "UNSEEN-ANY" not in tough:
-        return None
-    seen, unseen = tough["SEEN"]["overall"], tough["UNSEEN-ANY"]["overall"]
-    if min(seen["mentions"], unseen["mentions"]) < LEAST_GOLD or not unseen["recall"] < seen["recall"]:
-        return None
-    overall = system["exact"]["overall"]
-    return {
-        "kind": "tough",
-        "system": name,
-        "score": "recall",
-        "value": unseen["recall"],
-        "against": seen["recall"],
-        "count": unseen["mentions"] - unseen["correct"],
-        "mentions": unseen["mentions"],
-        "significant": _excludes((unseen.get("interval") or {}).get("recall"), seen["recall"]),
-        "cost": float(ratio(unseen["mentions"], overall["gold"])) * (overall["recall"] - unseen["recall"]),
-        "path": ["tough", "UNSEEN-ANY", "overall", "recall"],
-        "filter": {"system": name, "tough": "UNSEEN-ANY"},
-    }
-
-
-def _slice_finding(name: str, system: Mapping[str, Any], *, without: str | None) -> dict[str, Any] | None:
-    rows = [row for row in system.get("slices", []) if row["cost"] > 0]
-    groups = distinct(rows, system)
-    said = [row for group in groups for row in group if any(one["name"] == without for one in group)]
-    row = next((row for row in rows if row["kind"] != "tough" and row not in said), None)
-    if row is None:
-        return None
-    if row["kind"] == "label":
-        path, chosen = ["exact", "labels", row["name"], "f1"], {"gold": row["name"]}
-    else:
-        path = ["attributes", row["attribute"], row["name"], "f1"]
-        chosen = {"attribute": row["attribute"], "bucket": row["name"]}
-    return {
-        "kind": "slice",
-        "system": name,
-        "score": row["score"],
-        "value": row["value"],
-        "against": row["overall"],
-        "count": row["gold"],
-        "mentions": row["gold"],
-        "significant": _excludes(row.get("interval"), row["overall"]),
-        "cost": row["cost"],
-        "title": row["title"],
-        "path": path,
-        "filter": {"system": name, **chosen},
-    }
-
-
-def _lead_finding(document: Mapping[str, Any], first: str, second: str) -> dict[str, Any] | None:
-    """The lead over the runner-up, where it is real, and the slice that gives most of it."""
-    comparison = next(
-        (c for c in document.get("comparisons", []) if set(c["systems"]) == {first, second}), None
+    return Finding(
+        kind="gain",
+        system=name,
+        score="gain",
+        value=gains[kind],
+        count=system.fair.overall.count(kind),
+        significant=_excludes(system.gains.of(kind).interval.get("gain"), 0.0),
+        path=("gains", kind, "gain"),
+        filter={"system": name, "outcome": kind},
     )
-    overall = score_row(comparison, F1) if comparison else None
-    if comparison is None or overall is None or overall["difference"] is None:
+
+
+def _tough_finding(name: str, system: SystemScores) -> Finding | None:
+    if "SEEN" not in system.tough or "UNSEEN-ANY" not in system.tough:
         return None
-    sign = 1 if comparison["systems"][0] == first else -1
-    found: dict[str, Any] = {
-        "kind": "lead",
-        "system": first,
-        "other": second,
-        "score": "f1",
-        "overall": sign * overall["difference"],
-        "p": overall.get("p_corrected"),
-        "significant": bool(overall["significant"]),
-        "value": sign * overall["difference"],
-        "count": overall.get("mentions"),
-        "path": list(overall["path"]),
-        "filter": {"system": first},
-    }
-    if not found["significant"] or abs(found["overall"]) < LEAST_EFFECT:
+    seen, unseen = system.tough["SEEN"].overall, system.tough["UNSEEN-ANY"].overall
+    overall = system.exact.overall
+    if min(seen.mentions, unseen.mentions) < LEAST_GOLD or overall.recall is None:
         return None
-    shares = [
-        (sign * row["difference"] * row["mentions"], row)
-        for row in comparison["scores"]
-        if row["family"] in ("labels", "buckets", "tough")
-        and row["significant"]
-        and row["mentions"] >= LEAST_GOLD
-        and abs(row["difference"]) >= LEAST_EFFECT
-    ]
+    if seen.recall is None or unseen.recall is None or not unseen.recall < seen.recall:
+        return None
+    return Finding(
+        kind="tough",
+        system=name,
+        score="recall",
+        value=unseen.recall,
+        against=seen.recall,
+        count=unseen.mentions - unseen.correct,
+        mentions=unseen.mentions,
+        significant=_excludes(unseen.interval.get("recall"), seen.recall),
+        cost=float(ratio(unseen.mentions, overall.gold)) * (overall.recall - unseen.recall),
+        path=("tough", "UNSEEN-ANY", "overall", "recall"),
+        filter={"system": name, "tough": "UNSEEN-ANY"},
+    )
+
+
+def _slice_finding(name: str, system: SystemScores, *, without: str | None) -> Finding | None:
+    rows = [row for row in system.slices if row.cost > 0]
+    groups = distinct(rows, system)
+    said = [row for group in groups for row in group if any(one.name == without for one in group)]
+    row = next((row for row in rows if row.kind != "tough" and row not in said), None)
+    if row is None or row.value is None or row.overall is None:
+        return None
+    if row.attribute is None:
+        path, chosen = ("exact", "labels", row.name, "f1"), {"gold": row.name}
+    else:
+        path = ("attributes", row.attribute, row.name, "f1")
+        chosen = {"attribute": row.attribute, "bucket": row.name}
+    return Finding(
+        kind="slice",
+        system=name,
+        score=row.score,
+        value=row.value,
+        against=row.overall,
+        count=row.gold,
+        mentions=row.gold,
+        significant=_excludes(row.interval, row.overall),
+        cost=row.cost,
+        title=row.title,
+        path=path,
+        filter={"system": name, **chosen},
+    )
+
+
+def _lead_finding(document: Evaluation, first: str, second: str) -> Finding | None:
+    """The lead over the runner-up, where it is real, and the slice that gives most of it."""
+    comparison = next((row for row in document.comparisons if set(row.systems) == {first, second}), None)
+    overall = comparison.score(F1) if comparison else None
+    if comparison is None or overall is None or overall.difference is None:
+        return None
+    sign = 1 if comparison.systems[0] == first else -1
+    lead = sign * overall.difference
+    if not overall.significant or abs(lead) < LEAST_EFFECT:
+        return None
+    found = Finding(
+        kind="lead",
+        system=first,
+        other=second,
+        score="f1",
+        overall=lead,
+        p=overall.p_corrected,
+        significant=True,
+        value=lead,
+        count=overall.mentions or None,
+        path=overall.path,
+        filter={"system": first},
+    )
+    shares = [(sign * share, row) for share, row in _shares(comparison)]
     gains = [pair for pair in shares if pair[0] > 0]
     losses = [pair for pair in shares if pair[0] < 0]
     if gains:
         row = max(gains, key=lambda pair: pair[0])[1]
-        found |= {
-            "score": row["path"][-1],
-            "value": sign * row["difference"],
-            "count": row["mentions"],
-            "path": list(row["path"]),
-            "filter": {"system": first, **_chosen(row["path"])},
-        }
+        found = replace(
+            found,
+            score=row.path[-1],
+            value=sign * (row.difference or 0.0),
+            count=row.mentions or None,
+            path=row.path,
+            filter={"system": first, **_chosen(row.path)},
+        )
     if losses:
-        found["loses"] = list(min(losses, key=lambda pair: pair[0])[1]["path"])
+        found = replace(found, loses=min(losses, key=lambda pair: pair[0])[1].path)
     return found
 
 
-def _chosen(path: Sequence[str]) -> dict[str, str]:
+def _shares(comparison: Comparison) -> list[tuple[float, ScoreTest]]:
+    """The slices that differ significantly, with how much of the lead each gives."""
+    return [
+        (row.difference * row.mentions, row)
+        for row in comparison.scores
+        if row.family in ("labels", "buckets", "tough")
+        and row.significant
+        and row.difference is not None
+        and row.mentions is not UNSET
+        and row.mentions is not None
+        and row.mentions >= LEAST_GOLD
+        and abs(row.difference) >= LEAST_EFFECT
+    ]
+
+
+def _chosen(path: Sequence[str]) -> Mapping[str, str]:
     match path[0]:
         case "tough":
             return {"tough": path[1]}
@@ -187,30 +204,28 @@ def _chosen(path: Sequence[str]) -> dict[str, str]:
             return {"gold": path[2]}
 
 
-def _data_finding(document: Mapping[str, Any]) -> dict[str, Any] | None:
+def _data_finding(document: Evaluation) -> Finding | None:
     """What a reader should check before believing any number: repairs, leaks, misfits, few units."""
-    inputs = document.get("inputs", [])
-    alignments = [row.get("alignment") or {} for row in inputs]
+    alignments = [row.alignment for row in document.inputs if row.alignment is not None]
     odd = {
-        "repairs": sum(row.get("repairs") or 0 for row in inputs),
-        "duplicates_with_train": document.get("dataset", {}).get("duplicates_with_train") or 0,
-        "changed_tokens": sum(alignment.get("changed_tokens") or 0 for alignment in alignments),
-        "unplaced": sum(alignment.get("unplaced") or 0 for alignment in alignments),
-        "notes": sum(len(row.get("notes") or []) for row in inputs),
+        "repairs": sum(row.repairs for row in document.inputs),
+        "duplicates_with_train": document.dataset.duplicates_with_train or 0,
+        "changed_tokens": sum(alignment.changed_tokens for alignment in alignments),
+        "unplaced": sum(alignment.unplaced for alignment in alignments),
+        "notes": sum(len(row.notes) for row in document.inputs),
     }
-    settings = document.get("settings", {})
-    few = bool(settings.get("few_units"))
     total = sum(odd.values())
+    few = document.settings.few_units
     if not total and not few:
         return None
-    return {
-        "kind": "data",
-        "system": None,
-        "score": None,
-        "value": total,
-        "count": total,
-        "of": {key: value for key, value in odd.items() if value},
-        "few_units": settings.get("units") if few else None,
-        "path": ["inputs"],
-        "filter": {},
-    }
+    return Finding(
+        kind="data",
+        system=None,
+        score=None,
+        value=total,
+        count=total,
+        of={key: value for key, value in odd.items() if value},
+        few_units=document.settings.units if few else None,
+        path=("inputs",),
+        filter={},
+    )

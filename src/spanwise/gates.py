@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType, convert
+from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
-from spanwise.diagnosis import F1, letters, score_row
+from spanwise.diagnosis import F1, letters
+from spanwise.document import Document, Input
+from spanwise.document.comparison import Comparison
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.loading import as_document, load
+from spanwise.document.scores import SubsetScores, SystemScores
+from spanwise.document.sentences import ExampleCounts, UnitCounts
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation import load, tested, unpacked
+from spanwise.evaluation import tested, unpacked
 from spanwise.findings import findings
 from spanwise.statistics import LEVEL
 from spanwise.uncertainty import Resampling
@@ -44,10 +51,10 @@ class Outcome(Struct, frozen=True):
 
 
 def gate(
-    document: Mapping[str, Any],
+    document: Document | Mapping[str, Any],
     *,
     fail_under: float | None = None,
-    against: str | Path | Mapping[str, Any] | None = None,
+    against: str | Path | Document | Mapping[str, Any] | None = None,
     fail_drop: float | None = None,
     floors: Sequence[str] | Mapping[str, float] = (),
 ) -> Outcome:
@@ -65,8 +72,9 @@ def gate(
         ChoiceError: a threshold is not in points, names no score, or asks for a test that is not made.
     """
     checks: list[Check] = []
-    systems: Mapping[str, Any] = document.get("systems") or {}
-    if not systems:  # nothing to check must not pass for everything checked
+    document = as_document(document)
+    if not isinstance(document, Evaluation) or not document.systems:
+        # Nothing to check must not pass for everything checked.
         raise InputError(
             "thresholds are for systems, and the document holds none; studies have none either.\n"
             "Give the result of an evaluation."
@@ -74,18 +82,20 @@ def gate(
     if fail_under is not None:
         _check_points("fail_under", fail_under)
         checks += [
-            _least(name, "f1", system["exact"]["overall"]["f1"], fail_under)
-            for name, system in systems.items()
+            _least(name, "f1", system.exact.overall.f1, fail_under)
+            for name, system in document.systems.items()
         ]
     for place, least in _floors(floors):
         _check_points(f"the floor of {place}", least)
-        checks += [_least(name, place, _score(system, place), least) for name, system in systems.items()]
+        checks += [
+            _least(name, place, _score(system, place), least) for name, system in document.systems.items()
+        ]
     if against is None:
         if fail_drop is not None:
             raise ChoiceError("fail_drop needs an earlier result to compare with.\nPass against=.")
         return Outcome(tuple(checks))
     if fail_drop is not None:
-        _check_drop(fail_drop, document["settings"]["resamples"])
+        _check_drop(fail_drop, document.settings.resamples)
     drops, notes = _drops(document, against, fail_drop)
     return Outcome((*checks, *drops), tuple(notes))
 
@@ -136,109 +146,124 @@ def _floors(floors: Sequence[str] | Mapping[str, float]) -> list[tuple[str, floa
     return found
 
 
-def _score(system: Mapping[str, Any], place: str) -> float | None:
+def _score(system: SystemScores, place: str) -> float | None:
     """The score at a place such as "PER", "tough/SEEN", "entity_length/XL", or at a whole path."""
     parts = place.split("/")
-    if place in system["exact"]["labels"]:
-        return _number(system["exact"]["labels"][place]["f1"])
+    labels = system.exact.labels
+    if place in labels:
+        return labels[place].f1
     if len(parts) == 1:
         if place in ("precision", "recall", "f1"):
-            return _number(system["exact"]["overall"][place])
-        raise unknown("label", place, [*system["exact"]["labels"], "precision", "recall", "f1"])
+            return _number(getattr(system.exact.overall, place))
+        raise unknown("label", place, [*labels, "precision", "recall", "f1"])
     if parts[0] == "tough" and len(parts) in (2, 3):
-        subsets = system.get("tough") or {}
-        if not subsets:
+        if not system.tough:
             raise ChoiceError(f"the floor of {place} needs training data.\nEvaluate with train=.")
-        subset = _entry("tough subset", subsets, parts[1])
-        cell = subset["overall"] if len(parts) == 2 else _entry("label", subset["labels"], parts[2])
-        return _number(cell["recall"])
-    tables = system.get("attributes") or {}
+        subset = _entry("tough subset", cast("Mapping[str, SubsetScores]", system.tough), parts[1])
+        cell = subset.overall if len(parts) == 2 else _entry("label", subset.labels, parts[2])
+        return cell.recall
     name = ATTRIBUTES.find(parts[0]).name if parts[0] in ATTRIBUTES else parts[0]
-    if name in tables and len(parts) == 2:
-        buckets = {bucket["name"]: bucket for bucket in tables[name]["buckets"]}
-        return _number(_entry("bucket", buckets, parts[1])["f1"])
-    node: Any = system
+    if name in system.attributes and len(parts) == 2:
+        buckets = {bucket.name: bucket for bucket in system.attributes[name].buckets}
+        return _entry("bucket", buckets, parts[1]).f1
+    return _number(_follow(system, parts))
+
+
+def _follow(system: SystemScores, parts: Sequence[str]) -> object:
+    """The value at a path of keys, through objects and mappings."""
+    node: object = system
     for part in parts:
-        known = {**node, **tables} if node is system else node
-        if not isinstance(node, Mapping) or part not in node:
-            raise unknown("score", part, map(str, known) if isinstance(known, Mapping) else [])
-        node = node[part]
-    return _number(node)
+        keys = _keys(node)
+        if part not in keys:
+            raise unknown("score", part, [*keys, *(system.attributes if node is system else ())])
+        node = node[part] if isinstance(node, Mapping) else getattr(node, part)
+    return node
 
 
-def _entry(kind: str, table: Mapping[str, Any], name: str) -> Any:
+def _keys(node: object) -> list[str]:
+    if isinstance(node, Mapping):
+        return list(map(str, node))
+    return [key for key in getattr(node, "__struct_fields__", ()) if getattr(node, key) is not UNSET]
+
+
+T = TypeVar("T")
+
+
+def _entry(kind: str, table: Mapping[str, T], name: str) -> T:
     if name not in table:
         raise unknown(kind, name, table)
     return table[name]
 
 
-def _number(value: Any) -> float | None:
-    if isinstance(value, Mapping) or (value is not None and not isinstance(value, int | float)):
+def _number(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise ChoiceError("a floor must name one score.\nAdd it to the path, such as fair/overall/f1=80.")
-    return None if value is None else float(value)
+    return float(value)
 
 
 # ---- against an earlier result --------------------------------------------------------------
 
 
 def _drops(
-    document: Mapping[str, Any], against: str | Path | Mapping[str, Any], fail_drop: float | None
+    document: Evaluation, against: str | Path | Document | Mapping[str, Any], fail_drop: float | None
 ) -> tuple[list[Check], list[str]]:
-    base = against if isinstance(against, Mapping) else load(against)
-    _check_same_gold([document, base], ["the new result", _spoken_name(against)])
-    settings = document["settings"]
+    name = str(against) if isinstance(against, str | Path) else "the earlier result"
+    base = _evaluation(load(against) if isinstance(against, str | Path) else as_document(against), name)
+    _check_same_gold([document, base], ["the new result", name])
     pairs = _pairs(document, base)
     both = compare_documents(
         [document, base],
         names=["new", "old"],
         pairs=[(f"new {one}", f"old {other}") for one, other in pairs],
-        resamples=settings["resamples"],
-        seed=settings["seed"],
-        confidence=settings["confidence"],
+        resamples=document.settings.resamples,
+        seed=document.settings.seed,
+        confidence=document.settings.confidence,
     )
     checks, notes = [], []
-    for (name, _), comparison in zip(pairs, both["comparisons"], strict=True):
-        row = score_row(comparison, F1)
-        if row is None or row["difference"] is None:
+    for (name, _), comparison in zip(pairs, both.comparisons, strict=True):
+        row = comparison.score(F1)
+        if row is None or row.difference is None or row.a is UNSET or row.b is UNSET:
             message = f"{name}: F1 is n/a in one of the results, so they cannot be compared."
             if fail_drop is None:
                 notes.append(message)
             else:
                 checks.append(Check(f"{name} drop", passed=False, message=message))
             continue
-        change, p = 100 * row["difference"], row["p"]
-        spoken = f"{name}: F1 {100 * row['b']:.2f} → {100 * row['a']:.2f} ({change:+.2f}, {_spoken(p)})"
+        change, p = 100 * row.difference, row.p
+        spoken = f"{name}: F1 {_points(row.b)} → {_points(row.a)} ({change:+.2f}, {_spoken(p)})"
         if fail_drop is None:
             notes.append(f"{spoken}.")
         else:
             failed = -change > fail_drop and bool(p is not None and p < LEVEL)
             verdict = "a significant drop of more than" if failed else "no significant drop of more than"
             checks.append(Check(f"{name} drop", not failed, f"{spoken}: {verdict} {fail_drop:g}."))
-        least = comparison["detectable"].get("f1")
-        if least is not None:
+        least = comparison.detectable
+        if least is not UNSET and least is not None:
             notes.append(
                 f"{name}: this test set can be expected to show differences of F1 from {100 * least:.2f} on."
             )
     held = {name for name, _ in pairs}
     notes += [
         f"{name}: the earlier result has no system of this name, so nothing was held against it."
-        for name in document["systems"]
+        for name in document.systems
         if name not in held
     ]
-    return checks, [*notes, *both["notes"]]
+    return checks, [*notes, *(both.notes or ())]
 
 
-def _spoken_name(against: str | Path | Mapping[str, Any]) -> str:
-    return "the earlier result" if isinstance(against, Mapping) else str(against)
+def _points(value: float | None) -> str:
+    return "n/a" if value is None else f"{100 * value:.2f}"
 
 
 def _spoken(p: float | None) -> str:
     return "not tested, for want of resamples" if p is None else f"p = {p:.4f}"
 
 
-def _pairs(document: Mapping[str, Any], base: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _pairs(document: Evaluation, base: Evaluation) -> list[tuple[str, str]]:
     """The systems to set against each other: the only ones, else those of equal name."""
-    new, old = list(document["systems"]), list(base["systems"])
+    new, old = list(document.systems), list(base.systems)
     if len(new) == len(old) == 1:
         return [(new[0], old[0])]
     pairs = [(name, name) for name in new if name in old]
@@ -251,7 +276,7 @@ def _pairs(document: Mapping[str, Any], base: Mapping[str, Any]) -> list[tuple[s
 
 
 def compare_documents(
-    documents: Sequence[Mapping[str, Any]],
+    documents: Sequence[Document | Mapping[str, Any]],
     *,
     names: Sequence[str],
     pairs: Sequence[tuple[str, str]] | None = None,
@@ -259,7 +284,7 @@ def compare_documents(
     seed: int = 0,
     confidence: float = 0.95,
     correction: str = "holm",
-) -> dict[str, Any]:
+) -> Evaluation:
     """One result document of several over the same gold file, compared by their counts per unit.
 
     Systems keep their names; where two documents use the same, the document's name (a file's stem)
@@ -269,79 +294,79 @@ def compare_documents(
         InputError: the documents are not over the same gold file, or lack their counts per unit.
     """
     stems = [Path(name).stem for name in names]
-    _check_same_gold(documents, names)
-    renamed = _renamed(documents, stems, always=pairs is not None)
-    differing, notes = _differing(documents)
+    results = [
+        _evaluation(as_document(document), name) for document, name in zip(documents, names, strict=True)
+    ]
+    _check_same_gold(results, names)
+    renamed = _renamed(results, stems, always=pairs is not None)
+    differing, notes = _differing(results)
     measures = {
         renamed[stem, system]: [
-            one
-            for one in unpacked(document["units"]["systems"][system], place=name)
-            if one.name not in differing
+            one for one in unpacked(_units(document).systems[system], place=name) if one.name not in differing
         ]
-        for stem, document, name in zip(stems, documents, names, strict=True)
-        for system in document["systems"]
+        for stem, document, name in zip(stems, results, names, strict=True)
+        for system in document.systems
     }
-    resampling = Resampling(documents[0]["units"]["number"], resamples, seed)
-    _, comparisons = tested(
+    _, compared = tested(
         measures,
         list(combinations(measures, 2)) if pairs is None else list(pairs),
-        resampling,
+        Resampling(_units(results[0]).number, resamples, seed),
         confidence=confidence,
         correction=correction,
     )
-    merged = _merged(documents, stems, renamed)
-    merged["settings"] |= {
-        "resamples": resamples,
-        "seed": seed,
-        "confidence": confidence,
-        "correction": correction,
-    }
-    merged |= {
-        "comparisons": comparisons,
-        "letters": letters(merged["systems"], comparisons),
-        "notes": notes,
-    }
-    merged["findings"] = findings(merged)
-    return merged
+    merged = _merged(results, stems, renamed)
+    settings = replace(
+        merged.settings, resamples=resamples, seed=seed, confidence=confidence, correction=correction
+    )
+    scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
+    comparisons = convert(compared, tuple[Comparison, ...])
+    found = replace(
+        merged,
+        settings=settings,
+        comparisons=comparisons,
+        letters=letters(scores, comparisons),
+        notes=tuple(notes),
+    )
+    return replace(found, findings=findings(found))
 
 
 def _merged(
-    documents: Sequence[Mapping[str, Any]], stems: Sequence[str], renamed: Mapping[tuple[str, str], str]
-) -> dict[str, Any]:
+    documents: Sequence[Evaluation], stems: Sequence[str], renamed: Mapping[tuple[str, str], str]
+) -> Evaluation:
     """One document with the systems of all under their new names; what a comparison finds is added to it."""
     first = documents[0]
     owned = [
         (renamed[stem, system], document, system)
         for stem, document in zip(stems, documents, strict=True)
-        for system in document["systems"]
+        for system in document.systems
     ]
     predicted = [
-        {**row, "system": renamed[stem, row["system"]]}
+        replace(row, system=renamed[stem, row.system])
         for stem, document in zip(stems, documents, strict=True)
-        for row in document["inputs"]
-        if row["role"] == "predicted"
+        for row in document.inputs
+        if row.role == "predicted" and row.system is not UNSET
     ]
-    return {
-        **first,
-        "kind": "comparison",
-        "inputs": [*(row for row in first["inputs"] if row["role"] != "predicted"), *predicted],
-        "settings": {**first["settings"], "examples": "none"},
-        "systems": {new: document["systems"][system] for new, document, system in owned},
+    return replace(
+        first,
+        kind="comparison",
+        inputs=(*(row for row in first.inputs if row.role != "predicted"), *predicted),
+        settings=replace(first.settings, examples="none"),
+        systems={new: document.systems[system] for new, document, system in owned},
         # Each document holds the sentences of its own systems, which cannot be set side by side.
-        "sentences": [],
-        "examples": {"policy": "none", "cap": 0, "shown": 0, "of": 0},
-        "units": {
-            **first["units"],
-            "systems": {new: document["units"]["systems"][system] for new, document, system in owned},
-        },
-    }
+        sentences=(),
+        examples=ExampleCounts(policy="none", cap=0, shown=0, of=0),
+        units=replace(
+            _units(first),
+            systems={new: _units(document).systems[system] for new, document, system in owned},
+        ),
+    )
 
 
 def _renamed(
-    documents: Sequence[Mapping[str, Any]], stems: Sequence[str], *, always: bool
+    documents: Sequence[Evaluation], stems: Sequence[str], *, always: bool
 ) -> dict[tuple[str, str], str]:
     """The name of each document's systems in the merged one, with the document's name where needed."""
-    owners = [(stem, name) for stem, one in zip(stems, documents, strict=True) for name in one["systems"]]
+    owners = [(stem, name) for stem, one in zip(stems, documents, strict=True) for name in one.systems]
     if len(set(owners)) < len(owners):
         raise ChoiceError(
             "two of the documents have the same name and the same systems.\nRename one of the files."
@@ -351,30 +376,38 @@ def _renamed(
     return {owner: owner[1] for owner in owners}
 
 
-def _gold(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    return next(row for row in document["inputs"] if row["role"] == "gold")
+def _evaluation(document: Document, name: str) -> Evaluation:
+    """The document of an evaluation with systems; others cannot be compared."""
+    if not isinstance(document, Evaluation) or not document.systems:
+        raise InputError(f"{name}: the document holds no systems.\nMake one with spanwise evaluate --json.")
+    return document
 
 
-def _check_same_gold(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+def _units(document: Evaluation) -> UnitCounts:
+    assert document.units is not UNSET  # `_check_same_gold` refuses documents without them
+    return document.units
+
+
+def _gold(document: Evaluation) -> Input:
+    return next(row for row in document.inputs if row.role == "gold")
+
+
+def _check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> None:
     first = documents[0]
     for document, name in zip(documents, names, strict=True):
-        if not document.get("systems"):
-            raise InputError(
-                f"{name}: the document holds no systems.\nMake one with spanwise evaluate --json."
-            )
-        if not (document.get("units") or {}).get("systems"):
+        if document.units is UNSET or not document.units.systems:
             raise InputError(
                 f"{name}: the document lacks its counts per unit.\n"
                 "Make it anew with spanwise evaluate --json."
             )
         here, there = (
-            (_gold(one)["sha256"], one["units"]["kind"], one["units"]["number"], one["dataset"]["mentions"])
+            (_gold(one).sha256, _units(one).kind, _units(one).number, one.dataset.mentions)
             for one in (document, first)
         )
         if here == there:
             continue
         if here[0] != there[0]:
-            what = f"the gold files differ ({_gold(document)['path']} here, {_gold(first)['path']} there)"
+            what = f"the gold files differ ({_gold(document).path} here, {_gold(first).path} there)"
         else:
             counted = f"{many(here[2], here[1])} here, {many(there[2], there[1])} there"
             what = f"the gold file was read differently ({counted})"
@@ -384,17 +417,17 @@ def _check_same_gold(documents: Sequence[Mapping[str, Any]], names: Sequence[str
         )
 
 
-def _differing(documents: Sequence[Mapping[str, Any]]) -> tuple[set[str], list[str]]:
+def _differing(documents: Sequence[Evaluation]) -> tuple[set[str], list[str]]:
     """The measures that were not cut alike in all documents, and what to say of them."""
     left: set[str] = set()
     notes = []
-    train = {tuple(row["sha256"] for row in one["inputs"] if row["role"] == "train") for one in documents}
+    train = {tuple(row.sha256 for row in one.inputs if row.role == "train") for one in documents}
     if len(train) > 1:
         trained = [attribute.name for attribute in ATTRIBUTES if "train" in attribute.needs]
         left |= {"tough", *(f"attribute {name}" for name in trained)}
         notes.append("the results saw different training data; what depends on it is not compared.")
     named = dict.fromkeys(name for one in documents for name in _cuts(one))
-    if len({one["settings"].get("lowercase") for one in documents}) > 1:
+    if len({one.settings.lowercase for one in documents}) > 1:
         left |= {f"attribute {name}" for name in named}
         notes.append("only some of the results compare strings in lower case; attributes are not compared.")
     for name in named:
@@ -405,11 +438,17 @@ def _differing(documents: Sequence[Mapping[str, Any]]) -> tuple[set[str], list[s
     return left, notes
 
 
-def _cuts(document: Mapping[str, Any]) -> dict[str, Any]:
+_Cut: TypeAlias = list[tuple[str, float | UnsetType | None, float | UnsetType | None]]
+
+
+def _cuts(document: Evaluation) -> dict[str, _Cut]:
     """The buckets of every attribute of a document; categories are told apart by their names."""
-    system = next(iter(document["systems"].values()))
-    found: dict[str, Any] = {}
-    for name, table in (system.get("attributes") or {}).items():
-        rows = [(b["name"], b.get("low"), b.get("high")) for b in table["buckets"] if b.get("value") is None]
-        found[name] = [row for row in rows if row[0] not in ("other", "unplaced")]
-    return found
+    system = next(iter(document.systems.values()))
+    return {
+        name: [
+            (bucket.name, bucket.low, bucket.high)
+            for bucket in table.buckets
+            if not bucket.is_category and bucket.name not in ("other", "unplaced")
+        ]
+        for name, table in system.attributes.items()
+    }

@@ -9,6 +9,10 @@ import numpy as np
 from msgspec import Struct, field
 
 from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, plain, ratio
+from spanwise.document import Document
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.scores import BucketScores, CrossBucket, ExactScores, SystemScores
+from spanwise.document.study import Study
 from spanwise.errors import MissingExtra, unknown
 from spanwise.spreadsheet import to_csv
 
@@ -54,8 +58,8 @@ class PerformanceTable(Struct, frozen=True, eq=False):
         )
 
     @classmethod
-    def of_document(cls, document: Mapping[str, Any]) -> PerformanceTable:
-        """The table of a result document (its systems are models with one run) or a study document."""
+    def of_document(cls, document: Document) -> PerformanceTable:
+        """The table of an evaluation (its systems are models with one run) or a study."""
         rows: list[dict[str, Any]] = []
         for dataset, model, run, system in runs_of(document):
             place = {"dataset": dataset, "model": model, "run": run}
@@ -145,35 +149,33 @@ class PerformanceTable(Struct, frozen=True, eq=False):
         ]
 
 
-def runs_of(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """Dataset, model, run and scores of everything that a result or study document scores."""
-    if "datasets" in document:
-        for dataset, part in document["datasets"].items():
-            for model, runs in part["runs"].items():
+def runs_of(document: Document) -> Iterator[tuple[str, str, str, SystemScores]]:
+    """Dataset, model, run and scores of everything that a document scores."""
+    if isinstance(document, Study):
+        for dataset, part in document.datasets.items():
+            for model, runs in part.runs.items():
                 for run, system in runs.items():
                     yield dataset, model, run, system
-        return
-    dataset = str(document.get("dataset", {}).get("name", ALL))
-    for model, system in document.get("systems", {}).items():
-        yield dataset, model, ALL, system
+    elif isinstance(document, Evaluation):
+        for model, system in document.systems.items():
+            yield document.dataset.name, model, ALL, system
 
 
-def _cells(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield _counted(system["exact"]["overall"])
-    for label, cell in system["exact"]["labels"].items():
-        yield {"label": label, **_counted(cell)}
-    for attribute, table in system.get("attributes", {}).items():
-        for bucket in table["buckets"]:
-            unit = table.get("unit", "mention")
-            yield {"attribute": attribute, "bucket": bucket["name"], "unit": unit, **_counted(bucket)}
-    for crossed in system.get("cross", {}).values():
-        first, second = crossed["attributes"]
+def _cells(system: SystemScores) -> Iterator[dict[str, str | int]]:
+    yield _counted(system.exact.overall)
+    for label, scores in system.exact.labels.items():
+        yield {"label": label, **_counted(scores)}
+    for attribute, table in system.attributes.items():
+        for bucket in table.buckets:
+            yield {"attribute": attribute, "bucket": bucket.name, "unit": table.unit, **_counted(bucket)}
+    for crossed in system.cross.values():
+        first, second = crossed.attributes
         if second != "label":
             continue  # two attributes at once have no place on these axes
-        for cell in crossed["cells"]:
-            bucket, label = cell["buckets"]
-            yield {"attribute": first, "bucket": bucket, "label": label, **_counted(cell)}
+        for cell in crossed.cells:
+            bucket_name, label = cell.buckets
+            yield {"attribute": first, "bucket": bucket_name, "label": label, **_counted(cell)}
 
 
-def _counted(cell: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: cell[name] for name in COUNTS}
+def _counted(scores: ExactScores | BucketScores | CrossBucket) -> dict[str, str | int]:
+    return {"gold": scores.gold, "predicted": scores.predicted, "correct": scores.correct}

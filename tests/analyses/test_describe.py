@@ -172,7 +172,7 @@ def test_the_command_writes_json(files, capsys):
     path = files / "described.json"
     assert main(["describe", str(files / "test.bio"), "--json", str(path), "--quiet"]) == 0
     written = json.loads(path.read_text(encoding="utf-8"))
-    assert set(written) == {"spanwise", "schema", "inputs", "dataset"}
+    assert set(written) == {"spanwise", "schema", "kind", "signature", "inputs", "dataset"}
     assert capsys.readouterr().out == ""
     assert main(["describe", str(files / "test.bio"), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["dataset"] == written["dataset"]

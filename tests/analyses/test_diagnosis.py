@@ -8,12 +8,32 @@ from documents import result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from typed import plain, typed_buckets, typed_system
 
 from spanwise import diagnosis
-from spanwise.findings import findings
+from spanwise.document.comparison import Comparison, ScoreTest
+from spanwise.document.loading import document_of
+from spanwise.findings import findings as findings_of
 
 lawful = settings(deadline=None, derandomize=True, max_examples=80)
 score = st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10))
+
+
+def findings(document):
+    """The findings of a document that a test changed, as plain data."""
+    return plain(findings_of(document_of(document)))
+
+
+def diagnosed(rows):
+    return plain(diagnosis.self_diagnosis(typed_buckets(rows)))
+
+
+def sliced(one, mentions):
+    return plain(diagnosis.slices(typed_system(one), mentions))
+
+
+def compared(*sides):
+    return plain(diagnosis.comparative_diagnosis(*sides))
 
 
 def buckets(*values, names=None, **more):
@@ -25,7 +45,7 @@ def buckets(*values, names=None, **more):
 
 
 def test_self_diagnosis_names_best_and_worst_and_their_gap():
-    found = diagnosis.self_diagnosis(buckets(0.9, 0.7, 0.8, 0.4, names=["XS", "S", "L", "XL"]))
+    found = diagnosed(buckets(0.9, 0.7, 0.8, 0.4, names=["XS", "S", "L", "XL"]))
     assert (found["best"], found["worst"]) == ("XS", "XL")
     assert found["gap"] == pytest.approx(0.5)
     assert found["spearman"] == pytest.approx(-0.8)
@@ -35,7 +55,7 @@ def test_self_diagnosis_names_best_and_worst_and_their_gap():
 @lawful
 @given(st.lists(score, max_size=6))
 def test_undefined_buckets_take_no_part(values):
-    found = diagnosis.self_diagnosis(buckets(*values))
+    found = diagnosed(buckets(*values))
     defined = [(at, value) for at, value in enumerate(values) if value is not None]
     if not defined:
         assert set(found.values()) == {None}
@@ -50,12 +70,12 @@ def test_undefined_buckets_take_no_part(values):
 
 
 def test_categories_have_no_rank_correlation():
-    found = diagnosis.self_diagnosis([{**row, "value": row["name"]} for row in buckets(0.9, 0.7, 0.5)])
+    found = diagnosed([{**row, "value": row["name"]} for row in buckets(0.9, 0.7, 0.5)])
     assert found["spearman"] is None and found["worst"] == "B3"
 
 
 def test_mentions_without_a_place_are_no_bucket_of_the_scale():
-    found = diagnosis.self_diagnosis(buckets(0.9, 0.7, 0.0, names=["B1", "B2", "unplaced"]))
+    found = diagnosed(buckets(0.9, 0.7, 0.0, names=["B1", "B2", "unplaced"]))
     assert found["worst"] == "B2" and found["spearman"] is None
 
 
@@ -78,7 +98,7 @@ def cell(gold, predicted, correct, **more):
 
 def test_cost_is_the_share_of_gold_times_the_distance_to_the_overall_score():
     one = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
-    rows = diagnosis.slices(one, {"mentions": 400})
+    rows = sliced(one, 400)
     assert [row["name"] for row in rows] == ["LOC", "PER"]
     assert rows[0]["cost"] == pytest.approx(0.75 * (0.6 - 0.5))
     assert rows[1]["cost"] == pytest.approx(0.25 * (0.6 - 0.9))
@@ -86,19 +106,19 @@ def test_cost_is_the_share_of_gold_times_the_distance_to_the_overall_score():
 
 def test_costs_of_slices_that_partition_balanced_data_cancel_out():
     one = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
-    assert sum(row["cost"] for row in diagnosis.slices(one, {"mentions": 400})) == pytest.approx(0)
+    assert sum(row["cost"] for row in sliced(one, 400)) == pytest.approx(0)
 
 
 def test_slices_under_fifty_gold_units_and_without_a_score_are_left_out():
     table = {"unit": "mention", "buckets": [cell(49, 60, 1, name="XS", label="1"), cell(0, 0, 0, name="S")]}
     one = system({"PER": cell(500, 500, 90)}, attributes={"entity_length": table})
-    assert [row["kind"] for row in diagnosis.slices(one, {"mentions": 500})] == ["label"]
+    assert [row["kind"] for row in sliced(one, 500)] == ["label"]
 
 
 def test_tough_subsets_cost_recall():
     tough = {"SEEN": {"overall": {"mentions": 60, "correct": 30, "recall": 0.5}}}
     one = system({"PER": cell(100, 100, 80)}, tough=tough)
-    row = diagnosis.slices(one, {"mentions": 100})[0]
+    row = sliced(one, 100)[0]
     assert (row["kind"], row["score"]) == ("tough", "recall")
     assert row["cost"] == pytest.approx(0.6 * 0.3)
 
@@ -108,7 +128,7 @@ def test_token_slices_are_held_against_the_score_of_all_token_units():
         cell(100, 100, 40, name="XS", label="0"), cell(100, 100, 80, name="S", label="(0, 1]"),
     ]}  # fmt: skip
     one = system({"PER": cell(60, 60, 6)}, attributes={"token_frequency": table})
-    rows = [row for row in diagnosis.slices(one, {"mentions": 60}) if row["kind"] == "bucket"]
+    rows = [row for row in sliced(one, 60) if row["kind"] == "bucket"]
     assert [row["title"] for row in rows] == ["token_frequency = 0", "token_frequency in (0, 1]"]
     assert rows[0]["overall"] == pytest.approx(0.6) and rows[0]["cost"] == pytest.approx(0.5 * 0.2)
 
@@ -125,8 +145,9 @@ def bucket(name, right, missed, *, value=None):
 
 
 def grouped(one):
-    rows = diagnosis.slices(one, {"mentions": 1000})
-    return [[row["title"] for row in group] for group in diagnosis.distinct(rows, one)]
+    typed = typed_system(one)
+    groups = diagnosis.distinct(diagnosis.slices(typed, 1000), typed)
+    return [[row.title for row in group] for group in groups]
 
 
 def test_slices_with_the_same_outcomes_are_the_same_mentions_under_two_names():
@@ -153,48 +174,55 @@ def test_slices_that_are_alike_to_a_third_stand_together_whatever_their_order():
     one = system({"PER": cell(1000, 900, 700)}, tough=tough, attributes={"entity_label_consistency": table})
     first = grouped(one)[0]
     assert set(first) == {"UNSEEN-ANY", "UNSEEN-TOKENS", "entity_label_consistency = 0"}
-    costs = {row["title"]: row["cost"] for row in diagnosis.slices(one, {"mentions": 1000})}
+    costs = {row["title"]: row["cost"] for row in sliced(one, 1000)}
     assert first == sorted(first, key=lambda title: -costs[title])
 
 
 def test_the_attribute_label_does_not_list_labels_twice():
     table = {"unit": "mention", "buckets": [cell(100, 100, 80, name="PER", value="PER")]}
     one = system({"PER": cell(100, 100, 80)}, attributes={"label": table})
-    assert len(diagnosis.slices(one, {"mentions": 100})) == 1
+    assert len(sliced(one, 100)) == 1
 
 
 # ---- two systems --------------------------------------------------------------------------------
 
 
 def test_comparative_diagnosis_is_not_clamped():
-    found = diagnosis.comparative_diagnosis([0.5, 0.4], [0.6, 0.7], ["XS", "XL"])
+    found = compared([0.5, 0.4], [0.6, 0.7], ["XS", "XL"])
     assert found["best"] == {"bucket": "XS", "difference": pytest.approx(-0.1)}
     assert found["worst"] == {"bucket": "XL", "difference": pytest.approx(-0.3)}
 
 
 def test_beta_is_the_largest_difference_only_if_every_bucket_is_won():
-    won = diagnosis.comparative_diagnosis([0.5, 0.9, np.nan], [0.4, 0.5, 0.1], ["a", "b", "c"])
+    won = compared([0.5, 0.9, np.nan], [0.4, 0.5, 0.1], ["a", "b", "c"])
     assert won["beta"] == pytest.approx(0.4)
-    tied = diagnosis.comparative_diagnosis([0.5, 0.9], [0.5, 0.5], ["a", "b"])
+    tied = compared([0.5, 0.9], [0.5, 0.5], ["a", "b"])
     assert tied["beta"] == pytest.approx(0.0)
 
 
 def test_relative_increase_is_undefined_where_the_old_score_is_zero():
-    found = diagnosis.comparative_diagnosis([0.6, 0.3, 0.3], [0.5, 0.0, np.nan], ["a", "b", "c"])
+    found = compared([0.6, 0.3, 0.3], [0.5, 0.0, np.nan], ["a", "b", "c"])
     assert found["relative"] == [pytest.approx(0.2), None, None]
     assert found["differences"] == [pytest.approx(0.1), pytest.approx(0.3), None]
 
 
 def test_a_pair_without_a_common_bucket_has_no_diagnosis():
-    assert diagnosis.comparative_diagnosis([], [], [])["best"] is None
+    assert compared([], [], [])["best"] is None
 
 
 # ---- many systems -------------------------------------------------------------------------------
 
 
 def comparison(one, other, difference, significant):
-    row = {"path": ["exact", "overall", "f1"], "difference": difference, "significant": significant}
-    return {"systems": [one, other], "scores": [row]}
+    row = ScoreTest(
+        path=("exact", "overall", "f1"),
+        difference=difference,
+        interval=None,
+        p=None,
+        p_corrected=None,
+        significant=significant,
+    )
+    return Comparison(systems=(one, other), scores=(row,))
 
 
 def test_letters_stand_for_systems_in_order_of_score():
@@ -217,21 +245,20 @@ def test_beyond_fifty_two_systems_letters_become_numbers():
 
 
 def test_rank_flips_are_slices_where_the_order_reverses():
-    cells = [({"name": "XL"}, {"a": 0.4, "b": 0.5, "c": 0.6}), ({"name": "XS"}, {"a": 0.9, "b": 0.8})]
-    flips = diagnosis.rank_flips({"a": 0.9, "b": 0.8}, cells)
-    assert len(flips) == 1
-    assert (flips[0]["name"], flips[0]["overall"], flips[0]["here"]) == ("XL", "a", "b")
-    assert flips[0]["reversal"] == pytest.approx(0.1) and flips[0]["lead"] == pytest.approx(0.1)
+    slices = [{"a": 0.4, "b": 0.5, "c": 0.6}, {"a": 0.9, "b": 0.8}]
+    (flip,) = diagnosis.rank_flips({"a": 0.9, "b": 0.8}, slices)
+    assert (flip.slice, flip.overall, flip.here) == (0, "a", "b")
+    assert flip.reversal == pytest.approx(0.1) and flip.lead == pytest.approx(0.1)
 
 
 def test_equal_and_undefined_scores_reverse_nothing():
-    cells = [({}, {"a": 0.5, "b": 0.5}), ({}, {"a": 0.5})]
-    assert diagnosis.rank_flips({"a": 0.9, "b": 0.8}, cells) == []
+    slices = [{"a": 0.5, "b": 0.5}, {"a": 0.5}]
+    assert diagnosis.rank_flips({"a": 0.9, "b": 0.8}, slices) == []
 
 
 def test_means_skip_what_is_undefined_and_say_how_many_they_used():
-    assert diagnosis.mean_of([0.25, float("nan"), 0.75]) == {"mean": 0.5, "used": 2}
-    assert diagnosis.mean_of([]) == {"mean": None, "used": 0}
+    assert diagnosis.mean_of([0.25, float("nan"), 0.75]) == diagnosis.Mean(0.5, 2)
+    assert diagnosis.mean_of([]) == diagnosis.Mean(None, 0)
 
 
 @lawful
@@ -277,7 +304,6 @@ def test_a_perfect_system_on_clean_data_has_no_findings():
     document["settings"]["few_units"] = False
     document["dataset"]["duplicates_with_train"] = 0
     assert findings(document) == []
-    assert findings({"dataset": {}}) == []
 
 
 def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():

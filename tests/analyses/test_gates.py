@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import pytest
+import study_documents
 from study_files import predicted, sentences, write
 
 from spanwise.errors import ChoiceError, InputError
@@ -42,8 +44,9 @@ def test_a_score_below_the_threshold_fails(results):
     assert failed.lines == [f"mine: f1 is {score:.2f}, which is below {score + 0.01:g}."]
 
 
-def test_a_score_that_reaches_the_threshold_exactly_passes():
-    document = {"systems": {"mine": {"exact": {"overall": {"f1": 0.9}, "labels": {}}}}}
+def test_a_score_that_reaches_the_threshold_exactly_passes(results):
+    document = copy.deepcopy(results["bad"])
+    document["systems"]["mine"]["exact"]["overall"]["f1"] = 0.9
     assert gate(document, fail_under=90).passed
 
 
@@ -144,10 +147,10 @@ def test_thresholds_that_every_score_or_none_would_reach_are_refused(results, th
     assert expected in str(error.value)
 
 
-@pytest.mark.parametrize("document", [{"kind": "study"}, {"systems": {}}])
-def test_a_document_without_systems_passes_no_gate(document):
-    with pytest.raises(InputError, match="thresholds are for systems, and the document holds none"):
-        gate(document, fail_under=50)
+def test_a_document_without_systems_passes_no_gate(results):
+    for document in ({**results["good"], "systems": {}}, study_documents.study()):
+        with pytest.raises(InputError, match="thresholds are for systems, and the document holds none"):
+            gate(document, fail_under=50)
 
 
 def test_a_tough_floor_without_training_data_is_told(files):
@@ -188,7 +191,7 @@ def test_results_without_a_common_system_cannot_be_held_against_each_other(files
 def test_documents_give_the_same_test_as_files(files, results):
     merged = compare_documents(
         [results["good"], results["bad"]], names=["good.json", "bad.json"], resamples=200, seed=0
-    )
+    ).to_dict()
     together = evaluate(
         files / "gold.txt", {"good mine": files / "good.txt", "bad mine": files / "bad.txt"},
         train=files / "train.txt", resamples=200,
@@ -206,7 +209,7 @@ def test_systems_of_different_names_keep_them(results):
     for row in other["inputs"]:
         if row["role"] == "predicted":
             row["system"] = "theirs"
-    merged = compare_documents([results["good"], other], names=["a.json", "b.json"], resamples=50)
+    merged = compare_documents([results["good"], other], names=["a.json", "b.json"], resamples=50).to_dict()
     assert list(merged["systems"]) == ["mine", "theirs"]
     assert [row["system"] for row in merged["inputs"] if row["role"] == "predicted"] == ["mine", "theirs"]
 
@@ -216,7 +219,7 @@ def test_slices_that_were_not_cut_alike_are_left_out_and_named(files, results):
         files / "gold.txt", {"other": files / "bad.txt"}, train=files / "train.txt",
         buckets={"sentence_length": "5,9"}, resamples=50,
     ).to_dict()  # fmt: skip
-    merged = compare_documents([results["good"], other], names=["a.json", "b.json"], resamples=50)
+    merged = compare_documents([results["good"], other], names=["a.json", "b.json"], resamples=50).to_dict()
     assert merged["notes"] == ["sentence_length was cut into different buckets and is not compared."]
     paths = {tuple(row["path"][:2]) for row in merged["comparisons"][0]["scores"]}
     assert ("attributes", "entity_length") in paths and ("attributes", "sentence_length") not in paths
@@ -226,7 +229,7 @@ def test_other_training_data_leaves_out_what_depends_on_it(files, results):
     other = evaluate(
         files / "gold.txt", {"other": files / "bad.txt"}, train=files / "bad.txt", resamples=50
     ).to_dict()
-    merged = compare_documents([results["good"], other], names=["a.json", "b.json"], resamples=50)
+    merged = compare_documents([results["good"], other], names=["a.json", "b.json"], resamples=50).to_dict()
     assert merged["notes"][0].startswith("the results saw different training data")
     families = {row["family"] for row in merged["comparisons"][0]["scores"]}
     assert "tough" not in families and "labels" in families
@@ -251,8 +254,9 @@ def test_gold_that_was_read_in_other_units_is_told(results):
 def test_documents_without_systems_or_counts_are_told(results):
     with pytest.raises(InputError, match=r"b\.json: the document holds no systems"):
         compare_documents([results["good"], {**results["good"], "systems": {}}], names=["a.json", "b.json"])
+    without = {key: value for key, value in results["good"].items() if key != "units"}
     with pytest.raises(InputError, match=r"b\.json: the document lacks its counts per unit"):
-        compare_documents([results["good"], {**results["good"], "units": {}}], names=["a.json", "b.json"])
+        compare_documents([results["good"], without], names=["a.json", "b.json"])
 
 
 def test_the_same_document_twice_is_refused(results):

@@ -77,7 +77,7 @@ def test_files_that_hold_gold_and_predictions_stand_side_by_side(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", "merged.txt", "other.txt", "--resamples", "0", "--json", "both.json"]) == 0
-    systems = spanwise.load("both.json")["systems"]
+    systems = spanwise.load("both.json").to_dict()["systems"]
     assert {name: part["exact"]["overall"]["correct"] for name, part in systems.items()} == {
         "merged": 3,
         "other": 2,

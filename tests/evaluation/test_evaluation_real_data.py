@@ -83,8 +83,8 @@ def test_rewritten_tokens_are_counted(data: Path) -> None:
     with pytest.raises(spanwise.InputError, match=r"mic-cis\.conll:\d+"):
         spanwise.evaluate(gold, {"it": predicted}, **PLAIN)
     result = spanwise.evaluate(gold, {"it": predicted}, align="position", **PLAIN)
-    report = next(entry for entry in result.summary["inputs"] if entry["role"] == "predicted")["alignment"]
-    assert (report["changed_tokens"], report["changed_sentences"]) == (1283, 827)
+    report = next(entry for entry in result.inputs if entry.role == "predicted").alignment
+    assert report is not None and (report.changed_tokens, report.changed_sentences) == (1283, 827)
 
 
 def test_hausa_is_aligned_and_nothing_vanishes(data: Path) -> None:
@@ -92,10 +92,10 @@ def test_hausa_is_aligned_and_nothing_vanishes(data: Path) -> None:
     result = spanwise.evaluate(
         folder / "test.txt", {"it": folder / "predictions" / "mbert.1.txt"}, align="diff", **PLAIN
     )
-    entry = next(entry for entry in result.summary["inputs"] if entry["role"] == "predicted")
+    entry = next(entry for entry in result.inputs if entry.role == "predicted")
     read = spanwise.read(folder / "predictions" / "mbert.1.txt")
-    assert result["it"].exact.overall.predicted == len(read.mentions) == entry["mentions"]
-    assert 0 < entry["alignment"]["unplaced"] < 0.01 * entry["mentions"]
+    assert result["it"].exact.overall.predicted == len(read.mentions) == entry.mentions
+    assert entry.alignment is not None and 0 < entry.alignment.unplaced < 0.01 * len(read.mentions)
 
 
 @pytest.mark.parametrize("name", ["ewe", "kin", "pcm", "hau"])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from typed import plain, typed_buckets, typed_datasets
 
 import spanwise
 from spanwise.columns import frozen
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
 from spanwise.diagnosis import self_diagnosis
-from spanwise.studies.analyses import Scores, attribute_wise
+from spanwise.studies._scores import StudyScores
+from spanwise.studies.analyses import attribute_wise
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ def test_a_category_called_unplaced_is_on_the_scale_and_the_bucket_of_the_lost_i
         {"name": "unplaced", "value": "unplaced", "f1": 1.0},
         {"name": "unplaced mentions", "rest": True, "f1": 0.0},
     ]
-    found = self_diagnosis(buckets)
+    found = plain(self_diagnosis(typed_buckets(buckets)))
     assert (found["best"], found["worst"], found["gap"]) == ("unplaced", "PER", 0.5)
 
 
@@ -91,7 +93,7 @@ def test_a_dataset_without_a_mean_value_leaves_those_of_the_others_comparable():
         "second": {"dataset": {"zeta": {"token_frequency": 0.4}}, "runs": {"m": {"1": run}}},
         "without training data": {"dataset": {"zeta": {}}, "runs": {"m": {"1": bare}}},
     }
-    found = attribute_wise(Scores(datasets, ["m"]))
+    found = plain(attribute_wise(StudyScores(typed_datasets(datasets), ["m"])))
     assert found["first"]["token_frequency"]["zeta_relative"] == 0.5
     assert found["second"]["token_frequency"]["zeta_relative"] == 1.0
     assert found["without training data"] == {}
@@ -153,7 +155,7 @@ def test_the_smallest_detectable_difference_is_two_point_eight_standard_errors()
     half = [[(0, 1, "A")], [(0, 1, "B")]] * 200
     compared = spanwise.compare(gold, {"all": gold, "half": half}, attributes="none", resamples=3000)
     found = compared.to_dict()["comparisons"][0]
-    assert found["detectable"]["f1"] == pytest.approx(2.80 * 0.025, rel=0.06)
+    assert found["detectable"] == pytest.approx(2.80 * 0.025, rel=0.06)
 
 
 def test_overall_f1_is_corrected_over_pairs_and_all_other_scores_are_one_family():
@@ -201,7 +203,7 @@ def friedman_of(runs):
         for number, buckets in runs.items()
     }
     datasets = {"d": {"dataset": {"zeta": {}}, "runs": {"m": made}}}
-    return attribute_wise(Scores(datasets, ["m"]))["d"]["label"]["friedman"]
+    return plain(attribute_wise(StudyScores(typed_datasets(datasets), ["m"])))["d"]["label"]["friedman"]
 
 
 def test_a_category_that_only_predictions_have_keeps_no_block_from_the_test():

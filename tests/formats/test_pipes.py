@@ -50,7 +50,7 @@ def test_a_named_pipe_is_gold_and_has_other_bytes_the_next_time(tmp_path: Path) 
         result = spanwise.evaluate(path, {"none": [["O"] * body.count(b"\n")]}, resamples=0)
         writer.join()
         assert result["none"].exact.overall.gold == 1
-        assert result.summary["inputs"][0]["sha256"] is not None
+        assert result.inputs[0].sha256 is not None
 
 
 def test_every_part_of_a_call_sees_the_same_bytes(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def settings(**more: Any) -> dict[str, Any]:
         "few_units": True, "repair": "conlleval", "align": "strict", "lowercase": False,
         "attributes": ["entity_length", "token_frequency"],
         "buckets": {"entity_length": "special:1,2,3+balanced:1", "token_frequency": "special:0+balanced:3"},
-        "correction": "holm", "credits": [], "examples": "errors", "examples_cap": 2000, "redacted": False,
-        "preset": None, "command": "spanwise evaluate gold.conll crf.conll --train train.conll", **more,
+        "correction": "holm", "credits": {}, "examples": "errors", "examples_cap": 2000, "redacted": False,
+        "preset": None, "vocabulary": None,
+        "command": "spanwise evaluate gold.conll crf.conll --train train.conll", **more,
     }  # fmt: skip

@@ -397,8 +397,7 @@ def result(*names: str, count: int = 120) -> dict[str, Any]:
             _comparison(scored, one, other) for at, one in enumerate(systems) for other in systems[at + 1 :]
         ],
         "letters": {name: "abcdef"[order.index(name) + 1 : len(order)] for name in order},
-        "findings": _findings(scored, systems[0]),
-        "units": {}, "sentences": wrong,
+        "findings": _findings(scored, systems[0]), "sentences": wrong,
         "examples": {"policy": "errors", "cap": 2000, "shown": len(wrong), "of": len(wrong)},
     }  # fmt: skip
 

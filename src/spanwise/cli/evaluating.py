@@ -13,6 +13,7 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.streams import put, say
 
 if TYPE_CHECKING:
+    from spanwise.document import Document
     from spanwise.evaluation import Result
 
 
@@ -163,23 +164,21 @@ def _examples(args: argparse.Namespace) -> str:
 def finish(args: argparse.Namespace, result: Result) -> int:
     """Write what was asked for, show the screen, and tell whether every threshold was reached."""
     from spanwise.cli.showing import show
-    from spanwise.evaluation import json_pieces, write_json
-    from spanwise.formats import write_atomically
 
     saved = []
     if args.json and args.json != "-":  # first: everything else can be made from it
-        write_atomically(args.json, json_pieces(result.to_dict()))
+        result.to_json(args.json)
         saved.append(args.json)
     if args.html:
         result.to_html(args.html)
         saved.append(args.html)
     if args.save_edges:
-        write_json(result.edges(), args.save_edges)
+        _write_edges(result.edges(), args.save_edges)
         saved.append(args.save_edges)
     if args.json == "-":
-        put(json_pieces(result.to_dict()))
+        put(result.to_json())
     elif not args.quiet:
-        show(result.summary, saved=saved, args=args)
+        show(result, saved=saved, args=args)
     return check(args, result)
 
 
@@ -222,7 +221,7 @@ def check(args: argparse.Namespace, result: Result) -> int:
     from spanwise.gates import gate
 
     outcome = gate(
-        result.to_dict(),
+        result,
         fail_under=args.fail_under,
         against=args.against,
         fail_drop=args.fail_drop,
@@ -245,7 +244,7 @@ def is_result(path: str) -> bool:
 
 def compare_results(args: argparse.Namespace) -> int:
     """Compare result documents over the same gold file by their counts per unit."""
-    from spanwise.evaluation import load
+    from spanwise.document.loading import load
     from spanwise.gates import compare_documents
 
     paths = [args.gold, *args.systems]
@@ -293,7 +292,7 @@ def compare_runs(args: argparse.Namespace) -> int:
     return _show_document(args, document)
 
 
-def _show_document(args: argparse.Namespace, document: dict[str, Any]) -> int:
+def _show_document(args: argparse.Namespace, document: Document) -> int:
     """Write what was asked for of a document, and show its screen."""
     from spanwise.cli.showing import save_document, show_document
 
@@ -370,6 +369,14 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dic
                 fields[key] = key
     named = ["fu20"] if args.attributes is None else args.attributes.split(",")
     return [*named, *args.attribute], columns, fields
+
+
+def _write_edges(edges: dict[str, Any], path: str) -> None:
+    import json
+
+    from spanwise.formats import write_atomically
+
+    write_atomically(path, json.dumps(edges, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def _read_edges(path: str | None) -> dict[str, Any] | None:

@@ -253,14 +253,11 @@ def _reasons(
     found = evaluate(
         true, {"system": predicted}, train=train, attributes=attributes, resamples=0, examples="none"
     )["system"]
-    result: dict[str, float] = {}
+    result: dict[str, float | None] = {}
     if fair:
-        overall = found.fair.overall
-        result |= {f"fair_{key}": overall[key] for key in ("precision", "recall", "f1")}
-        result |= {f"fair_{key}": overall[key] for key in ("LE", "BE", "LBE", "FN", "FP")}
-    for subset, scored in (found.get("tough") or {}).items():
-        result[f"tough_{subset}_recall"] = scored["overall"]["recall"]
-    for name, attribute in (found.get("attributes") or {}).items():
-        for bucket in attribute["buckets"]:
-            result[f"{name}_{bucket['name']}_f1"] = bucket["f1"]
+        keys = ("precision", "recall", "f1", "LE", "BE", "LBE", "FN", "FP")
+        result |= {f"fair_{key}": getattr(found.fair.overall, key) for key in keys}
+    result |= {f"tough_{subset}_recall": scored.overall.recall for subset, scored in found.tough.items()}
+    for name, attribute in found.attributes.items():
+        result |= {f"{name}_{bucket.name}_f1": bucket.f1 for bucket in attribute.buckets}
     return {key: float(value) for key, value in result.items() if value is not None}

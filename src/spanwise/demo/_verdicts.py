@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from spanwise.demo._systems import SYSTEMS
+from spanwise.document.head import Document, plain_of
 
 
 class Verdict(Struct, frozen=True):
@@ -25,8 +26,9 @@ class Verdict(Struct, frozen=True):
     confused: tuple[tuple[str, str, int], ...]
 
 
-def verdicts(document: Mapping[str, Any]) -> list[Verdict]:
+def verdicts(document: Mapping[str, Any] | Document) -> list[Verdict]:
     """One verdict a system, from a result document over the demo corpus alone."""
+    document = plain_of(document)
     return [
         _verdict(system.name, system.weakness, document["systems"][system.name])
         for system in SYSTEMS

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from spanwise import __version__
 from spanwise.attributes import (
@@ -29,11 +28,12 @@ from spanwise.corpus import Annotation, Mentions, Reading
 from spanwise.counts import CrossTable
 from spanwise.description._conflicts import conflicts
 from spanwise.description._repeated import KnownSentences
+from spanwise.document import Input
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.description import Description
 from spanwise.formats import listed_sources, read, stem_of
-from spanwise.registry import reach
 
 __all__ = [
-    "SCHEMA",
     "DatasetPart",
     "Description",
     "KnownSentences",
@@ -45,37 +45,7 @@ __all__ = [
     "reading_entry",
 ]
 
-SCHEMA = 1
 ALL = None  # the column of all mentions, beside those of tough subsets
-
-
-class Description(Struct, frozen=True, eq=False):
-    """A described test set; its document is the one that reports and `--json` show."""
-
-    document: Mapping[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document as plain data."""
-        return dict(self.document)
-
-    def to_json(self) -> str:
-        """The document as JSON."""
-        return json.dumps(self.document, ensure_ascii=False, allow_nan=False, indent=1)
-
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """The terminal screen."""
-        return str(reach("reports.terminal:render")(self.document, width=width, color=color))
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        dataset = self.document["dataset"]
-        sizes = f"{dataset['sentences']:,} sentences, {dataset['mentions']:,} mentions"
-        return f"<spanwise.Description {dataset['name']}: {sizes}, {len(dataset['labels'])} labels>"
-
-    def _repr_html_(self) -> str:
-        return str(reach("reports.notebook:description")(self.document))
 
 
 def describe(
@@ -133,7 +103,11 @@ def describe(
     if tough is not None:
         dataset["conflicts"] = conflicts(gold, training, tough, most=0 if redact else examples)
     inputs = [input_entry("gold", gold), *(input_entry("train", one) for one in training)]
-    return Description({"spanwise": __version__, "schema": SCHEMA, "inputs": inputs, "dataset": dataset})
+    return Description(
+        spanwise=__version__,
+        inputs=convert(inputs, tuple[Input, ...]),
+        dataset=convert(dataset, DatasetFacts),
+    )
 
 
 def dataset_document(

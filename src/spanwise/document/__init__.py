@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from spanwise.document.head import SCHEMA, Document, Input, Interval, Scalar
+from spanwise.document.head import SCHEMA, Document, Input, Interval, Part, Scalar
 
-__all__ = ["SCHEMA", "Document", "Input", "Interval", "Scalar"]
+__all__ = ["SCHEMA", "Document", "Input", "Interval", "Part", "Scalar"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
+from spanwise.errors import ChoiceError, UnknownKey
 from spanwise.registry import reach
 
 if TYPE_CHECKING:
@@ -15,6 +17,44 @@ SCHEMA = 2
 
 Scalar: TypeAlias = str | int | float | bool | None
 Interval: TypeAlias = tuple[float | None, float | None]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Halves: TypeAlias = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0, multiple_of=0.5)]
+Fraction: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
+Probability: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
+
+
+class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of a document: its keys are its attributes; keys that were not set are left out of the JSON."""
+
+    def keys(self) -> list[str]:
+        """The keys that are set."""
+        return [key for key in self.__struct_fields__ if getattr(self, key) is not UNSET]
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.keys():
+            raise UnknownKey(_not_here(key, self.__struct_fields__))
+        return getattr(self, key)
+
+    if not TYPE_CHECKING:  # type checkers find such slips themselves
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(_not_here(name, type(self).__struct_fields__))
+
+
+def _not_here(name: str, keys: tuple[str, ...]) -> str:
+    listed = f"there is no {name!r} here.\nThere are: {', '.join(keys) or 'none'}."
+    usual = "exact" in keys and name in ("f1", "precision", "recall")
+    return listed + (f"\nThe usual score is exact.overall.{name}." if usual else "")
+
+
+class Alignment(Part, frozen=True, kw_only=True):
+    """How predictions were put on the gold text, and what did not fit."""
+
+    how: str
+    sentences: Count
+    changed_sentences: Count
+    changed_tokens: Count
+    unplaced: Count
 
 
 class Input(Struct, frozen=True, kw_only=True):
@@ -22,11 +62,20 @@ class Input(Struct, frozen=True, kw_only=True):
 
     role: str
     path: str | None = None
-    sha256: str | None = None
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
     format: str | None = None
     scheme: str | None = None
+    evidence: str | None = None
+    repair: str | None = None
     repairs: int = 0
+    notes: tuple[str, ...] = ()
+    sentences: Count | None = None
+    tokens: Count | None = None
+    mentions: Count | None = None
+    alignment: Alignment | None = None
     system: str | UnsetType = UNSET
+    dataset: str | UnsetType = UNSET
+    run: str | UnsetType = UNSET
 
 
 class Document(Struct, frozen=True, kw_only=True):
@@ -36,33 +85,85 @@ class Document(Struct, frozen=True, kw_only=True):
     `reports/terminal/KIND.py`, `reports/html/KIND.py` and so on.
     """
 
+    INDENT: ClassVar[int] = 1  # of the JSON; 0 for documents that are long
+
     spanwise: str
     schema: int = SCHEMA
     kind: str
     signature: str = ""
     inputs: tuple[Input, ...] = ()
 
+    def without_sentences(self) -> Self:
+        """The document without its sentences and counts per unit, where it has them: all a screen needs."""
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """The document as plain dicts and lists; undefined numbers are None."""
         import msgspec
 
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=written_out))
         return plain
 
-    def to_json(self, *, indent: int = 1) -> str:
-        """The document as JSON text."""
-        import msgspec
-
-        return msgspec.json.format(msgspec.json.encode(self), indent=indent).decode()
-
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """The screen: what the command line shows of this document."""
-        text: str = reach("reports.terminal:render")(self, width=width, color=color)
-        return text
-
-    def to_html(self, path: str | Path | None = None) -> str:
-        """One self-contained page, written to `path` where it is given."""
-        text: str = reach("reports.html:render")(self)
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """The document as JSON text, also written to `path` where one is given."""
+        text = self.encoded(indent=indent).decode()
         if path is not None:
             reach("formats:write_atomically")(path, text)
         return text
+
+    def encoded(self, *, indent: int | None = None) -> bytes:
+        """The document as JSON in UTF-8: the same bytes for the same content."""
+        import msgspec
+
+        encoded = msgspec.json.encode(self, enc_hook=written_out)
+        spaces = self.INDENT if indent is None else indent
+        return (msgspec.json.format(encoded, indent=spaces) if spaces else encoded) + b"\n"
+
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """The screen: what the command line shows of this document."""
+        return str(reach("reports.terminal:render")(self, width=width, color=color))
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """One self-contained page, also written to `path` where one is given."""
+        page = str(reach("reports.html:render")(self))
+        if path is not None:
+            reach("formats:write_atomically")(path, page)
+        return page
+
+    def tables(self) -> dict[str, Any]:
+        """Every table that can be made of this document, by name; each has to_markdown, to_latex, to_csv."""
+        made: dict[str, Any] = reach("reports.tables:tables")(self)
+        return made
+
+    def table(self, name: str) -> Any:
+        """One table of this document."""
+        return reach("reports.tables:table")(self, name)
+
+    def figures(self) -> dict[str, Any]:
+        """Every figure that can be drawn of this document, by name, as Altair charts."""
+        drawn: dict[str, Any] = reach("reports.figures:figures")(self)
+        return drawn
+
+    def flat(self) -> dict[str, float]:
+        """The main scores as scalars with stable names."""
+        scalars: dict[str, float] = reach("reports.outlets:flat")(self)
+        return scalars
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def written_out(value: object) -> Any:
+    """What an encoder cannot know: sequences and mappings that are made when they are asked for."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "__iter__"):
+        return list(value)
+    raise ChoiceError(f"{value!r} has no place in a document.")
+
+
+def plain_of(document: Document | Mapping[str, Any], *, sentences: bool = False) -> dict[str, Any]:
+    """A document as plain dicts and lists, by default without its sentences and counts per unit."""
+    if isinstance(document, Mapping):
+        return dict(document)
+    return (document if sentences else document.without_sentences()).to_dict()

@@ -23,24 +23,19 @@ from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
-from spanwise.evaluation.result import Result, SystemResult, View, json_pieces, load, write_json
+from spanwise.evaluation.result import Result, result_of
 from spanwise.formats import opened
 from spanwise.streams import pipes_read_once
 
 __all__ = [
     "Result",
-    "SystemResult",
-    "View",
     "compare",
     "compared",
     "evaluate",
     "gather",
-    "json_pieces",
-    "load",
     "same_cells",
     "tested",
     "unpacked",
-    "write_json",
 ]
 
 
@@ -126,7 +121,7 @@ def evaluate(
     gold, systems = _with_places(gold, systems, answers, reading)
     departures = None
     if preset is not None or switched_off:  # an import that only those who ask for a preset must pay
-        from spanwise.evaluation._preset import apply_preset, check_preset
+        from spanwise.evaluation._preset import check_preset, with_preset
 
         departures = check_preset(preset, switched_off, train)
     if departures is not None and attributes is None:
@@ -156,8 +151,8 @@ def evaluate(
         units=whole.units,
     )  # fmt: skip
     if departures is not None and isinstance(source, OneBlock):
-        apply_preset(summary, source.inputs, choices, departures)
-    return Result(summary, kept)
+        summary = with_preset(summary, source.inputs, choices, departures)
+    return result_of(summary, kept)
 
 
 def _opened(
@@ -222,5 +217,4 @@ def compare(gold: Any, systems: Any = None, **options: Any) -> Result:
     result = evaluate(gold, systems, **options)
     if len(result) < 2:
         raise ChoiceError("a comparison needs two systems or more.\nGive another file of predictions.")
-    result.summary["kind"] = "comparison"
-    return result
+    return result.of_kind("comparison")

@@ -8,11 +8,12 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from spanwise.columns import Bools, Floats, Ints, plain, ratio
 from spanwise.diagnosis import F1
+from spanwise.document.comparison import Comparison
 from spanwise.intervals import Differences, differences
 from spanwise.scores import Measure, MeasureKey, fraction
 from spanwise.statistics import LEVEL, correct
@@ -73,7 +74,7 @@ def compared(
     over_runs: bool = False,
     shared_seeds: bool = False,
     wanted: Callable[[Question], bool] | None = None,
-) -> list[dict[str, Any]]:
+) -> tuple[Comparison, ...]:
     """For each pair the differences of all tested scores, first minus second, with intervals and p-values.
 
     The primary question, overall F1, is corrected over pairs; all other scores of all pairs are one
@@ -86,7 +87,7 @@ def compared(
     """
     names = [name for name in systems if any(name in pair for pair in pairs)]
     if not names:
-        return []
+        return ()
     aligned = _aligned([systems[name] for name in names])
     questions = [one for one in _questions(aligned) if wanted is None or wanted(one)]
     same = _identical(aligned, len(names))
@@ -100,10 +101,10 @@ def compared(
         answers = _over_runs(questions, unique, found, correction)
     else:
         answers = _shuffled(aligned, questions, unique, resampling, correction)
-    return [
+    return tuple(
         _comparison(pair, whole, unique, questions, aligned, found, answers, confidence, correction)
         for pair, whole in zip(pairs, wholes, strict=True)
-    ]
+    )
 
 
 Aligned = Mapping[MeasureKey, Mapping[int, Sequence[Measure]]]  # the runs of each system that has the measure
@@ -370,11 +371,11 @@ def _comparison(
     answers: Answers | None,
     confidence: float,
     correction: str,
-) -> dict[str, Any]:
+) -> Comparison:
     at = unique.index((min(whole), max(whole)))
     turned = whole[0] > whole[1]
     scores = []
-    detectable: dict[str, float | None] = {}
+    detectable: float | None = None
     for key, (rows, by_score) in found.items():
         if at not in rows:
             continue
@@ -410,7 +411,7 @@ def _comparison(
                 row |= _verdict(answers, at, place, same=whole[0] == whole[1])
                 if question.path == F1:
                     error = float(one.error[rows[at], question.cell])
-                    detectable["f1"] = plain(_detectable(error, answers.family))
+                    detectable = plain(_detectable(error, answers.family))
             scores.append(row)
     comparison: dict[str, Any] = {"systems": list(pair), "correction": correction, "scores": scores}
     comparison["detectable"] = detectable
@@ -423,7 +424,7 @@ def _comparison(
             "undecided": bool(answers.undecided[at]),
             "identical": whole[0] == whole[1],
         }
-    return comparison
+    return convert(comparison, Comparison)
 
 
 def _verdict(answers: Answers, at: int, place: int, *, same: bool) -> dict[str, Any]:

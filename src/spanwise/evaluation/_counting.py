@@ -10,18 +10,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import is_built_in, toughness
-from spanwise.buckets import Bucketing
 from spanwise.description import DatasetPart, dataset_entry
+from spanwise.document.sentences import ExampleCounts, Later, Sentence
+from spanwise.document.settings import Settings
 from spanwise.engines import Engine
 from spanwise.engines.threads import MOST, together
 from spanwise.evaluation._blocks import BlockSums, Progress
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Dataset, Facts, Shared, as_written, sides_of
-from spanwise.evaluation._examples import examples
+from spanwise.evaluation._examples import chosen_sentences, examples, written_sentences
 from spanwise.evaluation._inputs import Block, Inputs, Units
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 
-Sentences = list[dict[str, Any]]
+Sentences = list[Sentence]
 TOGETHER = 8  # blocks whose counts are added up at once
 LONG = 500_000  # tokens, from which on NumPy works longer than Python between two of its calls
 
@@ -57,11 +58,6 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         return {name: one.counted for name, one in self.systems.items()}
 
     @property
-    def bucketings(self) -> Mapping[str, Bucketing]:
-        """The buckets of every attribute."""
-        return self.data.facts.bucketings
-
-    @property
     def inputs(self) -> Inputs | None:
         """What was read, where the block is the whole."""
         return self.data.inputs if isinstance(self.data.inputs, Inputs) else None
@@ -70,14 +66,14 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         """One system with its mentions."""
         return self.systems[name]
 
-    def examples(self, settings: Mapping[str, Any]) -> tuple[Sentences, dict[str, Any]]:
-        """The sentences that the settings ask for."""
-        return examples(
-            self.data,
-            self.systems,
-            policy=settings["examples"],
-            cap=settings["examples_cap"],
-            redact=settings["redacted"],
+    def examples(self, settings: Settings) -> tuple[Later[Sentence], ExampleCounts]:
+        """The sentences that the settings ask for, and how many of how many they are."""
+        policy, cap = settings.examples, settings.examples_cap
+        chosen = chosen_sentences(self.data, self.systems, policy)
+        shown = chosen[:cap]
+        return (
+            Later(lambda: written_sentences(self.data, self.systems, shown, redact=settings.redacted)),
+            ExampleCounts(policy=policy, cap=cap, shown=len(shown), of=len(chosen)),
         )
 
     def summed(self, room: Mapping[str, int], *, redact: bool) -> CountedBlock:
@@ -94,7 +90,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
             units=self.data.units.number,
             sums={"": BlockSums.of(block.gold), **sums},
             chosen={policy: sentences for policy, (sentences, _) in shown.items()},
-            choosable=sum(about["of"] for _, about in shown.values()),
+            choosable=sum(number for _, number in shown.values()),
         )
 
 
@@ -159,12 +155,7 @@ class Whole(Struct, frozen=True, eq=False):
     units: int
     facts: Facts
     sentences: Sentences
-    about: dict[str, Any]
-
-    @property
-    def bucketings(self) -> Mapping[str, Bucketing]:
-        """The buckets of every attribute."""
-        return self.facts.bucketings
+    about: ExampleCounts
 
     @property
     def inputs(self) -> Inputs | None:
@@ -175,7 +166,7 @@ class Whole(Struct, frozen=True, eq=False):
         """Mentions are not kept."""
         return None
 
-    def examples(self, settings: Mapping[str, Any]) -> tuple[Sentences, dict[str, Any]]:
+    def examples(self, settings: Settings) -> tuple[Sentences, ExampleCounts]:
         """The sentences that were chosen on the way."""
         return self.sentences, self.about
 
@@ -232,7 +223,7 @@ class Adding:
             units=self._units,
             facts=shared.facts,
             sentences=shown,
-            about={"policy": self._choices.examples, "cap": cap, "shown": len(shown), "of": self._choosable},
+            about=ExampleCounts(policy=self._choices.examples, cap=cap, shown=len(shown), of=self._choosable),
         )
 
 

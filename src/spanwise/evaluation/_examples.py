@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
+from msgspec import UNSET
 
-from spanwise.attributes import SUBSETS
+from spanwise.attributes import SUBSETS as SUBSET_NAMES
 from spanwise.columns import Bools, Column, Ints
 from spanwise.corpus import Corpus, Mentions
+from spanwise.document.scores import Outcome, Subset
+from spanwise.document.sentences import GoldMention, PredictedMention, Sentence
 from spanwise.evaluation._dataset import Dataset
 from spanwise.evaluation._measures import OUTCOME, Side
 from spanwise.evaluation._system import Evaluated
-from spanwise.matching import OUTCOMES
+from spanwise.matching import OUTCOMES as NAMES
+
+OUTCOMES = cast("Sequence[Outcome]", NAMES)
+SUBSETS = cast("Sequence[Subset]", SUBSET_NAMES)
 
 
 def examples(
     data: Dataset, systems: Mapping[str, Evaluated], *, policy: str, cap: int, redact: bool
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The sentences that the policy asks for, at most `cap` of them, those with errors first."""
-    chosen = _chosen(data, systems, policy)
-    shown = chosen[:cap]
-    sentences = _Writer(data, systems, redact=redact).sentences(shown)
-    return sentences, {"policy": policy, "cap": cap, "shown": len(shown), "of": len(chosen)}
+) -> tuple[list[Sentence], int]:
+    """The sentences that the policy asks for, at most `cap` of them, and how many there are in all."""
+    chosen = chosen_sentences(data, systems, policy)
+    return written_sentences(data, systems, chosen[:cap], redact=redact), len(chosen)
 
 
-def _chosen(data: Dataset, systems: Mapping[str, Evaluated], policy: str) -> list[int]:
+def chosen_sentences(data: Dataset, systems: Mapping[str, Evaluated], policy: str) -> Ints:
+    """The numbers of the sentences that the policy asks for, those with errors first."""
+    if policy == "none":
+        return np.zeros(0, dtype=np.int64)
     wrong = np.zeros(len(data.inputs.corpus), dtype=bool)
     for one in systems.values():
         gold, predicted = one.case.gold, one.case.predicted
         wrong[gold.sentence[one.matching.gold_outcome != OUTCOME["TP"]]] = True
         wrong[predicted.sentence[one.matching.predicted_outcome != OUTCOME["TP"]]] = True
-    if policy == "none":
-        return []
-    first: list[int] = np.flatnonzero(wrong).tolist()
-    rest: list[int] = np.flatnonzero(~wrong).tolist()
-    return {"errors": first, "correct": rest, "all": first + rest}[policy]
+    first, rest = np.flatnonzero(wrong), np.flatnonzero(~wrong)
+    return {"errors": first, "correct": rest, "all": np.concatenate([first, rest])}[policy]
+
+
+def written_sentences(
+    data: Dataset, systems: Mapping[str, Evaluated], chosen: Ints, *, redact: bool
+) -> list[Sentence]:
+    """The sentences of these numbers, with what happened to each of their mentions."""
+    return _Writer(data, systems, redact=redact).sentences(chosen.tolist())
 
 
 class _Writer:
@@ -48,7 +59,7 @@ class _Writer:
         self._redact = redact
         self._attributes = [name for name, one in data.facts.attributes.items() if one.unit == "mention"]
 
-    def sentences(self, chosen: Sequence[int]) -> list[dict[str, Any]]:
+    def sentences(self, chosen: Sequence[int]) -> list[Sentence]:
         """The sentences of these numbers."""
         corpus = self._data.inputs.corpus
         wanted = np.zeros(len(corpus), dtype=bool)
@@ -56,11 +67,11 @@ class _Writer:
         gold = self._gold(wanted)
         predicted = {name: self._predicted(one, wanted) for name, one in self._systems.items()}
         return [
-            {
+            Sentence(
                 **self._text(corpus, number),
-                "gold": gold.get(number, []),
-                "systems": {name: rows.get(number, []) for name, rows in predicted.items()},
-            }
+                gold=gold.get(number, []),
+                systems={name: rows.get(number, []) for name, rows in predicted.items()},
+            )
             for number in chosen
         ]
 
@@ -83,34 +94,50 @@ class _Writer:
             row["tokens"] = corpus.words(number)
         return row
 
-    def _gold(self, wanted: Bools) -> dict[int, list[dict[str, Any]]]:
+    def _gold(self, wanted: Bools) -> dict[int, list[GoldMention]]:
         data, gold = self._data, self._data.gold
         chosen = np.flatnonzero(wanted[gold.sentence])
-        rows = _spans(gold, chosen)
+        spans = _spans(gold, chosen)
         buckets = self._buckets(chosen, data.gold_sides)
         inner = {
             name: _within(one.case.predicted.sentence, one.matching.gold_partner[chosen])
             for name, one in self._systems.items()
         }
         outcomes = {name: one.matching.gold_outcome[chosen].tolist() for name, one in self._systems.items()}
-        for i, row in enumerate(rows):
-            row["outcome"] = {name: OUTCOMES[codes[i]] for name, codes in outcomes.items()}
-            row["partner"] = {name: places[i] for name, places in inner.items()}
-            if data.toughness is not None:
-                member = data.toughness.member[chosen[i]]
-                row["tough"] = [SUBSETS[place] for place in np.flatnonzero(member).tolist()]
-            row["buckets"] = buckets[i]
+        tough = None if data.toughness is None else data.toughness.member[chosen]
+        rows = [
+            GoldMention(
+                start=start,
+                end=end,
+                label=label,
+                parts=parts,
+                outcome={name: OUTCOMES[codes[i]] for name, codes in outcomes.items()},
+                partner={name: places[i] for name, places in inner.items()},
+                tough=UNSET if tough is None else [SUBSETS[at] for at in np.flatnonzero(tough[i]).tolist()],
+                buckets=buckets[i],
+            )
+            for i, (start, end, label, parts) in enumerate(spans)
+        ]
         return _grouped(gold.sentence[chosen], rows)
 
-    def _predicted(self, one: Evaluated, wanted: Bools) -> dict[int, list[dict[str, Any]]]:
+    def _predicted(self, one: Evaluated, wanted: Bools) -> dict[int, list[PredictedMention]]:
         predicted = one.case.predicted
         chosen = np.flatnonzero(wanted[predicted.sentence])
-        rows = _spans(predicted, chosen)
         buckets = self._buckets(chosen, one.predicted_sides)
         partner = _within(one.case.gold.sentence, one.matching.predicted_partner[chosen])
         outcome = one.matching.predicted_outcome[chosen].tolist()
-        for i, row in enumerate(rows):
-            row.update(outcome=OUTCOMES[outcome[i]], partner=partner[i], buckets=buckets[i])
+        rows = [
+            PredictedMention(
+                start=start,
+                end=end,
+                label=label,
+                parts=parts,
+                outcome=OUTCOMES[outcome[i]],
+                partner=partner[i],
+                buckets=buckets[i],
+            )
+            for i, (start, end, label, parts) in enumerate(_spans(predicted, chosen))
+        ]
         return _grouped(predicted.sentence[chosen], rows)
 
     def _buckets(self, chosen: Ints, sides: Mapping[str, Side]) -> list[dict[str, str]]:
@@ -123,16 +150,19 @@ class _Writer:
         return result
 
 
-def _spans(mentions: Mentions, chosen: Ints) -> list[dict[str, Any]]:
+_Span: TypeAlias = tuple[int, int, str, Sequence[tuple[int, int]]]
+
+
+def _spans(mentions: Mentions, chosen: Ints) -> list[_Span]:
+    """Start, end, label, and the parts of mentions that have several."""
     taken = mentions.take(chosen)
-    rows: list[dict[str, Any]] = [
-        {"start": start, "end": end, "label": label} for _, start, end, label in taken.rows()
+    rows = taken.rows()
+    if taken.parts is None:
+        return [(start, end, label, ()) for _, start, end, label in rows]
+    return [
+        (start, end, label, list(pieces) if len(pieces) > 1 else ())
+        for (_, start, end, label), pieces in zip(rows, taken.pieces(), strict=True)
     ]
-    if taken.parts is not None:
-        for row, pieces in zip(rows, taken.pieces(), strict=True):
-            if len(pieces) > 1:
-                row["parts"] = [list(piece) for piece in pieces]
-    return rows
 
 
 def _within(sentence: Ints, row: Ints) -> list[int | None]:
@@ -143,8 +173,11 @@ def _within(sentence: Ints, row: Ints) -> list[int | None]:
     return [int(a - b) if a >= 0 else None for a, b in zip(row.tolist(), first.tolist(), strict=True)]
 
 
-def _grouped(sentence: Column, rows: Sequence[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
-    groups: dict[int, list[dict[str, Any]]] = {}
+T = TypeVar("T")
+
+
+def _grouped(sentence: Column, rows: Sequence[T]) -> dict[int, list[T]]:
+    groups: dict[int, list[T]] = {}
     for number, row in zip(sentence.tolist(), rows, strict=True):
         groups.setdefault(number, []).append(row)
     return groups

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import fields, replace
 
 from spanwise.buckets import range_text
 from spanwise.corpus import Annotation
 from spanwise.diagnosis import slices
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.scores import AttributeScores, BucketScores
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Inputs
@@ -40,37 +43,43 @@ def check_preset(preset: str | None, switched_off: Sequence[str], train: Any) ->
     return replace(Departures(), **dict.fromkeys(switched_off, False))
 
 
-def apply_preset(summary: dict[str, Any], inputs: Inputs, choices: Choices, departures: Departures) -> None:
-    """Put the program's buckets in the place of the attributes, with its diagnoses."""
+def with_preset(summary: Evaluation, inputs: Inputs, choices: Choices, departures: Departures) -> Evaluation:
+    """The document with the program's buckets in the place of the attributes, and its diagnoses."""
     training = Training(_training(inputs, choices), departures)
     gold, *predicted = _sides(inputs, choices)
-    found: dict[str, Figures] = {}
+    figures: dict[str, Figures] = {}
+    systems = dict(summary.systems)
     for name, tagged in zip(inputs.systems, predicted, strict=True):
-        found[name] = figures_of(gold[name], tagged, training, vocabulary=choices.vocabulary)
-        document = summary["systems"][name]
-        document["attributes"] = {key: _attribute(one) for key, one in found[name].attributes.items()}
-        document["slices"] = slices(document, summary["dataset"])
-    for comparison in summary["comparisons"]:
-        first, second = comparison["systems"]
-        comparison["interpreteval"] = compare_figures(found[first], found[second])
-    off = [switch.name for switch in fields(Departures) if not getattr(departures, switch.name)]
-    summary["settings"]["preset"] = "interpreteval"
-    summary["settings"]["switched_off"] = off
-    summary["signature"] += "|preset:interpreteval" + "".join(f"-{name}" for name in off)
+        figures[name] = figures_of(gold[name], tagged, training, vocabulary=choices.vocabulary)
+        attributes = {key: _attribute(one) for key, one in figures[name].attributes.items()}
+        scores = replace(systems[name], attributes=attributes)
+        systems[name] = replace(scores, slices=slices(scores, summary.dataset.mentions))
+    comparisons = tuple(
+        replace(one, interpreteval=compare_figures(*(figures[name] for name in one.systems)))
+        for one in summary.comparisons
+    )
+    off = tuple(switch.name for switch in fields(Departures) if not getattr(departures, switch.name))
+    return replace(
+        summary,
+        systems=systems,
+        comparisons=comparisons,
+        settings=replace(summary.settings, preset="interpreteval", switched_off=off),
+        signature=summary.signature + "|preset:interpreteval" + "".join(f"-{name}" for name in off),
+    )
 
 
-def _attribute(table: Mapping[str, Any]) -> dict[str, Any]:
-    buckets = [_bucket(row) for row in table["buckets"]]
-    kind = "category" if any("value" in row for row in buckets) else "numeric"
-    return {**table, "kind": kind, "strategy": "interpreteval", "zeta": None, "buckets": buckets}
+def _attribute(table: AttributeScores) -> AttributeScores:
+    kind = "category" if any(bucket.is_category for bucket in table.buckets) else "numeric"
+    buckets = tuple(replace(_labelled(bucket), small=bucket.gold < SMALL) for bucket in table.buckets)
+    return replace(table, kind=kind, strategy="interpreteval", zeta=None, buckets=buckets)
 
 
-def _bucket(row: Mapping[str, Any]) -> dict[str, Any]:
-    if "value" in row:
-        return {**row, "label": row["value"], "special": False, "small": row["gold"] < SMALL}
-    point = row["special"] or row["low"] == row["high"]
-    text = range_text(row["low"], row["high"], point, ())
-    return {**row, "label": text, "small": row["gold"] < SMALL}
+def _labelled(bucket: BucketScores) -> BucketScores:
+    """The bucket with the text that it is shown by."""
+    if bucket.is_category:
+        return replace(bucket, label=str(bucket.value), special=False)
+    low, high = (None if end is UNSET else end for end in (bucket.low, bucket.high))
+    return replace(bucket, label=range_text(low, high, bool(bucket.special) or low == high, ()))
 
 
 def _training(inputs: Inputs, choices: Choices) -> Tagged:

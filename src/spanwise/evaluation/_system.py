@@ -6,18 +6,42 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import product
 from operator import add
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from spanwise.attributes import SUBSETS
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing
-from spanwise.columns import Ints, plain, ratio
+from spanwise.columns import plain, ratio
 from spanwise.corpus import with_one_labelling
 from spanwise.counts import Counts, CrossTable
-from spanwise.diagnosis import self_diagnosis
+from spanwise.diagnosis import self_diagnosis, slices
+from spanwise.document.scores import (
+    AttributeScores,
+    BucketScores,
+    Confusion,
+    CreditScores,
+    CrossBucket,
+    CrossScores,
+    ErrorShares,
+    Exact,
+    ExactScores,
+    Fair,
+    FairScores,
+    Gain,
+    Gains,
+    MeanScores,
+    Outcome,
+    Rates,
+    RelaxedScores,
+    Subset,
+    SubsetRecall,
+    SubsetScores,
+    SystemScores,
+)
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Dataset, Facts, sides_of, sides_of_mentions
 from spanwise.evaluation._measures import (
@@ -131,93 +155,86 @@ def _cross(
     return Measure(measure.key, measure.counts, "exact", measure.paths)
 
 
-def system_document(
-    facts: Facts, one: Counted, found: Scored, crosses: Sequence[tuple[str, str]]
-) -> dict[str, Any]:
-    """Everything the result document says of one system but its slices."""
+def system_scores(
+    facts: Facts, one: Counted, found: Scored, crosses: Sequence[tuple[str, str]], mentions: int
+) -> SystemScores:
+    """Everything that the document says of one system; `mentions` is the number of gold ones."""
     measures = {measure.key: measure for measure in one.measures}
     counts = {key: measure.counts for key, measure in measures.items()}
     exact, fair = counts[MeasureKey("exact")], counts[MeasureKey("fair")]
     share = measures[MeasureKey("fair")].share
     credits = [key.attribute for key in measures if key.kind == "credits"]
-    document: dict[str, Any] = {
-        "exact": _exact(one.labels, exact, found),
-        "fair": {
-            **_fair(one.labels, fair, found, share),
-            "shares": _shares(fair, exact, share),
+    scores = SystemScores(
+        exact=_exact(one.labels, exact, found),
+        fair=_fair(one.labels, fair, exact, found, share),
+        credits={name: _credit(one.labels, found, name) for name in credits},
+        gains=Gains(**{path[1]: Gain(**cell) for path, cell in found.cells.items() if path[0] == "gains"}),
+        relaxed=_relaxed(counts[MeasureKey("relaxed")], found),
+        confusion=_confusion(one.labels, one.tables),
+        tough=_tough(one, counts[MeasureKey("tough")], found) if MeasureKey("tough") in counts else {},
+        attributes={
+            name: _attribute(facts, one, name, counts[MeasureKey("attribute", name)], found)
+            for name in facts.bucketings
         },
-        "credits": {name: _labeled(one.labels, found, ("credits", name)) for name in credits},
-        "gains": {path[1]: dict(found.cells[path]) for path in found.cells if path[0] == "gains"},
-        "relaxed": _relaxed(counts[MeasureKey("relaxed")], found),
-        "confusion": _confusion(one.labels, one.tables),
-    }
-    if MeasureKey("tough") in counts:
-        document["tough"] = _tough(one, counts[MeasureKey("tough")], found)
-    document["attributes"] = {
-        name: _attribute(facts, one, name, counts[MeasureKey("attribute", name)], found)
-        for name in facts.bucketings
-    }
-    if crosses:
-        document["cross"] = {
+        cross={
             ",".join(pair): _crossed(facts, pair, counts[MeasureKey("cross", ",".join(pair))], found)
             for pair in crosses
-        }
-    return document
+        },
+        slices=(),
+    )
+    return replace(scores, slices=slices(scores, mentions))
 
 
-def _confusion(labels: Sequence[str], tables: Mapping[MeasureKey, CrossTable]) -> dict[str, Any]:
+def _confusion(labels: Sequence[str], tables: Mapping[MeasureKey, CrossTable]) -> Confusion:
     table = tables[MeasureKey("confusion")]
-    return {
-        "labels": list(labels),
-        "counts": table.chosen(labels, labels).tolist(),
-        "missed": table.chosen(labels, [NOBODY])[:, 0].tolist(),
-        "spurious": table.chosen([NOBODY], labels)[0].tolist(),
-        "pairs": {kind: _label_pairs(labels, tables[MeasureKey("confusion", kind)]) for kind in CONFUSING},
-    }
+    return Confusion(
+        labels=tuple(labels),
+        counts=tuple(map(tuple, table.chosen(labels, labels).tolist())),
+        missed=tuple(table.chosen(labels, [NOBODY])[:, 0].tolist()),
+        spurious=tuple(table.chosen([NOBODY], labels)[0].tolist()),
+        pairs={kind: _label_pairs(labels, tables[MeasureKey("confusion", kind)]) for kind in CONFUSING},
+    )
 
 
-def _label_pairs(labels: Sequence[str], table: CrossTable) -> list[list[str | int]]:
+def _label_pairs(labels: Sequence[str], table: CrossTable) -> tuple[tuple[str, str, int], ...]:
     """How often each gold label met each predicted one, the most frequent first, then in order of labels."""
     counts = table.chosen(labels, labels)
     pairs = [(labels[row], labels[column], int(counts[row, column])) for row, column in np.argwhere(counts)]
-    return [list(pair) for pair in sorted(pairs, key=lambda pair: -pair[2])]
+    return tuple(sorted(pairs, key=lambda pair: -pair[2]))
 
 
-def _exact(labels: Sequence[str], counts: Counts, found: Scored) -> dict[str, Any]:
-    totals = with_overall(counts.total.astype(np.float64)).astype(np.int64)
-    paths = [("exact", "overall"), *(("exact", "labels", label) for label in labels)]
-    overall, *cells = (
-        {**dict(zip(EXACT, row, strict=True)), **found.cells[path]}
-        for row, path in zip(totals.tolist(), paths, strict=True)
+def _exact(labels: Sequence[str], counts: Counts, found: Scored) -> Exact:
+    totals = with_overall(counts.total.astype(np.float64)).astype(np.int64).tolist()
+    overall, *cells = (dict(zip(EXACT, row, strict=True)) for row in totals)
+    return Exact(
+        overall=ExactScores(**{"accuracy": None, **overall, **found.cells["exact", "overall"]}),
+        macro=_average(counts, found, "macro"),
+        weighted=_average(counts, found, "weighted"),
+        labels={
+            label: ExactScores(**cell, **found.cells["exact", "labels", label])
+            for label, cell in zip(labels, cells, strict=True)
+        },
     )
-    overall.setdefault("accuracy", None)
-    return {
-        "overall": overall,
-        "macro": _average(counts, found, "macro"),
-        "weighted": _average(counts, found, "weighted"),
-        "labels": dict(zip(labels, cells, strict=True)),
-    }
 
 
-def _average(counts: Counts, found: Scored, name: str) -> dict[str, Any]:
+def _average(counts: Counts, found: Scored, name: str) -> MeanScores:
     used = int((counts.total[:, :2].sum(axis=1) > 0).sum())
-    return {**found.cells[("exact", name)], "labels": used}
+    return MeanScores(**found.cells["exact", name], labels=used)
 
 
-def _fair(labels: Sequence[str], counts: Counts, found: Scored, share: float) -> dict[str, Any]:
-    totals = with_overall(counts.total.astype(np.float64)) * share
-    cells = [
-        {**_outcomes(row), **found.cells[path]}
-        for row, path in zip(
-            totals,
-            [("fair", "overall"), *(("fair", "labels", label) for label in labels)],
-            strict=True,
-        )
-    ]
-    return {"overall": cells[0], "labels": dict(zip(labels, cells[1:], strict=True))}
+def _fair(labels: Sequence[str], counts: Counts, exact: Counts, found: Scored, share: float) -> Fair:
+    overall, *cells = map(_outcomes, with_overall(counts.total.astype(np.float64)) * share)
+    return Fair(
+        overall=FairScores(**overall, **found.cells["fair", "overall"]),
+        labels={
+            label: FairScores(**cell, **found.cells["fair", "labels", label])
+            for label, cell in zip(labels, cells, strict=True)
+        },
+        shares=_shares(counts, exact, share),
+    )
 
 
-def _outcomes(row: Any) -> dict[str, int | float]:
+def _outcomes(row: Any) -> dict[str, Any]:
     counts = {name: _whole(value) for name, value in zip(OUTCOMES, row, strict=True)}
     counts["BE"] = _whole(sum(counts[name] for name in ("BEs", "BEl", "BEo")))
     return {name: counts[name] for name in ("TP", "FP", "FN", "LE", "BE", "BEs", "BEl", "BEo", "LBE")}
@@ -228,21 +245,21 @@ def _whole(value: Any) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _labeled(labels: Sequence[str], found: Scored, prefix: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "overall": dict(found.cells[(*prefix, "overall")]),
-        "labels": {label: dict(found.cells[(*prefix, "labels", label)]) for label in labels},
-    }
+def _credit(labels: Sequence[str], found: Scored, name: str) -> CreditScores:
+    return CreditScores(
+        overall=Rates(**found.cells["credits", name, "overall"]),
+        labels={label: Rates(**found.cells["credits", name, "labels", label]) for label in labels},
+    )
 
 
-def _shares(fair: Counts, exact: Counts, share: float) -> dict[str, Any]:
+def _shares(fair: Counts, exact: Counts, share: float) -> ErrorShares:
     """The share of each kind of error among all errors, counted traditionally and fairly."""
     outcomes = _outcomes(fair.total.sum(axis=0) * share)
     gold, predicted, correct = exact.total.sum(axis=0).tolist()
-    return {
-        "traditional": _parts({"FP": predicted - correct, "FN": gold - correct}),
-        "fair": _parts({name: outcomes[name] for name in ("LE", "BE", "LBE", "FN", "FP")}),
-    }
+    return ErrorShares(
+        traditional=_parts({"FP": predicted - correct, "FN": gold - correct}),
+        fair=_parts({name: outcomes[name] for name in ("LE", "BE", "LBE", "FN", "FP")}),
+    )
 
 
 def _parts(errors: Mapping[str, float]) -> dict[str, float | None]:
@@ -250,81 +267,80 @@ def _parts(errors: Mapping[str, float]) -> dict[str, float | None]:
     return {name: plain(ratio(number, whole)) for name, number in errors.items()}
 
 
-def _relaxed(counts: Counts, found: Scored) -> dict[str, Any]:
+def _relaxed(counts: Counts, found: Scored) -> dict[str, RelaxedScores]:
     result = {}
     for scheme, row in relaxed_counts(counts.total[0]).items():
-        named = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
+        named: dict[str, Any] = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
         paired = named["correct"] + named["incorrect"] + named["partial"]
-        sizes = {"possible": paired + named["missed"], "actual": paired + named["spurious"]}
-        result[scheme] = {**named, **sizes, **found.cells[("relaxed", scheme)]}
+        sizes: dict[str, Any] = {"possible": paired + named["missed"], "actual": paired + named["spurious"]}
+        result[scheme] = RelaxedScores(**named, **sizes, **found.cells["relaxed", scheme])
     return result
 
 
-def _tough(one: Counted, counts: Counts, found: Scored) -> dict[str, Any]:
-    total = counts.total.reshape(len(SUBSETS), len(one.labels) + 1, 2).tolist()
-    result: dict[str, Any] = {}
-    for place, subset in enumerate(SUBSETS):
+def _tough(one: Counted, counts: Counts, found: Scored) -> dict[Subset, SubsetScores]:
+    total: list[list[list[Any]]] = counts.total.reshape(len(SUBSETS), len(one.labels) + 1, 2).tolist()
+    result: dict[Subset, SubsetScores] = {}
+    for place, subset in enumerate(cast("Sequence[Subset]", SUBSETS)):
         overall, *labels = (dict(zip(RECALL, row, strict=True)) for row in total[place])
-        result[subset] = {
-            "overall": {**overall, **found.cells[("tough", subset, "overall")]},
-            "labels": {
-                label: {**cell, **found.cells[("tough", subset, "labels", label)]}
+        result[subset] = SubsetScores(
+            overall=SubsetRecall(**overall, **found.cells["tough", subset, "overall"]),
+            labels={
+                label: SubsetRecall(**cell, **found.cells["tough", subset, "labels", label])
                 for label, cell in zip(one.labels, labels, strict=True)
             },
-            "outcomes": _named_outcomes(_column(one.tables[MeasureKey("tough")], subset), "FP"),
-        }
+            outcomes=_named_outcomes(one.tables[MeasureKey("tough")], subset, "FP"),
+        )
     return result
 
 
-def _column(table: CrossTable, name: str) -> Ints:
-    return table.chosen(OUTCOMES, [name])[:, 0]
+def _named_outcomes(table: CrossTable, column: str, without: str) -> dict[Outcome, int]:
+    counts = table.chosen(OUTCOMES, [column])[:, 0].tolist()
+    names = cast("Sequence[Outcome]", OUTCOMES)
+    return {name: number for name, number in zip(names, counts, strict=True) if name != without}
 
 
-def _named_outcomes(counts: Ints, without: str) -> dict[str, int]:
-    return {name: int(number) for name, number in zip(OUTCOMES, counts, strict=True) if name != without}
-
-
-def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: Scored) -> dict[str, Any]:
+def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: Scored) -> AttributeScores:
     attribute, bucketing = facts.attributes[name], facts.bucketings[name]
-    buckets = []
-    for bucket, numbers in zip(bucketing.buckets, counts.total.tolist(), strict=True):
-        if bucket.rest and not any(numbers):
-            continue
-        row = {
+    buckets = tuple(
+        BucketScores(
             **bucket.to_dict(),
             **dict(zip(EXACT, numbers, strict=True)),
-            **found.cells[("attributes", name, bucket.name)],
-            "small": numbers[0] < SMALL,
-        }
-        if attribute.unit == "mention":
-            row["outcomes"] = {
-                side: _named_outcomes(
-                    one.tables[MeasureKey(f"{side} outcomes", name)].chosen(OUTCOMES, [bucket.name])[:, 0],
-                    absent,
-                )
-                for side, absent in (("gold", "FP"), ("predicted", "FN"))
-            }
-        buckets.append(row)
+            **found.cells["attributes", name, bucket.name],
+            small=numbers[0] < SMALL,
+            outcomes=_bucket_outcomes(one, name, bucket.name) if attribute.unit == "mention" else {},
+        )
+        for bucket, numbers in zip(bucketing.buckets, counts.total.tolist(), strict=True)
+        if any(numbers) or not bucket.rest
+    )
+    return AttributeScores(
+        unit=attribute.unit,
+        kind=bucketing.kind,
+        strategy=facts.strategies[name],
+        zeta=plain(facts.zeta[name]),
+        buckets=buckets,
+        **asdict(self_diagnosis(buckets)),
+    )
+
+
+def _bucket_outcomes(
+    one: Counted, attribute: str, bucket: str
+) -> dict[Literal["gold", "predicted"], Mapping[Outcome, int]]:
+    tables = {side: one.tables[MeasureKey(f"{side} outcomes", attribute)] for side in ("gold", "predicted")}
     return {
-        "unit": attribute.unit,
-        "kind": bucketing.kind,
-        "strategy": facts.strategies[name],
-        "zeta": plain(facts.zeta[name]),
-        "buckets": buckets,
-        **self_diagnosis(buckets),
+        "gold": _named_outcomes(tables["gold"], bucket, "FP"),
+        "predicted": _named_outcomes(tables["predicted"], bucket, "FN"),
     }
 
 
-def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, found: Scored) -> dict[str, Any]:
+def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, found: Scored) -> CrossScores:
     first, second = (facts.bucketings[name] for name in pair)
     cells = []
-    for place, (one, two) in enumerate(_bucket_pairs(first, second)):
+    for place, both in enumerate(_bucket_pairs(first, second)):
         row = counts.total[place].tolist()
-        if not any(row):
-            continue
-        scores = found.cells[("cross", ",".join(pair), counts.cells[place])]
-        cells.append({"buckets": [one, two], **dict(zip(EXACT, row, strict=True)), **scores})
-    return {"attributes": list(pair), "cells": cells}
+        if any(row):
+            scores = found.cells["cross", ",".join(pair), counts.cells[place]]
+            cells.append(CrossBucket(buckets=both, **dict(zip(EXACT, row, strict=True)), **scores))
+    return CrossScores(attributes=pair, cells=tuple(cells))
 
 
 def _bucket_pairs(first: Bucketing, second: Bucketing) -> list[tuple[str, str]]:

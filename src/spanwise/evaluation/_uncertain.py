@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Floats, plain
+from spanwise.document.comparison import Comparison
 from spanwise.evaluation._compared import compared
 from spanwise.evaluation._weak import gain_lead, weak_slices
 from spanwise.intervals import FEW_UNITS, jackknife
@@ -37,7 +38,7 @@ def tested(
     confidence: float,
     correction: str,
     unit: str = "unit",
-) -> tuple[dict[str, Scored], list[dict[str, Any]]]:
+) -> tuple[dict[str, Scored], tuple[Comparison, ...]]:
     """The scores of all systems with their intervals, and the tests of these pairs of systems."""
     if not resampling.resamples:  # nothing but totals is asked for, and units need not be told apart
         systems = {name: [one.of_one_unit() for one in measures] for name, measures in systems.items()}
@@ -79,6 +80,6 @@ def _bound(cell: Cell, name: str, bounds: Floats, units: int, unit: str) -> None
         cell["interval"][name] = None
         cell["why"] = ONE_UNIT.format(unit=unit)
     else:
-        cell["interval"][name] = [plain(bound) for bound in bounds]
+        cell["interval"][name] = float(bounds[0]), float(bounds[1])
     if units < FEW_UNITS:
         cell["few_units"] = min(units, cell.get("few_units", units))

@@ -4,66 +4,67 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from spanwise.columns import codes
 from spanwise.counts import Counts
+from spanwise.document.sentences import PackedMeasure
 from spanwise.errors import InputError
 from spanwise.scores import SCORERS, Measure, MeasureKey
 
 
-def packed(measures: Sequence[Measure]) -> list[dict[str, Any]]:
+def packed(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
     """The tested measures with their counts: distinct rows, and the row of every unit, compressed."""
-    return [
-        {
-            "name": measure.name,
-            "scorer": measure.scorer,
-            "family": measure.family,
-            "tested": list(measure.tested),
-            "credit": measure.credit,
-            "share": measure.share,
-            "paths": [list(path) for path in measure.paths],
-            "cells": list(measure.counts.cells),
-            "columns": list(measure.counts.columns),
-            "rows": _pack(np.asarray(measure.counts.rows)),
-            "row": _pack(np.asarray(measure.counts.row)),
-        }
+    return tuple(
+        PackedMeasure(
+            name=measure.name,
+            scorer=measure.scorer,
+            family=measure.family,
+            tested=measure.tested,
+            credit=measure.credit,
+            share=measure.share,
+            paths=measure.paths,
+            cells=measure.counts.cells,
+            columns=measure.counts.columns,
+            rows=_pack(np.asarray(measure.counts.rows)),
+            row=_pack(np.asarray(measure.counts.row)),
+        )
         for measure in measures
         if measure.tested
-    ]
+    )
 
 
-def unpacked(entries: Sequence[Mapping[str, Any]], *, place: str) -> list[Measure]:
+def unpacked(entries: Sequence[PackedMeasure], *, place: str) -> list[Measure]:
     """The measures of a result document, as they were before they were packed."""
     try:
         return [_measure(entry) for entry in entries]
-    except (KeyError, ValueError, TypeError, zlib.error) as error:
+    except (ValueError, TypeError, zlib.error) as error:
         raise InputError(
             f"{place}: its counts per unit cannot be read ({error}).\n"
             "Make the result document anew with spanwise evaluate --json."
         ) from error
 
 
-def _measure(entry: Mapping[str, Any]) -> Measure:
-    if entry["scorer"] not in SCORERS:
-        raise ValueError(f"no scorer is called {entry['scorer']!r}")
-    width = len(entry["cells"]) * len(entry["columns"])
-    rows = _unpack(entry["rows"]).reshape(-1, width)
-    row = _unpack(entry["row"])
+def _measure(entry: PackedMeasure) -> Measure:
+    if entry.scorer not in SCORERS:
+        raise ValueError(f"no scorer is called {entry.scorer!r}")
+    width = len(entry.cells) * len(entry.columns)
+    rows = _unpack(entry.rows).reshape(-1, width)
+    row = _unpack(entry.row)
     if len(row) and not 0 <= int(row.min()) <= int(row.max()) < len(rows):
         raise ValueError("a unit names a row that is not there")
     return Measure(
-        key=MeasureKey.of_name(entry["name"]),
-        counts=Counts(tuple(entry["cells"]), tuple(entry["columns"]), rows, codes(row)),
-        scorer=entry["scorer"],
-        paths=tuple(tuple(path) for path in entry["paths"]),
-        family=entry["family"],
-        tested=tuple(entry["tested"]),
-        credit=entry["credit"],
-        share=entry["share"],
+        key=MeasureKey.of_name(entry.name),
+        counts=Counts(entry.cells, entry.columns, rows, codes(row)),
+        scorer=entry.scorer,
+        paths=entry.paths,
+        family=entry.family,
+        tested=entry.tested,
+        credit=entry.credit,
+        share=entry.share,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from spanwise.columns import Floats, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import LEAST_GOLD
+from spanwise.document.scores import GainLead
 from spanwise.intervals import contrast, jackknife
 from spanwise.scores import Measure
 from spanwise.statistics import excess_losses
@@ -18,7 +19,7 @@ from spanwise.uncertainty import BLOCK_COUNTS, FEWEST_GROUPS, Flips, Resampling,
 Path = tuple[str, ...]
 
 
-def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, dict[str, Any]] | None:
+def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, GainLead] | None:
     """The kind of error with the largest gain, and its lead over the second: a paired t-test over units."""
     one = next((measure for measure in measures if measure.scorer == "gains"), None)
     if one is None:
@@ -29,12 +30,12 @@ def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, dic
         return None
     found = contrast(one, "gain", int(order[0]), int(order[1]))
     low, high = found.interval(confidence)[0, 0]
-    lead = {
-        "over": one.paths[order[1]][-1],
-        "difference": plain(found.value[0, 0]),
-        "interval": None if np.isnan(low) else [float(low), float(high)],
-        "p": plain(found.p()[0, 0]),
-    }
+    lead = GainLead(
+        over=one.paths[order[1]][-1],
+        difference=plain(found.value[0, 0]),
+        interval=None if np.isnan(low) else (float(low), float(high)),
+        p=plain(found.p()[0, 0]),
+    )
     return one.paths[order[0]], lead
 
 

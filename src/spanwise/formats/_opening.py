@@ -346,6 +346,11 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file that is not a corpus, such as a result."""
+    return File(path).data
+
+
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file that is no corpus, such as a result; a UnicodeDecodeError where it is not UTF-8."""
     return File(path).data.decode("utf-8").replace("\r\n", "\n")

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import nan
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from spanwise.buckets import FOUR
 from spanwise.columns import plain, ratio
-from spanwise.diagnosis import comparative_diagnosis, self_diagnosis
+from spanwise.diagnosis import comparative_diagnosis, or_nan, self_diagnosis
+from spanwise.document.comparison import BucketLead, BucketLeads
+from spanwise.document.scores import AttributeScores, BucketScores
 from spanwise.interpreteval._attributes import Attributes
 from spanwise.interpreteval._buckets import M, cut, members
 from spanwise.interpreteval._reading import WHAT, Departures, Mention, Tagged, Training, Unit
@@ -39,12 +41,12 @@ SHORT = {
 class Figures(Struct, frozen=True):
     """The buckets of every attribute, in the form that attributes have in a result document."""
 
-    attributes: Mapping[str, dict[str, Any]]
+    attributes: Mapping[str, AttributeScores]
     departures: Departures
 
     def scores(self, name: str) -> list[float]:
         """The F1 of each bucket of an attribute, NaN where it is undefined."""
-        return [nan if row["f1"] is None else row["f1"] for row in self.attributes[name]["buckets"]]
+        return [or_nan(bucket.f1) for bucket in self.attributes[name].buckets]
 
 
 def evaluate(
@@ -65,7 +67,7 @@ def evaluate(
         >>> tokens = [["Ann", "left", "Rome"]]
         >>> gold, predicted = Tagged(tokens, [["B-PER", "O", "B-LOC"]]), Tagged(tokens, [["B-PER", "O", "O"]])
         >>> figures = evaluate(gold, predicted, Tagged([["Rome"]], [["B-LOC"]]), vocabulary=["left"])
-        >>> [(row["gold"], row["f1"]) for row in figures.attributes["entity_length"]["buckets"]]
+        >>> [(bucket.gold, bucket.f1) for bucket in figures.attributes["entity_length"].buckets]
         [(2, 0.6666666666666666)]
     """
     training = train if isinstance(train, Training) else Training(train, departures)
@@ -80,31 +82,34 @@ def evaluate(
             rows = _rows(
                 name, attributes.of(name, attributes.mentions), attributes.of(name, found), departures
             )
-        unit = "token" if name.startswith("token_") else "mention"
-        result[name] = {"unit": unit, "buckets": rows, **self_diagnosis(rows)}
+        result[name] = AttributeScores(
+            unit="token" if name.startswith("token_") else "mention",
+            buckets=rows,
+            **asdict(self_diagnosis(rows)),
+        )
     return Figures(result, departures)
 
 
 def _rows(
     name: str, gold: Mapping[Unit, float], predicted: Mapping[Unit, float], departures: Departures
-) -> list[dict[str, Any]]:
+) -> tuple[BucketScores, ...]:
     buckets = cut(name, gold.values(), departures)
     ours = members(gold, buckets, departures, predicted=False)
     theirs = members(predicted, buckets, departures, predicted=True)
     names = FOUR if len(buckets) == M else [f"B{n + 1}" for n in range(len(buckets))]
-    return [
-        {"name": name, "low": bucket.low, "high": bucket.high, "special": bucket.special, **_score(a, b)}
+    return tuple(
+        BucketScores(name=name, low=bucket.low, high=bucket.high, special=bucket.special, **_score(a, b))
         for name, bucket, a, b in zip(names, buckets, ours, theirs, strict=True)
-    ]
+    )
 
 
 def _label_rows(
     gold: Sequence[Mention], predicted: Sequence[Mention], departures: Departures
-) -> list[dict[str, Any]]:
+) -> tuple[BucketScores, ...]:
     counts = Counter(label for *_, label in gold)
     chosen = counts.most_common(6 if departures.six_labels else None)
     sides = {label: [{m for m in side if m[2] == label} for side in (gold, predicted)] for label, _ in chosen}
-    return [{"name": label, "value": label, **_score(*sides[label])} for label in sorted(sides)]
+    return tuple(BucketScores(name=label, value=label, **_score(*sides[label])) for label in sorted(sides))
 
 
 def _score(gold: set[Any], predicted: set[Any]) -> dict[str, Any]:
@@ -119,7 +124,7 @@ def _score(gold: set[Any], predicted: set[Any]) -> dict[str, Any]:
     }
 
 
-def compare(first: Figures, second: Figures) -> dict[str, dict[str, Any]]:
+def compare(first: Figures, second: Figures) -> dict[str, BucketLeads]:
     """Comparative diagnosis of two systems on one file: best and worst lead, and relative differences.
 
     The program starts its search for the largest lead and the largest lag at 0 and the first bucket, so a
@@ -127,11 +132,13 @@ def compare(first: Figures, second: Figures) -> dict[str, dict[str, Any]]:
     """
     result = {}
     for name, attribute in first.attributes.items():
-        names = [row["name"] for row in attribute["buckets"]]
-        found = comparative_diagnosis(first.scores(name), second.scores(name), names)
+        names = [bucket.name for bucket in attribute.buckets]
+        leads = comparative_diagnosis(first.scores(name), second.scores(name), names)
         if first.departures.clamped:
-            for which, wrong in (("best", -1), ("worst", 1)):
-                if found[which]["difference"] * wrong > 0:
-                    found[which] = {"bucket": names[0], "difference": 0.0}
-        result[name] = found
+            none = BucketLead(bucket=names[0], difference=0.0)
+            if leads.best is not None and (leads.best.difference or 0.0) < 0:
+                leads = replace(leads, best=none)
+            if leads.worst is not None and (leads.worst.difference or 0.0) > 0:
+                leads = replace(leads, worst=none)
+        result[name] = leads
     return result

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from spanwise.document.head import Document
 from spanwise.registry import Registry
 
 
@@ -25,7 +26,7 @@ class Report(Struct, frozen=True):
 REPORTS: Registry[Report] = Registry("report", group="spanwise.reports")
 
 
-def render(document: Mapping[str, Any], name: str | Report, **choices: Any) -> str | bytes:
+def render(document: Mapping[str, Any] | Document, name: str | Report, **choices: Any) -> str | bytes:
     """The document in the form called `name`, as text or bytes.
 
     Examples:
@@ -35,7 +36,9 @@ def render(document: Mapping[str, Any], name: str | Report, **choices: Any) -> s
     return REPORTS.find(name).function(document, **choices)
 
 
-def save(document: Mapping[str, Any], path: str | Path, name: str | Report, **choices: Any) -> None:
+def save(
+    document: Mapping[str, Any] | Document, path: str | Path, name: str | Report, **choices: Any
+) -> None:
     """Write the report beside `path` and rename, so that no half-written file is ever met."""
     from spanwise.formats import write_atomically
 
@@ -45,7 +48,7 @@ def save(document: Mapping[str, Any], path: str | Path, name: str | Report, **ch
 def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
     """A function of a module that is imported when it is first called: most reports need heavy packages."""
 
-    def call(document: Mapping[str, Any], **choices: Any) -> str | bytes:
+    def call(document: Mapping[str, Any] | Document, **choices: Any) -> str | bytes:
         found: Callable[..., str | bytes] = getattr(import_module(f"spanwise.reports.{module}"), function)
         return found(document, **choices)
 

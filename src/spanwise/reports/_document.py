@@ -5,11 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from spanwise.diagnosis import letter, lettering, score_row
+from msgspec import convert
+
+from spanwise.diagnosis import distinct, letter, lettering
+from spanwise.document.scores import SystemScores, WeakSlice
 from spanwise.reports._wording import defined
 from spanwise.statistics import LEVEL
 
 Document = Mapping[str, Any]
+
+
+def score_row(comparison: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any] | None:
+    """The row of a comparison about one score, where it has one."""
+    return next((row for row in comparison["scores"] if list(row["path"]) == list(path)), None)
+
+
+def distinct_rows(
+    rows: Iterable[Mapping[str, Any]], system: Mapping[str, Any]
+) -> list[list[Mapping[str, Any]]]:
+    """The slices of one system in groups that hold the same mentions or nearly so."""
+    listed = list(rows)
+    typed = [convert(row, WeakSlice) for row in listed]
+    groups = distinct(typed, convert(system, SystemScores))
+    return [[listed[typed.index(row)] for row in group] for group in groups]
 
 
 def own_letters(document: Document) -> dict[str, str]:

@@ -13,6 +13,8 @@ from msgspec import Struct
 from spanwise import spreadsheet
 from spanwise.buckets import Bucket
 from spanwise.conditions import TOUGHNESS, Comparison, Condition, bucket_holds, parse
+from spanwise.document.head import Document as TypedDocument
+from spanwise.document.head import plain_of
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document
@@ -48,7 +50,7 @@ class Listed(Struct, frozen=True):
 
 
 def listing(
-    document: Document,
+    document: Mapping[str, Any] | TypedDocument,
     *,
     outcome: str | Sequence[str] | None = None,
     gold: str | None = None,
@@ -78,6 +80,7 @@ def listing(
         ChoiceError: there is no such kind, label, system, bucket or subset.
         InputError: the document holds no sentences.
     """
+    document = plain_of(document, sentences=True)
     if over not in OVERS:
         raise unknown("way to count errors", over, OVERS)
     kinds = _kinds(outcome)
@@ -206,8 +209,9 @@ def _bucket_of(row: Mapping[str, Any]) -> Bucket:
     return Bucket(**{key: row[key] for key in keys if row.get(key) is not None})
 
 
-def incomplete(document: Document) -> str | None:
+def incomplete(document: Mapping[str, Any] | TypedDocument) -> str | None:
     """What to tell the reader where the document holds fewer sentences with errors than there are."""
+    document = plain_of(document, sentences=True)
     about = document.get("examples") or {}
     if about.get("shown", 0) < about.get("of", 0):
         return (

@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
+from spanwise.document.head import Document, plain_of
 from spanwise.reports._tables import Cell, Number, Table, tables, text_of
 from spanwise.reports._wording import count, finding, visible
 
 
-def table(document: Mapping[str, Any]) -> str:
+def table(document: Mapping[str, Any] | Document) -> str:
     """The scores of every system, the findings and the scores by type, as plain HTML.
 
     There is no style of its own and no script, so a notebook shows it like its own tables;
     every text is escaped.
     """
+    document = plain_of(document)
     made = tables(document)
     parts = [_table(made[name]) for name in ("holistic", "labels") if name in made]
     found = "".join(f"<li>{_text(finding(row))}</li>" for row in document.get("findings") or ())
@@ -26,8 +28,9 @@ def table(document: Mapping[str, Any]) -> str:
     return f"<div>{''.join(parts)}</div>"
 
 
-def description(document: Mapping[str, Any]) -> str:
+def description(document: Mapping[str, Any] | Document) -> str:
     """A test set's mentions by type, and what share of them is tough, as plain HTML."""
+    document = plain_of(document)
     dataset = document["dataset"]
     counted = Table("types", "", ("type", "mentions"), tuple(_counts(dataset)))
     parts = [_table(counted), *map(_table, tables(document).values())]

@@ -32,7 +32,7 @@ def effects(
     words = None if vocabulary is None else list(vocabulary)
     found: dict[tuple[bool, bool, str], list[int]] = {}  # a search is the same under most switches
     whole = evaluate(gold, predicted, Training(training, Departures(), found), vocabulary=words)
-    cells = sum(len(attribute["buckets"]) for attribute in whole.attributes.values())
+    cells = sum(len(attribute.buckets) for attribute in whole.attributes.values())
     rows = []
     for switch in fields(Departures):
         without = replace(Departures(), **{switch.name: False})
@@ -57,6 +57,6 @@ def _changes(first: Figures, second: Figures) -> list[tuple[str, float]]:
 
 def _keyed(figures: Figures, name: str) -> dict[str, float]:
     """The scores of an attribute by the place of the bucket, those of labels by the label."""
-    rows = figures.attributes[name]["buckets"]
-    keys = [row["name"] if name == "label" else str(place) for place, row in enumerate(rows)]
+    rows = figures.attributes[name].buckets
+    keys = [row.name if name == "label" else str(place) for place, row in enumerate(rows)]
     return dict(zip(keys, figures.scores(name), strict=True))

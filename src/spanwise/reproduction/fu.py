@@ -92,40 +92,40 @@ def _fu19_cell(rows: Mapping[str, Any], row: str, column: str, half: str, comput
 
 
 def _holistic(folder: Path, model: str, paper: float) -> Cell:
-    result = evaluate(folder / _FILES[model], attributes="none", resamples=0, examples="none").to_dict()
-    (system,) = result["systems"].values()
-    f1 = 100 * system["exact"]["overall"]["f1"]
+    result = evaluate(folder / _FILES[model], attributes="none", resamples=0, examples="none")
+    (system,) = result.systems.values()
+    f1 = 100 * (system.exact.overall.f1 or 0.0)
     return closely(SOURCE, "overall", f"{model} F1", paper, f1, within=0.005 + 1e-9)
 
 
 def _buckets(model: str, ours: Figures, theirs: Mapping[str, Any]) -> Iterator[Cell]:
     for name, short in SHORT.items():
         attribute = ours.attributes[name]
-        for row, cell in zip(attribute["buckets"], theirs["buckets"][short], strict=True):
-            place = f"{model} {short} {row['name']}"
-            yield closely(SOURCE, "buckets", f"{place} F1", cell["f1"], row["f1"])
-            yield exactly(SOURCE, "buckets", f"{place} gold", cell["gold"], row["gold"])
+        for row, cell in zip(attribute.buckets, theirs["buckets"][short], strict=True):
+            place = f"{model} {short} {row.name}"
+            yield closely(SOURCE, "buckets", f"{place} F1", cell["f1"], row.f1)
+            yield exactly(SOURCE, "buckets", f"{place} gold", cell["gold"], row.gold)
         diagnosis, derived = theirs["self_diagnosis"][short], theirs["derived_from_buckets"][short]
         place = f"{model} {short}"
         for which in ("best", "worst"):
-            bucket = attribute["buckets"][diagnosis[which]]["name"]
-            yield exactly(SOURCE, "self-diagnosis", f"{place} {which}", bucket, attribute[which])
-        yield closely(SOURCE, "self-diagnosis", f"{place} gap", diagnosis["gap"], attribute["gap"])
-        yield closely(SOURCE, "model-wise", f"{place} S^rho", derived["rho"], attribute["spearman"])
-        yield closely(SOURCE, "model-wise", f"{place} S^sigma", derived["sigma"], attribute["std"])
+            bucket = attribute.buckets[diagnosis[which]].name
+            yield exactly(SOURCE, "self-diagnosis", f"{place} {which}", bucket, getattr(attribute, which))
+        yield closely(SOURCE, "self-diagnosis", f"{place} gap", diagnosis["gap"], attribute.gap)
+        yield closely(SOURCE, "model-wise", f"{place} S^rho", derived["rho"], attribute.spearman)
+        yield closely(SOURCE, "model-wise", f"{place} S^sigma", derived["sigma"], attribute.std)
 
 
 def _comparison(figures: Mapping[str, Figures], released: Mapping[str, Any]) -> Iterator[Cell]:
     first, second = figures.values()
     found = compare(first, second)
     for name, short in SHORT.items():
-        rows = first.attributes[name]["buckets"]
+        rows = first.attributes[name].buckets
         theirs, relative = released["comparative"][short], released["heatmap_relative"][short]
         for which in ("best", "worst"):
-            bucket = rows[theirs[which]]["name"]
-            ours = found[name][which]
-            yield exactly(SOURCE, "comparative diagnosis", f"{short} {which}", bucket, ours["bucket"])
+            bucket = rows[theirs[which]].name
+            ours = getattr(found[name], which)
+            yield exactly(SOURCE, "comparative diagnosis", f"{short} {which}", bucket, ours.bucket)
             gap = theirs[f"{which}_gap"]
-            yield closely(SOURCE, "comparative diagnosis", f"{short} {which} lead", gap, ours["difference"])
-        for row, paper, ours in zip(rows, relative, found[name]["relative"], strict=True):
-            yield closely(SOURCE, "relative differences", f"{short} {row['name']}", paper, ours)
+            yield closely(SOURCE, "comparative diagnosis", f"{short} {which} lead", gap, ours.difference)
+        for row, paper, ours in zip(rows, relative, found[name].relative, strict=True):
+            yield closely(SOURCE, "relative differences", f"{short} {row.name}", paper, ours)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.description import SCHEMA
+from spanwise.document import Input
+from spanwise.document.settings import StudySettings
+from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
 from spanwise.engines.threads import cores
 from spanwise.studies._cache import default_folder
 from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest
+from spanwise.studies._plan import Cell as PlannedCell
 from spanwise.studies._plan import Plan, make_plan
+
+if TYPE_CHECKING:
+    from spanwise.studies._paired import PairedTests
+    from spanwise.studies.run import CellResult, Task
 
 __all__ = [
     "Dataset",
@@ -33,7 +42,7 @@ def study(
     workers: int | None = None,
     cache: str | Path | bool = True,
     progress: Any = None,
-) -> dict[str, Any]:
+) -> Study:
     """The document of a study: every run scored, and the analyses over all of them.
 
     Args:
@@ -62,32 +71,31 @@ def study(
     cells = run_cells(tasks, workers=number, progress=said)
     tested = run_pairs(read, tasks, cells, progress=said, cache=kept)
     datasets = {
-        dataset.name: {
-            "dataset": next((cells[t.key]["dataset"] for t in tasks if t.dataset == dataset.name), {}),
-            "runs": {
-                task.system: cells[task.key]["systems"] for task in tasks if task.dataset == dataset.name
-            },
-            "comparisons": tested.get(dataset.name, {}).get("comparisons", []),
-        }
+        dataset.name: DatasetRuns(
+            dataset=next((cells[t.key].dataset for t in tasks if t.dataset == dataset.name), None),
+            runs={task.system: cells[task.key].runs for task in tasks if task.dataset == dataset.name},
+            comparisons=tested[dataset.name].comparisons if dataset.name in tested else (),
+        )
         for dataset in read.datasets
     }
     found = analyses(datasets, read, correction=read.settings.get("correction", "holm"))
-    _add_tests(found["holistic"], tested, plan)
-    found["letters"] = {dataset: part["letters"] for dataset, part in tested.items()}
-    settings = _settings(read, cells)
-    return {
-        "spanwise": __version__,
-        "schema": SCHEMA,
-        "kind": "study",
-        "signature": _signature(read, cells, tasks),
-        "name": read.name,
-        "inputs": _inputs(plan, tasks, cells),
-        "settings": settings,
-        "plan": {"missing": plan.missing, "identical": plan.identical, "shared": plan.shared},
-        "systems_factors": {system.name: dict(system.factors) for system in read.systems},
-        "datasets": datasets,
-        "analyses": found,
-    }
+    return Study(
+        spanwise=__version__,
+        signature=_signature(read, cells, tasks),
+        name=read.name,
+        inputs=tuple(_inputs(plan, tasks, cells)),
+        settings=_settings(read, cells),
+        plan=PlanNotes(
+            missing=tuple(plan.missing), identical=tuple(plan.identical), shared=tuple(plan.shared)
+        ),
+        systems_factors={system.name: dict(system.factors) for system in read.systems},
+        datasets=datasets,
+        analyses=replace(
+            found,
+            holistic=_with_tests(found.holistic, tested, plan),
+            letters={dataset: tests.letters for dataset, tests in tested.items()},
+        ),
+    )
 
 
 def _read(manifest: str | Path | Mapping[str, Any] | Manifest, root: str | Path | None) -> Manifest:
@@ -108,71 +116,78 @@ def _tell(plan: Plan, progress: Any) -> None:
         )
 
 
-def _add_tests(holistic: dict[str, Any], tested: Mapping[str, Any], plan: Plan) -> None:
+def _with_tests(
+    holistic: Mapping[str, Mapping[str, MainResult]], tested: Mapping[str, PairedTests], plan: Plan
+) -> dict[str, dict[str, MainResult]]:
     """The data interval, the letters and what is missing, beside the spread over runs."""
-    cells = {(cell.system, cell.dataset): cell for cell in plan.cells}
-    for system, row in holistic.items():
-        for dataset, cell in row.items():
-            found = tested.get(dataset, {})
-            bounds = found.get("interval", {}).get(system)
-            cell["interval"] = {"mean": bounds} if bounds else {}
-            cell["letter"] = found.get("letter", {}).get(system)
-            cell["letters"] = found.get("letters", {}).get(system, "")
-            planned = cells[system, dataset]
-            cell["missing"] = list(planned.missing)
-            cell["identical"] = dict(planned.identical)
-
-
-def _inputs(plan: Plan, tasks: Any, cells: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every file once, gold and training files first; paths as the manifest writes them."""
-    planned = {(cell.dataset, cell.system): cell for cell in plan.cells}
-    rows: list[dict[str, Any]] = []
-    seen: set[str] = set()
-    for task in tasks:
-        entries = cells[task.key]["inputs"]
-        shared = [entry for entry in entries if entry["role"] != "predicted"]
-        if task.dataset not in seen:
-            seen.add(task.dataset)
-            shown = [plan.test[task.dataset].shown, *(file.shown for file in plan.train[task.dataset])]
-            for entry, path in zip(shared, shown, strict=True):
-                rows.append({**entry, "path": path, "dataset": task.dataset})
-        for entry in entries:
-            if entry["role"] == "predicted":
-                file = planned[task.dataset, task.system].runs[entry["system"]]
-                rows.append(
-                    {
-                        **entry,
-                        "path": file.shown,
-                        "dataset": task.dataset,
-                        "system": task.system,
-                        "run": entry["system"],
-                    }
-                )
-    return rows
-
-
-def _settings(manifest: Manifest, cells: Mapping[str, Any]) -> dict[str, Any]:
-    """What all cells share; the unit of resampling where it is the same everywhere."""
-    parts = [cell["settings"] for cell in cells.values()]
-    if not parts:
-        return {"command": None}
-    first = {key: value for key, value in parts[0].items() if all(part[key] == value for part in parts)}
-    units = sorted({part["unit"] for part in parts})
+    planned = {(cell.system, cell.dataset): cell for cell in plan.cells}
     return {
-        **first,
-        "correction": manifest.settings.get("correction", "holm"),
-        "unit": units[0] if len(units) == 1 else "sentence or document",
-        "few_units": any(part["few_units"] for part in parts),
-        # Neither the name of the manifest nor the number of workers may show in the document.
-        "command": None,
+        system: {
+            dataset: _with_test(result, system, tested.get(dataset), planned[system, dataset])
+            for dataset, result in row.items()
+        }
+        for system, row in holistic.items()
     }
 
 
-def _signature(manifest: Manifest, cells: Mapping[str, Any], tasks: Any) -> str:
+def _with_test(result: MainResult, system: str, tests: PairedTests | None, cell: PlannedCell) -> MainResult:
+    bounds = None if tests is None else tests.interval.get(system)
+    return replace(
+        result,
+        interval={} if bounds is None else {"mean": bounds},
+        letter=None if tests is None else tests.letter.get(system),
+        letters="" if tests is None else tests.letters.get(system, ""),
+        missing=tuple(cell.missing),
+        identical=dict(cell.identical),
+    )
+
+
+def _inputs(plan: Plan, tasks: Sequence[Task], cells: Mapping[str, CellResult]) -> Iterator[Input]:
+    """Every file once, gold and training files first; paths as the manifest writes them."""
+    planned = {(cell.dataset, cell.system): cell for cell in plan.cells}
+    seen: set[str] = set()
+    for task in tasks:
+        entries = cells[task.key].inputs
+        if task.dataset not in seen:
+            seen.add(task.dataset)
+            shared = [entry for entry in entries if entry.role != "predicted"]
+            shown = [plan.test[task.dataset].shown, *(file.shown for file in plan.train[task.dataset])]
+            for entry, path in zip(shared, shown, strict=True):
+                yield replace(entry, path=path, dataset=task.dataset)
+        for entry in entries:
+            if entry.role == "predicted" and entry.system:
+                path = planned[task.dataset, task.system].runs[entry.system].shown
+                yield replace(entry, path=path, dataset=task.dataset, system=task.system, run=entry.system)
+
+
+def _settings(manifest: Manifest, cells: Mapping[str, CellResult]) -> StudySettings:
+    """What all cells share; the unit of resampling where it is the same everywhere."""
+    parts = [cell.settings for cell in cells.values()]
+    if not parts:
+        return StudySettings(command=None)
+    shared = {
+        key: getattr(parts[0], key)
+        for key in StudySettings.__struct_fields__
+        if all(getattr(part, key) == getattr(parts[0], key) for part in parts)
+    }
+    units = sorted({part.unit for part in parts})
+    return StudySettings(
+        **{
+            **shared,
+            "correction": manifest.settings.get("correction", "holm"),
+            "unit": units[0] if len(units) == 1 else "sentence or document",
+            "few_units": any(part.few_units for part in parts),
+            # Neither the name of the manifest nor the number of workers may show in the document.
+            "command": None,
+        }
+    )
+
+
+def _signature(manifest: Manifest, cells: Mapping[str, CellResult], tasks: Sequence[Task]) -> str:
     """The settings that shape numbers, from the first cell, and the size of the study."""
     if not tasks:
         return f"spanwise|v:{__version__}|study"
-    first = cells[tasks[0].key]["signature"].split("|")
+    first = cells[tasks[0].key].signature.split("|")
     parts = [part for part in first if not part.startswith(("gold:", "test:"))]
     runs = sum(len(task.runs) for task in tasks)
     size = f"study:{len(manifest.datasets)}x{len(manifest.systems)}.{runs}runs"

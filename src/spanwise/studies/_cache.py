@@ -7,13 +7,17 @@ import json
 import os
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
+from spanwise.document.head import written_out
 from spanwise.formats import write_atomically
 
 SUFFIX = ".json.z"
+
+T = TypeVar("T")
 
 
 def key_of(*parts: Any) -> str:
@@ -32,17 +36,17 @@ class Cache(Struct, frozen=True):
 
     folder: Path
 
-    def get(self, key: str) -> Any | None:
+    def get(self, key: str, kind: type[T]) -> T | None:
         """What was kept under `key`, or None."""
         try:
-            return json.loads(zlib.decompress(self._path(key).read_bytes()))
+            return msgspec.json.decode(zlib.decompress(self._path(key).read_bytes()), type=kind)
         except (OSError, zlib.error, ValueError):
             return None
 
-    def put(self, key: str, value: Any) -> None:
+    def put(self, key: str, value: Struct) -> None:
         """Keep `value` under `key`."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self._path(key), zlib.compress(json.dumps(value, allow_nan=False).encode(), 6))
+        write_atomically(self._path(key), zlib.compress(msgspec.json.encode(value, enc_hook=written_out), 6))
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{SUFFIX}"

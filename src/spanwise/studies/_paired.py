@@ -9,11 +9,14 @@ from math import lcm
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.columns import frozen
 from spanwise.counts import Counts
-from spanwise.diagnosis import F1, lettering, letters, score_row
+from spanwise.diagnosis import F1, lettering, letters
+from spanwise.document.comparison import Comparison
+from spanwise.document.sentences import UnitCounts
 from spanwise.evaluation import compared, same_cells, unpacked
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
@@ -25,8 +28,18 @@ ONE_RUN = "of these models; training seeds not considered"
 Runs = Sequence[Sequence[Measure]]
 
 
+class PairedTests(Struct, frozen=True):
+    """The paired tests between the systems of one dataset."""
+
+    comparisons: tuple[Comparison, ...]
+    letters: Mapping[str, str]  # of those that each system is significantly better than
+    letter: Mapping[str, str]  # of each system
+    letters_about: str
+    interval: Mapping[str, tuple[float, float] | None]  # of its mean F1 over runs
+
+
 def paired(
-    units: Mapping[str, Mapping[str, Any]],
+    units: Mapping[str, UnitCounts],
     pairs: Sequence[tuple[str, str]],
     *,
     resamples: int,
@@ -34,7 +47,7 @@ def paired(
     confidence: float,
     correction: str,
     shared_seeds: bool = False,
-) -> dict[str, Any]:
+) -> PairedTests:
     """Tests of the systems of one dataset over data and runs.
 
     Where both systems of a pair have two runs or more, data and training both vary: a t-test of the
@@ -42,19 +55,19 @@ def paired(
     paired randomisation, the counts of all runs of the other system added up.
 
     Args:
-        units: `units` of every system's result document, whose "systems" are its runs.
+        units: the counts per unit of every system's runs.
         pairs: those to test in full; letters come from tests of overall F1 over all pairs.
         shared_seeds: runs of equal place share their seed, and are differenced first.
 
     Returns:
-        "comparisons" as in a result document; "letters" and the "letter" of each system; "interval",
-        that of each system's mean F1 over its runs; and "letters_about", what letters leave out.
+        The comparisons; the letters of each system, and what they leave out; and the interval of each
+        system's mean F1 over its runs.
     """
     runs = {
-        system: [unpacked(entries, place=system) for entries in part["systems"].values()]
+        system: [unpacked(entries, place=system) for entries in part.systems.values()]
         for system, part in units.items()
     }
-    number = next(iter(units.values()))["number"] if units else 0
+    number = next(iter(units.values())).number if units else 0
     resampling = Resampling(number, resamples, seed)
     options = {"confidence": confidence, "correction": correction, "shared_seeds": shared_seeds}
     chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
@@ -64,16 +77,16 @@ def paired(
     }
     every = _tested(first, list(combinations(first, 2)), resampling, options, only_f1=True)
     means = {system: _mean_f1(named) for system, named in runs.items()}
-    return {
-        "comparisons": comparisons,
-        "letters": letters(means, every),
-        "letter": lettering(means),
-        "letters_about": ONE_RUN if any(len(named) < 2 for named in runs.values()) else "",
-        "interval": {
+    return PairedTests(
+        comparisons=comparisons,
+        letters=letters(means, every),
+        letter=lettering(means),
+        letters_about=ONE_RUN if any(len(named) < 2 for named in runs.values()) else "",
+        interval={
             system: _interval(named, confidence) if resamples and number else None
             for system, named in runs.items()
         },
-    }
+    )
 
 
 def _tested(
@@ -83,12 +96,12 @@ def _tested(
     options: Mapping[str, Any],
     *,
     only_f1: bool = False,
-) -> list[dict[str, Any]]:
+) -> tuple[Comparison, ...]:
     """The comparisons of all pairs, each by the test that its runs allow; F1 is corrected over all."""
     several = [pair for pair in pairs if all(len(runs[name]) > 1 for name in pair)]
     single = [pair for pair in pairs if pair not in several]
     wanted = (lambda question: question.path == F1) if only_f1 else None
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], Comparison] = {}
     over = compared(runs, several, resampling, over_runs=True, wanted=wanted, **options)
     found |= dict(zip(several, over, strict=True))
     most = lcm(*(len(named) for named in runs.values())) if runs else 1
@@ -102,22 +115,28 @@ def _tested(
         correction=options["correction"],
     )
     found |= dict(zip(single, (_once(one, most) for one in of_models), strict=True))
-    for pair, comparison in found.items():
-        comparison["runs"] = [len(runs[name]) for name in pair]
-    ordered = [found[pair] for pair in pairs]
-    if several and single:
-        _correct_together(ordered, options["correction"])
-    return ordered
+    ordered = tuple(replace(found[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs)
+    return _corrected_together(ordered, options["correction"]) if several and single else ordered
 
 
-def _correct_together(comparisons: Sequence[dict[str, Any]], correction: str) -> None:
-    """Correct the primary question over all pairs, though they were tested in two ways."""
-    rows: list[Any] = [score_row(comparison, F1) for comparison in comparisons]
-    defined = [row for row in rows if row is not None and row["p"] is not None]
-    for row, p in zip(defined, correct([row["p"] for row in defined], correction).tolist(), strict=True):
-        row |= {"p_corrected": p, "significant": p < LEVEL}
-    for comparison in comparisons:
-        comparison["pairs"] = len(defined)
+def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> tuple[Comparison, ...]:
+    """The primary question corrected over all pairs, though they were tested in two ways."""
+    rows = [comparison.score(F1) for comparison in comparisons]
+    p = {at: row.p for at, row in enumerate(rows) if row is not None and row.p is not None}
+    corrected = dict(zip(p, correct(list(p.values()), correction).tolist(), strict=True))
+    return tuple(
+        replace(
+            comparison,
+            pairs=len(p),
+            scores=tuple(
+                replace(row, p_corrected=corrected[at], significant=corrected[at] < LEVEL)
+                if row.path == F1 and at in corrected
+                else row
+                for row in comparison.scores
+            ),
+        )
+        for at, comparison in enumerate(comparisons)
+    )
 
 
 def _pooled(runs: Runs, most: int) -> list[Measure]:
@@ -137,12 +156,12 @@ def _added(measures: Sequence[Measure], times: int) -> Measure:
     return replace(same[0], counts=counts)
 
 
-def _once(comparison: dict[str, Any], most: int) -> dict[str, Any]:
+def _once(comparison: Comparison, most: int) -> Comparison:
     """Gold mentions were added up over runs; say how many there are."""
-    for row in comparison["scores"]:
-        if row["mentions"] is not None:
-            row["mentions"] //= most
-    return comparison
+    scores = tuple(
+        replace(row, mentions=row.mentions // most) if row.mentions else row for row in comparison.scores
+    )
+    return replace(comparison, scores=scores)
 
 
 def _exact(runs: Runs) -> list[Measure]:
@@ -157,6 +176,6 @@ def _mean_f1(runs: Runs) -> float | None:
     return float(np.mean(defined)) if defined else None
 
 
-def _interval(runs: Runs, confidence: float) -> list[float] | None:
+def _interval(runs: Runs, confidence: float) -> tuple[float, float] | None:
     low, high = jackknife(*_exact(runs))["f1"].interval(confidence)[0]
-    return None if np.isnan(low) else [float(low), float(high)]
+    return None if np.isnan(low) else (float(low), float(high))

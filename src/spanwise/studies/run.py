@@ -8,13 +8,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from spanwise import __version__
+from spanwise.document import Input
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.scores import SystemScores
+from spanwise.document.sentences import UnitCounts
+from spanwise.document.settings import Settings
 from spanwise.engines import local_engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
+from spanwise.studies._paired import PairedTests, paired
 from spanwise.studies._plan import Cell, Plan
 
 Progress = Callable[[str], None]
@@ -137,7 +144,18 @@ def check_cell(task: Task, _: object) -> str | None:
     return None
 
 
-def compute_cell(task: Task, _: object) -> dict[str, Any]:
+class CellResult(Struct, frozen=True):
+    """What a study keeps of the evaluation of one cell: all runs of one system on one dataset."""
+
+    inputs: tuple[Input, ...]
+    settings: Settings
+    signature: str
+    dataset: DatasetFacts
+    runs: Mapping[str, SystemScores]
+    units: UnitCounts
+
+
+def compute_cell(task: Task, _: object) -> CellResult:
     """Evaluate all runs of a cell, and keep the result where a cache is given."""
     from spanwise.evaluation import evaluate
     from spanwise.formats import read_words
@@ -151,8 +169,17 @@ def compute_cell(task: Task, _: object) -> dict[str, Any]:
         pairs=[],
         examples="none",
         **task.options,
-    ).to_dict()
-    kept = {key: result[key] for key in ("inputs", "settings", "signature", "dataset", "systems", "units")}
+    )
+    assert result.units is not UNSET
+    kept = CellResult(
+        inputs=result.inputs,
+        settings=result.settings,
+        signature=result.signature,
+        dataset=result.dataset,
+        runs=result.systems,
+        # Processes hand over plain values: what would be made later is made now.
+        units=replace(result.units, systems={name: tuple(one) for name, one in result.units.systems.items()}),
+    )
     if task.cache is not None:
         Cache(task.cache).put(task.key, kept)
     return kept
@@ -161,15 +188,15 @@ def compute_cell(task: Task, _: object) -> dict[str, Any]:
 # ---- in the main process --------------------------------------------------------------------
 
 
-def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dict[str, dict[str, Any]]:
+def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dict[str, CellResult]:
     """The result of every task by its key, kept ones as they are; nothing depends on the number of workers.
 
     Raises:
         InputError: a file cannot be used; the first in the order of cells is told, before any is computed.
     """
-    results: dict[str, dict[str, Any]] = {}
+    results: dict[str, CellResult] = {}
     for task in tasks:
-        kept = Cache(task.cache).get(task.key) if task.cache is not None else None
+        kept = Cache(task.cache).get(task.key, CellResult) if task.cache is not None else None
         if kept is not None:
             results[task.key] = kept
     fresh = [task for task in tasks if task.key not in results]
@@ -190,8 +217,8 @@ def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dic
     return {task.key: results[task.key] for task in tasks}
 
 
-def _spoken(result: Mapping[str, Any]) -> str:
-    scores = [run["exact"]["overall"]["f1"] for run in result["systems"].values()]
+def _spoken(result: CellResult) -> str:
+    scores = [run.exact.overall.f1 for run in result.runs.values()]
     return "F1 " + ", ".join("n/a" if score is None else f"{100 * score:.1f}" for score in scores)
 
 
@@ -200,16 +227,14 @@ class PairTask(Struct, frozen=True):
 
     key: str
     name: str
-    units: Mapping[str, Any]
+    units: Mapping[str, UnitCounts]
     pairs: tuple[tuple[str, str], ...]
     options: Mapping[str, Any]
     cache: Path | None
 
 
-def compute_pairs(task: PairTask) -> dict[str, Any]:
+def compute_pairs(task: PairTask) -> PairedTests:
     """Test the systems of one dataset against each other, and keep the result where a cache is given."""
-    from spanwise.studies._paired import paired
-
     found = paired(task.units, task.pairs, **task.options)
     if task.cache is not None:
         Cache(task.cache).put(task.key, found)
@@ -219,28 +244,28 @@ def compute_pairs(task: PairTask) -> dict[str, Any]:
 def run_pairs(
     manifest: Manifest,
     tasks: Sequence[Task],
-    cells: Mapping[str, Mapping[str, Any]],
+    cells: Mapping[str, CellResult],
     *,
     progress: Progress,
     cache: Path | None,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, PairedTests]:
     """The paired tests of every dataset, by its name."""
     pairs = tuple((pair.first, pair.second) for pair in manifest.pairs)
-    results: dict[str, dict[str, Any]] = {}
+    results: dict[str, PairedTests] = {}
     fresh = []
     for dataset in manifest.datasets:
         here = [task for task in tasks if task.dataset == dataset.name]
         if not here:
             continue
-        settings = cells[here[0].key]["settings"]
-        options = {key: settings[key] for key in ("resamples", "seed", "confidence")}
+        settings = cells[here[0].key].settings
+        options: dict[str, Any] = {key: getattr(settings, key) for key in ("resamples", "seed", "confidence")}
         options["correction"] = manifest.settings.get("correction", "holm")
         key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
-        kept = Cache(cache).get(key) if cache is not None else None
+        kept = Cache(cache).get(key, PairedTests) if cache is not None else None
         if kept is not None:
             results[dataset.name] = kept
             continue
-        units = {task.system: cells[task.key]["units"] for task in here}
+        units = {task.system: cells[task.key].units for task in here}
         fresh.append(PairTask(key, dataset.name, units, pairs, options, cache))
     # One after the other: a pair's shuffles are held in memory, and two datasets' at once would double that.
     for number, task in enumerate(fresh, start=1):

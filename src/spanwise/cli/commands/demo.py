@@ -58,9 +58,9 @@ def run(args: argparse.Namespace) -> int:
     parts = [f"spanwise evaluate {gold}", *systems, f"--train {train}"]
     command = " ".join(parts)
     result = evaluate(demo.gold, dict(demo.systems), train=demo.train, name="demo", command=command)
-    show(result.summary, saved=_save(demo, result), args=args)
+    show(result, saved=_save(demo, result), args=args)
     by_hand = " \\\n    ".join(parts)
-    sys.stdout.write("\n".join(_told(verdicts(result.summary))) + f"\n\n The same by hand:\n  {by_hand}\n")
+    sys.stdout.write("\n".join(_told(verdicts(result))) + f"\n\n The same by hand:\n  {by_hand}\n")
     return 0
 
 

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         **reading_of(args),
     )
     if args.json:
-        give(described.to_json() + "\n", args.json)
+        give(described.to_json(), args.json)
     if not args.quiet and args.json != "-":
-        show(described.to_dict(), saved=[args.json] if args.json else [], args=args)
+        show(described, saved=[args.json] if args.json else [], args=args)
     return 0

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spanwise.streams import say
 
 if TYPE_CHECKING:
+    from spanwise.document import Document
     from spanwise.reports.errors import Listed
 
 EPILOG = """examples:
@@ -122,18 +123,18 @@ def _bucket(text: str | None) -> tuple[str, str] | None:
     return attribute.strip(), name.strip()
 
 
-def _document(args: argparse.Namespace) -> dict[str, Any]:
+def _document(args: argparse.Namespace) -> Document:
     from spanwise.cli.evaluating import evaluate_files, is_result
 
     if is_result(args.gold) and not args.systems:
-        from spanwise.evaluation import load
+        from spanwise.document.loading import load
 
         return load(args.gold)
     if args.where is not None and args.attributes is None:
         args.attributes = ",".join(_attributes_of(args.where, args.bucket)) or "none"
     if args.bucket is None and args.attributes is None:
         args.attributes = "none"  # buckets take time and no one asked for them
-    return evaluate_files(args).to_dict()
+    return evaluate_files(args)
 
 
 def _attributes_of(where: str, bucket: str | None) -> list[str]:

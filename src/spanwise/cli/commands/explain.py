@@ -32,9 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
     explanation = explain(args.gold, args.predicted, align=args.align, **reading_of(args))
     if args.json:
-        import json
-
-        give(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1) + "\n", args.json)
+        give(explanation.to_json(), args.json)
     if args.json != "-":
         from spanwise.reports.terminal import screen_width
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from spanwise.document import Document
     from spanwise.gates import Check
 
 FORMS = {
@@ -55,15 +55,17 @@ def run(args: argparse.Namespace) -> int:
     from spanwise.errors import ChoiceError, unknown
 
     if args.schema:
-        from spanwise.reports.schema import schema_text
+        import json
 
-        give(schema_text(), args.output or args.result)
+        from spanwise.document.loading import schema
+
+        give(json.dumps(schema(), indent=2) + "\n", args.output or args.result)
         return 0
     if args.result is None or args.form is None:
         raise ChoiceError(f"export needs a result document and a form.\nThe forms are: {', '.join(FORMS)}.")
     if args.form not in FORMS:
         raise unknown("form", args.form, FORMS)
-    from spanwise.evaluation import load
+    from spanwise.document.loading import load
 
     document = load(args.result)
     checks = _checks(args, document)
@@ -71,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(check.passed for check in checks) else 1
 
 
-def _checks(args: argparse.Namespace, document: Mapping[str, Any]) -> tuple[Check, ...]:
+def _checks(args: argparse.Namespace, document: Document) -> tuple[Check, ...]:
     if args.fail_under is None and not args.floor:
         if args.form == "junit":
             from spanwise.errors import ChoiceError
@@ -83,7 +85,7 @@ def _checks(args: argparse.Namespace, document: Mapping[str, Any]) -> tuple[Chec
     return gate(document, fail_under=args.fail_under, floors=args.floor).checks
 
 
-def _text(args: argparse.Namespace, document: Mapping[str, Any], checks: tuple[Check, ...]) -> str:
+def _text(args: argparse.Namespace, document: Document, checks: tuple[Check, ...]) -> str:
     from spanwise.reports import outlets
 
     match args.form:
@@ -94,6 +96,6 @@ def _text(args: argparse.Namespace, document: Mapping[str, Any], checks: tuple[C
         case "summary":
             return outlets.step_summary(document, checks=checks)
         case "junit":
-            return outlets.to_junit(checks, details=document.get("signature") or "")
+            return outlets.to_junit(checks, details=document.signature)
         case _:
             return outlets.model_index(document, name=args.name, dataset=args.dataset)

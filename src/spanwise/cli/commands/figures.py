@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the figures, or list their names."""
-    from spanwise.evaluation import load
+    from spanwise.document.loading import load
     from spanwise.reports.figures import figures, papers, save
 
     document = load(args.result)

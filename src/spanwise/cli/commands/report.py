@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the page."""
     from spanwise.cli.showing import give
+    from spanwise.document.loading import load
     from spanwise.errors import ChoiceError
-    from spanwise.evaluation import load
     from spanwise.reports.html import render
 
     if not args.output and sys.stdout.isatty():

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spanwise.document.study import Study
 
 from spanwise.streams import say
 
@@ -82,7 +85,7 @@ def _say(text: str) -> None:
     say(f"spanwise: {text}")
 
 
-def _save_tables(args: argparse.Namespace, document: dict[str, Any]) -> list[str]:
+def _save_tables(args: argparse.Namespace, document: Study) -> list[str]:
     """Write the tables that were asked for; the names of the files."""
     if not args.csv and not args.parquet:
         return []
@@ -97,7 +100,7 @@ def _save_tables(args: argparse.Namespace, document: dict[str, Any]) -> list[str
     return saved
 
 
-def _write_csv(folder: Path, tidy: str, document: dict[str, Any]) -> list[str]:
+def _write_csv(folder: Path, tidy: str, document: Study) -> list[str]:
     from spanwise.formats import make_folder, write_atomically
     from spanwise.reports.tables import tables
 

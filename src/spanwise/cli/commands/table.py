@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the tables, or the names of those there are."""
     from spanwise.cli.showing import give
-    from spanwise.evaluation import load
+    from spanwise.document.loading import load
     from spanwise.reports.tables import table, tables
 
     document = load(args.result)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spanwise.diagnosis import distinct
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.evaluation import label_order, places, says, shown
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.rows import Layout, Line, Point, draw
 from spanwise.reports._charts.style import Style, ends, share, shortened
-from spanwise.reports._document import Document, compared
+from spanwise.reports._document import Document, compared, distinct_rows
 
 MOST_LABELS = 30  # a taller chart is no longer read; the page says how many there are
 
@@ -67,7 +66,7 @@ def slices(document: Document, focus: str, style: Style, *, most: int = 8) -> Dr
     """The slices that cost most, with the interval of their score and what the others score there."""
     system = document["systems"][focus]
     costly = [row for row in system.get("slices") or () if (row.get("cost") or 0) > 0]
-    groups = distinct(costly, system)[:most]
+    groups = distinct_rows(costly, system)[:most]
     if not groups:
         return None
     names = shown(document, focus)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanwise.document.head import Document, plain_of
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -13,7 +15,9 @@ FORMATS = ("svg", "pdf", "png")
 BACKGROUNDS = ("white", "transparent")
 
 
-def figures(document: Mapping[str, Any], *, background: str = "white") -> dict[str, alt.LayerChart]:
+def figures(
+    document: Mapping[str, Any] | Document, *, background: str = "white"
+) -> dict[str, alt.LayerChart]:
     """The charts of a result document by name; each shows in a notebook and can be changed further.
 
     An evaluation has `score`, `labels`, `attribute-NAME`, and for every system
@@ -21,15 +25,19 @@ def figures(document: Mapping[str, Any], *, background: str = "white") -> dict[s
     a study has `holistic`, `radar-zeta`, `radar-rho`, `drivers`, `factor-NAME` and
     `increase-A-B`. What the document has no numbers for is left out.
     """
+    document = plain_of(document)
     drawings = _module("_drawings").drawings(document)
     return _charts(drawings, background)
 
 
-def paper(document: Mapping[str, Any], name: str, *, background: str = "white") -> dict[str, alt.LayerChart]:
+def paper(
+    document: Mapping[str, Any] | Document, name: str, *, background: str = "white"
+) -> dict[str, alt.LayerChart]:
     """The charts of one figure of a paper, in its own form, by names that begin with `name`.
 
     `papers()` lists them. A document without the numbers for it is refused with what is missing.
     """
+    document = plain_of(document)
     return _charts(_module("_papers").drawings(document, name), background)
 
 
@@ -40,7 +48,7 @@ def papers() -> dict[str, str]:
 
 
 def save(
-    document: Mapping[str, Any],
+    document: Mapping[str, Any] | Document,
     folder: str | Path,
     *,
     formats: Sequence[str] = ("svg",),
@@ -55,6 +63,7 @@ def save(
         names: the charts to write; by default all, or none where `papers` asks for some.
         papers: figures of papers, by name.
     """
+    document = plain_of(document)
     from spanwise.errors import unknown
     from spanwise.formats import make_folder, write_atomically
 

@@ -7,12 +7,15 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
+from spanwise.document.head import Document, plain_of
 
-def render(document: Mapping[str, Any]) -> str:
+
+def render(document: Mapping[str, Any] | Document) -> str:
     """The page of an evaluation, a comparison, a description or a study.
 
     Needs the packages of the extra `report`.
     """
+    document = plain_of(document, sentences=True)
     from spanwise.errors import MissingExtra
 
     # vl-convert needs a third of a second to start; it does so while Altair is imported.

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from spanwise.document.head import Document, plain_of
 from spanwise.reports._wording import defined, visible
 
 _METRICS = (
@@ -18,7 +19,9 @@ _METRICS = (
 )
 
 
-def model_index(document: Mapping[str, Any], *, name: str | None = None, dataset: str | None = None) -> str:
+def model_index(
+    document: Mapping[str, Any] | Document, *, name: str | None = None, dataset: str | None = None
+) -> str:
     """The metadata that a model card's front matter takes, one model a system.
 
     Undefined scores are left out. Texts are written as JSON strings, which YAML reads as they are.
@@ -27,6 +30,7 @@ def model_index(document: Mapping[str, Any], *, name: str | None = None, dataset
         name: of the model, where the document has one system; else the systems' names.
         dataset: its identifier; else the name it has in the document.
     """
+    document = plain_of(document)
     systems: Mapping[str, Any] = document.get("systems") or {}
     called = (document.get("dataset") or {}).get("name") or "unknown"
     # A comment, since a `source` must carry an address; `visible` keeps it on one line.

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 from xml.etree import ElementTree
 
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document, plain_of
 from spanwise.reports import _wording as say
 from spanwise.reports._tables import markdown, tables
 
@@ -43,19 +45,18 @@ def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def junit(document: Mapping[str, Any], *, fail_under: float | None = None, floors: Sequence[str] = ()) -> str:
+def junit(document: Document, *, fail_under: float | None = None, floors: Sequence[str] = ()) -> str:
     """The thresholds of `spanwise.gates.gate`, in points, as JUnit XML."""
     from spanwise.gates import gate
 
     checks = gate(document, fail_under=fail_under, floors=floors).checks
-    name = (document.get("dataset") or {}).get("name")
-    return to_junit(
-        checks, suite=f"spanwise {name}" if name else "spanwise", details=document.get("signature") or ""
-    )
+    name = document.dataset.name if isinstance(document, Evaluation) else ""
+    return to_junit(checks, suite=f"spanwise {name}" if name else "spanwise", details=document.signature)
 
 
-def step_summary(document: Mapping[str, Any], *, checks: Sequence[Checked] = ()) -> str:
+def step_summary(document: Mapping[str, Any] | Document, *, checks: Sequence[Checked] = ()) -> str:
     """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings, errors, the rest folded away."""
+    document = plain_of(document)
     made = tables(document)
     dataset = (document.get("dataset") or {}).get("name")
     parts = ["## spanwise" + (f": {markdown(str(dataset))}" if dataset else "")]

@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from spanwise.document.head import Document, plain_of
 from spanwise.reports._wording import ERRORS, defined
 
 SCORES = ("precision", "recall", "f1")
 
 
-def flat(document: Mapping[str, Any]) -> dict[str, float]:
+def flat(document: Mapping[str, Any] | Document) -> dict[str, float]:
     """The main scores as fractions under names that do not change between versions; undefined ones are NaN.
 
     `f1`, `precision`, `recall`, `accuracy`, `macro/f1`, `weighted/f1`, `fair/f1`, `gain/LE` …,
@@ -25,6 +26,7 @@ def flat(document: Mapping[str, Any]) -> dict[str, float]:
         >>> flat({"systems": {"crf": {"exact": {"overall": scores, "labels": {}}}}})["recall"]
         0.5
     """
+    document = plain_of(document)
     if "analyses" in document:
         return dict(_study(document["analyses"]))
     systems: Mapping[str, Any] = document.get("systems") or {}
@@ -33,8 +35,9 @@ def flat(document: Mapping[str, Any]) -> dict[str, float]:
     return {f"{name}/{key}": value for name, one in systems.items() for key, value in _system(one)}
 
 
-def flat_json(document: Mapping[str, Any]) -> str:
+def flat_json(document: Mapping[str, Any] | Document) -> str:
     """The same as one JSON object, undefined scores null."""
+    document = plain_of(document)
     values = {name: None if math.isnan(value) else value for name, value in flat(document).items()}
     return json.dumps(values, ensure_ascii=False, indent=1 if values else None, allow_nan=False) + "\n"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from spanwise.document.head import Document, plain_of
 from spanwise.errors import MissingExtra
 from spanwise.reports._tables import Cell, Number, Table
 from spanwise.reports._wording import ERRORS
@@ -12,13 +13,14 @@ from spanwise.reports._wording import ERRORS
 COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold")
 
 
-def rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows(document: Mapping[str, Any] | Document) -> list[dict[str, Any]]:
     """One row a score, with the columns of `COLUMNS`; what is undefined or does not apply is None.
 
     `kind` is overall, macro, weighted, fair, gain, label, tough or attribute; `name` the error, the label,
     the tough subset or the attribute; `part` the bucket or, of tough mentions, the label. `low` and
     `high` are the ends of the interval, `gold` the gold mentions or units.
     """
+    document = plain_of(document)
     if "datasets" in document:
         return [
             row
@@ -32,8 +34,9 @@ def rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for system, scored in systems.items() for row in _system(dataset, system, None, scored)]
 
 
-def rows_csv(document: Mapping[str, Any]) -> str:
+def rows_csv(document: Mapping[str, Any] | Document) -> str:
     """The rows as comma-separated values; undefined numbers are `n/a`, what does not apply is empty."""
+    document = plain_of(document)
     made: list[tuple[Cell, ...]] = []
     for row in rows(document):
         texts = tuple(row[name] or "" for name in COLUMNS[:7])
@@ -42,8 +45,9 @@ def rows_csv(document: Mapping[str, Any]) -> str:
     return Table("rows", "", COLUMNS, tuple(made)).to_csv()
 
 
-def to_pandas(document: Mapping[str, Any]) -> Any:
+def to_pandas(document: Mapping[str, Any] | Document) -> Any:
     """The rows as a pandas frame."""
+    document = plain_of(document)
     try:
         import pandas
     except ImportError as error:
@@ -51,8 +55,9 @@ def to_pandas(document: Mapping[str, Any]) -> Any:
     return pandas.DataFrame(rows(document), columns=list(COLUMNS))
 
 
-def to_polars(document: Mapping[str, Any]) -> Any:
+def to_polars(document: Mapping[str, Any] | Document) -> Any:
     """The rows as a polars frame."""
+    document = plain_of(document)
     try:
         import polars
     except ImportError as error:

@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from spanwise.document.head import Document, plain_of
 from spanwise.errors import MissingExtra
 from spanwise.reports._wording import visible
 from spanwise.reports.outlets._flat import flat
 
 
 def log_mlflow(
-    document: Mapping[str, Any], *, prefix: str = "", step: int | None = None, mlflow: Any = None
+    document: Mapping[str, Any] | Document, *, prefix: str = "", step: int | None = None, mlflow: Any = None
 ) -> None:
     """Log every defined scalar as a metric of the active MLflow run, and the signature as a tag.
 
@@ -22,6 +23,7 @@ def log_mlflow(
     Args:
         mlflow: the module or a stand-in with `log_metrics` and `set_tag`; imported when not given.
     """
+    document = plain_of(document)
     target = mlflow if mlflow is not None else _imported("mlflow", "logging to MLflow")
     target.log_metrics(
         {re.sub(r"[^\w\-./: ]", "_", name): value for name, value in _defined(document, prefix)}, step=step
@@ -31,13 +33,14 @@ def log_mlflow(
 
 
 def log_wandb(
-    document: Mapping[str, Any], *, prefix: str = "", step: int | None = None, run: Any = None
+    document: Mapping[str, Any] | Document, *, prefix: str = "", step: int | None = None, run: Any = None
 ) -> None:
     """Log every defined scalar to a Weights & Biases run, and put the signature into its summary.
 
     Args:
         run: what `wandb.init` gave back; the current run when not given.
     """
+    document = plain_of(document)
     target = run if run is not None else _imported("wandb", "logging to Weights & Biases").run
     if target is None:
         raise MissingExtra(

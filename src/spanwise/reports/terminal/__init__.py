@@ -7,17 +7,17 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from spanwise.document import Document as TypedDocument
+from spanwise.document.head import Document, plain_of
 
+OLDER = ("evaluation", "comparison", "study", "description")
 WIDEST = 120
 NARROWEST = 40
 
 
 def render(
-    document: Mapping[str, Any] | TypedDocument,
+    document: Mapping[str, Any] | Document,
     *,
     width: int | None = None,
     color: bool | None = None,
@@ -36,10 +36,13 @@ def render(
     from spanwise.reports.terminal._layout import fit, paint
 
     room = min(screen_width(width), WIDEST)
-    if not isinstance(document, Mapping):
+    color = wants_color() if color is None else color
+    if isinstance(document, Document) and document.kind not in OLDER:
+        # Every kind of document has its screen in a module of its name.
         lines = import_module(f"spanwise.reports.terminal.{document.kind}").lines(document, room)
         lines += _frame.footer({"signature": document.signature}, room, saved)
-        return paint([fit(line, room) for line in lines], color=wants_color() if color is None else color)
+        return paint([fit(line, room) for line in lines], color=color)
+    document = plain_of(document)
     if "analyses" in document or "datasets" in document:
         lines = _study.lines(document, room, seconds)
     elif "systems" not in document:
@@ -49,7 +52,7 @@ def render(
     else:
         lines = _several.lines(document, room, seconds, saved)
     lines += _frame.footer(document, room, saved)
-    return paint([fit(line, room) for line in lines], color=wants_color() if color is None else color)
+    return paint([fit(line, room) for line in lines], color=color)
 
 
 def screen_width(asked: int | None = None, *, terminal: bool | None = None) -> int:

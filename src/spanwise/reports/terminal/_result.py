@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from spanwise.diagnosis import distinct
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document, scored_labels
+from spanwise.reports._document import Document, distinct_rows, scored_labels
 from spanwise.reports.terminal._frame import (
     banner,
     few_units,
@@ -243,7 +242,7 @@ def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = 
     same: list[list[Line]] = []
     for name, system in systems.items():
         costly = [row for row in system.get("slices") or () if _or_zero(row["cost"]) > 0]
-        for row, *others in distinct(costly, system)[:most]:
+        for row, *others in distinct_rows(costly, system)[:most]:
             same.append(_also(others, width))
             value, ends = say.points(row["value"]), say.interval(row.get("interval"))
             rows.append(

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spanwise.diagnosis import F1, score_row
+from spanwise.diagnosis import F1
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document, highest, own_letters, ranked, scored_labels, turned, union
+from spanwise.reports._document import (
+    Document,
+    highest,
+    own_letters,
+    ranked,
+    score_row,
+    scored_labels,
+    turned,
+    union,
+)
 from spanwise.reports.terminal._buckets import legend
 from spanwise.reports.terminal._frame import banner, few_units, files, interval_title, next_steps
 from spanwise.reports.terminal._layout import (
@@ -123,7 +132,7 @@ def _pairs(document: Document, width: int) -> list[Line]:
         one, other = comparison["systems"]
         row = score_row(comparison, F1)
         if row is not None:
-            detectable = (comparison.get("detectable") or {}).get("f1")
+            detectable = comparison.get("detectable")
             names = [*text(one), (" − ", "faint"), *text(other)]
             rows.append([names, *_difference(row), [(_at_least(detectable), "faint")]])
     if not rows:

@@ -7,9 +7,18 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from spanwise.diagnosis import F1, score_row
+from spanwise.diagnosis import F1
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document, bucket_of, common_letters, greyed, highest, inner_keys, union
+from spanwise.reports._document import (
+    Document,
+    bucket_of,
+    common_letters,
+    greyed,
+    highest,
+    inner_keys,
+    score_row,
+    union,
+)
 from spanwise.reports.terminal._buckets import legend
 from spanwise.reports.terminal._frame import banner
 from spanwise.reports.terminal._layout import (

@@ -1,0 +1,106 @@
+"""Differences between systems, how sure they are, and what to know first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from spanwise.document.head import Count, Interval, Part, Probability
+
+
+class ScoreTest(Part, frozen=True, kw_only=True):
+    """The difference of one score between two systems, first minus second."""
+
+    path: tuple[str, ...]
+    family: str | UnsetType = UNSET
+    a: float | UnsetType | None = UNSET
+    b: float | UnsetType | None = UNSET
+    difference: float | None
+    interval: Interval | None
+    p: Probability
+    p_corrected: Probability
+    significant: bool
+    role: str | UnsetType = UNSET
+    units: Count | UnsetType = UNSET
+    mentions: Count | UnsetType | None = UNSET
+    why: str | None = None
+
+
+class HierarchicalTest(Part, frozen=True, kw_only=True):
+    """The difference of mean F1 over runs when units and runs are both drawn."""
+
+    test: str
+    runs: tuple[Count, ...]
+    interval: Interval | None
+    p: Probability
+    significant: bool
+    why: str | None = None
+
+
+class BucketLead(Part, frozen=True, kw_only=True):
+    """A bucket, and by how much the first system leads in it."""
+
+    bucket: str
+    difference: float | None
+
+
+class BucketLeads(Part, frozen=True, kw_only=True):
+    """Where the first of two systems leads most and least over the buckets of one attribute."""
+
+    best: BucketLead | None
+    worst: BucketLead | None
+    beta: float | None
+    buckets: tuple[str, ...] = ()
+    differences: tuple[float | None, ...] = ()
+    relative: tuple[float | None, ...]
+
+
+class Comparison(Part, frozen=True, kw_only=True):
+    """The paired tests between two systems."""
+
+    systems: tuple[str, str]
+    shuffles: Count | UnsetType = UNSET
+    correction: str | UnsetType = UNSET
+    scores: tuple[ScoreTest, ...]
+    detectable: float | UnsetType | None = UNSET
+    test: str | UnsetType = UNSET
+    pairs: Count | UnsetType = UNSET
+    tests: Count | UnsetType = UNSET
+    undecided: bool | UnsetType = UNSET
+    identical: bool | UnsetType = UNSET
+    runs: tuple[Count, ...] = ()
+    runs_pooled: bool = False
+    hierarchical: HierarchicalTest | None = None
+    interpreteval: Mapping[str, BucketLeads] = field(default_factory=dict)
+
+    def score(self, path: tuple[str, ...]) -> ScoreTest | None:
+        """The test of one score, where it was made."""
+        return next((row for row in self.scores if row.path == path), None)
+
+
+class Finding(Part, frozen=True, kw_only=True):
+    """One of the few things to know first; `filter` chooses the sentences behind it."""
+
+    kind: Literal["gain", "slice", "tough", "lead", "data"]
+    system: str | None
+    score: str | None
+    value: int | float
+    count: int | float | None
+    path: tuple[str, ...]
+    filter: Mapping[str, str]
+    significant: bool | UnsetType = UNSET
+    against: float | UnsetType | None = UNSET
+    mentions: Count | UnsetType = UNSET
+    cost: float | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    other: str | UnsetType = UNSET
+    overall: float | UnsetType = UNSET
+    p: Probability | UnsetType = UNSET
+    loses: tuple[str, ...] = ()
+    of: Mapping[str, int] = field(default_factory=dict)
+    few_units: Count | UnsetType | None = UNSET
+
+
+Findings = Annotated[tuple[Finding, ...], Meta(max_length=4)]

@@ -1,0 +1,213 @@
+"""The document of an evaluation or a comparison: one dataset, any number of systems, one run each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+
+from msgspec import UNSET, UnsetType, field
+from msgspec.structs import replace
+
+from spanwise.document.comparison import Comparison, Findings
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.head import Document
+from spanwise.document.scores import SystemScores
+from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
+from spanwise.document.settings import Settings
+from spanwise.errors import ChoiceError, UnknownKey, unknown
+from spanwise.registry import reach
+
+if TYPE_CHECKING:
+    from spanwise.corpus import Mentions
+    from spanwise.document.slices import Slices
+    from spanwise.matching import Matching
+
+
+_NOT_KEPT = (
+    "a loaded document and an evaluation in parts do not keep their mentions.\n"
+    "Evaluate again, without memory=, to inspect them."
+)
+
+
+class LiveSystem(Protocol):
+    """The mentions of one system, as long as the evaluation is in memory."""
+
+    @property
+    def matching(self) -> Matching: ...
+    @property
+    def gold(self) -> Mentions: ...
+    @property
+    def predicted(self) -> Mentions: ...
+
+
+class Live(Protocol):
+    """The systems of an evaluation with their mentions; None for those whose mentions were not kept."""
+
+    @property
+    def inputs(self) -> Any: ...
+    def system(self, name: str) -> LiveSystem | None: ...
+
+
+class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
+    """The scores of one system; `matching` tells what happened to each mention."""
+
+    @property
+    def name(self) -> str:
+        """The name of the system."""
+        name: str = self.__dict__["name"]
+        return name
+
+    @property
+    def _live(self) -> LiveSystem:
+        live: LiveSystem | None = self.__dict__["mentions"]
+        if live is None:
+            raise ChoiceError(_NOT_KEPT)
+        return live
+
+    @property
+    def matching(self) -> Matching:
+        """For each gold and each predicted mention its outcome and its partner."""
+        return self._live.matching
+
+    @property
+    def gold(self) -> Mentions:
+        """The gold mentions, in the order of the matching."""
+        return self._live.gold
+
+    @property
+    def predicted(self) -> Mentions:
+        """The predicted mentions in the gold file's positions, in the order of the matching."""
+        return self._live.predicted
+
+    def events(self) -> list[dict[str, Any]]:
+        """One row for everything that is counted: the outcome, and both mentions where there are two."""
+        gold, predicted = self.gold.rows(), self.predicted.rows()
+        keys = ("sentence", "start", "end", "label")
+        return [
+            {
+                "outcome": outcome,
+                "turn": turn,
+                "gold": dict(zip(keys, gold[g], strict=True)) if g >= 0 else None,
+                "predicted": dict(zip(keys, predicted[p], strict=True)) if p >= 0 else None,
+            }
+            for g, p, outcome, turn in self.matching.events().rows()
+        ]
+
+    def __repr__(self) -> str:
+        keys = [key for key in self.__struct_fields__ if getattr(self, key)]
+        return f"<spanwise.SystemResult {self.name}: F1 {_points(self)}; {', '.join(keys)}>"
+
+
+class Evaluation(Document, frozen=True, kw_only=True, dict=True):
+    """The result of an evaluation: one dataset, any number of systems.
+
+    `result["name"]` is one system, `result.dataset` the test set. The sentences and the counts per unit
+    are made when they are first asked for.
+    """
+
+    INDENT: ClassVar[int] = 0
+
+    kind: Literal["evaluation", "comparison"] = "evaluation"
+    settings: Settings
+    dataset: DatasetFacts
+    systems: Mapping[str, SystemScores]
+    comparisons: tuple[Comparison, ...] = ()
+    letters: Mapping[str, str] = field(default_factory=dict)
+    findings: Findings = ()
+    notes: tuple[str, ...] | UnsetType = UNSET
+    examples: ExampleCounts | UnsetType = UNSET
+    units: UnitCounts | UnsetType = UNSET
+    sentences: Sequence[Sentence] = ()
+
+    def with_live(self, live: Live | None) -> Evaluation:
+        """The same document, whose systems can show their mentions as well."""
+        copy = replace(self)
+        copy.__dict__["live"] = live
+        return copy
+
+    def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Evaluation:
+        """The same document under another name of its kind."""
+        return replace(self, kind=kind).with_live(self.__dict__.get("live"))
+
+    def __getitem__(self, name: str) -> SystemResult:
+        if name not in self.systems:
+            raise UnknownKey(str(unknown("system", name, self.systems)))
+        live: Live | None = self.__dict__.get("live")
+        scores = self.systems[name]
+        system = SystemResult(**{key: getattr(scores, key) for key in scores.__struct_fields__})
+        system.__dict__.update(name=name, mentions=None if live is None else live.system(name))
+        return system
+
+    if not TYPE_CHECKING:  # type checkers find such slips themselves
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # what failed inside a property tells more
+            text = f"a result has no {name!r}."
+            if not name.startswith("_") and len(self.systems):
+                first = next(iter(self.systems))
+                text += f"\nScores stand under their system: result[{first!r}].exact.overall.f1."
+            raise AttributeError(text)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.systems)
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+    def without_sentences(self) -> Self:
+        """The document without its sentences and without its counts per unit: all that a screen needs."""
+        return replace(self, sentences=(), units=UNSET)
+
+    def edges(self) -> dict[str, Any]:
+        """The buckets of every attribute, to be used for another system or dataset as `edges=`."""
+        first = next(iter(self.systems.values()), None)
+        if first is None:
+            return {}
+        keys = ("name", "label", "special", "rest", "value", "low", "high")
+        return {
+            name: {
+                "attribute": name,
+                "kind": table.kind,
+                "strategy": table.strategy,
+                "buckets": [
+                    {key: getattr(bucket, key) for key in keys if getattr(bucket, key) is not UNSET}
+                    for bucket in table.buckets
+                    if not bucket.rest
+                ],
+            }
+            for name, table in first.attributes.items()
+        }
+
+    def find_slices(self, **options: Any) -> Slices:
+        """Where the systems are weak or differ, under the keywords of `spanwise.find_slices`."""
+        live: Live | None = self.__dict__.get("live")
+        if live is None or live.inputs is None:
+            raise ChoiceError(_NOT_KEPT)
+        slices: Slices = reach("slices:slices_of")(live.inputs, **options)
+        return slices
+
+    def to_pandas(self) -> Any:
+        """Every score as one row of a pandas frame."""
+        return reach("reports.outlets:to_pandas")(self)
+
+    def to_polars(self) -> Any:
+        """Every score as one row of a polars frame."""
+        return reach("reports.outlets:to_polars")(self)
+
+    def to_nervaluate(self, system: str | None = None) -> dict[str, Any]:
+        """The relaxed scores in the structure of nervaluate 1.x."""
+        converted: dict[str, Any] = reach("compat.nervaluate:to_nervaluate")(self[system or next(iter(self))])
+        return converted
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name}: F1 {_points(one)}" for name, one in self.systems.items())
+        return f"<spanwise.Result {self.dataset.name}: {scores}>"
+
+    def _repr_html_(self) -> str:
+        return str(reach("reports.notebook:table")(self))
+
+
+def _points(system: SystemScores) -> str:
+    value = system.exact.overall.f1
+    return "n/a" if value is None else f"{100 * value:.2f}"

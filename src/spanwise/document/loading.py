@@ -1,0 +1,251 @@
+"""Documents from files and from plain data: migrated, checked, and told where they are wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from spanwise.document.head import SCHEMA, Document
+from spanwise.errors import InputError, unknown
+from spanwise.registry import reach
+
+# The type of each kind of document; it is imported when such a document is met.
+KINDS = {
+    "evaluation": "document.evaluation:Evaluation",
+    "comparison": "document.evaluation:Evaluation",
+    "study": "document.study:Study",
+    "description": "document.description:Description",
+    "explanation": "document.explanation:Explanation",
+}
+
+NEWLINE = b"\n"
+
+
+class _Head(Struct):
+    """What tells one kind of document from another; `…` holds whatever stands there."""
+
+    spanwise: msgspec.Raw | UnsetType = UNSET
+    schema: Any = UNSET
+    kind: Any = UNSET
+    systems: msgspec.Raw | UnsetType = UNSET
+    datasets: msgspec.Raw | UnsetType = UNSET
+
+
+def load(path: str | Path) -> Document:
+    """The document in a file that `--json` or `to_json` wrote.
+
+    Raises:
+        InputError: the file is missing or not a document, was made by a later spanwise, or is wrong
+            somewhere; the message names the place inside the document.
+    """
+    data: bytes = reach("formats:read_bytes")(path)
+    head = _head(data, str(path))
+    kind = _type_of(
+        head.kind, str(path), systems=head.systems is not UNSET, studies=head.datasets is not UNSET
+    )
+    if head.schema != SCHEMA:
+        return document_of(msgspec.json.decode(data), place=str(path))
+    try:
+        return cast("Document", msgspec.json.decode(data, type=kind))
+    except msgspec.ValidationError as error:
+        raise _wrong(error, msgspec.json.decode(data), kind, str(path)) from None
+
+
+def document_of(content: Mapping[str, Any], *, place: str = "the document") -> Document:
+    """The document that plain dicts and lists stand for, as `to_dict` gives them."""
+    if not isinstance(content, Mapping) or "spanwise" not in content or "schema" not in content:
+        raise _not_ours(place)
+    _check_schema(content["schema"], place)
+    migrated = _migrated(content) if content["schema"] < SCHEMA else dict(content)
+    kind = _type_of(
+        migrated.get("kind", UNSET), place, systems="systems" in content, studies="datasets" in content
+    )
+    try:
+        return cast("Document", msgspec.convert(migrated, kind))
+    except msgspec.ValidationError as error:
+        raise _wrong(error, migrated, kind, place) from None
+
+
+def as_document(document: Document | Mapping[str, Any]) -> Document:
+    """A document as it is, or the one that plain data stand for."""
+    return document if isinstance(document, Document) else document_of(document)
+
+
+def _head(data: bytes, place: str) -> _Head:
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+    except msgspec.ValidationError:
+        raise _not_ours(place) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        found = re.search(r"\(byte (\d+)\)", str(error))
+        line = f":{data.count(NEWLINE, 0, int(found[1])) + 1}" if found else ""
+        raise InputError(
+            f"{place}{line}: this is not a result document.\nMake one with spanwise evaluate … --json FILE."
+        ) from error
+    if head.spanwise is UNSET or head.schema is UNSET:
+        raise _not_ours(place)
+    _check_schema(head.schema, place)
+    return head
+
+
+def _not_ours(place: str) -> InputError:
+    return InputError(
+        f"{place}: this JSON is not a result document of spanwise.\n"
+        "Make one with spanwise evaluate … --json FILE."
+    )
+
+
+def _check_schema(schema: object, place: str) -> None:
+    if isinstance(schema, bool) or not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+        raise InputError(
+            f"{place}: the document has schema {schema!r}, this spanwise reads up to {SCHEMA}.\n"
+            "Install a newer spanwise, or make the document again."
+        )
+
+
+def _type_of(kind: object, place: str, *, systems: bool, studies: bool) -> type[Any]:
+    """The type of a document; the first schema did not always name its kind."""
+    if kind is UNSET:
+        kind = "study" if studies else "evaluation" if systems else "description"
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InputError(f"{place}: {unknown('kind of document', str(kind), KINDS)}")
+    found: type[Any] = reach(KINDS[kind])
+    return found
+
+
+def _migrated(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of schema 1 under the keys of schema 2."""
+    migrated = {**content, "schema": SCHEMA}
+    if "kind" not in content:
+        kind = "study" if "datasets" in content else "evaluation" if "systems" in content else "description"
+        migrated["kind"] = kind
+    if isinstance(content.get("comparisons"), list):
+        migrated["comparisons"] = [_one_number(row) for row in content["comparisons"]]
+    if isinstance(content.get("datasets"), Mapping):
+        migrated["datasets"] = {name: _migrated_runs(part) for name, part in content["datasets"].items()}
+    return migrated
+
+
+def _migrated_runs(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    rows = part.get("comparisons", [])
+    return {
+        **part,
+        "dataset": part.get("dataset") or None,
+        "comparisons": [_one_number(row) for row in rows] if isinstance(rows, list) else rows,
+    }
+
+
+def _one_number(comparison: Any) -> Any:
+    """The detectable difference was an object with one key."""
+    if not isinstance(comparison, Mapping) or not isinstance(comparison.get("detectable"), Mapping):
+        return comparison
+    return {**comparison, "detectable": comparison["detectable"].get("f1")}
+
+
+# ---- what is wrong, and where ---------------------------------------------------------------
+
+_WORDS = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "text",
+    "bool": "true or false",
+    "null": "null",
+    "object": "an object",
+    "array": "a list",
+}
+
+
+def _wrong(error: msgspec.ValidationError, content: Any, kind: type[Any], place: str) -> InputError:
+    """One sentence with the place inside the document and what was expected there."""
+    message, _, where = str(error).partition(" - at `")
+    # Of a key that is not allowed the decoder says: at `key` in `$.tough`.
+    path = _named(where.removeprefix("key` in `").rstrip("`") or "$", str(error), content, kind)
+    return InputError(
+        f"{place}: {path}: {_in_words(message)}.\nMake the document again with spanwise … --json FILE."
+    )
+
+
+def _in_words(message: str) -> str:
+    missing = re.fullmatch(r"Object missing required field `(.+)`", message)
+    if missing:
+        return f"the key {missing[1]!r} is missing"
+    surplus = re.fullmatch(r"Object contains unknown field `(.+)`", message)
+    if surplus:
+        return f"there is no key {surplus[1]!r} here"
+    got = re.fullmatch(r"Expected `(.+)`, got `(.+)`", message)
+    if got:
+        return f"expected {_types(got[1])}, but this is {_types(got[2])}"
+    message = re.sub(r"`(\w+)`", lambda found: _WORDS.get(found[1], found[0]), message)
+    return message[0].lower() + message[1:]
+
+
+def _types(text: str) -> str:
+    return " or ".join(_WORDS.get(part, part) for part in text.split(" | "))
+
+
+def _named(path: str, message: str, content: Any, kind: type[Any]) -> str:
+    """The path with the keys of objects, which the decoder does not tell: the first that brings the error."""
+    while "[...]" in path:
+        before, _, after = path.partition("[...]")
+        steps = _steps(before)
+        node = _at(content, steps)
+        key = next((key for key in node if _fails(content, steps, key, kind, message)), None)
+        if key is None:
+            return path
+        content = _with_only(content, steps, key)
+        path = f"{before}.{key}{after}"
+    return path
+
+
+def _steps(path: str) -> list[str | int]:
+    """`$.systems.a.slices[0]` as keys and places; keys may hold dots, so the content is asked for them."""
+    return [int(place) if place else key for key, place in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path)]
+
+
+def _at(content: Any, steps: list[str | int]) -> Any:
+    for step in steps:
+        content = content[step]
+    return content
+
+
+def _with_only(content: Any, steps: list[str | int], key: str) -> Any:
+    """The content, of which the object at `steps` has this key alone."""
+    if not steps:
+        return {key: content[key]}
+    first, *rest = steps
+    inner = _with_only(content[first], rest, key)
+    if isinstance(content, list):
+        return [*content[: cast("int", first)], inner, *content[cast("int", first) + 1 :]]
+    return {**content, first: inner}
+
+
+def _fails(content: Any, steps: list[str | int], key: str, kind: type[Any], message: str) -> bool:
+    try:
+        msgspec.convert(_with_only(content, steps, key), kind)
+    except msgspec.ValidationError as error:
+        return str(error) == message
+    return False
+
+
+# ---- the schema -----------------------------------------------------------------------------
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of every kind of document, made from the types."""
+    types = list({place: cast("type[Any]", reach(place)) for place in KINDS.values()}.values())
+    references, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    made = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Documents of spanwise",
+        "anyOf": list(references),
+        "$defs": dict(sorted(definitions.items())),
+    }
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
+    return plain

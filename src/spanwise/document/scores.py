@@ -1,0 +1,289 @@
+"""What one system scored in one run, under the keys of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from spanwise.document.head import Count, Fraction, Halves, Interval, Part, Probability
+
+Outcome: TypeAlias = Literal["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"]
+Subset: TypeAlias = Literal[
+    "SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN", "TCM-UNSEEN"
+]
+ScoreName: TypeAlias = Literal["precision", "recall", "f1"]
+
+
+class Bounded(Part, frozen=True, kw_only=True):
+    """Scores with their intervals: None where one is withheld, and `why`; few units hold some of them."""
+
+    interval: Mapping[str, Interval | None] = field(default_factory=dict)
+    why: str | None = None
+    few_units: Count | UnsetType = UNSET
+
+
+class Rates(Bounded, frozen=True, kw_only=True):
+    """Precision, recall and F1; None where undefined."""
+
+    precision: Fraction
+    recall: Fraction
+    f1: Fraction
+
+
+class ExactScores(Rates, frozen=True, kw_only=True):
+    """Mentions whose span and label are both right, counted and scored."""
+
+    gold: Count
+    predicted: Count
+    correct: Count
+    accuracy: Fraction | UnsetType = UNSET
+
+
+class MeanScores(Rates, frozen=True, kw_only=True):
+    """An average over labels, and over how many."""
+
+    labels: Count
+
+
+class Exact(Part, frozen=True, kw_only=True):
+    """Exact matching, overall and by label."""
+
+    overall: ExactScores
+    macro: MeanScores
+    weighted: MeanScores
+    labels: Mapping[str, ExactScores]
+
+
+class FairScores(Rates, frozen=True, kw_only=True):
+    """Errors counted once, by kind; halves where an error is shared between two labels."""
+
+    TP: Halves
+    FP: Halves
+    FN: Halves
+    LE: Halves
+    BE: Halves
+    BEs: Halves
+    BEl: Halves
+    BEo: Halves
+    LBE: Halves
+
+    def count(self, kind: str) -> Halves:
+        """How often an outcome occurred."""
+        number: Halves = getattr(self, kind)
+        return number
+
+
+class ErrorShares(Part, frozen=True, kw_only=True):
+    """The share of each kind of error among all errors, counted traditionally and fairly."""
+
+    traditional: Mapping[str, Fraction]
+    fair: Mapping[str, Fraction]
+
+
+class Fair(Part, frozen=True, kw_only=True):
+    """Fair matching, overall and by label."""
+
+    overall: FairScores
+    labels: Mapping[str, FairScores]
+    shares: ErrorShares | None = None
+
+
+class CreditScores(Part, frozen=True, kw_only=True):
+    """The scores of one further credit, overall and by label."""
+
+    overall: Rates
+    labels: Mapping[str, Rates]
+
+
+class GainLead(Part, frozen=True, kw_only=True):
+    """By how much the largest gain exceeds the second, with a paired test over units."""
+
+    over: str
+    difference: float | None
+    interval: Interval | None
+    p: Probability
+
+
+class Gain(Bounded, frozen=True, kw_only=True):
+    """By how much F1 would rise if all errors of one kind were right."""
+
+    gain: float | None
+    lead: GainLead | UnsetType = UNSET
+
+
+class Gains(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The gain of each kind of error."""
+
+    LE: Gain
+    BE: Gain
+    LBE: Gain
+    FN: Gain
+    FP: Gain
+
+    def items(self) -> list[tuple[str, Gain]]:
+        """Each kind of error with its gain."""
+        return [(kind, self.of(kind)) for kind in self.__struct_fields__]
+
+    def values(self) -> list[Gain]:
+        """The gains of all kinds of error."""
+        return [gain for _, gain in self.items()]
+
+    def of(self, kind: str) -> Gain:
+        """The gain of one kind of error."""
+        gain: Gain = getattr(self, kind)
+        return gain
+
+
+class RelaxedScores(Rates, frozen=True, kw_only=True):
+    """The counts and scores of one way of matching of SemEval-2013."""
+
+    correct: Count
+    incorrect: Count
+    partial: Count
+    missed: Count
+    spurious: Count
+    possible: Count
+    actual: Count
+
+
+class Confusion(Part, frozen=True, kw_only=True):
+    """Which gold label (rows) met which predicted one (columns), and the mentions that met none."""
+
+    labels: tuple[str, ...]
+    counts: tuple[tuple[Count, ...], ...]
+    missed: tuple[Count, ...]
+    spurious: tuple[Count, ...]
+    pairs: Mapping[str, tuple[tuple[str, str, Count], ...]] = field(default_factory=dict)
+
+
+class SubsetRecall(Bounded, frozen=True, kw_only=True):
+    """How many mentions of a subset were found."""
+
+    mentions: Count
+    correct: Count
+    recall: Fraction
+
+
+class SubsetScores(Part, frozen=True, kw_only=True):
+    """The recall of one subset of tough mentions, overall and by label."""
+
+    overall: SubsetRecall
+    labels: Mapping[str, SubsetRecall]
+    outcomes: Mapping[Outcome, Count] = field(default_factory=dict)
+
+
+class BucketEdges(Part, frozen=True, kw_only=True):
+    """A bucket: special values and ranges have `low` and `high`, categories a `value`, the rest neither."""
+
+    name: str
+    label: str | UnsetType = UNSET
+    special: bool | UnsetType = UNSET
+    rest: bool = False
+    value: str | float | UnsetType = UNSET
+    low: float | UnsetType | None = UNSET
+    high: float | UnsetType | None = UNSET
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the bucket is a named value."""
+        return self.value is not UNSET and self.value is not None
+
+    @property
+    def on_scale(self) -> bool:
+        """Whether the bucket holds values of the attribute: all but `unplaced`, unless that is a value."""
+        return self.is_category or not self.name.startswith("unplaced")
+
+    @property
+    def point(self) -> float | None:
+        """The one value that the bucket holds, where it is a number."""
+        if self.low is UNSET or self.low is None or self.low != self.high:
+            return None
+        return self.low
+
+    @property
+    def text(self) -> str:
+        """The bucket as it is shown."""
+        return self.label or self.name
+
+
+class BucketScores(BucketEdges, frozen=True, kw_only=True):
+    """The mentions or tokens in one bucket, counted and scored as `Rates` are."""
+
+    precision: Fraction
+    recall: Fraction
+    f1: Fraction
+    interval: Mapping[str, Interval | None] = field(default_factory=dict)
+    why: str | None = None
+    few_units: Count | UnsetType = UNSET
+    gold: Count
+    predicted: Count
+    correct: Count
+    small: bool | UnsetType = UNSET
+    outcomes: Mapping[Literal["gold", "predicted"], Mapping[Outcome, Count]] = field(default_factory=dict)
+
+
+class AttributeScores(Part, frozen=True, kw_only=True):
+    """The buckets of one attribute, and how the score moves over them."""
+
+    unit: Literal["mention", "token"]
+    kind: str | UnsetType = UNSET
+    strategy: str | UnsetType = UNSET
+    zeta: float | UnsetType | None = UNSET
+    buckets: tuple[BucketScores, ...]
+    spearman: float | None
+    std: float | None
+    best: str | None
+    worst: str | None
+    gap: Fraction
+
+    def bucket(self, name: str) -> BucketScores | None:
+        """The bucket of this name."""
+        return next((bucket for bucket in self.buckets if bucket.name == name), None)
+
+
+class WeakSlice(Part, frozen=True, kw_only=True):
+    """A part of the data and what it costs: its share of the gold units times how far it lies below all."""
+
+    kind: Literal["bucket", "label", "tough"]
+    attribute: str | None
+    name: str
+    title: str
+    score: Literal["f1", "recall"]
+    value: Fraction
+    overall: Fraction
+    gold: Annotated[int, Meta(ge=50)]
+    cost: float
+    interval: Interval | None
+
+
+class CrossBucket(Rates, frozen=True, kw_only=True):
+    """The mentions in two buckets at once."""
+
+    buckets: tuple[str, str]
+    gold: Count
+    predicted: Count
+    correct: Count
+
+
+class CrossScores(Part, frozen=True, kw_only=True):
+    """Two attributes of mentions, crossed."""
+
+    attributes: tuple[str, str]
+    cells: tuple[CrossBucket, ...]
+
+
+class SystemScores(Part, frozen=True, kw_only=True):
+    """Everything that a document says of one system in one run."""
+
+    exact: Exact
+    fair: Fair
+    credits: Mapping[str, CreditScores] | UnsetType = UNSET
+    gains: Gains
+    relaxed: Mapping[str, RelaxedScores] | UnsetType = UNSET
+    confusion: Confusion
+    tough: Mapping[Subset, SubsetScores] = field(default_factory=dict)
+    attributes: Mapping[str, AttributeScores]
+    slices: tuple[WeakSlice, ...]
+    cross: Mapping[str, CrossScores] = field(default_factory=dict)

@@ -1,0 +1,243 @@
+"""The document of a study: datasets × systems × runs, and the analyses over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from msgspec import UNSET, UnsetType, field
+
+from spanwise.document.comparison import BucketLeads, Comparison
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.head import Count, Document, Fraction, Interval, Part, Probability, Scalar
+from spanwise.document.scores import BucketEdges, Subset, SystemScores
+from spanwise.document.settings import StudySettings
+from spanwise.registry import reach
+
+
+class TestResult(Part, frozen=True, kw_only=True):
+    """A test over blocks, pairs or buckets; `note` says what it cannot show."""
+
+    __test__: ClassVar[bool] = False  # pytest takes every Test… for tests
+
+    statistic: float | None
+    p: Probability
+    method: str | UnsetType = UNSET
+    least: float | UnsetType | None = UNSET
+    note: str | UnsetType | None = UNSET
+
+
+class BlockTest(TestResult, frozen=True, kw_only=True):
+    """Friedman's test over buckets; `grey` says that it does not show them to differ."""
+
+    blocks: Count | UnsetType = UNSET
+    left_out: tuple[str, ...] | UnsetType = UNSET
+    grey: bool | UnsetType = UNSET
+
+
+class TrendTest(TestResult, frozen=True, kw_only=True):
+    """Spearman's test of score against bucket number."""
+
+    buckets: Count | UnsetType = UNSET
+
+
+class PairedTest(TestResult, frozen=True, kw_only=True):
+    """A signed-rank test over pairs of runs."""
+
+    pairs: Count | UnsetType = UNSET
+    difference: float | UnsetType | None = UNSET
+    p_corrected: Probability | UnsetType = UNSET
+    significant: bool | UnsetType = UNSET
+
+
+class OverallTest(PairedTest, frozen=True, kw_only=True):
+    """The signed-rank test of overall F1, each dataset and run a block."""
+
+    test: str | UnsetType = UNSET
+    blocks: tuple[str, ...] | UnsetType = UNSET
+
+
+class Spread(Part, frozen=True, kw_only=True):
+    """Mean, sample standard deviation and number of runs."""
+
+    mean: Fraction
+    std: float | None
+    runs: Count
+
+
+class MainResult(Spread, frozen=True, kw_only=True):
+    """F1 of a system on a dataset over its runs."""
+
+    values: Mapping[str, Fraction] = field(default_factory=dict)
+    interval: Mapping[str, Interval] | UnsetType = UNSET
+    letter: str | UnsetType | None = UNSET
+    letters: str | UnsetType = UNSET
+    missing: tuple[str, ...] | UnsetType = UNSET
+    identical: Mapping[str, str] | UnsetType = UNSET
+
+
+class BucketSpread(BucketEdges, frozen=True, kw_only=True):
+    """F1 in one bucket over runs."""
+
+    gold: Count
+    f1: Fraction
+    std: float | None
+    runs: Count
+
+
+class ModelWise(Part, frozen=True, kw_only=True):
+    """How one system's score moves over the buckets of an attribute, by dataset and on average."""
+
+    spearman: Mapping[str, float | None]
+    std: Mapping[str, float | None]
+    used: Mapping[str, Count] = field(default_factory=dict)
+    tests: Mapping[str, TrendTest | None] = field(default_factory=dict)
+    friedman: BlockTest
+
+
+class AttributeWise(Part, frozen=True, kw_only=True):
+    """How the scores of all systems move over the buckets of an attribute of one dataset."""
+
+    zeta: float | None
+    zeta_relative: float | UnsetType | None = UNSET
+    rho1: Fraction
+    rho2: float | None
+    sigma: Fraction
+    models: Mapping[str, Count] = field(default_factory=dict)
+    friedman: BlockTest
+
+
+class SelfDiagnosis(Part, frozen=True, kw_only=True):
+    """The best and the worst bucket of one system."""
+
+    best: str | None
+    worst: str | None
+    gap: Fraction
+
+
+class PairDiagnosis(Part, frozen=True, kw_only=True):
+    """Where the first of two systems leads, by dataset, and tests over datasets × runs."""
+
+    systems: tuple[str, str]
+    factor: str | UnsetType | None = UNSET
+    datasets: Mapping[str, Mapping[str, BucketLeads]]
+    wilcoxon: Mapping[str, Mapping[str, PairedTest]]
+    overall: OverallTest | UnsetType = UNSET
+
+
+class RankedSlice(Part, frozen=True, kw_only=True, omit_defaults=False):
+    """A slice of a dataset."""
+
+    dataset: str
+    kind: Literal["bucket", "label", "tough"]
+    attribute: str | None = None
+    name: str
+    gold: Count
+    score: str
+    label: str | UnsetType | None = UNSET
+
+
+class SliceRanks(RankedSlice, frozen=True, kw_only=True):
+    """The score and the rank of every system in a slice."""
+
+    scores: Mapping[str, float | None]
+    ranks: Mapping[str, Count]
+
+
+class RankFlip(RankedSlice, frozen=True, kw_only=True):
+    """A slice in which the overall order of two systems reverses."""
+
+    overall: str
+    here: str
+    lead: float
+    reversal: float
+
+
+class BucketWise(Part, frozen=True, kw_only=True):
+    """Diagnoses by bucket: of each system, of pairs, and where ranks reverse."""
+
+    self_: Mapping[str, Mapping[str, Mapping[str, SelfDiagnosis]]] = field(name="self")
+    comparative: tuple[PairDiagnosis, ...]
+    ranks: tuple[SliceRanks, ...] = ()
+    rank_flips: tuple[RankFlip, ...]
+
+
+class SubsetSpread(Spread, frozen=True, kw_only=True):
+    """The recall of tough mentions over runs, and how many mentions there are."""
+
+    mentions: Count | UnsetType = UNSET
+    labels: Mapping[str, SubsetSpread] = field(default_factory=dict)
+
+
+class FactorPoint(Part, frozen=True, kw_only=True):
+    """The score of a system against the value of a factor."""
+
+    value: Scalar
+    system: str
+    datasets: Mapping[str, Spread]
+    mean: Fraction
+    used: Count
+
+
+class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
+    """The pairs that differ in one factor alone, and scores against it where it is a number."""
+
+    numeric: bool
+    values: Mapping[str, Scalar]
+    pairs: tuple[tuple[str, str], ...]
+    line: tuple[FactorPoint, ...] | None = None
+
+
+class Analyses(Part, frozen=True, kw_only=True):
+    """What is computed over the runs of a study."""
+
+    holistic: Mapping[str, Mapping[str, MainResult]]
+    performance_table: Mapping[str, Mapping[str, Mapping[str, tuple[BucketSpread, ...]]]] = field(
+        default_factory=dict
+    )
+    model_wise: Mapping[str, Mapping[str, ModelWise]]
+    attribute_wise: Mapping[str, Mapping[str, AttributeWise]]
+    bucket_wise: BucketWise
+    tough: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]]
+    factors: Mapping[str, FactorLine] = field(default_factory=dict)
+    letters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
+    """The runs of every system on one dataset, and the tests between systems."""
+
+    dataset: DatasetFacts | None
+    runs: Mapping[str, Mapping[str, SystemScores]]
+    comparisons: tuple[Comparison, ...] = ()
+
+
+class PlanNotes(Part, frozen=True, kw_only=True, omit_defaults=False):
+    """What the plan of a study found: runs that are missing, and files that are the same."""
+
+    missing: tuple[Mapping[str, Scalar], ...] = ()
+    identical: tuple[Mapping[str, Scalar], ...] = ()
+    shared: tuple[Any, ...] = ()
+
+
+class Study(Document, frozen=True, kw_only=True):
+    """The result of a study: every run scored, and the analyses over all of them."""
+
+    INDENT: ClassVar[int] = 0
+
+    kind: Literal["study"] = "study"
+    name: str | UnsetType | None = UNSET
+    settings: StudySettings
+    plan: PlanNotes | UnsetType = UNSET
+    systems_factors: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    datasets: Mapping[str, DatasetRuns]
+    analyses: Analyses
+
+    def __getitem__(self, dataset: str) -> DatasetRuns:
+        return self.datasets[dataset]
+
+    def __repr__(self) -> str:
+        systems = list(self.analyses.holistic)
+        return f"<spanwise.Study {len(self.datasets)} datasets × {len(systems)} systems>"
+
+    def _repr_html_(self) -> str:
+        return str(reach("reports.notebook:table")(self))

@@ -1,0 +1,27 @@
+"""The screen of an explanation: every convention with who reports it and why it differs."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+from spanwise.document.explanation import Explanation
+from spanwise.reports._wording import visible
+from spanwise.reports.terminal._layout import Line, text
+
+
+def lines(document: Explanation, width: int) -> list[Line]:
+    """The rows in points; `change` is F1 less that of the first row."""
+    name = max(len(row.name) for row in document.rows)
+    screen = [f"{'convention':<{name}}      P      R     F1  change", ""]
+    for place, row in enumerate(document.rows):
+        numbers = " ".join(f"{_points(value):>6}" for value in (row.precision, row.recall, row.f1))
+        change = _points(row.difference, signed=True) if place else ""
+        screen.append(f"{row.name:<{name}} {numbers} {change:>7}".rstrip())
+        screen += [f"    {line}" for line in wrap(f"{row.tools}: {row.why}.", width - 4)]
+    return [text(visible(line)) for line in screen]
+
+
+def _points(value: float | None, *, signed: bool = False) -> str:
+    if value is None:
+        return "n/a"
+    return f"{100 * value:+.2f}".replace("-", "−") if signed else f"{100 * value:.2f}"

@@ -1,0 +1,65 @@
+"""Typed parts of documents from what a test says of them; what it does not say is filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.scores import BucketScores, SystemScores
+from spanwise.document.study import DatasetRuns
+
+_RATES = {"precision": None, "recall": None, "f1": None}
+_COUNTS = {"gold": 0, "predicted": 0, "correct": 0}
+_FAIR = dict.fromkeys(("TP", "FP", "FN", "LE", "BE", "BEs", "BEl", "BEo", "LBE"), 0)
+_DIAGNOSIS = {"unit": "mention", "spearman": None, "std": None, "best": None, "worst": None, "gap": None}
+_DATASET = {"name": "d", "sentences": 1, "documents": None, "tokens": None, "mentions": 1, "labels": {}}
+
+
+def plain(value: Any) -> Any:
+    """A typed value as plain dicts and lists."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def typed_buckets(rows: Sequence[Mapping[str, Any]]) -> tuple[BucketScores, ...]:
+    """Buckets of which a test gives the name and a score."""
+    return msgspec.convert([{**_COUNTS, **_RATES, **row} for row in rows], tuple[BucketScores, ...])
+
+
+def typed_system(content: Mapping[str, Any]) -> SystemScores:
+    """A system of which a test gives labels, subsets or attributes."""
+    exact, average = content["exact"], {**_RATES, "labels": 0}
+    filled = {
+        "exact": {
+            "overall": {**_COUNTS, **_RATES, **exact["overall"]},
+            "macro": average,
+            "weighted": average,
+            "labels": {name: {**_COUNTS, **_RATES, **row} for name, row in exact.get("labels", {}).items()},
+        },
+        "fair": {"overall": {**_FAIR, **_RATES}, "labels": {}},
+        "gains": {kind: {"gain": None} for kind in ("LE", "BE", "LBE", "FN", "FP")},
+        "confusion": {"labels": [], "counts": [], "missed": [], "spurious": []},
+        "tough": {name: {"labels": {}, **row} for name, row in content.get("tough", {}).items()},
+        "attributes": {
+            name: {**_DIAGNOSIS, **table, "buckets": plain(typed_buckets(table["buckets"]))}
+            for name, table in content.get("attributes", {}).items()
+        },
+        "slices": [],
+    }
+    return msgspec.convert(filled, SystemScores)
+
+
+def typed_datasets(content: Mapping[str, Any]) -> dict[str, DatasetRuns]:
+    """The datasets of a study of which a test gives runs and ζ."""
+    return {
+        name: DatasetRuns(
+            dataset=msgspec.convert({**_DATASET, "zeta": {}, **part["dataset"]}, DatasetFacts),
+            runs={
+                system: {run: typed_system(scores) for run, scores in runs.items()}
+                for system, runs in part["runs"].items()
+            },
+        )
+        for name, part in content.items()
+    }
