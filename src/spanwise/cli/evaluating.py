@@ -90,7 +90,11 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--examples-cap", type=int, default=10_000, help="the most sentences they hold")
     group.add_argument("--redact", action="store_true", help="leave out all text")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
+    group.add_argument("--quiet", action="store_true", help="show neither the screen nor progress")
+    group.add_argument(
+        "--progress", action="store_true",
+        help="show progress on standard error after two seconds, even where it is not a terminal",
+    )  # fmt: skip
     add_screen(group)
 
 
@@ -114,6 +118,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     """Call the public function with what the command line says."""
     from spanwise import evaluation
     from spanwise.cli.arguments import answers_of, reading_of
+    from spanwise.cli.showing import progress_of
 
     reading = reading_of(args)
     attributes, columns, fields = given_attributes(args)
@@ -147,6 +152,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         redact=args.redact,
         memory=args.memory,
         workers=args.workers,
+        progress=progress_of(args),
         preset=getattr(args, "preset", None),
         switched_off=getattr(args, "switch_off", ()),
         answers=None if args.answers is None else {"policy": args.answers, **answers_of(args)},

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from spanwise.streams import put
 
 if TYPE_CHECKING:
     from spanwise.document import Document
+
+PATIENCE = 2.0  # seconds before progress is shown
+STEPS = {"read": "files read", "look": "blocks of gold looked at", "count": "blocks counted"}
 
 
 def give(text: str, path: str | None) -> None:
@@ -21,6 +25,34 @@ def give(text: str, path: str | None) -> None:
     from spanwise.formats import write_atomically
 
     write_atomically(path, text)
+
+
+def progress_of(args: argparse.Namespace) -> Callable[[str, int, int], None] | None:
+    """What shows how far an evaluation is, on standard error: on a terminal, or where it was asked for."""
+    asked = getattr(args, "progress", False)
+    if getattr(args, "quiet", False) or not (asked or sys.stderr.isatty()):
+        return None
+    return ProgressLine(one_line=sys.stderr.isatty())
+
+
+class ProgressLine:
+    """A line on standard error that says how far an evaluation is, once it has taken two seconds."""
+
+    def __init__(self, *, one_line: bool) -> None:
+        self._one_line = one_line
+        self._begin = monotonic()
+        self._shown = self._begin
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        now = monotonic()
+        if now - self._begin < PATIENCE or (now - self._shown < 0.2 and done < total):
+            return
+        self._shown = now
+        text = f"{STEPS.get(step, step)}: {done:,} of {total:,}"
+        # The line is wiped with the last step: what follows it on the screen is the result.
+        end = "\r" if step == "count" and done == total else ""
+        sys.stderr.write(f"\r\x1b[K{'' if end else text}" if self._one_line else f"spanwise: {text}\n")
+        sys.stderr.flush()
 
 
 def save_document(args: argparse.Namespace, document: Document) -> list[str]:

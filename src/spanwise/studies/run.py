@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
+from spanwise.corpus import Annotation
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.scores import SystemScores
@@ -124,17 +125,44 @@ def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: P
 # ---- in the workers -------------------------------------------------------------------------
 
 
-def check_cell(task: Task, _: object) -> str | None:
-    """Read every file of a cell and align it with gold: the text of what is wrong, or None."""
+class DatasetText(Struct, frozen=True, eq=False):
+    """The gold and training annotations of a dataset, which its cells share, or what is wrong with them."""
+
+    gold: Annotation | None
+    train: tuple[Annotation, ...] = ()
+    wrong: str | None = None
+
+    @classmethod
+    def of(cls, task: Task) -> DatasetText:
+        """Open the files of a cell's dataset, each once."""
+        from spanwise.formats import Reader, opened, refuse_merged
+
+        reading = {key: value for key, value in task.options.items() if key in READING and key != "align"}
+        reader = Reader(**reading)
+        try:
+            test = opened(task.test, encoding=reading.get("encoding"), limits=reading.get("limits"))
+            gold = reader.read(test)
+            train = tuple(reader.read(path, extras=False) for path in task.train)
+        except SpanwiseError as error:
+            return cls(None, (), str(error))
+        refuse_merged(test, **reading)
+        return cls(gold, train)
+
+
+def check_cell(task: Task, texts: Mapping[str, DatasetText]) -> str | None:
+    """Read the predictions of a cell and align them with gold: the text of what is wrong, or None."""
     from spanwise.evaluation import gather
 
+    text = texts[task.dataset]
+    if text.wrong is not None:
+        return text.wrong
     reading = {key: value for key, value in task.options.items() if key in READING}
     align = reading.pop("align", "strict")
     try:
         gather(
-            task.test,
+            text.gold,
             dict(task.runs),
-            list(task.train) or None,
+            list(text.train) or None,
             align=align,
             reading=reading,
             name=task.dataset,
@@ -155,15 +183,16 @@ class CellResult(Struct, frozen=True):
     units: UnitCounts
 
 
-def compute_cell(task: Task, _: object) -> CellResult:
+def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
     """Evaluate all runs of a cell, and keep the result where a cache is given."""
     from spanwise.evaluation import evaluate
     from spanwise.formats import read_words
 
+    text = texts[task.dataset]
     result = evaluate(
-        task.test,
+        text.gold,
         dict(task.runs),
-        train=list(task.train) or None,
+        train=list(text.train) or None,
         name=task.dataset,
         vocabulary=None if task.vocabulary is None else read_words(task.vocabulary),
         pairs=[],
@@ -203,14 +232,16 @@ def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dic
     if len(fresh) < len(tasks):
         progress(f"{len(tasks) - len(fresh)} of {len(tasks)} cells are kept from before")
     engine = local_engine(workers)
-    wrong = [text for text in engine.map(check_cell, fresh, None) if text is not None]
+    # A gold file is opened once, however many systems and runs there are on it.
+    texts = {task.dataset: DatasetText.of(task) for task in {one.dataset: one for one in fresh}.values()}
+    wrong = [text for text in engine.map(check_cell, fresh, texts) if text is not None]
     if wrong:
         others = many(len(wrong) - 1, "more cell")
         more = f"\nThere are files that cannot be used in {others}." if len(wrong) > 1 else ""
         raise InputError(wrong[0] + more)
     if fresh:
         progress(f"all files of {len(fresh)} cells can be read")
-    computed = engine.map(compute_cell, fresh, None)
+    computed = engine.map(compute_cell, fresh, texts)
     for number, (task, result) in enumerate(zip(fresh, computed, strict=True), start=1):
         results[task.key] = result
         progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result)}")

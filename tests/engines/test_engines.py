@@ -1,0 +1,95 @@
+"""The same evaluation wherever its blocks run: in memory, in blocks, in several processes."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.demo import generate
+from spanwise.engines import InProcess, Processes, local_engine
+
+Engine = Callable[[], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"unit": "sentence", "attributes": "all", "lowercase": True},
+        {"cross": [("entity_length", "label")], "weights": ["ortmann-eq7"], "examples": "all"},
+        {"examples_cap": 7, "redact": True},
+    ],
+)
+def test_every_engine_gives_the_same_bytes(demo: Any, engine: Engine, options: dict[str, Any]) -> None:
+    given = {"train": demo.train, "resamples": 20, **options}
+    expected = spanwise.evaluate(demo.gold, demo.systems, **given).to_json()
+    assert spanwise.evaluate(demo.gold, demo.systems, **given, **engine()).to_json() == expected
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".spans"])
+def test_every_format_gives_the_same_bytes(demo: Any, engine: Engine, tmp_path: Path, suffix: str) -> None:
+    paths = {}
+    for name, path in {"gold": demo.gold, **demo.systems}.items():
+        paths[name] = tmp_path / f"{name}{suffix}"
+        spanwise.write(spanwise.read(path), paths[name])
+    gold = paths.pop("gold")
+    expected = spanwise.evaluate(gold, paths, train=demo.train, resamples=0).to_json()
+    found = spanwise.evaluate(gold, paths, train=demo.train, resamples=0, **engine())
+    assert found.to_json() == expected
+
+
+def test_progress_tells_every_step_to_its_end(demo: Any, engine: Engine) -> None:
+    told: list[tuple[str, int, int]] = []
+
+    def tell(step: str, done: int, total: int) -> None:
+        told.append((step, done, total))
+
+    spanwise.evaluate(demo.gold, demo.systems, resamples=0, progress=tell, **engine())
+    assert list(dict.fromkeys(step for step, _, _ in told)) == ["read", "look", "count"]
+    for step in ("read", "look", "count"):
+        done = [number for name, number, _ in told if name == step]
+        total = {number for name, _, number in told if name == step}
+        assert done == sorted(done) and len(total) == 1 and done[-1] == total.pop()
+
+
+class Pickling:
+    """An engine that hands everything over as another machine would get it."""
+
+    def map(self, function: Any, blocks: Iterable[Any], shared: Any) -> Iterator[Any]:
+        sent = pickle.dumps(shared)
+        for block in blocks:
+            there, known = pickle.loads(pickle.dumps(block)), pickle.loads(sent)
+            yield pickle.loads(pickle.dumps(function(there, known)))
+
+
+@pytest.mark.parametrize("options", [{}, {"memory": "1GB"}])
+def test_functions_blocks_and_shared_facts_can_be_sent_elsewhere(
+    demo: Any, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("spanwise.evaluation._blocks.LEAST_TOKENS", 60)
+    monkeypatch.setattr("spanwise.evaluation._blocks.BYTES_PER_TOKEN", 1 << 60)
+    given: dict[str, Any] = {"train": demo.train, "resamples": 20, "attributes": "all"}
+    expected = spanwise.evaluate(demo.gold, demo.systems, **given).to_json()
+    found = spanwise.evaluate(demo.gold, demo.systems, engine=Pickling(), **given, **options)
+    assert found.to_json() == expected
+
+
+def square(number: int, shared: int) -> int:
+    return number**2 + shared
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_results_come_in_the_order_of_the_blocks(workers: int) -> None:
+    engine = local_engine(workers)
+    assert isinstance(engine, InProcess if workers == 1 else Processes)
+    assert list(engine.map(square, range(20), 1)) == [number**2 + 1 for number in range(20)]
