@@ -31,7 +31,7 @@ from spanwise.placement._answers import Given, mapped_labels
 from spanwise.placement._candidates import LEVELS, Level, Searcher
 from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import POLICIES, Policy
-from spanwise.placement._scoring import Counted, Sheet, gold_sheet, sheet_of, string_counts
+from spanwise.placement._scoring import Counted, Sheet, Texts, gold_sheet, sheet_of, string_counts
 from spanwise.placement._strings import NORMALISATIONS
 from spanwise.placement._units import PromptUnit, Units
 from spanwise.scores import exact
@@ -182,7 +182,8 @@ def document(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) ->
     scores = {policy: _score(sheet.counted(policy, keep=keep)) for policy in POLICIES}
     worst, best = sheet.bounds(keep=keep)
     policies = Policies(**scores, worst=_score(worst), best=_score(best))
-    strings = {name: _strings(sheet, gold, name) for name in NORMALISATIONS}
+    texts = Texts.of(gold, sheet.answers)
+    strings = {name: _strings(sheet, texts, name) for name in NORMALISATIONS}
     ceiling = gold_sheet(laid.searcher, gold, level=choices.level, threshold=choices.threshold)
     ceilings = {policy: _score(ceiling.counted(policy, keep=keep)).f1 for policy in POLICIES}
     in_spread = [*scores.values(), policies.worst, policies.best]
@@ -246,8 +247,8 @@ def _score(counted: Counted) -> Score:
     )
 
 
-def _strings(sheet: Sheet, gold: Annotation, normalisation: str) -> StringScores:
-    counted = string_counts(sheet, gold, NORMALISATIONS[normalisation])
+def _strings(sheet: Sheet, texts: Texts, normalisation: str) -> StringScores:
+    counted = string_counts(sheet, texts, NORMALISATIONS[normalisation])
     return StringScores(set=_score(counted.sets), multiset=_score(counted.multisets))
 
 

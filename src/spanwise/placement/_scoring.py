@@ -72,12 +72,14 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def given_before(self) -> Bools:
         """Which answers repeat the folded text and the label of an earlier one in their unit."""
-        seen: set[tuple[int, str, str]] = set()
-        repeated = np.zeros(len(self.answers), dtype=bool)
-        for row, (unit, answer) in enumerate(zip(self.asked.unit.tolist(), self.answers, strict=True)):
-            key = (unit, answer.label, fold(answer.text))
-            repeated[row] = key in seen
-            seen.add(key)
+        distinct: dict[str, int] = {}
+        text = ints([distinct.setdefault(answer.text, len(distinct)) for answer in self.answers])
+        folded: dict[str, int] = {}
+        number = ints([folded.setdefault(fold(one), len(folded)) for one in distinct])
+        key = self.asked.unit * max(len(folded), 1) + number[text] if len(text) else text
+        _, first = np.unique(key * self.asked.labels + self.asked.label, return_index=True)
+        repeated = np.ones(len(self.answers), dtype=bool)
+        repeated[first] = False
         return repeated
 
     def unplaced_predictions(self, placed: Bools, *, keep: bool) -> Bools:
@@ -345,6 +347,30 @@ def gold_sheet(searcher: Searcher, gold: Annotation, *, level: Level, threshold:
     return sheet_of(searcher, mentions, unit.tolist(), answers, level=level, threshold=threshold)
 
 
+class Texts(Struct, frozen=True, eq=False):
+    """The distinct texts of gold mentions and answers, and which of them each has."""
+
+    distinct: Sequence[str]
+    gold: Ints
+    given: Ints
+
+    @classmethod
+    def of(cls, gold: Annotation, answers: Sequence[Answer]) -> Texts:
+        """Discontinuous mentions have the texts of their pieces with blanks between them."""
+        numbers: dict[str, int] = {}
+        wanted = [
+            numbers.setdefault(" ".join(pieces), len(numbers))
+            for pieces in surfaces(gold.corpus, gold.mentions)
+        ]
+        given = [numbers.setdefault(answer.text, len(numbers)) for answer in answers]
+        return cls(list(numbers), ints(wanted), ints(given))
+
+    def normalised(self, normalise: Callable[[str], str]) -> Ints:
+        """Equal numbers for texts that are equal once they are normalised."""
+        numbers: dict[str, int] = {}
+        return ints([numbers.setdefault(normalise(text), len(numbers)) for text in self.distinct])
+
+
 class StringCounts(Struct, frozen=True):
     """Gold, given and common (text, label) pairs, as sets and as multisets of each unit."""
 
@@ -352,20 +378,17 @@ class StringCounts(Struct, frozen=True):
     multisets: Counted
 
 
-def string_counts(sheet: Sheet, gold: Annotation, normalise: Callable[[str], str]) -> StringCounts:
+def string_counts(sheet: Sheet, texts: Texts, normalise: Callable[[str], str]) -> StringCounts:
     """The pairs of normalised text and label of answers and of gold that agree, wherever they stand."""
-    numbers: dict[tuple[int, str, str], int] = {}
-    unit_of = sheet.units.of_sentence[gold.mentions.sentence] if len(gold.mentions) else ints([])
-    texts = [" ".join(pieces) for pieces in surfaces(gold.corpus, gold.mentions)]
-    wanted = [
-        numbers.setdefault((unit, normalise(text), label), len(numbers))
-        for unit, text, label in zip(unit_of.tolist(), texts, gold.mentions.names(), strict=True)
-    ]
-    given = [
-        numbers.setdefault((unit, normalise(answer.text), answer.label), len(numbers))
-        for unit, answer in zip(sheet.asked.unit.tolist(), sheet.answers, strict=True)
-    ]
-    sides = [np.bincount(ints(side), minlength=len(numbers)) for side in (wanted, given)]
-    both = np.minimum(*sides)
-    sets = int((sides[0] > 0).sum()), int((sides[1] > 0).sum()), int((both > 0).sum())
-    return StringCounts(sets, (len(wanted), len(given), int(both.sum())))
+    number, asked, gold = texts.normalised(normalise), sheet.asked, sheet.gold
+    code = {name: place for place, name in enumerate(sheet.labels)}
+    gold_label = np.array([code[name] for name in gold.names()], dtype=np.int64)
+    unit = np.append(sheet.units.of_sentence[gold.sentence], asked.unit).astype(np.int64)
+    text = np.append(number[texts.gold], number[texts.given]).astype(np.int64)
+    key = (unit * max(len(number), 1) + text) * asked.labels + np.append(gold_label, asked.label)
+    pairs, place = np.unique(key, return_inverse=True)
+    wanted = np.bincount(place[: len(gold)], minlength=len(pairs))
+    given = np.bincount(place[len(gold) :], minlength=len(pairs))
+    both = np.minimum(wanted, given)
+    sets = int((wanted > 0).sum()), int((given > 0).sum()), int((both > 0).sum())
+    return StringCounts(sets, (len(gold), len(asked), int(both.sum())))

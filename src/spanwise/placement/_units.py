@@ -92,21 +92,19 @@ class Units(Struct, frozen=True, eq=False, dict=True):
 
 def surfaces(corpus: Corpus, mentions: Mentions) -> list[tuple[str, ...]]:
     """The text of each piece of each mention: its tokens with blanks between them, or what the text says."""
-    listed: list[tuple[str, ...]] = []
-    bounds, codes = corpus.sentences.tolist(), corpus.tokens
-    vocabulary, texts = corpus.vocabulary, corpus.texts
-    for sentence, pieces in zip(mentions.sentence.tolist(), mentions.pieces(), strict=True):
-        listed.append(
-            tuple(
-                texts[sentence][start:end]
-                if texts is not None
-                else " ".join(
-                    [vocabulary[code] for code in codes[bounds[sentence] + start : bounds[sentence] + end]]
-                )
-                for start, end in pieces
-            )
+    if corpus.texts is not None:
+        texts = corpus.texts
+        rows = zip(mentions.sentence.tolist(), mentions.pieces(), strict=True)
+        return [tuple(texts[sentence][low:high] for low, high in pieces) for sentence, pieces in rows]
+    vocabulary, tokens = corpus.vocabulary, corpus.tokens
+    first = corpus.sentences[mentions.sentence].tolist()
+    return [
+        tuple(
+            " ".join([vocabulary[code] for code in tokens[begin + low : begin + high].tolist()])
+            for low, high in pieces
         )
-    return listed
+        for begin, pieces in zip(first, mentions.pieces(), strict=True)
+    ]
 
 
 def gold_order(gold: Annotation) -> Ints:

@@ -1,0 +1,242 @@
+"""What models write is read with a status, joined with the gold text, and nothing vanishes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.formats import from_tags
+
+GOLD = from_tags(
+    [["B-PER", "O", "B-LOC", "I-LOC"], ["O", "B-ORG"], ["B-PER"]],
+    tokens=[["Ann", "left", "New", "York"], ["the", "U.N."], ["Bo"]],
+)
+WANTED = [("Ann", "PER"), ("New York", "LOC")]
+
+
+def placed(first: Any, **choices: Any) -> Any:
+    """The document of a first unit with this response, and two empty ones."""
+    return spanwise.place(
+        GOLD, [{"id": 0, "answers": first}, [], []][:1] + [{"id": 1, "answers": []}], **choices
+    )
+
+
+def statuses(document: Any) -> dict[str, int]:
+    counts = {name: getattr(document.units, name) for name in document.units.__struct_fields__}
+    return {name: number for name, number in counts.items() if number}
+
+
+SHAPES: list[Any] = [
+    [{"text": "Ann", "label": "PER"}, {"text": "New York", "label": "LOC"}],
+    [{"entity": "Ann", "type": "PER"}, {"entity": "New York", "type": "LOC"}],
+    [{"span": "Ann", "entity_type": "PER"}, {"mention": "New York", "category": "LOC"}],
+    [{"name": "Ann", "label": "PER", "score": 0.9}, {"name": "New York", "label": "LOC"}],
+    {"PER": ["Ann"], "LOC": ["New York"], "ORG": []},
+    {"entities": {"PER": ["Ann"], "LOC": ["New York"]}},
+    [["Ann", "PER"], ["New York", "LOC"]],
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=range(len(SHAPES)))
+def test_every_shape_is_read_as_a_value_and_as_text(shape: Any) -> None:
+    for payload in (shape, json.dumps(shape)):
+        document = placed(payload)
+        assert statuses(document) == {"read": 1, "empty": 1, "absent": 1}
+        assert document.answers.given == document.answers.placed == document.policies.ordered.correct == 2
+
+
+LIST = json.dumps(SHAPES[0])
+REPAIRED = [
+    f"```json\n{LIST}\n```",
+    f"```\n{LIST}",
+    f"Sure! Here are the entities:\n{LIST}\nLet me know [if] you need more.",
+    f"I see {{two}} of them. ```json\n{LIST}\n``` Done.",
+    LIST[:-1],
+    LIST[:-1] + ', {"text": "Bo", "lab',
+    '[["Ann", "PER"], ["New York", "LOC"], ["B',
+    '{"PER": ["Ann"], "LOC": ["New York", "Bo',
+    '{"text": "Ann", "label": "PER"}\n{"text": "New York", "label": "LOC"}',
+    '{"thought": "easy", "final": {"entities": ' + LIST + "}}",
+]
+
+
+@pytest.mark.parametrize("response", REPAIRED, ids=range(len(REPAIRED)))
+def test_fences_prose_and_truncation_are_repaired(response: str) -> None:
+    document = placed(response)
+    assert statuses(document) == {"repaired": 1, "empty": 1, "absent": 1}
+    assert document.answers.given == document.policies.ordered.correct == 2
+
+
+@pytest.mark.parametrize(
+    "response",
+    ["I cannot help with that.", "", "[{", '[{"text": "An', "[1, 2]", "42", '"Ann"', None, [{"text": None}],
+     [["a", "b", "c", "d"]], {"PER": {"x": {"y": 1}}}, {"error": "rate limit"}, "[" * 50_000],
+)  # fmt: skip
+def test_what_cannot_be_read_has_failed_and_misses_its_gold_mentions(response: Any) -> None:
+    document = placed(response)
+    assert statuses(document) == {"failed": 1, "empty": 1, "absent": 1}
+    assert document.policies.ordered.f1 == 0
+    assert document.readable.gold == 1 and document.policies.ordered.gold == 4
+
+
+@pytest.mark.parametrize("response", [[], {}, "[]", "{}", {"entities": []}, "Ann left New York"])
+def test_no_answers_is_a_valid_response(response: Any) -> None:
+    assert statuses(placed(response)) == {"empty": 2, "absent": 1}
+
+
+def test_a_fenced_empty_list_was_repaired() -> None:
+    assert statuses(placed("```json\n[]\n```")) == {"repaired": 1, "empty": 1, "absent": 1}
+
+
+def test_a_long_response_is_read_in_time() -> None:
+    long = json.dumps([{"text": "Ann", "label": "PER"}] * 250_000)
+    document = placed(long[:-20])
+    assert document.units.repaired == 1 and document.answers.given == 249_999
+    assert document.policies.next.predicted == 1 and document.answers.repeats == 249_998
+    assert placed("@@[{<a>" * 300_000).units.failed == 1
+
+
+MARKUP = [
+    "<PER>Ann</PER> left <LOC>New York</LOC>",
+    "[Ann | PER] left [New York | LOC]",
+    "<LOC><PER>Ann</PER> left</LOC> [New York|LOC]",
+]
+
+
+@pytest.mark.parametrize("response", MARKUP, ids=range(len(MARKUP)))
+def test_markup_of_the_same_text_is_placed_by_position(response: str) -> None:
+    document = placed(response)
+    assert statuses(document)["read"] == 1 and document.answers.markup_by_position == 1
+    assert document.policies.first.correct == 2
+
+
+def test_markup_by_position_finds_the_second_of_two() -> None:
+    gold = from_tags([["O", "O", "B-PER"]], tokens=[["Ann", "met", "Ann"]])
+    document = spanwise.place(gold, ["Ann met @@Ann##"])
+    assert document.policies.first.f1 == document.policies.all.f1 == 1
+    assert document.answers.ambiguous == 0
+
+
+def test_markup_of_another_text_becomes_answers_and_is_counted() -> None:
+    document = placed("Yesterday <PER>Ann</PER> left <LOC>York</LOC>")
+    assert document.answers.markup_as_texts == 1 and document.answers.given == 2
+    assert document.policies.ordered.correct == 1
+
+
+def test_labels_are_read_by_alias_then_as_written_then_folded() -> None:
+    said = [
+        {"text": "Ann", "label": "person"},
+        {"text": "New York", "label": "loc"},
+        {"text": "left", "label": "VERB"},
+    ]
+    document = placed(said, aliases={"person": "PER"})
+    assert document.labels.renamed == {"loc": "LOC", "person": "PER"}
+    assert document.labels.unknown == {"VERB": 1} and document.answers.unknown_labels == 1
+    assert document.policies.ordered.predicted == 3
+    dropped = placed(said, aliases={"person": "PER"}, unknown="drop")
+    assert dropped.answers.given == 2 and dropped.answers.dropped == 1
+    assert dropped.policies.ordered.predicted == 2
+
+
+def test_folding_that_is_not_one_to_one_renames_nothing() -> None:
+    gold = from_tags([["B-PER", "B-per"]], tokens=[["Ann", "Bo"]])
+    document = spanwise.place(gold, [[["Ann", "Per"]]])
+    assert document.labels.unknown == {"Per": 1}
+
+
+def test_an_occurrence_number_overrides_the_policy_and_is_counted_beyond_the_last() -> None:
+    gold = from_tags([["O", "B-PER", "O"]], tokens=[["Ann", "Ann", "Ann"]])
+    for number, correct, beyond in ((2, 1, 0), (3, 0, 0), (4, 0, 1), (0, 0, 0)):
+        said = [[{"text": "Ann", "label": "PER", "occurrence": number}]]
+        document = spanwise.place(gold, said)
+        assert document.policies.first.correct == document.policies.ordered.correct == correct
+        assert document.policies.best.correct == (correct if number in (2, 3) else 1)
+        assert document.answers.beyond == beyond
+
+
+def test_a_discontinuous_mention_is_matched_by_several_texts() -> None:
+    tokens = [["left", "and", "right", "arm"]]
+    spans = [{"start": 0, "end": 4, "label": "X", "parts": [[0, 1], [3, 4]]}]
+    path_free = json.dumps({"tokens": tokens[0], "spans": spans})
+    gold = spanwise.read(_file(path_free))
+    whole = spanwise.place(gold, [[{"text": "left arm", "label": "X"}]])
+    assert whole.policies.ordered.correct == 0 and whole.strings.set.correct == 1
+    parts = spanwise.place(gold, [[{"text": ["left", "arm"], "label": "X"}]])
+    assert parts.policies.ordered.f1 == 1 and parts.ceilings.ordered == 1
+
+
+def _file(text: str) -> Path:
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp())
+    (folder / "gold.jsonl").write_text(text + "\n", encoding="utf-8")
+    return folder / "gold.jsonl"
+
+
+def test_records_are_joined_by_id_then_text_then_order() -> None:
+    answer = [{"text": "Bo", "label": "PER"}]
+    by_id = spanwise.place(GOLD, [{"id": 2, "answers": answer}])
+    by_tokens = spanwise.place(GOLD, [{"tokens": ["Bo"], "answers": answer}])
+    by_text = spanwise.place(GOLD, [{"text": "Bo", "answers": answer}])
+    by_order = spanwise.place(GOLD, [[], [], answer])
+    for document in (by_id, by_tokens, by_text, by_order):
+        assert document.policies.ordered.correct == 1
+    assert by_id.units.absent == by_text.units.absent == 2 and by_order.units.empty == 2
+
+
+def test_the_gold_file_s_own_ids_come_first(tmp_path: Path) -> None:
+    rows = [
+        {"id": "b", "tokens": ["Ann"], "spans": [[0, 1, "PER"]]},
+        {"id": "a", "tokens": ["Bo"], "spans": []},
+    ]
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert spanwise.place(gold, [{"id": "b", "answers": [["Ann", "PER"]]}]).policies.ordered.f1 == 1
+    assert spanwise.place(gold, [{"id": 0, "answers": [["Ann", "PER"]]}]).policies.ordered.f1 == 1
+
+
+def test_samples_are_chosen_and_become_systems_of_their_own() -> None:
+    records = [{"id": 2, "sample": n, "answers": [["Bo", "PER"]] if n else []} for n in (0, 1)]
+    assert spanwise.place(GOLD, records, sample=1).policies.ordered.correct == 1
+    result = spanwise.evaluate(GOLD, {"gpt": records}, resamples=0)
+    assert [name for name in result.to_dict()["systems"]] == ["gpt.0", "gpt.1"]
+
+
+def test_evaluate_takes_records_and_scores_them_as_place_does() -> None:
+    said = [{"id": 0, "answers": [*WANTED, ("Zed", "PER")]}, {"id": 2, "answers": [["bo", "PER"]]}]
+    said[0]["answers"] = [list(one) for one in said[0]["answers"]]
+    document = spanwise.place(GOLD, said)
+    for systems in (said, {"gpt": said}):
+        result = spanwise.evaluate(GOLD, systems, answers="ordered", resamples=0)
+        overall = next(iter(result.to_dict()["systems"].values()))["exact"]["overall"]
+        for key in ("gold", "predicted", "correct", "f1"):
+            assert overall[key] == getattr(document.policies.ordered, key)
+
+
+def test_an_answer_without_place_given_before_is_dropped_or_kept() -> None:
+    said = [["Zed", "PER"], ["ZED", "PER"], ["Ann", "PER"], ["Ann", "PER"]]
+    dropped, kept = placed(said), placed(said, repeats="keep")
+    assert dropped.answers == kept.answers
+    assert (dropped.answers.hallucinated, dropped.answers.repeats, dropped.answers.placed) == (2, 1, 1)
+    assert (dropped.policies.ordered.predicted, kept.policies.ordered.predicted) == (2, 4)
+    assert (dropped.policies.first.predicted, kept.policies.first.predicted) == (2, 3)
+
+
+def test_text_is_searched_by_its_own_tokens_and_blanks(tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    row = {"text": "The U.S. met Ann-Marie  Smith.", "spans": [[4, 8, "LOC"], [13, 29, "PER"]]}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    document = spanwise.place(path, [[["U.S.", "LOC"], ["Ann-Marie Smith", "PER"]]])
+    assert document.answers.levels.exact == 2 and document.policies.ordered.f1 == 1
+
+
+def test_blanks_between_tokens_count_at_the_exact_level_and_not_at_the_bare_one() -> None:
+    gold = from_tags([["O", "B-LOC", "I-LOC", "I-LOC", "I-LOC"]], tokens=[["in", "U", ".", "S", "."]])
+    spaced = spanwise.place(gold, [[["U . S .", "LOC"]]])
+    assert spaced.answers.levels.exact == 1 and spaced.policies.ordered.f1 == 1
+    joined = spanwise.place(gold, [[["U.S.", "LOC"]]])  # the last token of a bare run has a letter
+    assert joined.answers.levels.bare == 1 and joined.policies.ordered.f1 == 0
