@@ -20,9 +20,7 @@ WANTED = [("Ann", "PER"), ("New York", "LOC")]
 
 def placed(first: Any, **choices: Any) -> Any:
     """The document of a first unit with this response, and two empty ones."""
-    return spanwise.place(
-        GOLD, [{"id": 0, "answers": first}, [], []][:1] + [{"id": 1, "answers": []}], **choices
-    )
+    return spanwise.place(GOLD, [{"id": 0, "answers": first}, {"id": 1, "answers": []}], **choices)
 
 
 def statuses(document: Any) -> dict[str, int]:
@@ -203,7 +201,7 @@ def test_samples_are_chosen_and_become_systems_of_their_own() -> None:
     records = [{"id": 2, "sample": n, "answers": [["Bo", "PER"]] if n else []} for n in (0, 1)]
     assert spanwise.place(GOLD, records, sample=1).policies.ordered.correct == 1
     result = spanwise.evaluate(GOLD, {"gpt": records}, resamples=0)
-    assert [name for name in result.to_dict()["systems"]] == ["gpt.0", "gpt.1"]
+    assert list(result.to_dict()["systems"]) == ["gpt.0", "gpt.1"]
 
 
 def test_evaluate_takes_records_and_scores_them_as_place_does() -> None:

@@ -125,7 +125,7 @@ def _is_json(path: str) -> bool:
 def _is_answering(value: Json) -> bool | None:
     """Whether a record holds answers; None where an empty list could be either."""
     if not isinstance(value, Mapping):
-        return isinstance(value, str | list)
+        return isinstance(value, str) or (_hold_texts(value) if isinstance(value, list | tuple) else False)
     if any(key in value for key in ("tags", "ner_tags", "bio")):
         return False
     payload = next((value[key] for key in (*LISTS, *_RESPONSES) if key in value), None)
@@ -134,12 +134,17 @@ def _is_answering(value: Json) -> bool | None:
     if payload is None:
         rest = [one for key, one in value.items() if key not in _ABOUT]
         return bool(rest) and all(isinstance(one, list) for one in rest)
-    if not payload:
+    return _hold_texts(payload) if isinstance(payload, list) else False
+
+
+def _hold_texts(listed: Sequence[Json]) -> bool | None:
+    """Whether a list holds texts with labels, not tags or spans; None where it is empty."""
+    if not listed:
         return None
-    first = payload[0]
+    first = listed[0]
     if isinstance(first, Mapping):
         return not _OFFSETS & first.keys()
-    return isinstance(first, list) and len(first) > 0 and isinstance(first[0], str)
+    return isinstance(first, list | tuple) and len(first) > 0 and isinstance(first[0], str)
 
 
 def _text_of(path: str) -> str:
@@ -200,11 +205,11 @@ def _of_sample(records: list[Record], sample: str | None, path: str) -> list[Rec
     if sample is None and len(names) <= 1:
         return records
     if sample is None or sample not in names:
-        wanted = "several samples per unit" if sample is None else f"no sample {sample!r}"
+        listed = ", ".join(names[:8]) or "none"
         raise InputError(
-            f"{path}: there are {wanted}: {', '.join(names[:8])}.\nChoose one with sample=."
+            f"{path}: there are several samples per unit: {listed}.\nChoose one with sample=."
             if sample is None
-            else f"{path}: there is {wanted}.\nThere are: {', '.join(names[:8])}."
+            else f"{path}: there is no sample {sample!r}.\nThere are: {listed}."
         )
     return [record for record in records if _sample(record) == sample]
 
@@ -251,8 +256,8 @@ def _joined(records: Sequence[Record], units: Units, path: str) -> list[int]:
         return _by_text(records, texts, units, path)
     if len(records) != len(units):
         raise InputError(
-            f"{path}: there are {many(len(records), 'record')} without id or text, but "
-            f"{many(len(units), units.kind)} in the gold file ({units.corpus.source.path}).\n"
+            f"{path}: {many(len(records), 'record')} without id or text cannot be joined with "
+            f"{many(len(units), units.kind)} of the gold file ({units.corpus.source.path}).\n"
             "Give every record the 'id' of its unit, or its tokens or text."
         )
     return list(range(len(records)))
