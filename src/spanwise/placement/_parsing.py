@@ -87,7 +87,7 @@ def _parse_text(text: str, label: str | None, labels: frozenset[str], words: lis
         return _valid(_on_tokens(text, marked, words), markup="positions" if marked else "")
     why = "the response holds no JSON and no markup"
     try:
-        return _valid(answers_of(_loaded(text.strip()), label, labels))
+        return _valid(answers_of(loaded(text.strip()), label, labels))
     except NoAnswers as error:
         why = str(error)
     except ValueError:
@@ -101,7 +101,7 @@ def _parse_text(text: str, label: str | None, labels: frozenset[str], words: lis
     return Parsed("failed", why=why)
 
 
-def _loaded(text: str) -> Json:
+def loaded(text: str) -> Json:
     """The JSON value that is the whole text.
 
     Raises:
@@ -110,7 +110,7 @@ def _loaded(text: str) -> Json:
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+        raise NoAnswers("the JSON is nested too deeply") from None
 
 
 def _repaired(text: str, label: str | None, labels: frozenset[str]) -> Parsed | None:
@@ -118,7 +118,7 @@ def _repaired(text: str, label: str | None, labels: frozenset[str]) -> Parsed | 
     fenced = [match[1] for match in _FENCE.finditer(text)]
     for inner in fenced:
         try:
-            answers = answers_of(_loaded(inner.strip()), label, labels)
+            answers = answers_of(loaded(inner.strip()), label, labels)
         except ValueError:
             continue
         return Parsed("repaired", tuple(answers), why="code fence stripped")
@@ -187,7 +187,7 @@ def _closed(text: str, begin: int, label: str | None, labels: frozenset[str]) ->
         cuts.append((last, "".join(reversed(open_brackets[-_TRIES:]))))
     for end, closing in reversed(cuts):
         try:
-            found = answers_of(_loaded(text[begin:end] + closing), label, labels)
+            found = answers_of(loaded(text[begin:end] + closing), label, labels)
         except ValueError:
             continue
         if found:
