@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from spanwise.reports._charts import diagnosis, errors, evaluation, study, where
+from spanwise.reports._charts import confidence, diagnosis, errors, evaluation, study, where
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.style import Style
 
@@ -15,7 +15,9 @@ STYLE = Style()
 
 
 def drawings(document: Mapping[str, Any]) -> list[Drawing]:
-    """The drawings of an evaluation or a study, each with its legend."""
+    """The drawings of an evaluation, a study or of confidence scores, each with its legend."""
+    if document.get("kind") == "confidence":
+        return confidence.drawings(document, STYLE)
     return of_study(document) if "analyses" in document else of_evaluation(document)
 
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
@@ -17,16 +18,13 @@ from spanwise.reports._charts.style import titled
 from spanwise.reports._links import examples
 from spanwise.reports.html.packing import packed
 
+OTHERS = ("slices", "confidence")  # kinds of documents with a page of their own
 SCRIPTS = ("page.js", "controls.js", "examples.js")
 
 
 def render(document: Mapping[str, Any]) -> str:
     """The page as text. It allows itself no network and no code but its own, by hash."""
-    if "analyses" in document:
-        from spanwise.reports.html.study import parts
-    else:
-        from spanwise.reports.html.evaluation import parts
-    context = parts(document)
+    context = _parts(document)
     style = _resource("page.css")
     scripts = [_resource(name) for name in (SCRIPTS if context["data"] is not None else SCRIPTS[:1])]
     template = _environment().get_template(context["template"])
@@ -36,6 +34,14 @@ def render(document: Mapping[str, Any]) -> str:
         policy=_policy(style, scripts), dataset=document.get("dataset") or {}, later=later.keep,
         pack=lambda: packed({**(context["data"] or {}), "parts": later.parts}), **context,
     )  # fmt: skip
+
+
+def _parts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template of a kind of document asks for."""
+    kind = document.get("kind")
+    name = kind if kind in OTHERS else "study" if "analyses" in document else "evaluation"
+    parts: dict[str, Any] = import_module(f"spanwise.reports.html.{name}").parts(document)
+    return parts
 
 
 class Later:

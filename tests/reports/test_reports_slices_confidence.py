@@ -1,0 +1,49 @@
+"""Pages and figures of slices and of confidence scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import spanwise
+from spanwise.reports.figures import figures
+
+pytest.importorskip("altair")
+EVIL = "<script>alert(1)</script>"
+
+
+def sentences(number: int) -> tuple[list[object], list[object]]:
+    gold: list[object] = []
+    mine: list[object] = []
+    for at in range(number):
+        label = "ORG" if at % 2 else EVIL
+        gold.append([(0, 1, label)])
+        right = label != "ORG" or at % 4 == 1
+        mine.append([(0, 1, label, 0.9)] if right else [(1, 2, label, 0.3 + at / 1000)])
+    return gold, mine
+
+
+def test_the_page_of_confidence_scores(tmp_path: Path) -> None:
+    gold, mine = sentences(200)
+    found = spanwise.confidence(gold, {EVIL: mine}, resamples=50)
+    page = found.to_html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
+    assert page.count("<svg") == 4 and EVIL not in page
+    assert "Reliability" in page and "Risk and coverage" in page
+    charts = figures(found.to_dict())
+    assert sorted(name.removesuffix(f"-{EVIL}") for name in charts) == [
+        "precision-recall", "reliability", "risk-coverage",
+    ]  # fmt: skip
+    assert "Scores of" in found.to_text(width=80)
+
+
+def test_the_page_and_the_screen_of_slices() -> None:
+    gold, mine = sentences(400)
+    found = spanwise.find_slices(gold, {EVIL: mine, "b": gold}, attributes="label")
+    page = found.to_html()
+    assert EVIL not in page and "Where" in page
+    assert "differ" in page
+    assert found.systems[EVIL].slices[0].where == "label=ORG"
+    screen = found.to_text(width=80)
+    assert "label ORG" in screen and max(map(len, screen.splitlines())) <= 80
