@@ -130,13 +130,14 @@ def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Aligned:
 def _check_inside(gold: Corpus, predicted: Annotation) -> None:
     """Refuse mentions that end behind the sentence of the gold file, of which alone the length is known."""
     mentions = predicted.mentions
-    behind = mentions.end > gold.lengths[mentions.sentence]
+    lengths = gold.lengths if gold.texts is None else ints([len(text) for text in gold.texts])
+    behind = mentions.end > lengths[mentions.sentence]
     if not behind.any():
         return
     sentence, start, end, label = mentions.rows()[int(behind.argmax())]
     raise InputError(
         f"{predicted.corpus.place(sentence)}: the mention {label} [{start}, {end}) ends behind sentence "
-        f"{sentence + 1}, which has {many(int(gold.lengths[sentence]), 'token')} in the gold file "
+        f"{sentence + 1}, which has {many(int(lengths[sentence]), gold.unit)} in the gold file "
         f"({gold.place(sentence)}).\nGive predictions for the same sentences."
     )
 

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(
         name=None, focus="gold", weights=[], attribute=[], cross=[], vocabulary=None, lowercase=False,
         resamples=0, seed=0, confidence=0.95, unit=None, correction="holm", examples="errors",
-        examples_cap=_NO_LIMIT, redact=False, memory=None, workers=1,
+        examples_cap=_NO_LIMIT, redact=False, memory=None, workers=1, answers=None,
     )  # fmt: skip
 
 
