@@ -30,6 +30,10 @@ class MissingExtra(SpanwiseError, ImportError):
         )
 
 
+class WorkerLost(SpanwiseError):
+    """A process that was to do a part of the work was ended from outside."""
+
+
 class UnknownKey(ChoiceError, KeyError):
     """A key that a part of a result does not have."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zlib
 
 import pytest
 from study_files import make
@@ -143,17 +144,34 @@ def test_a_system_without_any_file_is_told_with_its_pattern(tmp_path):
 
 def test_what_was_kept_comes_back(tmp_path):
     cache = Cache(tmp_path / "deep" / "folder")
-    assert cache.get("a") is None
+    assert cache.get("a", dict) is None
     cache.put("a", {"f1": 0.1, "none": None})
-    assert cache.get("a") == {"f1": 0.1, "none": None}
-    assert [path.name for path in cache.folder.iterdir()] == ["a.json.z"]
+    assert cache.get("a", dict) == {"f1": 0.1, "none": None}
+    assert sorted(path.name for path in cache.folder.iterdir()) == [".key", "a.json.z"]
 
 
 def test_a_damaged_file_is_as_good_as_none(tmp_path):
     cache = Cache(tmp_path)
     cache.put("a", [1])
     (tmp_path / "a.json.z").write_bytes(b"no zlib")
-    assert cache.get("a") is None
+    assert cache.get("a", dict) is None
+
+
+def test_a_forged_entry_is_as_good_as_none(tmp_path):
+    cache = Cache(tmp_path)
+    cache.put("a", {"f1": 0.1})
+    cache.put("b", {"f1": 0.9})
+    (tmp_path / "a.json.z").write_bytes((tmp_path / "b.json.z").read_bytes())
+    assert cache.get("a", dict) is None
+    (tmp_path / "b.json.z").write_bytes(bytes(32) + zlib.compress(b'{"f1": 1.0}'))
+    assert cache.get("b", dict) is None
+
+
+def test_a_folder_that_cannot_be_written_to_ends_nothing(tmp_path):
+    (tmp_path / "file").write_text("")
+    cache = Cache(tmp_path / "file" / "folder")
+    assert not cache.put("a", [1])
+    assert cache.get("a", dict) is None
 
 
 def test_a_value_that_cannot_be_written_leaves_nothing_behind(tmp_path):

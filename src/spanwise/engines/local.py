@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
+
+from spanwise.engines.threads import cores
+from spanwise.errors import WorkerLost
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+MOST = 64  # processes, or twice the cores: more would only wait
 
 Block = TypeVar("Block")
 Shared = TypeVar("Shared")
@@ -42,37 +50,136 @@ class Processes(Struct, frozen=True):
         if not _can_fork():
             yield from InProcess().map(function, blocks, shared)
             return
-        from concurrent.futures import Future, ProcessPoolExecutor
-        from multiprocessing import get_context
+        pool = _Pool(function, shared, min(self.workers, max(MOST, 2 * cores())))
+        try:
+            yield from pool.map(blocks)
+        finally:
+            pool.close()
 
-        waiting: deque[Future[Outcome]] = deque()
-        with ProcessPoolExecutor(
-            self.workers, mp_context=get_context("fork"), initializer=_Worker.start, initargs=(shared,)
-        ) as pool:
+
+class _Pool:
+    """Forked processes, each at the end of a pipe of its own, so that none can hold up another.
+
+    A process that dies is noticed by the end of its pipe, whatever it was doing; and when this
+    process dies, so do the others.
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Any], shared: Any, most: int) -> None:
+        self._function, self._shared, self._most = function, shared, most
+        self._pipes: dict[Connection, int] = {}  # our ends, and the processes at the others
+
+    def map(self, blocks: Iterable[Any]) -> Iterator[Any]:
+        """The outcomes in the order of the blocks; at most two blocks per process are under way."""
+        from multiprocessing.connection import wait
+
+        waiting = enumerate(blocks)
+        idle: list[Connection] = []
+        busy: dict[Connection, int] = {}
+        done: dict[int, Any] = {}
+        given, due, more = 0, 0, True
+        while True:
+            while more and given - due < 2 * self._most and (idle or len(self._pipes) < self._most):
+                number, block = next(waiting, (-1, None))
+                if number < 0:
+                    more = False
+                    break
+                pipe = idle.pop() if idle else self._start()
+                self._send(pipe, block)
+                busy[pipe] = number
+                given += 1
+            while due in done:
+                yield done.pop(due)
+                due += 1
+            if not busy:
+                if not more:
+                    return
+                continue
+            ready = wait(list(busy))
+            for pipe in [one for one in busy if one in ready]:
+                done[busy.pop(pipe)] = self._receive(pipe)
+                idle.append(pipe)
+
+    def _start(self) -> Connection:
+        from multiprocessing import Pipe
+
+        ours, theirs = Pipe()
+        process = os.fork()
+        if process == 0:
             try:
-                for block in blocks:
-                    waiting.append(pool.submit(_Worker.call, function, block))
-                    if len(waiting) >= 2 * self.workers:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
+                ours.close()
+                for other in self._pipes:
+                    other.close()  # else the end of ours would not be the end of theirs
+                _work(theirs, self._function, self._shared)
             finally:
-                for future in waiting:
-                    future.cancel()
+                os._exit(0)
+        theirs.close()
+        self._pipes[ours] = process
+        return ours
+
+    def _send(self, pipe: Connection, block: Any) -> None:
+        try:
+            pipe.send(block)
+        except OSError:
+            raise self._lost(pipe) from None
+
+    def _receive(self, pipe: Connection) -> Any:
+        try:
+            failed, outcome = pipe.recv()
+        except (OSError, EOFError):
+            raise self._lost(pipe) from None
+        if failed:
+            raise outcome
+        return outcome
+
+    def _lost(self, pipe: Connection) -> WorkerLost:
+        _, status = os.waitpid(self._pipes.pop(pipe), 0)
+        pipe.close()
+        how = f"by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "too early"
+        return WorkerLost(
+            f"a worker process was ended {how}, so its part of the work is missing.\n"
+            "The machine may have run out of memory: use fewer workers, or smaller parts with memory=."
+        )
+
+    def close(self) -> None:
+        """End all processes; what they were doing is not needed any more."""
+        for pipe, process in self._pipes.items():
+            pipe.close()
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+        self._pipes.clear()
 
 
-class _Worker:
-    """What a worker process was given when it was started; other processes have none."""
+def _work(pipe: Connection, function: Callable[[Any, Any], Any], shared: Any) -> None:
+    """Answer one block after the other, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started us ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _die_with_parent()
+    while True:
+        try:
+            block = pipe.recv()
+        except (OSError, EOFError):
+            return
+        try:
+            answer: tuple[bool, Any] = (False, function(block, shared))
+        except Exception as error:
+            answer = (True, error)
+        try:
+            pipe.send(answer)
+        except (BrokenPipeError, ConnectionError):
+            return
+        except Exception as error:  # what cannot be pickled
+            pipe.send((True, RuntimeError(f"{type(error).__name__}: {error}; {answer[1]!r:.200}")))
 
-    shared: Any = None
 
-    @classmethod
-    def start(cls, shared: Any) -> None:
-        cls.shared = shared
+def _die_with_parent() -> None:
+    """Ask Linux to end this process with the one that started it, even in the middle of a long call."""
+    try:
+        import ctypes
 
-    @classmethod
-    def call(cls, function: Callable[[Block, Any], Outcome], block: Block) -> Outcome:
-        return function(block, cls.shared)
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+    except (ImportError, OSError, AttributeError):
+        return  # elsewhere it ends when it is done with its block
 
 
 def _can_fork() -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, SpanwiseError
 from spanwise.formats._format import UNBOUNDED, Column, Format, Limits, Options, Problem
 from spanwise.formats._interning import Interner
-from spanwise.formats._losses import losses, reduced
+from spanwise.formats._losses import kept_in, renamed
 from spanwise.formats._opening import (
     PACKED,
     File,
@@ -408,45 +408,7 @@ def to_bytes(
         file = File.of_bytes(name, data)
         return _read_by(chosen, file, Options(scheme=named, limits=UNBOUNDED))
 
-    return _kept_in(annotation, chosen, scheme, write, read_back, lossy=lossy, name=name)
-
-
-_Written = TypeVar("_Written")
-
-
-def _kept_in(
-    annotation: Annotation,
-    chosen: Format,
-    scheme: str | None,
-    write: Callable[[Annotation], _Written],
-    read_back: Callable[[_Written, str | None], Annotation],
-    *,
-    lossy: bool,
-    name: str,
-) -> tuple[_Written, tuple[str, ...]]:
-    """What was written, and what it lost: nothing, or it is refused unless that is wanted."""
-    try:
-        written = write(annotation)
-    except InputError:
-        if not lossy:
-            raise
-        written = write(reduced(annotation))
-    lost: list[str] = []
-    for named in dict.fromkeys((None, scheme or annotation.reading.scheme)):
-        try:
-            lost = losses(annotation, read_back(written, named))
-        except InputError as error:
-            lost = [
-                "it could not be read: " + str(error).partition("\n")[0].removeprefix(f"{name}: ").rstrip(".")
-            ]
-        if not lost:
-            return written, ()
-    if not lossy:
-        raise InputError(
-            f"{name}: {chosen.name} cannot hold all of this: {'; '.join(lost)}.\n"
-            "Write jsonl, or leave out what does not fit with lossy=True."
-        )
-    return written, tuple(lost)
+    return kept_in(annotation, chosen, scheme, write, read_back, lossy=lossy, name=name)
 
 
 def _write_folder(
@@ -465,22 +427,13 @@ def _write_folder(
     def read_back(given: Annotation, named: str | None) -> Annotation:
         return _read_by(chosen, File(trial), Options(limits=UNBOUNDED))
 
-    with tempfile.TemporaryDirectory() as trial, _renamed(trial, os.fspath(path)):
-        given, lost = _kept_in(
+    with tempfile.TemporaryDirectory() as trial, renamed(trial, os.fspath(path)):
+        given, lost = kept_in(
             annotation, chosen, None, lambda given: write(given, trial), read_back,
             lossy=lossy, name=os.fspath(path),
         )  # fmt: skip
     write_folder(given, path)
     return lost
-
-
-@contextmanager
-def _renamed(trial: str, path: str) -> Iterator[None]:
-    """Within this, errors speak of a path where a copy of it in another place is meant."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(str(error).replace(trial, path)) from None
 
 
 def _format_for(path: Path) -> Format:

@@ -3,20 +3,67 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import replace
 
 from spanwise.corpus import Annotation, Corpus, Mentions, Pieces
 from spanwise.errors import InputError, many
-from spanwise.formats._format import in_tokens
+from spanwise.formats._format import Format, in_tokens
 from spanwise.formats._standoff import texts_of
 
+_Written = TypeVar("_Written")
 _Row = tuple[int, Pieces, str]
 _BREAKING = (
     "\t\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff"  # what ends a column, a line or a file somewhere
 )
+
+
+def kept_in(
+    annotation: Annotation,
+    chosen: Format,
+    scheme: str | None,
+    write: Callable[[Annotation], _Written],
+    read_back: Callable[[_Written, str | None], Annotation],
+    *,
+    lossy: bool,
+    name: str,
+) -> tuple[_Written, tuple[str, ...]]:
+    """What was written, and what it lost: nothing, or it is refused unless that is wanted."""
+    try:
+        written = write(annotation)
+    except InputError:
+        if not lossy:
+            raise
+        written = write(reduced(annotation))
+    lost: list[str] = []
+    for named in dict.fromkeys((None, scheme or annotation.reading.scheme)):
+        try:
+            lost = losses(annotation, read_back(written, named))
+        except InputError as error:
+            lost = [
+                "it could not be read: " + str(error).partition("\n")[0].removeprefix(f"{name}: ").rstrip(".")
+            ]
+        if not lost:
+            return written, ()
+    if not lossy:
+        raise InputError(
+            f"{name}: {chosen.name} cannot hold all of this: {'; '.join(lost)}.\n"
+            "Write jsonl, or leave out what does not fit with lossy=True."
+        )
+    return written, tuple(lost)
+
+
+@contextmanager
+def renamed(trial: str, path: str) -> Iterator[None]:
+    """Within this, errors speak of a path where a copy of it in another place is meant."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error).replace(trial, path)) from None
 
 
 def losses(annotation: Annotation, again: Annotation) -> list[str]:

@@ -69,7 +69,7 @@ def _fields(line: str, path: str, number: int) -> tuple[str, str, str, float]:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).replace("e-", "", 1).isdigit()
+    return text.isascii() and text.replace(".", "", 1).replace("e-", "", 1).isdigit() and text[0] != "e"
 
 
 def recognise(file: Any) -> str | None:

@@ -1,11 +1,14 @@
-"""Results kept by what they were computed from: compressed JSON files named by a hash of their inputs."""
+"""Results kept by what they were computed from: sealed JSON files named by a hash of their inputs."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
+import secrets
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,9 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from spanwise.document.head import written_out
+from spanwise.errors import InputError
 from spanwise.formats import write_atomically
 
 SUFFIX = ".json.z"
+_SEAL = 32  # bytes of a keyed hash, and of its key
 
 T = TypeVar("T")
 
@@ -37,19 +42,46 @@ class Cache(Struct, frozen=True):
     folder: Path
 
     def get(self, key: str, kind: type[T]) -> T | None:
-        """What was kept under `key`, or None."""
+        """What was kept under `key`, or None; an entry that this user's spanwise did not write is none."""
         try:
-            return msgspec.json.decode(zlib.decompress(self._path(key).read_bytes()), type=kind)
-        except (OSError, zlib.error, ValueError):
+            kept = self._path(key).read_bytes()
+            seal, data = kept[:_SEAL], kept[_SEAL:]
+            if not hmac.compare_digest(seal, _seal(self._secret.read_bytes(), key, data)):
+                return None
+            return msgspec.json.decode(zlib.decompress(data), type=kind)
+        except (OSError, zlib.error, ValueError, RecursionError):
             return None
 
-    def put(self, key: str, value: Struct) -> None:
-        """Keep `value` under `key`."""
+    def put(self, key: str, value: Struct) -> bool:
+        """Keep `value` under `key`; False where the folder cannot be written to, which ends nothing."""
+        data = zlib.compress(msgspec.json.encode(value, enc_hook=written_out), 6)
+        try:
+            self.prepare()
+            write_atomically(self._path(key), _seal(self._secret.read_bytes(), key, data) + data)
+        except (OSError, InputError):
+            return False
+        return True
+
+    def prepare(self) -> None:
+        """Make the folder and the key of its seals, before several processes would each make one."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self._path(key), zlib.compress(msgspec.json.encode(value, enc_hook=written_out), 6))
+        with suppress(FileExistsError):
+            handle = os.open(self._secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(secrets.token_bytes(_SEAL))
+
+    @property
+    def _secret(self) -> Path:
+        """The file with the key of the seals, which this user alone can read."""
+        return self.folder / ".key"
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{SUFFIX}"
+
+
+def _seal(secret: bytes, key: str, data: bytes) -> bytes:
+    """A keyed hash of an entry and its name."""
+    return hmac.digest(secret, key.encode("ascii") + data, "sha256")
 
 
 def default_folder() -> Path:

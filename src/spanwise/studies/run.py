@@ -241,11 +241,21 @@ def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dic
         raise InputError(wrong[0] + more)
     if fresh:
         progress(f"all files of {len(fresh)} cells can be read")
+        _prepare(fresh[0].cache, progress)
     computed = engine.map(compute_cell, fresh, texts)
     for number, (task, result) in enumerate(zip(fresh, computed, strict=True), start=1):
         results[task.key] = result
         progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result)}")
     return {task.key: results[task.key] for task in tasks}
+
+
+def _prepare(cache: Path | None, progress: Progress) -> None:
+    if cache is None:
+        return
+    try:
+        Cache(cache).prepare()
+    except OSError as error:
+        progress(f"nothing will be kept: {cache} cannot be written to ({error.strerror})")
 
 
 def _spoken(result: CellResult) -> str:

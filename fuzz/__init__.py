@@ -1,0 +1,1 @@
+"""Attacks that anyone can repeat: hostile inputs by the thousand, and processes killed at work."""

@@ -1,0 +1,110 @@
+"""Attack spanwise: `python -m fuzz --inputs 20000`, or `python -m fuzz --kills 50`.
+
+Inputs are numbered, and a number always gives the same bytes: `--only NUMBER` repeats one, with its
+traceback. Anything but a result or an error of our own is a failure, and so is an input that takes
+more than 5 seconds or 500 MB, or that ends the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from multiprocessing import get_context
+from pathlib import Path
+
+from fuzz.working import files, work
+
+
+def main() -> int:
+    """Run the attack, and say how it went; exit status 1 where something failed."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--inputs", type=int, default=20_000, help="how many (default: 20000)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first one (default: 0)")
+    parser.add_argument("--only", type=int, help="repeat one input and show its traceback")
+    parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
+    parser.add_argument("--kills", type=int, help="kill so many workers, commands and studies instead")
+    parser.add_argument("--minutes", type=float, help="stop after so long")
+    args = parser.parse_args()
+    if args.kills is not None:
+        return _kills(args.kills)
+    if args.only is not None:
+        return _only(args.only)
+    return _inputs(args)
+
+
+def _inputs(args: argparse.Namespace) -> int:
+    context = get_context("spawn")
+    began = time.monotonic()
+    until = began + 60 * args.minutes if args.minutes else None
+    done, failures, unexpected = 0, Counter[str](), dict[str, int]()
+    examples: dict[str, int] = {}
+    pipes = {}
+    for worker in range(args.workers):
+        ours, theirs = context.Pipe()
+        numbers = range(args.first + worker, args.first + args.inputs, args.workers)
+        process = context.Process(target=work, args=(theirs, numbers, until), daemon=True)
+        process.start()
+        theirs.close()
+        pipes[ours] = (process, worker)
+    for ours, (process, worker) in pipes.items():
+        last = args.first + worker
+        while True:
+            try:
+                kind, value = ours.recv()
+            except EOFError:
+                process.join()
+                if process.exitcode:
+                    failures["the process ended"] += 1
+                    examples["the process ended"] = last
+                break
+            if kind == "at":
+                last = value
+            elif kind == "wrong":
+                text = value[1].partition(":")[0]
+                failures[text] += 1
+                examples.setdefault(text, value[0])
+                sys.stdout.write(f"input {value[0]}: {value[1]}\n")
+            elif kind == "done":
+                done += value[0]
+                unexpected |= value[1]
+    rate = done / (time.monotonic() - began)
+    sys.stdout.write(f"{done:,} inputs, {failures.total():,} failures, {rate:,.0f} inputs/s\n")
+    for text, number in failures.most_common():
+        sys.stdout.write(f"  {number:>6,} {text} (such as input {examples[text]})\n")
+    if unexpected:
+        sys.stdout.write("answered by the last resort, in words that could be clearer:\n")
+        for place, number in sorted(unexpected.items()):
+            sys.stdout.write(f"  {place} (such as input {number})\n")
+    return 1 if failures else 0
+
+
+def _only(number: int) -> int:
+    from fuzz.inputs import input_of
+    from fuzz.targets import _use
+
+    given = input_of(number)
+    sys.stdout.write(f"{given}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        files(Path(folder))
+        _use(given, Path(folder), number)
+    return 0
+
+
+def _kills(times: int) -> int:
+    from fuzz import faults
+
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        found = faults.run(Path(folder), times)
+    for kind, wrong in found.items():
+        sys.stdout.write(f"{kind}: {times} kills, {len(wrong)} failures\n")
+        sys.stdout.write("".join(f"  {text}\n" for text in wrong))
+    sys.stdout.write(f"{time.monotonic() - began:.0f} s\n")
+    return 1 if any(found.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+"""Hostile inputs by number: the same number gives the same bytes, on any machine and in any order."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any, NamedTuple
+
+from fuzz import seeds
+
+
+class Input(NamedTuple):
+    """One input: what it is for, the name of its file, its bytes, and the choices it is used with."""
+
+    target: str  # read, document, manifest or options
+    name: str
+    data: bytes
+    options: dict[str, Any]
+    arguments: tuple[str, ...] = ()
+
+
+def input_of(number: int) -> Input:
+    """The input with this number."""
+    draw = random.Random(number)
+    kind = draw.random()
+    if kind < 0.98:
+        return _file(draw)
+    if kind < 0.99:
+        return Input("document", "result.json", _damaged_json(draw, draw.choice(seeds.documents())), {})
+    if kind < 0.994:
+        return Input("manifest", "study.toml", _damaged(draw, seeds.MANIFEST.encode()), {})
+    if kind < 0.9995:
+        return Input("options", "a.conll", b"", {}, _arguments(draw))
+    return _packed(draw)
+
+
+def _file(draw: random.Random) -> Input:
+    form = draw.choice(list(seeds.TEXTS))
+    name, text = seeds.TEXTS[form]
+    structured = name.endswith((".json", ".jsonl")) and draw.random() < 0.6
+    data = _damaged_json(draw, text.encode()) if structured else _damaged(draw, text.encode())
+    return Input("read", name, data, _options(draw))
+
+
+def _packed(draw: random.Random) -> Input:
+    """Files that are no text, which cost more to read."""
+    if draw.random() < 0.7:
+        return Input("read", "a.spacy", _bytes(draw, seeds.spacy_file()), {})
+    return Input("read", "a.parquet", _bytes(draw, seeds.parquet_file()), {})
+
+
+def _options(draw: random.Random) -> dict[str, Any]:
+    if draw.random() < 0.6:
+        return {}
+    choices: list[dict[str, Any]] = [
+        {
+            "format": draw.choice(
+                ["conll", "jsonl", "spans", "w2ner", "webanno", "conllu", "hipe", "xmi", "flair"]
+            )
+        },
+        {"tag_column": draw.choice([0, 1, -1, 99, "NER", "gold", "²", "sc"])},
+        {"token_column": draw.choice([0, 5, -3, "FORM"])},
+        {"scheme": draw.choice(["IOB1", "IOB2", "BIOES", "IO"])},
+        {"repair": draw.choice(["conlleval", "discard", "none"])},
+        {"duplicates": "drop"},
+        {"documents": draw.choice(["none", "document", "id"])},
+        {"encoding": draw.choice(["latin-1", "utf-16", "utf-7", "cp1252", "no such"])},
+        {"labels": ["O", "B-PER"]},
+        {"comments": "#"},
+    ]
+    return draw.choice(choices)
+
+
+def _damaged(draw: random.Random, data: bytes) -> bytes:
+    """Text with lines, columns and bytes that were changed."""
+    for _ in range(draw.choice([1, 1, 2, 4, 8])):
+        way = draw.random()
+        if way < 0.25:
+            data = _bytes(draw, data)
+        elif way < 0.6:
+            data = _columns(draw, data)
+        else:
+            data = _lines(draw, data)
+    return data
+
+
+def _bytes(draw: random.Random, data: bytes) -> bytes:
+    if not data:
+        return b"\x00"
+    place = draw.randrange(len(data))
+    way = draw.randrange(4)
+    if way == 0:
+        return data[:place]
+    if way == 1:
+        return data[:place] + bytes([draw.randrange(256)]) + data[place + 1 :]
+    if way == 2:
+        return (
+            data[:place] + data[place : place + draw.randrange(1, 40)] * draw.randrange(2, 5) + data[place:]
+        )
+    return data[:place] + data[place + draw.randrange(1, 20) :]
+
+
+def _columns(draw: random.Random, data: bytes) -> bytes:
+    """A word of a line replaced by a hostile piece."""
+    piece = draw.choice(seeds.PIECES).encode("utf-8", "surrogatepass")
+    lines = data.split(b"\n")
+    place = draw.randrange(len(lines))
+    for separator in draw.sample([b"\t", b" ", b",", b"=", b"|", b'"', b":"], 7):
+        parts = lines[place].split(separator)
+        if len(parts) > 1:
+            parts[draw.randrange(len(parts))] = piece
+            lines[place] = separator.join(parts)
+            return b"\n".join(lines)
+    lines[place] = piece
+    return b"\n".join(lines)
+
+
+def _lines(draw: random.Random, data: bytes) -> bytes:
+    lines = data.split(b"\n")
+    place, other = draw.randrange(len(lines)), draw.randrange(len(lines))
+    way = draw.randrange(4)
+    if way == 0:
+        lines[place], lines[other] = lines[other], lines[place]
+    elif way == 1:
+        lines.insert(place, lines[other])
+    elif way == 2:
+        del lines[place]
+    else:
+        lines[place : place + 1] = [lines[place], draw.choice(seeds.PIECES).encode("utf-8", "surrogatepass")]
+    return b"\n".join(lines)
+
+
+def _damaged_json(draw: random.Random, data: bytes) -> bytes:
+    """JSON in which values were replaced by others of any kind."""
+    lines = data.decode().strip().split("\n")
+    place = draw.randrange(len(lines))
+    try:
+        value = json.loads(lines[place])
+    except ValueError:
+        return _damaged(draw, data)
+    for _ in range(draw.choice([1, 1, 2, 3])):
+        value = _replaced(draw, value)
+    lines[place] = json.dumps(value, ensure_ascii=draw.random() < 0.5 or _has_half(value))
+    return "\n".join(lines).encode("utf-8", "surrogatepass")
+
+
+def _has_half(value: Any) -> bool:
+    return "\\ud800" in json.dumps(value)
+
+
+def _replaced(draw: random.Random, value: Any) -> Any:
+    """The value with one place in it, at any depth, changed."""
+    if isinstance(value, dict) and value and draw.random() < 0.9:
+        key = draw.choice(list(value))
+        way = draw.random()
+        if way < 0.1:
+            return {other: one for other, one in value.items() if other != key}
+        if way < 0.2:
+            return {**value, str(draw.choice(seeds.PIECES[:40])): draw.choice(seeds.VALUES)}
+        return {**value, key: _replaced(draw, value[key])}
+    if isinstance(value, list) and value and draw.random() < 0.8:
+        place = draw.randrange(len(value))
+        if draw.random() < 0.1:
+            return [*value[:place], *value[place:], *value]
+        return [*value[:place], _replaced(draw, value[place]), *value[place + 1 :]]
+    return draw.choice(seeds.VALUES)
+
+
+_FLAGS = [
+    "--scheme", "--repair", "--tag-column", "--token-column", "--format", "--separator", "--labels", "--documents",
+    "--encoding", "--limit", "--seed", "--resamples", "--confidence", "--attributes", "--attribute", "--buckets",
+    "--cross", "--focus", "--weights", "--workers", "--memory", "--fail-under", "--floor", "--align", "--width",
+    "--color", "--examples", "--examples-cap", "--redact", "--quiet", "--name", "--unit", "--to", "--most", "--json",
+]  # fmt: skip
+_WORDS = [
+    "", "-", "-1", "0", "1", "1.5", "nan", "inf", "²", "1e999", str(2**63), "9" * 5000, "x", "a,b", "a=b", "=", "label",
+    "entity_length", "entity_length=1,2", "entity_length=balanced:1000000000", "label=column:²", "w=column:0",
+    "IOB2", "conll", "jsonl", "none", "all", "labels=5", "512MB", "100000", "BE = 0.5 TP", "BE = 9e999 TP", "PER=90",
+    "utf-16", "\x1b[31m", "::error::", "{", "entity_length=1,,2", "entity_length=nan", "sentence", "fu20,fu20",
+]  # fmt: skip
+
+
+def _arguments(draw: random.Random) -> tuple[str, ...]:
+    """A call of a command with options drawn at random."""
+    command = draw.choice(
+        ["evaluate", "compare", "describe", "validate", "convert", "explain", "errors", "list", "cite"]
+    )
+    files = {
+        "list": [],
+        "cite": [],
+        "convert": ["a.conll", "-"],
+        "describe": ["a.conll"],
+        "validate": ["a.conll"],
+    }
+    given = [
+        command,
+        *files.get(
+            command, ["a.conll", "a.conll"] if command != "compare" else ["a.conll", "x=a.conll", "y=a.conll"]
+        ),
+    ]
+    for _ in range(draw.choice([0, 1, 1, 2, 3])):
+        given.append(draw.choice(_FLAGS))
+        if draw.random() < 0.9:
+            given.append(draw.choice(_WORDS))
+    return tuple(given)

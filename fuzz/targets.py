@@ -1,0 +1,156 @@
+"""What is done with an input, and what may come of it: a result, or an error of our own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import spanwise
+from fuzz import seeds
+from fuzz.inputs import Input
+from spanwise.errors import InputError, SpanwiseError
+from spanwise.formats import FORMATS, to_bytes, validate
+
+SECONDS = 5.0  # the most that an input of under 1 MB may take
+MEGABYTES = 500  # the most that it may need
+
+
+class TooSlow(BaseException):
+    """An input takes longer than any may."""
+
+
+def attempt(given: Input, folder: Path, number: int) -> str | None:
+    """What is wrong with how an input was answered, or None."""
+    before = _peak()
+    began = time.monotonic()
+    try:
+        with _bounded():
+            _use(given, folder, number)
+    except TooSlow:
+        return f"took more than {4 * SECONDS:.0f} s"
+    except SpanwiseError as error:
+        if isinstance(error.__cause__, Exception) and isinstance(error, InputError):
+            _unexpected[f"{type(error.__cause__).__name__} in {_where(error.__cause__)}"] = number
+    except OSError as error:
+        if error.filename is None:
+            return f"{type(error).__name__}: {error}"
+    except Exception as error:
+        return f"{type(error).__name__} in {_where(error)}: {str(error)[:200]}"
+    took = time.monotonic() - began
+    if took > SECONDS:
+        return f"took {took:.1f} s"
+    if _peak() - before > MEGABYTES:
+        return f"needed {_peak() - before} MB"
+    return None
+
+
+# Errors of other libraries that a reader turned into ours by the last resort, and an input with each.
+_unexpected: dict[str, int] = {}
+
+
+def unexpected() -> dict[str, int]:
+    """The places where a reader gave up without words of its own, with the number of an input."""
+    return dict(_unexpected)
+
+
+def _use(given: Input, folder: Path, number: int) -> None:
+    path = folder / given.name
+    path.write_bytes(given.data)
+    draw = random.Random(number)
+    if given.target == "document":
+        _show(path, draw)
+    elif given.target == "manifest":
+        spanwise.study(path, cache=False, workers=1)
+    elif given.target == "options":
+        _command(given, folder)
+    else:
+        _read(path, given, draw)
+
+
+def _read(path: Path, given: Input, draw: random.Random) -> None:
+    if path.suffix == ".ann":
+        path.with_suffix(".txt").write_text(seeds.BRAT_TEXT, encoding="utf-8")
+    if draw.random() < 0.2:
+        validate(path, **given.options)
+    annotation = spanwise.read(path, **given.options)
+    if draw.random() < 0.3:
+        names = ["conll", "jsonl", "spans", "w2ner", "webanno", "conllu", "hipe", "pubtator", "label-studio"]
+        with contextlib.suppress(InputError):
+            to_bytes(annotation, FORMATS.find(draw.choice(names)), lossy=draw.random() < 0.3)
+    if draw.random() < 0.02:
+        spanwise.evaluate(annotation, {"same": annotation}, resamples=10).to_dict()
+
+
+def _show(path: Path, draw: random.Random) -> None:
+    from spanwise.cli.main import main
+
+    calls = [["table", str(path)], ["errors", str(path)], ["export", str(path)], ["report", str(path)]]
+    call = draw.choices(calls, [10, 10, 5, 1])[0]
+    with _silence():
+        _check(main(call), call)
+
+
+def _command(given: Input, folder: Path) -> None:
+    from spanwise.cli.main import main
+
+    (folder / "a.conll").write_text(seeds.TEXTS["conll"][1], encoding="utf-8")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        with _silence():
+            try:
+                status = main(list(given.arguments))
+            except SystemExit as leaving:  # --help
+                status = int(leaving.code or 0)
+    finally:
+        os.chdir(before)
+    _check(status, given.arguments)
+
+
+def _check(status: int, call: object) -> None:
+    if status not in (0, 1, 2, 3):
+        raise AssertionError(f"status {status} of {call!r}")
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+@contextlib.contextmanager
+def _bounded() -> Iterator[None]:
+    """Within this, what hangs is ended."""
+
+    def late(number: int, frame: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 4 * SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def _where(error: BaseException) -> str:
+    """The last place in the program that an error passed."""
+    place, trace = "?", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if "spanwise" in name:
+            place = f"{Path(name).name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
