@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import add_align, add_answers, add_screen, add_train, add_words
+from spanwise.cli.arguments import add_align, add_answers, add_screen, add_train, add_words, answers_of
 from spanwise.errors import ChoiceError, InputError
 from spanwise.streams import put, say
 
@@ -117,7 +117,7 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
 def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result:
     """Call the public function with what the command line says."""
     from spanwise import evaluation
-    from spanwise.cli.arguments import answers_of, reading_of
+    from spanwise.cli.arguments import reading_of
     from spanwise.cli.showing import progress_of
 
     reading = reading_of(args)
@@ -155,10 +155,15 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         progress=progress_of(args),
         preset=getattr(args, "preset", None),
         switched_off=getattr(args, "switch_off", ()),
-        answers=None if args.answers is None else {"policy": args.answers, **answers_of(args)},
+        answers=_answers(args),
         command=shlex.join(["spanwise", *args.command_line]),
         **reading,
     )
+
+
+def _answers(args: argparse.Namespace) -> dict[str, Any] | None:
+    policy = getattr(args, "answers", None)  # not every command has the option
+    return None if policy is None else {"policy": policy, **answers_of(args)}
 
 
 def _examples(args: argparse.Namespace) -> str:
