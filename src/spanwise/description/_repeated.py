@@ -11,7 +11,7 @@ from spanwise.columns import Column, Ints, Words, frozen
 from spanwise.corpus import Corpus
 from spanwise.hashing import sequence_hashes, word_hashes
 
-_BLOCK = 1 << 20  # tokens that are hashed at once
+_BLOCK = 1 << 16  # tokens that are hashed at once, so that they stay in the processor's cache
 
 
 class KnownSentences(Struct, frozen=True, eq=False):

@@ -17,8 +17,8 @@ from spanwise.evaluation._blocks import OneBlock, Progress, Source, Training, ma
 from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._compared import compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
-from spanwise.evaluation._dataset import Shared, fixed
-from spanwise.evaluation._inputs import check_sources, gather, named_sources, unit_of
+from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
+from spanwise.evaluation._inputs import Inputs, check_sources, gather, named_sources, unit_of
 from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._uncertain import tested
@@ -138,12 +138,12 @@ def evaluate(
         gold, systems, train, choices, name=name, memory=bound, progress=said, engine=engine
     )
     source = shared.source
-    shared = fixed(shared, engine or local_engine(workers), absent, said)
     kept: Whole | EvaluatedBlock
     if isinstance(source, OneBlock) and engine is None:
-        whole, kept = counted_block(shared, said)
+        whole, kept = _one_block(source.inputs, shared, absent, said)
     else:
-        kept = whole = counted_whole(shared, engine or local_engine(workers), said)
+        where = engine or local_engine(workers)
+        kept = whole = counted_whole(fixed(shared, looking_by(where), absent, said), where, said)
     unit = shared.unit
     del shared  # and all that was made of the training text
     summary = summary_of(
@@ -184,6 +184,15 @@ def _opened(
     threads = MOST if memory is None and engine is None else 1
     shared = Shared(source, choices, training.lexicon, training.known, unit, threads=threads)
     return *shared.with_attributes(), training.entries
+
+
+def _one_block(
+    block: Inputs, shared: Shared, absent: Mapping[str, str], progress: Progress
+) -> tuple[Whole, EvaluatedBlock]:
+    """What a single block says; the columns made for the first look at it serve to count it as well."""
+    sides = shared.sides(block)
+    known = fixed(shared, lambda now: iter([looked(sides[0], now)]), absent, progress)
+    return counted_block(block, sides, known, progress)
 
 
 def _unheard(step: str, done: int, total: int) -> None:

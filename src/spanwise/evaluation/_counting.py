@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.attributes import Side as AttributeSide
 from spanwise.attributes import is_built_in, toughness
 from spanwise.description import DatasetPart, dataset_entry
 from spanwise.document.sentences import ExampleCounts, Later, Sentence
@@ -96,16 +97,15 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
 
 def count(task: Task, shared: Shared) -> CountedBlock:
     """Count one block: everything that the result document says is a sum over this."""
-    block = evaluated(shared.source.open(task.reference), shared)
-    return block.summed(task.room, redact=shared.choices.redact)
+    block = shared.source.open(task.reference)
+    return evaluated(block, shared.sides(block), shared).summed(task.room, redact=shared.choices.redact)
 
 
-def evaluated(block: Block, shared: Shared) -> EvaluatedBlock:
+def evaluated(block: Block, sides: Sequence[AttributeSide], shared: Shared) -> EvaluatedBlock:
     """Match the mentions of every system in one block, and count them into all tables."""
     facts = shared.facts
     assert facts is not None
-    context = shared.context(block.gold)
-    gold, *others = context.sides([block.gold.mentions, *block.systems.values()])
+    gold, *others = sides
     tough = None
     if shared.lexicon is not None and not block.corpus.without_text:
         tough = toughness(
@@ -245,12 +245,13 @@ def counted_whole(shared: Shared, engine: Engine, progress: Progress) -> Whole:
     return adding.total(shared)
 
 
-def counted_block(shared: Shared, progress: Progress) -> tuple[Whole, EvaluatedBlock]:
+def counted_block(
+    block: Block, sides: Sequence[AttributeSide], shared: Shared, progress: Progress
+) -> tuple[Whole, EvaluatedBlock]:
     """The same of a source that is one block, with its mentions; sentences are written when asked for."""
-    reference = next(shared.source.references())
     progress("count", 0, 1)
-    block = evaluated(shared.source.open(reference), shared)
+    one = evaluated(block, sides, shared)
     adding = Adding(replace(shared.choices, examples="none"), shared.source.systems)
-    adding.add(block.summed({}, redact=shared.choices.redact))
+    adding.add(one.summed({}, redact=shared.choices.redact))
     progress("count", 1, 1)
-    return adding.total(shared), block
+    return adding.total(shared), one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,10 @@ class Shared(Struct, frozen=True, eq=False):
         attributes, absent = possible_attributes(self.choices, context)
         return replace(self, attributes=attributes), absent
 
+    def sides(self, block: Block) -> list[AttributeSide]:
+        """The mentions of a block as attributes see them: gold, then every system."""
+        return self.context(block.gold).sides([block.gold.mentions, *block.systems.values()])
+
 
 class Look(Struct, frozen=True, eq=False):
     """What the gold mentions of one block say of the whole."""
@@ -155,11 +159,17 @@ class Look(Struct, frozen=True, eq=False):
     labeled: Labeled | None
 
 
+Looking = Callable[[Shared], Iterator[Look]]
+
+
 def look(reference: Any, shared: Shared) -> Look:
     """Look at the gold mentions of one block: distinct values, and labels of token sequences."""
     gold = shared.source.open(reference, gold_only=True).gold
-    context = shared.context(gold)
-    side = context.side(gold.mentions)
+    return looked(shared.context(gold).side(gold.mentions), shared)
+
+
+def looked(side: AttributeSide, shared: Shared) -> Look:
+    """Look at the gold mentions of one block that is open."""
     numbers: dict[str, tuple[Floats, Ints]] = {}
     names: dict[str, dict[str, int]] = {}
     for name, attribute in shared.attributes.items():
@@ -169,7 +179,7 @@ def look(reference: Any, shared: Shared) -> Look:
         else:
             names[name] = found.named()
     labeled = None
-    if shared.lexicon is not None and not gold.corpus.without_text:
+    if shared.lexicon is not None and not side.context.corpus.without_text:
         labeled = Labeled.of(as_written(side))
     return Look(numbers, names, labeled)
 
@@ -181,13 +191,18 @@ def as_written(side: AttributeSide) -> AttributeSide:
     return replace(side.context, lowercase=False).side(side.mentions)
 
 
-def fixed(shared: Shared, engine: Engine, absent: Mapping[str, str], progress: Progress) -> Shared:
+def looking_by(engine: Engine) -> Looking:
+    """A look at all blocks of a source, wherever the engine runs it."""
+    return lambda shared: engine.map(look, shared.source.references(gold_only=True), shared)
+
+
+def fixed(shared: Shared, looking: Looking, absent: Mapping[str, str], progress: Progress) -> Shared:
     """Look at all blocks, and fix what follows from them: buckets, and which sequences are confusable."""
     looks: list[Look] = []
     carried = Carried()
     total = shared.source.blocks
     progress("look", 0, total)
-    for one in engine.map(look, shared.source.references(gold_only=True), shared):
+    for one in looking(shared):
         if one.labeled is not None:
             carried.add(one.labeled)
         looks.append(replace(one, labeled=None))
@@ -201,7 +216,7 @@ def fixed(shared: Shared, engine: Engine, absent: Mapping[str, str], progress: P
         # Numbers in one block and names in another: the whole is of categories, as it would be as one block.
         categories = {name: replace(shared.attributes[name], kind="category") for name in mixed}
         again = replace(shared, attributes={**shared.attributes, **categories})
-        return fixed(again, engine, absent, progress)
+        return fixed(again, looking, absent, progress)
     attributes = {name: _of_kind(one, looks) for name, one in shared.attributes.items()}
     fitted = {name: Fitted.of(one, _values(one, looks), shared.choices) for name, one in attributes.items()}
     return replace(
