@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 import numpy as np
 from msgspec import Struct
 
@@ -14,6 +11,7 @@ from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
 from spanwise.document.agreement import HumanCeiling, MajorityCounts, SystemBesideCeiling
 from spanwise.document.head import Interval
 from spanwise.errors import ChoiceError
+from spanwise.intervals import Jackknife
 
 
 class Votes(Struct, frozen=True, eq=False):
@@ -153,30 +151,15 @@ def _with_interval(table: Floats) -> tuple[float | None, Interval | None, str | 
     left = whole[:, :, None] - table[:, :, held]
     values = _mean(ratio(2 * left[:, 0], left[:, 1] + left[:, 2]))
     size = float(np.nanmean((whole[:, 1] + whole[:, 2]) / 2))
-    return mean, logit_t(mean, values, size), None
+    return mean, _interval(mean, values[~np.isnan(values)], size), None
 
 
-def logit_t(score: float, left_out: Floats | Sequence[float], size: float) -> Interval | None:
-    """The 95 % interval of a score from its values with one unit left out each.
-
-    `logit F ± t·SE/(F(1-F))` with the standard error of the delete-one jackknife; Wilson's interval of
-    `size` mentions where the score is 0 or 1 or never varies.
-    """
-    from scipy.special import expit
-    from scipy.stats import t
-
-    values = floats(left_out)
-    values = values[~np.isnan(values)]
-    units = len(values)
+def _interval(score: float, left_out: Floats, size: float) -> Interval | None:
+    """The logit-t interval of a score from its values with one unit left out each."""
+    units = len(left_out)
     if units < 2:
         return None
-    quantile = float(t.ppf(0.975, units - 1))
-    error = math.sqrt((units - 1) / units * float(((values - values.mean()) ** 2).sum()))
-    if score in (0, 1) or error < 1e-12:
-        square = quantile**2
-        centre = (score + square / (2 * size)) / (1 + square / size)
-        half = quantile / (1 + square / size) * math.sqrt(score * (1 - score) / size + square / (4 * size**2))
-        return max(centre - half, 0.0), min(centre + half, 1.0)
-    width = quantile * error / (score * (1 - score))
-    middle = math.log(score / (1 - score))
-    return float(expit(middle - width)), float(expit(middle + width))
+    error = np.sqrt((units - 1) / units * ((left_out - left_out.mean()) ** 2).sum())
+    known = Jackknife(floats([score]), floats([size]), ints([units]), floats([error]), floats([units - 1]))
+    low, high = known.interval()[0].tolist()
+    return low, high

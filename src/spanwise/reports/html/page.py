@@ -18,7 +18,7 @@ from spanwise.reports._charts.style import titled
 from spanwise.reports._links import examples
 from spanwise.reports.html.packing import packed
 
-OTHERS = ("slices", "confidence")  # kinds of documents with a page of their own
+OTHERS = ("slices", "confidence", "agreement", "suspects")  # kinds of documents with a page of their own
 SCRIPTS = ("page.js", "controls.js", "examples.js")
 
 
