@@ -174,6 +174,10 @@ def _ranking(
 
 def _notes(ground: Shared) -> tuple[str, ...]:
     notes = []
+    if not ground.marked:
+        notes.append(
+            "nothing marks documents, so that intervals rest on sentences; name a field that does with --documents"
+        )
     alone = np.flatnonzero(ground.present.sum(axis=0) == 1).tolist()
     if alone:
         names = ", ".join(ground.documents[number] for number in alone[:5])

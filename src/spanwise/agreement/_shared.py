@@ -116,7 +116,7 @@ def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotatio
 
 def _keys(corpora: Sequence[Corpus]) -> tuple[list[list[Key]], list[list[str]], bool]:
     """By party: what its documents are known by, and what they are called; and whether data mark them."""
-    if all(corpus.document_ids is not None for corpus in corpora):
+    if all(corpus.document_ids and all(corpus.document_ids) for corpus in corpora):
         ids = [list(map(str, corpus.document_ids or ())) for corpus in corpora]
         return [_counted(own) for own in ids], ids, True
     if all(corpus.documents is not None for corpus in corpora):
