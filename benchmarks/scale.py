@@ -45,7 +45,7 @@ def annotators(people: int = 20, sentences: int = 10_000, length: int = 20) -> d
 
 
 def voters(tokens: int = 1_000_000, systems: int = 5) -> tuple[Annotation, dict[str, Annotation]]:
-    """Gold data of so many tokens in sentences of 20, and systems that differ from it in every third mention."""
+    """Gold data of so many tokens in sentences of 20, and systems that differ in every third mention."""
     draw = np.random.default_rng(0)
     frequency = 1 / np.arange(1, 30_001)
     words = draw.choice(30_000, tokens, p=frequency / frequency.sum()).astype(np.int32)

@@ -176,7 +176,7 @@ def _notes(ground: Shared) -> tuple[str, ...]:
     notes = []
     if not ground.marked:
         notes.append(
-            "nothing marks documents, so that intervals rest on sentences; name a field that does with --documents"
+            "nothing marks documents, so intervals rest on sentences; --documents names a field that does"
         )
     alone = np.flatnonzero(ground.present.sum(axis=0) == 1).tolist()
     if alone:
