@@ -52,6 +52,9 @@ _OTHERS = (
     "response",
     "sample",
     "prompt_unit",
+    "votes",
+    "tokens",
+    "top",
 )
 
 
