@@ -155,3 +155,17 @@ def test_predictions_without_scores_are_refused(tmp_path: Path, capsys: pytest.C
     gold = lines(tmp_path / "gold.jsonl", GOLD)
     assert main(["confidence", str(gold), str(gold)]) == 3
     assert "the predictions have no scores" in capsys.readouterr().err
+
+
+def test_documents_are_read_back_and_a_result_knows_its_scores(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", *[GOLD] * 30)
+    spans = [[0, 10, "PER", 0.8], [16, 20, "LOC", 0.6], [5, 10, "LOC", 0.1]]
+    predicted = lines(tmp_path / "p.jsonl", *[{"text": TEXT, "spans": spans}] * 30)
+    found = spanwise.confidence(gold, {"m": predicted}, dev=(gold, {"m": predicted}), resamples=20)
+    (tmp_path / "c.json").write_text(found.to_json(), encoding="utf-8")
+    assert spanwise.load(tmp_path / "c.json") == found
+    result = spanwise.evaluate(gold, {"m": predicted}, resamples=0)
+    assert result.confidence(resamples=20).systems["m"].overall == found.systems["m"].overall
+    slices = result.find_slices(least=10, attributes="label", confirm=True)
+    (tmp_path / "s.json").write_text(slices.to_json(), encoding="utf-8")
+    assert spanwise.load(tmp_path / "s.json") == slices

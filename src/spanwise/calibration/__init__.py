@@ -313,7 +313,7 @@ def _system(
         macro=macro_of(cells),
         curve=points,
         risk=risk_of(curve),
-        threshold=threshold_of(scored, held_out, draws),
+        threshold=threshold_of(scored, held_out),
         at_precision=at_precision_of(curve, held_out, precision),
         missing=absent,
         thinned=thinned,

@@ -18,6 +18,7 @@ from spanwise.calibration._kernel import (
     risk_area,
 )
 from spanwise.columns import Bools, Floats, Ints, ints, plain, ratio
+from spanwise.counts import Counts
 from spanwise.document.confidence import (
     AtPrecision,
     Brier,
@@ -29,7 +30,9 @@ from spanwise.document.confidence import (
     RiskPoint,
     Threshold,
 )
-from spanwise.uncertainty import drawn_weights, interval, joined_units
+from spanwise.intervals import jackknife
+from spanwise.scores import Measure, MeasureKey
+from spanwise.uncertainty import drawn_weights, joined_units
 
 MOST_UNITS = 2000  # units that are resampled singly; more are joined at random into groups
 GROUPS = 1000
@@ -146,7 +149,7 @@ def risk_of(curve: Curve, most: int = 200) -> tuple[RiskPoint, ...]:
     return tuple(RiskPoint(coverage=float(coverage[at]), risk=float(risk[at])) for at in chosen)
 
 
-def threshold_of(scored: Scored, dev: Curve | None, draws: Draws) -> Threshold:
+def threshold_of(scored: Scored, dev: Curve | None) -> Threshold:
     """The threshold with the best F1 on dev, and what it gives on test."""
     curve = scored.curve
     best = curve.best()
@@ -166,7 +169,6 @@ def threshold_of(scored: Scored, dev: Curve | None, draws: Draws) -> Threshold:
     threshold = float(dev.threshold[chosen])
     predicted, correct = curve.at(threshold)
     test_f1 = plain(ratio(2 * correct, scored.gold + predicted))
-    ends = _f1_interval(scored, threshold, draws)
     return Threshold(
         value=threshold,
         dev_f1=plain(dev.f1[chosen]),
@@ -176,21 +178,20 @@ def threshold_of(scored: Scored, dev: Curve | None, draws: Draws) -> Threshold:
         test_recall=plain(ratio(correct, scored.gold)),
         best=value,
         best_f1=best_f1,
-        interval=UNSET if ends is None else {"test_f1": ends},
+        interval={"test_f1": _f1_interval(scored, threshold)},
     )
 
 
-def _f1_interval(scored: Scored, threshold: float, draws: Draws) -> tuple[float | None, float | None] | None:
-    if not len(draws.weights):
-        return None
+def _f1_interval(scored: Scored, threshold: float) -> tuple[float | None, float | None]:
+    """The logit-t interval of F1 at a threshold, over the units."""
     kept = scored.score >= threshold
-    groups = draws.weights.shape[1]
-    owner = draws.group[scored.unit[kept]]
-    predicted = np.bincount(owner, minlength=groups)
-    correct = np.bincount(owner, weights=scored.right[kept], minlength=groups)
-    gold = np.bincount(draws.group, weights=scored.gold_by_unit, minlength=groups)
-    weights = draws.weights.astype(np.float64)
-    low, high = interval(ratio(2 * (weights @ correct), weights @ (gold + predicted))).tolist()
+    units = len(scored.gold_by_unit)
+    predicted = np.bincount(scored.unit[kept], minlength=units)
+    correct = np.bincount(scored.unit[kept & scored.right], minlength=units)
+    rows = np.stack([scored.gold_by_unit, predicted, correct], axis=1)
+    counts = Counts.of_matrix(["overall"], ["gold", "predicted", "correct"], rows)
+    measure = Measure(MeasureKey("exact"), counts, "exact", (("exact", "overall"),))
+    low, high = jackknife(measure)["f1"].interval()[0].tolist()
     return plain(low), plain(high)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import UNSET, Struct, UnsetType
 
 from spanwise.document.head import Document, Interval
@@ -134,6 +136,7 @@ class ConfidenceSettings(Struct, frozen=True, kw_only=True):
 class Confidence(Document, frozen=True, kw_only=True):
     """Curves, average precision, thresholds and calibration of scored predictions."""
 
+    kind: Literal["confidence"] = "confidence"
     settings: ConfidenceSettings
     systems: dict[str, SystemConfidence]
     notes: tuple[str, ...] = ()

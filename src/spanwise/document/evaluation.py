@@ -19,6 +19,7 @@ from spanwise.registry import reach
 
 if TYPE_CHECKING:
     from spanwise.corpus import Mentions
+    from spanwise.document.confidence import Confidence
     from spanwise.document.slices import Slices
     from spanwise.matching import Matching
 
@@ -186,6 +187,14 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
             raise ChoiceError(_NOT_KEPT)
         slices: Slices = reach("slices:slices_of")(live.inputs, **options)
         return slices
+
+    def confidence(self, **options: Any) -> Confidence:
+        """What the systems' scores are worth, under the keywords of `spanwise.confidence`."""
+        live: Live | None = self.__dict__.get("live")
+        if live is None or live.inputs is None:
+            raise ChoiceError(_NOT_KEPT)
+        found: Confidence = reach("calibration:confidence_of")(live.inputs, **options)
+        return found
 
     def to_pandas(self) -> Any:
         """Every score as one row of a pandas frame."""

@@ -21,6 +21,8 @@ KINDS = {
     "study": "document.study:Study",
     "description": "document.description:Description",
     "explanation": "document.explanation:Explanation",
+    "slices": "document.slices:Slices",
+    "confidence": "document.confidence:Confidence",
 }
 
 NEWLINE = b"\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import UNSET, Struct, UnsetType
 
 from spanwise.document.head import Document
@@ -60,21 +62,20 @@ class ItemsOverall(Struct, frozen=True, kw_only=True):
 
 
 class Confirmation(Struct, frozen=True, kw_only=True):
-    """Slices found on one half of the documents and tested on the other."""
+    """How many units slices were found on, and how many others they were tested on."""
 
     found_on: int
     tested_on: int
-    slices: tuple[WeakSlice, ...] | tuple[DifferentSlice, ...]
 
 
 class WeakConfirmation(Confirmation, frozen=True, kw_only=True):
-    """The same for one system."""
+    """Slices of one system, found on one half of the documents and tested on the other."""
 
     slices: tuple[WeakSlice, ...]
 
 
 class DifferentConfirmation(Confirmation, frozen=True, kw_only=True):
-    """The same for two systems."""
+    """Slices of two systems, found and tested in the same way."""
 
     slices: tuple[DifferentSlice, ...]
 
@@ -122,6 +123,7 @@ class SliceSettings(Struct, frozen=True, kw_only=True):
 class Slices(Document, frozen=True, kw_only=True):
     """Weak slices of each system, and slices in which systems differ, with family-wise error control."""
 
+    kind: Literal["slices"] = "slices"
     settings: SliceSettings
     over: str
     tested: int
