@@ -22,6 +22,7 @@ from spanwise.errors import InputError
 from spanwise.formats import read, read_layers, refuse_merged
 from spanwise.matching import OUTCOMES, match
 from spanwise.matching.overlap import relaxed
+from spanwise.placement import has_answers, place, place_systems
 from spanwise.schemes import encode
 from spanwise.scores import averages, credited, exact
 
@@ -49,12 +50,20 @@ class _Pair(Struct, frozen=True, eq=False):
         ).astype(np.float64)
 
 
-def explain(gold: Any, predicted: Any = None, *, align: How = "strict", **reading: Any) -> Explanation:
+def explain(
+    gold: Any,
+    predicted: Any = None,
+    *,
+    align: How = "strict",
+    answers: str | Mapping[str, Any] | None = None,
+    **reading: Any,
+) -> Explanation:
     """The same predictions under every convention in use.
 
     Args:
         gold, predicted: files, annotations, or lists of tags or spans; one file alone holds both.
         align: how predictions are put on the gold text.
+        answers: how answers without offsets are placed, as `spanwise.evaluate` takes it.
         reading: keywords of `spanwise.read`; `repair` is tried in every way, whatever it says.
 
     Examples:
@@ -65,6 +74,10 @@ def explain(gold: Any, predicted: Any = None, *, align: How = "strict", **readin
     options = {key: value for key, value in reading.items() if key != "repair"}
     if predicted is not None:
         refuse_merged(gold, **options)
+    given = predicted
+    if answers is not None or has_answers(predicted):
+        gold, systems = place_systems(gold, {"predicted": predicted}, answers or "ordered", options)
+        predicted = systems["predicted"]
     sides = _read(gold, predicted, options, "conlleval")
     pair = _pair(sides, align)
     rows = [
@@ -73,6 +86,7 @@ def explain(gold: Any, predicted: Any = None, *, align: How = "strict", **readin
         *_token_rows(pair, sides),
         *_overlap_rows(pair),
         *_other_units(pair),
+        *(_policy_rows(gold, given, answers) if predicted is not given else []),
     ]
     first = rows[0].f1
     inputs = [input_entry(role, side) for role, side in zip(("gold", "predicted"), sides, strict=True)]
@@ -88,6 +102,32 @@ def explain(gold: Any, predicted: Any = None, *, align: How = "strict", **readin
             for row in rows
         ),
     )
+
+
+def _policy_rows(gold: Any, given: Any, answers: str | Mapping[str, Any] | None) -> list[Convention]:
+    """The same answers placed by every policy, and compared as strings."""
+    choices = {"policy": answers} if isinstance(answers, str) else dict(answers or {})
+    found = place(gold, given, **choices)
+    low, high = found.spread
+    spread = "" if low is None or high is None else f"; F1 lies between {100 * low:.1f} and {100 * high:.1f}"
+    others = dict.fromkeys(("first", "all", "next", "ordered"), "") | {"next": "UIE", "all": "spaCy-LLM"}
+    rows = [
+        (f"answers placed by {name}", getattr(found.policies, name), others[name] or "spanwise",
+         f"another rule for where a string stands{spread}")
+        for name in others
+    ]  # fmt: skip
+    rows += [
+        ("answers, worst placement", found.policies.worst, "spanwise", "a bound that uses gold"),
+        ("answers, best placement", found.policies.best, "spanwise", "a bound that uses gold"),
+        ("sets of strings", found.strings.set, "UniNER, once normalised", "no positions: any place is right"),
+        ("multisets of strings", found.strings.multiset, "GoLLIE", "as above, and repetitions count"),
+    ]
+    return [
+        Convention(
+            name=name, tools=tools, why=why, precision=score.precision, recall=score.recall, f1=score.f1
+        )
+        for name, score, tools, why in rows
+    ]
 
 
 def _read(

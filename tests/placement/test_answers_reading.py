@@ -238,3 +238,20 @@ def test_blanks_between_tokens_count_at_the_exact_level_and_not_at_the_bare_one(
     assert spaced.answers.levels.exact == 1 and spaced.policies.ordered.f1 == 1
     joined = spanwise.place(gold, [[["U.S.", "LOC"]]])  # the last token of a bare run has a letter
     assert joined.answers.levels.bare == 1 and joined.policies.ordered.f1 == 0
+
+
+def test_what_the_text_does_not_hold_is_listed_with_its_words_unless_redacted() -> None:
+    said = [{"id": 0, "answers": [["Zed", "PER"], ["Ann", "PER"]]}]
+    result = spanwise.evaluate(GOLD, {"gpt": said}, resamples=0)
+    rows = json.loads(result.to_json())["sentences"][0]["systems"]["gpt"]
+    assert [(row["start"], row.get("answer")) for row in rows] == [(-1, "Zed"), (0, None)]
+    assert "answers[ordered, fuzzy 0.85, repeats drop, unknown keep, per sentence]" in result.to_json()
+    assert "Zed" not in spanwise.evaluate(GOLD, {"gpt": said}, resamples=0, redact=True).to_json()
+
+
+def test_explain_places_answers_by_every_policy() -> None:
+    gold = from_tags([["O", "O", "B-PER"]], tokens=[["Ann", "met", "Ann"]])
+    rows = spanwise.explain(gold, [{"id": 0, "answers": [["Ann", "PER"]]}], answers="first")
+    assert rows["exact, micro"].f1 == rows["answers placed by first"].f1 == 0
+    assert rows["answers placed by all"].f1 == pytest.approx(2 / 3)
+    assert rows["answers, best placement"].f1 == rows["sets of strings"].f1 == 1

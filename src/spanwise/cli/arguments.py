@@ -189,6 +189,21 @@ def add_answers(group: Any) -> None:
     group.add_argument("--sample", metavar="NAME", help="the sample to place, where units have several")
 
 
+def add_policy(group: Any) -> None:
+    """Add the option that asks for answers to be placed."""
+    group.add_argument(
+        "--answers", metavar="POLICY",
+        help="place the answers of systems that give texts without positions: first, all, next, ordered, or "
+        "as uie, spacy-llm or langextract do",
+    )  # fmt: skip
+
+
+def given_answers(args: argparse.Namespace) -> dict[str, Any] | None:
+    """The keywords of `spanwise.place`, where answers are to be placed."""
+    policy = getattr(args, "answers", None)  # not every command has the option
+    return None if policy is None else {"policy": policy, **answers_of(args)}
+
+
 def answers_of(args: argparse.Namespace) -> dict[str, Any]:
     """The keywords of `spanwise.place` that were given, the policy aside."""
     names = ("level", "threshold", "repeats", "unknown", "prompt_unit", "response", "sample")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import add_align, add_answers, add_screen, add_train, add_words, answers_of
+from spanwise.cli.arguments import add_align, add_answers, add_policy, add_screen, add_train, add_words
 from spanwise.errors import ChoiceError, InputError
 from spanwise.streams import put, say
 
@@ -70,11 +70,7 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_align(group)
     group = parser.add_argument_group("answers without offsets")
-    group.add_argument(
-        "--answers", metavar="POLICY",
-        help="place the answers of systems that give texts without positions: first, all, next, ordered, or "
-        "as uie, spacy-llm or langextract do",
-    )  # fmt: skip
+    add_policy(group)
     add_answers(group)
 
 
@@ -117,7 +113,7 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
 def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result:
     """Call the public function with what the command line says."""
     from spanwise import evaluation
-    from spanwise.cli.arguments import reading_of
+    from spanwise.cli.arguments import given_answers, reading_of
     from spanwise.cli.showing import progress_of
 
     reading = reading_of(args)
@@ -155,15 +151,10 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         progress=progress_of(args),
         preset=getattr(args, "preset", None),
         switched_off=getattr(args, "switch_off", ()),
-        answers=_answers(args),
+        answers=given_answers(args),
         command=shlex.join(["spanwise", *args.command_line]),
         **reading,
     )
-
-
-def _answers(args: argparse.Namespace) -> dict[str, Any] | None:
-    policy = getattr(args, "answers", None)  # not every command has the option
-    return None if policy is None else {"policy": policy, **answers_of(args)}
 
 
 def _examples(args: argparse.Namespace) -> str:

@@ -35,6 +35,7 @@ class PredictedMention(Struct, frozen=True, kw_only=True, omit_defaults=True):
     partner: int | None
     parts: Sequence[tuple[int, int]] = ()
     buckets: Mapping[str, str | None] | UnsetType = UNSET
+    answer: str | UnsetType = UNSET  # what a system said that the text does not hold
 
 
 class Sentence(Struct, frozen=True, kw_only=True, omit_defaults=True):

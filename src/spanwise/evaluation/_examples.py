@@ -126,6 +126,7 @@ class _Writer:
         buckets = self._buckets(chosen, one.predicted_sides)
         partner = _within(one.case.gold.sentence, one.matching.predicted_partner[chosen])
         outcome = one.matching.predicted_outcome[chosen].tolist()
+        said = None if self._redact else predicted.fields.get("answer")
         rows = [
             PredictedMention(
                 start=start,
@@ -135,6 +136,7 @@ class _Writer:
                 outcome=OUTCOMES[outcome[i]],
                 partner=partner[i],
                 buckets=buckets[i],
+                answer=UNSET if said is None or start >= 0 else str(said[chosen[i]]),
             )
             for i, (start, end, label, parts) in enumerate(_spans(predicted, chosen))
         ]

@@ -94,6 +94,8 @@ def signature(document: Evaluation) -> str:
         parts.append("lowercase")
     if settings.vocabulary is not None:
         parts.append(f"vocabulary:{settings.vocabulary}")
+    placed = {str(row.evidence) for row in document.inputs if row.format == "answers"}
+    parts += [f"answers[{how}]" for how in sorted(placed)]
     if gold.sha256:
         parts.append(f"gold:{gold.sha256[:8]}")
     return "|".join(parts).replace("\n", " ")

@@ -34,6 +34,7 @@ __all__ = [
     "Answer",
     "Placement",
     "Preset",
+    "has_answers",
     "place",
     "place_systems",
     "placed_mentions",

@@ -96,7 +96,7 @@ _OFFSETS = {"start", "begin", "start_offset", "from"}
 _LOOKED_AT = 200  # records by which a source is recognised
 
 
-def has_answers(source: Any, response: str | None, *, files: bool) -> bool:
+def has_answers(source: Any, response: str | None = None, *, files: bool = False) -> bool:
     """Whether a source holds answers without offsets, not tags or spans.
 
     Args:

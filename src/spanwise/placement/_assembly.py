@@ -174,7 +174,9 @@ def predictions(gold: Annotation, given: Given, laid: LaidOut, choices: Choices)
 
 
 def _evidence(choices: Choices) -> str:
-    return f"answers placed by {choices.policy}, level {choices.level}"
+    level = f"fuzzy {choices.threshold:g}" if choices.level == "fuzzy" else choices.level
+    parts = [choices.policy, level, f"repeats {choices.repeats}", f"unknown {choices.unknown}"]
+    return ", ".join([*parts, f"per {choices.prompt_unit}"])
 
 
 def document(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) -> PlacementDocument:
