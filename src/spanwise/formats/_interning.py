@@ -25,13 +25,6 @@ class _Table:
         self.keys = np.zeros(size, dtype=np.uint64)
         self.codes = np.full(size, -1, dtype=np.int32)
 
-    def copy(self) -> _Table:
-        """One that holds the same."""
-        made = _Table()
-        made._bits, made._mask, made._used = self._bits, self._mask, self._used
-        made.keys, made.codes = self.keys.copy(), self.codes.copy()
-        return made
-
     def find(self, keys: Words) -> Codes:
         """The code of each key, -1 where it is new."""
         slot = self._slots(keys)
@@ -88,15 +81,6 @@ class Interner:
         self._store = np.zeros(1 << 16, dtype=np.uint8)  # the bytes of all words, in lines, padded
         self._stored = 0
         self._others: dict[bytes, int] = {}
-
-    def copy(self) -> Interner:
-        """One that knows the same words, and learns others by itself."""
-        made = Interner()
-        made.strings, made._others, made._stored = self.strings.copy(), self._others.copy(), self._stored
-        made._short, made._long = self._short.copy(), self._long.copy()
-        for name in ("_length", "_first", "_second", "_at", "_store"):
-            setattr(made, name, getattr(self, name).copy())
-        return made
 
     def codes(self, buffer: bytes, begin: Ints, end: Ints) -> Codes:
         """The codes of the words `buffer[begin:end]`; the buffer is padded and UTF-8."""
