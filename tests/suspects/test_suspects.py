@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -221,3 +222,18 @@ def test_runs_found_by_a_pattern_are_one_voter(tmp_path: Path) -> None:
     document = spanwise.suspects(gold, {"a": str(tmp_path / "a.{run}.conll"), "b": tmp_path / "b.conll"})
     assert document.voters == ("a", "b")
     assert document.suspects[0].score == 1.0
+
+
+def test_texts_are_compared_by_their_words_and_answered_in_characters(tmp_path: Path) -> None:
+    def lines(name: str, *spans: list[list[object]]) -> Path:
+        path = tmp_path / name
+        records = [{"text": "we met in Rome, today", "spans": own} for own in spans]
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        return path
+
+    train = lines("train.jsonl", *([[[10, 14, "LOC"]]] * 3))
+    wrong = spanwise.suspects(lines("gold.jsonl", [[10, 14, "PER"]]), train=train)
+    assert found(wrong) == {(0, (10, 14, "PER"), (10, 14, "LOC")): (pytest.approx(0.5625), 0, 0)}
+    assert "{[Rome]PER}LOC, today" in wrong.to_text(width=100)
+    missing = spanwise.suspects(lines("gold.jsonl", []), train=train)
+    assert found(missing) == {(0, None, (10, 14, "LOC")): (pytest.approx(0.5625), 0, 0)}

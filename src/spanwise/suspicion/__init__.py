@@ -16,7 +16,7 @@ from spanwise import __version__
 from spanwise.alignment import How
 from spanwise.alignment import align as align_text
 from spanwise.columns import Bools, Ints, codes, ints, plain, ratio
-from spanwise.corpus import Annotation, Mentions, with_one_labelling, with_one_vocabulary
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling, with_one_vocabulary
 from spanwise.document.head import Input
 from spanwise.document.suspects import (
     Suspect,
@@ -44,6 +44,7 @@ from spanwise.suspicion._variation import (
     Occurrences,
     Readings,
     Text,
+    in_tokens,
     occurrences,
     readings_of,
     text_of,
@@ -180,7 +181,7 @@ def _case(gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Seq
             corpora, [sides[0], *sides[1 + len(voting) :]], [gold, *more], strict=True
         )
     )
-    if any(one.corpus.without_text or one.corpus.unit != "token" for one in texts):
+    if any(one.corpus.without_text for one in texts):
         return _Case(gold, texts, box, no_variation(box), None, None, None, None)
     line = text_of(texts)
     distinct = box.mentions
@@ -189,7 +190,8 @@ def _case(gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Seq
         distinct.sentence[supported], distinct.start[supported], distinct.end[supported],
         codes(distinct.label[supported]), box.labels,
     )  # fmt: skip
-    found = occurrences(line, [one.mentions for one in texts], [proposals])
+    readable = [in_tokens(one.corpus, one.mentions) for one in texts]
+    found = occurrences(line, readable, [in_tokens(gold.corpus, proposals)])
     readings = len(box.labels) + 1
     by_context = readings_of(found.context, found.reading, readings)
     by_surface = readings_of(found.surface, found.reading, readings)
@@ -197,7 +199,16 @@ def _case(gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Seq
         line.tokens
     )  # fmt: skip
     varied = variation(found, by_context, within)
-    return _Case(gold, texts, box, places_of(found, varied, line, box), line, found, by_context, by_surface)
+    return _Case(
+        gold,
+        texts,
+        box,
+        places_of(found, varied, line, box, gold.corpus),
+        line,
+        found,
+        by_context,
+        by_surface,
+    )
 
 
 def _suspect(
@@ -229,8 +240,13 @@ def _suspect(
         proposal=proposal,
         votes=SuspectVotes(for_=int(found.supporting[row]), against=int(found.opposing[row])),
         evidence=_evidence(case, found, row, own, proposal, voters),
-        tokens=() if redact or corpus.without_text else tuple(corpus.words(sentence)),
+        tokens=() if redact or corpus.without_text else _text(corpus, sentence),
     )
+
+
+def _text(corpus: Corpus, sentence: int) -> tuple[str, ...]:
+    """The tokens of a sentence, or its text alone where positions are characters."""
+    return tuple(corpus.words(sentence)) if corpus.texts is None else (corpus.texts[sentence],)
 
 
 def _evidence(
@@ -314,8 +330,12 @@ def _rarity(
     mention = own or proposal
     if found is None or text is None or counts is None or mention is None:
         return None
-    begin = int(text.origin[sentence]) + mention.start
-    at = _occurrence(found, begin, mention.end - mention.start)
+    where = Mentions.of([(sentence, mention.start, mention.end, mention.label)])
+    placed = in_tokens(case.gold.corpus, where).rows()
+    if not placed:
+        return None
+    _, start, end, _ = placed[0]
+    at = _occurrence(found, int(text.origin[sentence]) + start, end - start)
     if at is None or counts.total[found.surface[at]] < _ENOUGH:
         return None
     reading = OUTSIDE if own is None else case.ballot.labels.index(own.label) + 1
@@ -378,7 +398,7 @@ def _notes(case: _Case, voters: int, listed: int, found: int, rank: Ints, tied: 
     elif voters == 2:
         notes.append("effects on scores need three systems or more: a system does not vote on itself")
     if case.text is None:
-        notes.append("variation needs tokens; suspects rest on votes alone")
+        notes.append("variation needs text; suspects rest on votes alone")
     if 0 < listed < found and rank[listed - 1] == rank[listed]:
         last = int(rank[listed - 1])
         shown = listed - last + 1

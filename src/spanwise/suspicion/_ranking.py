@@ -7,9 +7,17 @@ from zlib import crc32
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
-from spanwise.corpus import Corpus
-from spanwise.suspicion._variation import NONE, OUTSIDE, Occurrences, Text, Variation
+from spanwise.columns import Bools, Column, Floats, Ints, codes, floats, ints
+from spanwise.corpus import Corpus, Mentions
+from spanwise.suspicion._variation import (
+    NONE,
+    OUTSIDE,
+    Occurrences,
+    Text,
+    Variation,
+    in_characters,
+    in_tokens,
+)
 from spanwise.suspicion._votes import Ballot, VoteCandidates
 
 DIGITS = 12  # scores that are equal up to here are ties
@@ -56,29 +64,46 @@ class VariationPlaces(Struct, frozen=True, eq=False):
     group: Ints
 
 
-def places_of(found: Occurrences, varied: Variation, text: Text, ballot: Ballot) -> VariationPlaces:
+def places_of(
+    found: Occurrences, varied: Variation, text: Text, ballot: Ballot, corpus: Corpus
+) -> VariationPlaces:
     """Where in gold the varying occurrences lie."""
     begin, length = found.begin[varied.row], found.length[varied.row]
     sentence = np.searchsorted(text.origin, begin, "right") - 1
     start = begin - text.origin[sentence]
     reading = found.reading[varied.row]
-    distinct, rows = ballot.mentions, ballot.gold
-    stride = int(max(length.max(initial=0), (distinct.end - distinct.start).max(initial=0))) + 1
-    key = (text.origin[distinct.sentence[rows]] + distinct.start[rows]) * stride
-    key = key + distinct.end[rows] - distinct.start[rows]
+    rows = ballot.gold
+    gold = _gold_in_tokens(ballot, corpus)
+    stride = int(max(length.max(initial=0), (gold.end - gold.start).max(initial=0))) + 1
+    key = (text.origin[gold.sentence] + gold.start) * stride + gold.end - gold.start
     order = np.argsort(key, kind="stable")
     marked = reading > OUTSIDE
-    at = order[np.searchsorted(key[order], (begin * stride + length)[marked])]
+    at = gold.fields["row"][order[np.searchsorted(key[order], (begin * stride + length)[marked])]]
     score, proposal, group = np.zeros(len(rows)), np.full(len(rows), NONE), np.full(len(rows), -1)
     score[at] = varied.score[marked]
     proposal[at] = varied.proposal[marked]
     group[at] = varied.group[marked]
     free = ~marked
+    where = ints(sentence[free])
+    starts, ends = in_characters(corpus, where, ints(start[free]), ints((start + length)[free]))
     return VariationPlaces(
-        floats(score), ints(proposal), ints(group), ints(sentence[free]), ints(start[free]),
-        ints((start + length)[free]), ints(varied.proposal[free] - 1), floats(varied.score[free]),
-        ints(varied.group[free]),
+        floats(score), ints(proposal), ints(group), where, starts, ends,
+        ints(varied.proposal[free] - 1), floats(varied.score[free]), ints(varied.group[free]),
     )  # fmt: skip
+
+
+def _gold_in_tokens(ballot: Ballot, corpus: Corpus) -> Mentions:
+    """The gold mentions of the ballot by tokens, each with its place among them in the field `row`."""
+    distinct, rows = ballot.mentions, ballot.gold
+    own = Mentions(
+        distinct.sentence[rows],
+        distinct.start[rows],
+        distinct.end[rows],
+        codes(distinct.label[rows]),
+        ballot.labels,
+        fields={"row": np.arange(len(rows))},
+    )
+    return in_tokens(corpus, own)
 
 
 def no_variation(ballot: Ballot) -> VariationPlaces:

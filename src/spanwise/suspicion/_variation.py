@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Column, Ints, Words, ints, offsets
-from spanwise.corpus import Annotation, Mentions
+from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.hashing import multipliers
 
 _BITS = 20
@@ -65,6 +65,34 @@ class Variation(Struct, frozen=True, eq=False):
     score: Column
     proposal: Ints  # the majority reading
     group: Ints
+
+
+def in_tokens(corpus: Corpus, mentions: Mentions) -> Mentions:
+    """The mentions by tokens; one that counts characters has the tokens it touches, or is left out."""
+    if corpus.unit == "token" or corpus.token_start is None or corpus.token_end is None:
+        return mentions
+    stride = 1 + int(max(mentions.end.max(initial=0), corpus.token_end.max(initial=0)))
+    line = np.repeat(np.arange(len(corpus)), corpus.lengths) * stride
+    first = np.searchsorted(line + corpus.token_end, mentions.sentence * stride + mentions.start, "right")
+    last = np.searchsorted(line + corpus.token_start, mentions.sentence * stride + mentions.end, "left")
+    origin = corpus.sentences[mentions.sentence]
+    found = Mentions(
+        mentions.sentence,
+        ints(first - origin),
+        ints(last - origin),
+        mentions.label,
+        mentions.labels,
+        fields=mentions.fields,
+    )
+    return found.take(np.flatnonzero(last > first))
+
+
+def in_characters(corpus: Corpus, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Stretches of tokens in the positions of the corpus."""
+    if corpus.unit == "token" or corpus.token_start is None or corpus.token_end is None:
+        return start, end
+    origin = corpus.sentences[sentence]
+    return ints(corpus.token_start[origin + start]), ints(corpus.token_end[origin + end - 1])
 
 
 def text_of(annotations: Sequence[Annotation]) -> Text:

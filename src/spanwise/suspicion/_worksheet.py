@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -48,7 +48,16 @@ def _line(one: Suspect) -> tuple[object, ...]:
 def _cells(one: Suspect, mention: SuspectMention | None) -> tuple[object, ...]:
     if mention is None:
         return ("", "", "", "")
-    return mention.start, mention.end, mention.label, " ".join(one.tokens[mention.start : mention.end])
+    units, join = positions(one)
+    return mention.start, mention.end, mention.label, join.join(units[mention.start : mention.end])
+
+
+def positions(one: Suspect) -> tuple[Sequence[str], str]:
+    """What positions count, tokens or the characters of a text, and what stands between them."""
+    by_characters = len(one.tokens) == 1 and any(
+        mention is not None and mention.end > 1 for mention in (one.gold, one.proposal)
+    )
+    return (one.tokens[0], "") if by_characters else (one.tokens, " ")
 
 
 def drawn(one: Suspect) -> str:
@@ -62,12 +71,13 @@ def drawn(one: Suspect) -> str:
         >>> drawn(suspects(gold, {"one": said, "two": said}).suspects[0])
         'in {[Rome]PER}LOC'
     """
-    words = list(one.tokens)
+    units, join = positions(one)
+    words = list(units)
     for mention, left, right in ((one.gold, "[", "]"), (one.proposal, "{", "}")):
         if mention is not None and mention.end <= len(words):
             words[mention.start] = left + words[mention.start]
             words[mention.end - 1] += right + mention.label
-    return " ".join(words)
+    return join.join(words)
 
 
 class Applied(Struct, frozen=True):

@@ -82,20 +82,23 @@ def _drawn(one: Suspect) -> Line:
     if not one.tokens:
         return [("    ", ""), *_named("gold", one.gold), (" → ", "faint"), *_named("proposal", one.proposal)]
     spans = [mention for mention in (one.gold, one.proposal) if mention is not None]
-    first = max(min(mention.start for mention in spans) - 5, 0)
-    last = min(max(mention.end for mention in spans) + 5, len(one.tokens))
+    # Where positions are characters, a suspect holds its text as one string.
+    by_characters = len(one.tokens) == 1 and any(mention.end > 1 for mention in spans)
+    units, around, join = (one.tokens[0], 30, "") if by_characters else (one.tokens, 5, " ")
+    first = max(min(mention.start for mention in spans) - around, 0)
+    last = min(max(mention.end for mention in spans) + around, len(units))
     line: Line = [("    " + ("… " if first else ""), "")]
     for at in range(first, last):
         for mention, mark in ((one.proposal, "{"), (one.gold, "[")):
             if mention is not None and mention.start == at:
                 line.append((mark, "mark" if mark == "[" else "score"))
         inside = any(mention.start <= at < mention.end for mention in spans)
-        line += text(one.tokens[at], "strong" if inside else "")
+        line += text(units[at], "strong" if inside else "")
         for mention, mark in ((one.gold, "]"), (one.proposal, "}")):
             if mention is not None and mention.end == at + 1:
                 line += text(f"{mark}{mention.label}", "mark" if mark == "]" else "score")
-        line.append((" ", ""))
-    return [*line, ("…", "")] if last < len(one.tokens) else line
+        line.append((join, ""))
+    return [*line, ("…", "")] if last < len(units) else line
 
 
 def _named(what: str, mention: SuspectMention | None) -> Line:
