@@ -7,18 +7,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from typed import plain, typed_datasets
 
 from spanwise.studies import Dataset, Manifest, Pair, System
-from spanwise.studies.analyses import analyses, over_runs
+from spanwise.studies import analyses as room
 
 NAMES = ["XS", "S", "L", "XL"]
+
+
+def analyses(parts, *more, **options):
+    """The analyses of datasets of which a test gives some numbers, as plain data."""
+    return plain(room.analyses(typed_datasets(parts), *more, **options))
+
+
+def over_runs(values):
+    return plain(room.over_runs(values))
 
 
 def run(overall, *f1, gold=60, labels=None, value=False, names=NAMES):
     cells = [
         {"name": name, "label": name, "gold": gold, "predicted": gold, "correct": 0, "f1": score}
         | ({"value": name} if value else {})
-        for name, score in zip(names, f1, strict=False)
+        for name, score in zip(names, (None if one is None else float(one) for one in f1), strict=False)
     ]
     return {
         "exact": {"overall": {"f1": overall}, "labels": labels or {}},

@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 from study_files import MANIFEST, make, predicted, sentences, write
 
+import spanwise
 from spanwise.cli.main import main
 from spanwise.errors import InputError
-from spanwise.studies import study
 from spanwise.table import PerformanceTable
+
+
+def study(*sources, **options):
+    """The document of a study as plain data."""
+    return spanwise.study(*sources, **options).to_dict()
 
 
 def text_of(document):

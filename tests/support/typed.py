@@ -41,7 +41,7 @@ def typed_system(content: Mapping[str, Any]) -> SystemScores:
         "fair": {"overall": {**_FAIR, **_RATES}, "labels": {}},
         "gains": {kind: {"gain": None} for kind in ("LE", "BE", "LBE", "FN", "FP")},
         "confusion": {"labels": [], "counts": [], "missed": [], "spurious": []},
-        "tough": {name: {"labels": {}, **row} for name, row in content.get("tough", {}).items()},
+        "tough": {name: _subset(row) for name, row in content.get("tough", {}).items()},
         "attributes": {
             name: {**_DIAGNOSIS, **table, "buckets": plain(typed_buckets(table["buckets"]))}
             for name, table in content.get("attributes", {}).items()
@@ -49,6 +49,12 @@ def typed_system(content: Mapping[str, Any]) -> SystemScores:
         "slices": [],
     }
     return msgspec.convert(filled, SystemScores)
+
+
+def _subset(content: Mapping[str, Any]) -> dict[str, Any]:
+    none = {"mentions": 0, "correct": 0, "recall": None}
+    labels = {name: {**none, **row} for name, row in content.get("labels", {}).items()}
+    return {**content, "overall": {**none, **content["overall"]}, "labels": labels}
 
 
 def typed_datasets(content: Mapping[str, Any]) -> dict[str, DatasetRuns]:

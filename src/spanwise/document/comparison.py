@@ -46,7 +46,7 @@ class BucketLead(Part, frozen=True, kw_only=True):
     difference: float | None
 
 
-class BucketLeads(Part, frozen=True, kw_only=True):
+class BucketLeads(Part, frozen=True, kw_only=True, omit_defaults=False):
     """Where the first of two systems leads most and least over the buckets of one attribute."""
 
     best: BucketLead | None
@@ -99,7 +99,7 @@ class Finding(Part, frozen=True, kw_only=True):
     overall: float | UnsetType = UNSET
     p: Probability | UnsetType = UNSET
     loses: tuple[str, ...] = ()
-    of: Mapping[str, int] = field(default_factory=dict)
+    of: Mapping[str, int] | UnsetType = UNSET
     few_units: Count | UnsetType | None = UNSET
 
 

@@ -21,8 +21,11 @@ KINDS = {
     "study": "document.study:Study",
     "description": "document.description:Description",
     "explanation": "document.explanation:Explanation",
-    "slices": "document.slices:Slices",
+    "placement": "document.placement:PlacementDocument",
+    "agreement": "document.agreement:Agreement",
     "confidence": "document.confidence:Confidence",
+    "suspects": "document.suspects:Suspects",
+    "slices": "document.slices:Slices",
 }
 
 NEWLINE = b"\n"

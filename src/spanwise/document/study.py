@@ -65,7 +65,7 @@ class Spread(Part, frozen=True, kw_only=True):
     runs: Count
 
 
-class MainResult(Spread, frozen=True, kw_only=True):
+class MainResult(Spread, frozen=True, kw_only=True, omit_defaults=False):
     """F1 of a system on a dataset over its runs."""
 
     values: Mapping[str, Fraction] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class BucketSpread(BucketEdges, frozen=True, kw_only=True):
     runs: Count
 
 
-class ModelWise(Part, frozen=True, kw_only=True):
+class ModelWise(Part, frozen=True, kw_only=True, omit_defaults=False):
     """How one system's score moves over the buckets of an attribute, by dataset and on average."""
 
     spearman: Mapping[str, float | None]
@@ -95,7 +95,7 @@ class ModelWise(Part, frozen=True, kw_only=True):
     friedman: BlockTest
 
 
-class AttributeWise(Part, frozen=True, kw_only=True):
+class AttributeWise(Part, frozen=True, kw_only=True, omit_defaults=False):
     """How the scores of all systems move over the buckets of an attribute of one dataset."""
 
     zeta: float | None
@@ -153,7 +153,7 @@ class RankFlip(RankedSlice, frozen=True, kw_only=True):
     reversal: float
 
 
-class BucketWise(Part, frozen=True, kw_only=True):
+class BucketWise(Part, frozen=True, kw_only=True, omit_defaults=False):
     """Diagnoses by bucket: of each system, of pairs, and where ranks reverse."""
 
     self_: Mapping[str, Mapping[str, Mapping[str, SelfDiagnosis]]] = field(name="self")
@@ -188,7 +188,7 @@ class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
     line: tuple[FactorPoint, ...] | None = None
 
 
-class Analyses(Part, frozen=True, kw_only=True):
+class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     """What is computed over the runs of a study."""
 
     holistic: Mapping[str, Mapping[str, MainResult]]
