@@ -255,7 +255,7 @@ def test_the_command_takes_the_document_to_standard_output(folder, tmp_path, cap
     asked = ["study", str(folder / "study.toml"), "--json", "-", "--quiet", "--cache", str(tmp_path)]
     assert main(asked) == 0
     shown = capsys.readouterr()
-    assert json.loads(shown.out)["schema"] == 1 and shown.err == ""
+    assert json.loads(shown.out)["schema"] == 2 and shown.err == ""
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,17 @@ def test_tables_add_up_cell_by_cell():
     assert both.counts.tolist() == [[8, 4, 2], [4, 2, 1]]
 
 
+NO_RATES = {"precision": None, "recall": None, "f1": None}
+
+
 def test_crossed_labels_stand_on_both_axes():
     document = result("crf")
     document["systems"]["crf"]["cross"] = {
         "entity_length,label": {
             "attributes": ["entity_length", "label"],
-            "cells": [{"buckets": ["XS", "PER"], "gold": 3, "predicted": 2, "correct": 1}],
+            "cells": [
+                {"buckets": ["XS", "PER"], "gold": 3, "predicted": 2, "correct": 1, **NO_RATES},
+            ],
         },
         "entity_length,sentence_length": {"attributes": ["entity_length", "sentence_length"], "cells": []},
     }

@@ -17,10 +17,13 @@ PATIENCE = 2.0  # seconds before progress is shown
 STEPS = {"read": "files read", "look": "blocks of gold looked at", "count": "blocks counted"}
 
 
-def give(text: str, path: str | None) -> None:
+def give(text: str | bytes, path: str | None) -> None:
     """Write a text to a file, whole or not at all, or to standard output where none is named."""
     if path is None or path == "-":
-        put(text)
+        if isinstance(text, bytes):
+            sys.stdout.buffer.write(text)
+        else:
+            put(text)
         return
     from spanwise.formats import write_atomically
 

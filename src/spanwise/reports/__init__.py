@@ -14,13 +14,18 @@ from spanwise.registry import Registry
 
 
 class Report(Struct, frozen=True):
-    """One way to show a result document: `function(document, **choices)` gives text or bytes."""
+    """One way to show a document: `function(document, **choices)` gives text or bytes.
+
+    `takes` names the choices that `spanwise export` hands on: `fail_under` and `floors`, `checks` (the
+    outcome of these), `name`, `dataset`.
+    """
 
     name: str
     summary: str
     function: Callable[..., str | bytes]
     suffix: str
     extra: str | None = None
+    takes: tuple[str, ...] = ()
 
 
 REPORTS: Registry[Report] = Registry("report", group="spanwise.reports")
@@ -55,19 +60,27 @@ def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
     return call
 
 
-for _name, _summary, _module, _function, _suffix, _extra in (
-    ("terminal", "the screen: scores, errors, types, weakest slices", "terminal", "render", ".txt", None),
+for _name, _summary, _place, _suffix, _extra, _takes in (
+    ("flat", "scalars with stable names, as JSON", "outlets:flat_json", ".json", None, ()),
+    ("rows", "every score as one row, as CSV", "outlets:rows_csv", ".csv", None, ()),
+    ("summary", "Markdown, for a GitHub step summary", "outlets:step_summary", ".md", None, ("checks",)),
+    ("junit", "JUnit XML of the thresholds", "outlets:junit", ".xml", None, ("fail_under", "floors")),
+    (
+        "model-index",
+        "YAML for the front matter of a model card",
+        "outlets:model_index",
+        ".yml",
+        None,
+        ("name", "dataset"),
+    ),
+    ("terminal", "the screen that evaluate shows", "terminal:render", ".txt", None, ()),
     (
         "html",
         "one self-contained page with every chart and the examples",
-        "html",
-        "render",
+        "html:render",
         ".html",
         "report",
+        (),
     ),
-    ("flat", "scalars with stable names, as JSON", "outlets", "flat_json", ".json", None),
-    ("summary", "Markdown for a GitHub step summary", "outlets", "step_summary", ".md", None),
-    ("junit", "JUnit XML of thresholds", "outlets", "junit", ".xml", None),
-    ("model-index", "YAML for a model card", "outlets", "model_index", ".yml", None),
 ):
-    REPORTS.add(Report(_name, _summary, _lazy(_module, _function), _suffix, _extra))
+    REPORTS.add(Report(_name, _summary, _lazy(*_place.split(":")), _suffix, _extra, _takes))

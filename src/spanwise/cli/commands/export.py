@@ -5,21 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from spanwise.reports import REPORTS, Report
+
 if TYPE_CHECKING:
     from spanwise.document import Document
     from spanwise.gates import Check
 
-FORMS = {
-    "flat": "scalars with stable names, as JSON",
-    "rows": "every score as one row, as CSV",
-    "summary": "Markdown, for a GitHub step summary",
-    "junit": "JUnit XML of the thresholds",
-    "model-index": "YAML for the front matter of a model card",
-}
-
 EPILOG = (
     "forms:\n"
-    + "".join(f"  {name:<13}{text}\n" for name, text in FORMS.items())
+    + "".join(f"  {report.name:<13}{report.summary}\n" for report in REPORTS)
     + """
 examples:
   spanwise export run.json flat
@@ -35,7 +29,7 @@ exit status 1 where a threshold was given and missed"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise export`."""
     parser.add_argument("result", metavar="RESULT.json", nargs="?", help="a result or study document")
-    parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(FORMS))
+    parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(REPORTS.names()))
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of result documents")
     parser.add_argument(
@@ -52,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write one form of the document."""
     from spanwise.cli.showing import give
-    from spanwise.errors import ChoiceError, unknown
+    from spanwise.errors import ChoiceError
 
     if args.schema:
         import json
@@ -61,41 +55,30 @@ def run(args: argparse.Namespace) -> int:
 
         give(json.dumps(schema(), indent=2) + "\n", args.output or args.result)
         return 0
+    forms = ", ".join(REPORTS.names())
     if args.result is None or args.form is None:
-        raise ChoiceError(f"export needs a result document and a form.\nThe forms are: {', '.join(FORMS)}.")
-    if args.form not in FORMS:
-        raise unknown("form", args.form, FORMS)
+        raise ChoiceError(f"export needs a result document and a form.\nThe forms are: {forms}.")
+    report = REPORTS.find(args.form)
     from spanwise.document.loading import load
 
     document = load(args.result)
-    checks = _checks(args, document)
-    give(_text(args, document, checks), args.output)
+    checks = _checks(args, document, report)
+    choices = {"fail_under": args.fail_under, "floors": args.floor, "checks": checks}
+    choices |= {"name": args.name, "dataset": args.dataset}
+    made = report.function(document, **{key: choices[key] for key in report.takes})
+    give(made, args.output)
     return 0 if all(check.passed for check in checks) else 1
 
 
-def _checks(args: argparse.Namespace, document: Document) -> tuple[Check, ...]:
+def _checks(args: argparse.Namespace, document: Document, report: Report) -> tuple[Check, ...]:
     if args.fail_under is None and not args.floor:
-        if args.form == "junit":
+        if "fail_under" in report.takes:
             from spanwise.errors import ChoiceError
 
-            raise ChoiceError("junit needs a threshold.\nAdd --fail-under POINTS or --floor PATH=POINTS.")
+            raise ChoiceError(
+                f"{report.name} needs a threshold.\nAdd --fail-under POINTS or --floor PATH=POINTS."
+            )
         return ()
     from spanwise.gates import gate
 
     return gate(document, fail_under=args.fail_under, floors=args.floor).checks
-
-
-def _text(args: argparse.Namespace, document: Document, checks: tuple[Check, ...]) -> str:
-    from spanwise.reports import outlets
-
-    match args.form:
-        case "flat":
-            return outlets.flat_json(document)
-        case "rows":
-            return outlets.rows_csv(document)
-        case "summary":
-            return outlets.step_summary(document, checks=checks)
-        case "junit":
-            return outlets.to_junit(checks, details=document.signature)
-        case _:
-            return outlets.model_index(document, name=args.name, dataset=args.dataset)
