@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from spanwise.errors import ChoiceError, UnknownKey
+from spanwise.errors import UnknownKey
 from spanwise.registry import reach
 
 if TYPE_CHECKING:
@@ -157,9 +157,7 @@ def written_out(value: object) -> Any:
     """What an encoder cannot know: sequences and mappings that are made when they are asked for."""
     if isinstance(value, Mapping):
         return dict(value)
-    if hasattr(value, "__iter__"):
-        return list(value)
-    raise ChoiceError(f"{value!r} has no place in a document.")
+    return list(value) if isinstance(value, Iterable) else str(value)
 
 
 def plain_of(document: Document | Mapping[str, Any], *, sentences: bool = False) -> dict[str, Any]:

@@ -88,7 +88,8 @@ def _head(data: bytes, place: str) -> _Head:
         raise _not_ours(place) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         found = re.search(r"\(byte (\d+)\)", str(error))
-        line = f":{data.count(NEWLINE, 0, int(found[1])) + 1}" if found else ""
+        end = int(found[1]) if found else len(data)  # without a place the text ends too early
+        line = f":{data.count(NEWLINE, 0, end) + 1}" if NEWLINE in data else ""
         raise InputError(
             f"{place}{line}: this is not a result document.\nMake one with spanwise evaluate … --json FILE."
         ) from error
