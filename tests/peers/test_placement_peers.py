@@ -1,0 +1,49 @@
+"""Answers placed as another program places them, on real text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import spanwise
+from spanwise.placement import placed_mentions
+
+
+def test_langextract_places_gold_strings_where_its_preset_does(data: Path) -> None:
+    resolver = pytest.importorskip("langextract.resolver")
+    from langextract.core.data import Extraction
+
+    gold = spanwise.read(data / "conll2002-es" / "test.txt")
+    rows: dict[int, list[tuple[int, int, str]]] = {}
+    for sentence, start, end, label in sorted(gold.mentions.rows()):
+        rows.setdefault(sentence, []).append((start, end, label))
+    chosen = dict(list(rows.items())[:150])
+    records = [
+        {
+            "id": number,
+            "answers": [[" ".join(gold.corpus.words(number)[a:b]), label] for a, b, label in listed],
+        }
+        for number, listed in chosen.items()
+    ]
+    ours = {
+        (s, a, b, label)
+        for s, a, b, label in placed_mentions(gold, records, policy="langextract").mentions.rows()
+    }
+    theirs = set()
+    for number, listed in chosen.items():
+        words = gold.corpus.words(number)
+        begins, ends, place = {}, {}, 0
+        for token, word in enumerate(words):
+            begins[place], ends[place + len(word)] = token, token + 1
+            place += len(word) + 1
+        said = [
+            Extraction(extraction_class=label, extraction_text=" ".join(words[a:b])) for a, b, label in listed
+        ]
+        groups = resolver.WordAligner().align_extractions(
+            [said], " ".join(words), enable_fuzzy_alignment=False
+        )
+        for one in (one for group in groups for one in group if one.char_interval is not None):
+            interval = one.char_interval
+            theirs.add((number, begins[interval.start_pos], ends[interval.end_pos], one.extraction_class))
+    assert theirs == ours and len(ours) == sum(map(len, chosen.values()))
