@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.attributes import Values
 from spanwise.buckets._rules import BUCKETINGS, Strategy, default_strategy, parse, parse_choice
@@ -47,12 +48,19 @@ class Bucket(Struct, frozen=True):
     special: bool = False
     label: str = ""
     rest: bool = False
+    hidden: bool = False  # its value or interval is not told
 
     def to_dict(self) -> dict[str, Any]:
         """The bucket as it stands in the result document."""
         shown = {"name": self.name, "label": self.label, "special": self.special}
         if self.rest:
             return {**shown, "rest": True}
+        if self.hidden:
+            return (
+                {**shown, "value": self.name}
+                if self.value is not None
+                else {**shown, "low": None, "high": None}
+            )
         if self.value is not None:
             return {**shown, "value": self.value}
         return {**shown, "low": self.low, "high": self.high}
@@ -77,6 +85,14 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
     def fitted(self) -> tuple[Bucket, ...]:
         """The buckets without those for the rest."""
         return tuple(bucket for bucket in self.buckets if not bucket.rest)
+
+    def redacted(self) -> Bucketing:
+        """The same buckets under names that say nothing of the values in them."""
+        shown = tuple(
+            bucket if bucket.rest else replace(bucket, name=f"value {n}", label=f"value {n}", hidden=True)
+            for n, bucket in enumerate(self.buckets, start=1)
+        )
+        return replace(self, buckets=shown)
 
     def assign(self, values: Values) -> Ints:
         """The number of the bucket of each unit.

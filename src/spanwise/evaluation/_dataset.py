@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,6 +37,9 @@ from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Block, Units
 from spanwise.evaluation._measures import Side
 
+# Attributes of our own count and compare; buckets of all others tell what is in the data.
+_COUNTED = ("spanwise.attributes.shape", "spanwise.attributes.training", "spanwise.attributes.toughness")
+
 
 class Fitted(Struct, frozen=True, eq=False):
     """The buckets of an attribute, how they were found, and the mean ζ of the gold units."""
@@ -47,7 +51,10 @@ class Fitted(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, attribute: Attribute, gold: Values, choices: Choices) -> Fitted:
         """Fit the buckets to the gold values, unless they are given."""
-        return cls(*_bucketing(attribute, gold, choices), gold.zeta)
+        bucketing, strategy = _bucketing(attribute, gold, choices)
+        if choices.redact and not attribute.function.__module__.startswith(_COUNTED):
+            return cls(bucketing.redacted(), "redacted", math.nan)
+        return cls(bucketing, strategy, gold.zeta)
 
 
 class Facts(Struct, frozen=True, eq=False):

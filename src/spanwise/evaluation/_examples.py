@@ -80,9 +80,9 @@ class _Writer:
         document = None
         if documents is not None:
             place = int(documents[number])
-            document = corpus.document_ids[place] if corpus.document_ids is not None else str(place)
+            document = self._named(corpus.document_ids, place)
         row: dict[str, Any] = {
-            "id": corpus.ids[number] if corpus.ids is not None else str(number),
+            "id": self._named(corpus.ids, number),
             "source": corpus.place(number),
             "document": document,
         }
@@ -93,6 +93,12 @@ class _Writer:
         else:
             row["tokens"] = corpus.words(number)
         return row
+
+    def _named(self, names: Sequence[str] | None, number: int) -> str:
+        """The name of a sentence or document; names that the data give (a tuple) are text to redact."""
+        if names is None or (self._redact and isinstance(names, tuple)):
+            return str(number)
+        return names[number]
 
     def _gold(self, wanted: Bools) -> dict[int, list[GoldMention]]:
         data, gold = self._data, self._data.gold
