@@ -150,7 +150,7 @@ def next_steps(document: Document, width: int, saved: Sequence[str]) -> list[Lin
             note = say.plural(number, "error") if chosen else "every error in its sentence"
             # A file that holds gold and predictions is named once, as it was.
             files = [row["path"]] if _is_merged(document) else [gold, row["path"]]
-            call = " ".join(["spanwise errors", *map(_quoted, files), *_reading(settings["command"])])
+            call = " ".join(["spanwise errors", *map(_quoted, files), *reading_options(settings["command"])])
             steps.append((f"{call}{chosen}", note))
     result = next((path for path in saved if str(path).endswith(".json")), None)
     if result is not None:
@@ -179,7 +179,7 @@ _READING = (
 )  # fmt: skip
 
 
-def _reading(command: str) -> list[str]:
+def reading_options(command: str) -> list[str]:
     """The options of a command that say how files are read, quoted for the shell."""
     words = shlex.split(command)
     found = []

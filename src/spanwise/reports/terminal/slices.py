@@ -15,7 +15,7 @@ from spanwise.document.slices import (
     WeakSlice,
 )
 from spanwise.reports import _wording as say
-from spanwise.reports.terminal._frame import banner, files
+from spanwise.reports.terminal._frame import banner, files, reading_options
 from spanwise.reports.terminal._layout import Cell, Column, Line, bar, grid, heading, sentence, text
 
 
@@ -145,4 +145,5 @@ def _next(document: Slices, width: int) -> list[Line]:
     sources = [gold] if paths.get(name) == gold else [gold, str(paths.get(name))]
     train = [part for one in document.inputs if one.role == "train" for part in ("--train", str(one.path))]
     command = shlex.join(["spanwise", "errors", *sources, *train, "--where", row.where])
+    command = " ".join([command, *reading_options(document.settings.command)])
     return [*heading("Next", "", width), *sentence(command, width, indent=2)]
