@@ -76,7 +76,9 @@ def wilson(share: Any, size: Any, t: Any) -> Floats:
     below = 1 + t * t * inverse
     centre = (f + t * t * inverse / 2) / below
     half = t * np.sqrt(f * (1 - f) * inverse + (t * inverse / 2) ** 2) / below
-    return np.stack([np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)], axis=-1)
+    # At 0 and 1 one end is the share itself; rounding must not move it.
+    low = np.where(f <= 0, 0.0, np.maximum(centre - half, 0.0))
+    return np.stack([low, np.where(f >= 1, 1.0, np.minimum(centre + half, 1.0))], axis=-1)
 
 
 def jackknife(*runs: Measure) -> dict[str, Jackknife]:

@@ -1,0 +1,211 @@
+"""Simulated corpora whose true scores are known by construction, evaluated through the public interface.
+
+A sentence has four slots; a slot holds a gold mention, a spurious prediction, or nothing. Whether a system
+errs on a mention depends on its label, its length, whether training has seen it, and on how hard its
+document is: the share of errors is multiplied by a number drawn evenly from [1 - spread, 1 + spread], whose
+mean is 1, so that the scores of an endless corpus follow from expected counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+import spanwise
+from spanwise.corpus import Annotation, Corpus, Mentions
+
+SLOTS, WIDTH = 4, 6
+KINDS = ("FN", "LE", "BE")
+Draw = np.random.Generator
+
+
+@dataclass(frozen=True)
+class World:
+    """How corpora are drawn."""
+
+    labels: tuple[str, ...] = ("A", "B", "C", "D")
+    shares: tuple[float, ...] = (0.4, 0.3, 0.2, 0.1)
+    lengths: tuple[float, ...] = (0.6, 0.3, 0.1)  # of 1, 2 and 3 tokens
+    seen: float = 0.7
+    errors: float = 0.15  # of an average mention
+    kinds: tuple[float, ...] = (0.4, 0.3, 0.3)  # of errors: FN, LE, BE
+    spurious: float = 0.06  # of an empty slot
+    filled: float = 0.4  # of all slots
+    spread: float = 0.6  # of documents
+    sentences: tuple[int, int] = (4, 16)  # of a document, from … to
+    together: float = 0.5  # how often two systems share the luck of a mention
+    harder: Mapping[str, float] = field(default_factory=dict)  # a label, "length 3" or "unseen": times as many
+
+    def chance(self, label: int, length: int, seen: bool) -> float:
+        """The share of mentions of a kind on which a system errs."""
+        times = self.harder.get(self.labels[label], 1.0) * self.harder.get(f"length {length}", 1.0)
+        return self.errors * times * (1.0 if seen else self.harder.get("unseen", 1.0))
+
+    def truth(self) -> dict[tuple[str, ...], float]:
+        """The scores of an endless corpus, by path."""
+        labels = len(self.labels)
+        exact = np.zeros((labels, 3))
+        buckets = np.zeros((5, 3))
+        recall = np.zeros((2, 2))
+        kinds = np.zeros(3)
+        for (label, share), (length, part), (seen, some) in product(
+            enumerate(self.shares), enumerate(self.lengths, 1), ((True, self.seen), (False, 1 - self.seen))
+        ):
+            n = share * part * some
+            wrong = n * self.chance(label, length, seen)
+            fn, le, be = (wrong * kind for kind in self.kinds)
+            exact[label] += n, n - fn - le, n - wrong
+            for other in range(labels):
+                if other != label:
+                    exact[other, 1] += le / (labels - 1)
+            buckets[length] += n, n - fn - be, n - wrong
+            buckets[length + 1, 1] += be
+            recall[int(not seen)] += n, n - wrong
+            kinds += fn, le, be
+        spurious = (1 - self.filled) * self.spurious / self.filled
+        exact[:, 1] += spurious * np.array(self.shares)
+        buckets[1, 1] += spurious
+        gold, predicted, correct = exact.sum(axis=0)
+        fn, le, be = kinds
+        f1 = lambda row: 2 * row[2] / (row[0] + row[1])  # noqa: E731
+        half = (le + be) / 2
+        found = {
+            ("exact", "overall", "f1"): f1((gold, predicted, correct)),
+            ("exact", "overall", "precision"): correct / predicted,
+            ("exact", "overall", "recall"): correct / gold,
+            ("exact", "macro", "f1"): float(np.mean([f1(row) for row in exact])),
+            ("fair", "overall", "f1"): 2 * correct / (2 * correct + spurious + fn + 2 * half),
+            ("gains", "LE", "gain"): 2 * (correct + le) / (gold + predicted) - f1((gold, predicted, correct)),
+            ("gains", "BE", "gain"): 2 * (correct + be) / (gold + predicted) - f1((gold, predicted, correct)),
+            ("gains", "FN", "gain"): 2 * (correct + fn) / (gold + predicted + fn) - f1((gold, predicted, correct)),
+            ("gains", "FP", "gain"): 2 * correct / (gold + predicted - spurious) - f1((gold, predicted, correct)),
+            ("tough", "SEEN", "overall", "recall"): recall[0, 1] / recall[0, 0],
+            ("tough", "UNSEEN-ANY", "overall", "recall"): recall[1, 1] / recall[1, 0],
+        }
+        found |= {("exact", "labels", name, "f1"): f1(row) for name, row in zip(self.labels, exact, strict=True)}
+        found |= {("attributes", "entity_length", name, "f1"): f1(buckets[at]) for at, name in enumerate("SML", 1)}
+        return {path: float(value) for path, value in found.items()}
+
+
+# The cells of `truth` as the document names their buckets.
+BUCKETS = {"S": "XS", "M": "S", "L": "L"}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One test set of a world, and how hard each of its documents is."""
+
+    world: World
+    gold: Annotation
+    train: Annotation
+    hard: np.ndarray  # of each sentence
+    slot: np.ndarray  # of each gold mention, among all slots
+    kind: np.ndarray  # label, length, seen of each gold mention
+
+
+def sample(world: World, draw: Draw, *, documents: int = 0, sentences: int = 0, marked: bool = True) -> Sample:
+    """A test set of so many documents, or of sentences that are documents of their own."""
+    sizes = (
+        draw.integers(world.sentences[0], world.sentences[1] + 1, size=documents)
+        if documents
+        else np.ones(sentences, dtype=np.int64)
+    )
+    number = int(sizes.sum())
+    low, high = 1 - world.spread, 1 + world.spread
+    hard = np.repeat(draw.uniform(low, high, size=len(sizes)), sizes)
+    slot = np.flatnonzero(draw.random(number * SLOTS) < world.filled)
+    label = draw.choice(len(world.labels), p=world.shares, size=len(slot))
+    length = 1 + draw.choice(len(world.lengths), p=world.lengths, size=len(slot))
+    seen = draw.random(len(slot)) < world.seen
+    tokens = np.zeros(number * SLOTS * WIDTH, dtype=np.int32)
+    first = slot * WIDTH + 1
+    tokens[first] = 1 + label * 2 + ~seen
+    for inner in (1, 2):
+        tokens[first[length > inner] + inner] = 1 + 2 * len(world.labels)
+    words = ["o", *(f"{part}{name}" for name in world.labels for part in ("seen", "new")), "x"]
+    corpus = Corpus(
+        tokens,
+        words,
+        np.arange(number + 1) * SLOTS * WIDTH,
+        np.concatenate([[0], np.cumsum(sizes)]) if documents and marked else None,
+    )
+    start = slot % SLOTS * WIDTH + 1
+    mentions = Mentions(slot // SLOTS, start, start + length, label, world.labels)
+    kind = np.stack([label, length, seen], axis=1)
+    return Sample(world, Annotation(corpus, mentions), _training(world, words), hard, slot, kind)
+
+
+def _training(world: World, words: Sequence[str]) -> Annotation:
+    """Every seen form with its label once."""
+    rows, sentences = [], []
+    for label, length in product(range(len(world.labels)), (1, 2, 3)):
+        rows.append((len(sentences), 0, length, world.labels[label]))
+        sentences.append([words[1 + 2 * label], *["x"] * (length - 1), "o"])
+    return Annotation(Corpus.of(sentences), Mentions.of(rows, labels=world.labels))
+
+
+def luck(found: Sample, draw: Draw) -> np.ndarray:
+    """The luck of every slot that systems may share."""
+    return draw.random((3, len(found.hard) * SLOTS))
+
+
+def system(
+    found: Sample, draw: Draw, shared: np.ndarray | None = None, *, times: float = 1.0, world: World | None = None
+) -> Annotation:
+    """The predictions of one system, which errs `times` as often as its world says."""
+    world = world or found.world
+    own = draw.random((3, len(found.hard) * SLOTS))
+    if shared is not None:
+        own = np.where(draw.random(own.shape[1]) < world.together, shared, own)
+    table = np.array(
+        [
+            [[world.chance(label, length, seen) for seen in (False, True)] for length in (1, 2, 3)]
+            for label in range(len(world.labels))
+        ]
+    )
+    label, length, seen = found.kind.T
+    sentence = found.slot // SLOTS
+    chance = np.minimum(table[label, length - 1, seen] * found.hard[sentence] * times, 1.0)
+    wrong = own[0, found.slot] < chance
+    kind = np.searchsorted(np.cumsum(world.kinds), own[1, found.slot], side="right")
+    missed = wrong & (kind == 0)
+    other = (label + 1 + (own[2, found.slot] * (len(world.labels) - 1)).astype(int)) % len(world.labels)
+    new_label = np.where(wrong & (kind == 1), other, label)
+    new_length = length + (wrong & (kind == 2))
+    kept = ~missed
+    empty = np.ones(len(found.hard) * SLOTS, dtype=bool)
+    empty[found.slot] = False
+    free = np.flatnonzero(empty)
+    spurious = free[own[0, free] < np.minimum(world.spurious * found.hard[free // SLOTS] * times, 1.0)]
+    of_spurious = np.searchsorted(np.cumsum(world.shares), own[1, spurious], side="right")
+    slot = np.concatenate([found.slot[kept], spurious])
+    start = slot % SLOTS * WIDTH + 1
+    size = np.concatenate([new_length[kept], np.ones(len(spurious), dtype=np.int64)])
+    labels = np.concatenate([new_label[kept], np.minimum(of_spurious, len(world.labels) - 1)])
+    order = np.argsort(slot, kind="stable")
+    mentions = Mentions(
+        (slot // SLOTS)[order], start[order], (start + size)[order], labels[order], world.labels
+    )
+    return Annotation(found.gold.corpus, mentions)
+
+
+def evaluated(found: Sample, systems: Mapping[str, Annotation], **options: Any) -> dict[str, Any]:
+    """The result document of systems on a sample, as `spanwise.evaluate` gives it."""
+    chosen = {"attributes": ["entity_length"], "train": found.train, "examples": "none", **options}
+    return spanwise.evaluate(found.gold, dict(systems), **chosen).to_dict()
+
+
+def cell(document: Mapping[str, Any], name: str, path: Sequence[str]) -> tuple[Any, Any]:
+    """The score at a path of one system, and its interval."""
+    node: Any = document["systems"][name]
+    if path[0] == "attributes":
+        wanted = BUCKETS.get(path[2], path[2])
+        node = next(b for b in node["attributes"][path[1]]["buckets"] if b["name"] == wanted)
+    else:
+        for key in path[:-1]:
+            node = node[key]
+    return node[path[-1]], (node.get("interval") or {}).get(path[-1])
