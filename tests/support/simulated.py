@@ -38,7 +38,9 @@ class World:
     spread: float = 0.6  # of documents
     sentences: tuple[int, int] = (4, 16)  # of a document, from … to
     together: float = 0.5  # how often two systems share the luck of a mention
-    harder: Mapping[str, float] = field(default_factory=dict)  # a label, "length 3" or "unseen": times as many
+    harder: Mapping[str, float] = field(
+        default_factory=dict
+    )  # a label, "length 3" or "unseen": times as many
 
     def chance(self, label: int, length: int, seen: bool) -> float:
         """The share of mentions of a kind on which a system errs."""
@@ -81,13 +83,19 @@ class World:
             ("fair", "overall", "f1"): 2 * correct / (2 * correct + spurious + fn + 2 * half),
             ("gains", "LE", "gain"): 2 * (correct + le) / (gold + predicted) - f1((gold, predicted, correct)),
             ("gains", "BE", "gain"): 2 * (correct + be) / (gold + predicted) - f1((gold, predicted, correct)),
-            ("gains", "FN", "gain"): 2 * (correct + fn) / (gold + predicted + fn) - f1((gold, predicted, correct)),
-            ("gains", "FP", "gain"): 2 * correct / (gold + predicted - spurious) - f1((gold, predicted, correct)),
+            ("gains", "FN", "gain"): 2 * (correct + fn) / (gold + predicted + fn)
+            - f1((gold, predicted, correct)),
+            ("gains", "FP", "gain"): 2 * correct / (gold + predicted - spurious)
+            - f1((gold, predicted, correct)),
             ("tough", "SEEN", "overall", "recall"): recall[0, 1] / recall[0, 0],
             ("tough", "UNSEEN-ANY", "overall", "recall"): recall[1, 1] / recall[1, 0],
         }
-        found |= {("exact", "labels", name, "f1"): f1(row) for name, row in zip(self.labels, exact, strict=True)}
-        found |= {("attributes", "entity_length", name, "f1"): f1(buckets[at]) for at, name in enumerate("SML", 1)}
+        found |= {
+            ("exact", "labels", name, "f1"): f1(row) for name, row in zip(self.labels, exact, strict=True)
+        }
+        found |= {
+            ("attributes", "entity_length", name, "f1"): f1(buckets[at]) for at, name in enumerate("SML", 1)
+        }
         return {path: float(value) for path, value in found.items()}
 
 
@@ -107,7 +115,9 @@ class Sample:
     kind: np.ndarray  # label, length, seen of each gold mention
 
 
-def sample(world: World, draw: Draw, *, documents: int = 0, sentences: int = 0, marked: bool = True) -> Sample:
+def sample(
+    world: World, draw: Draw, *, documents: int = 0, sentences: int = 0, marked: bool = True
+) -> Sample:
     """A test set of so many documents, or of sentences that are documents of their own."""
     sizes = (
         draw.integers(world.sentences[0], world.sentences[1] + 1, size=documents)
@@ -154,7 +164,12 @@ def luck(found: Sample, draw: Draw) -> np.ndarray:
 
 
 def system(
-    found: Sample, draw: Draw, shared: np.ndarray | None = None, *, times: float = 1.0, world: World | None = None
+    found: Sample,
+    draw: Draw,
+    shared: np.ndarray | None = None,
+    *,
+    times: float = 1.0,
+    world: World | None = None,
 ) -> Annotation:
     """The predictions of one system, which errs `times` as often as its world says."""
     world = world or found.world
