@@ -155,6 +155,21 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         columns = tuple(f"{cell}/{column}" for cell in self.cells for column in self.columns)
         return Counts(("all",), columns, self.rows, self.row)
 
+    def in_blocks(self, size: int) -> Counts:
+        """The counts of blocks of so many consecutive units; the last one may be smaller.
+
+        Examples:
+            >>> Counts.of_matrix(["x"], ["gold"], np.array([[1], [2], [3]])).in_blocks(2).matrix().tolist()
+            [[3], [3]]
+        """
+        parts = []
+        step = size * max(1, _BLOCK // size)
+        for at in range(0, self.units, step):
+            rows = self.rows[self.row[at : at + step]]
+            parts.append(np.add.reduceat(rows, np.arange(0, len(rows), size), axis=0))
+        whole = np.concatenate(parts) if parts else self.matrix()
+        return Counts.of_matrix(self.cells, self.columns, whole)
+
     def as_one_unit(self) -> Counts:
         """The counts over all units as those of a single one."""
         rows = self.total.reshape(1, -1).astype(np.int32)

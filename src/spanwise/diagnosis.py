@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, nan
 from string import ascii_letters
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import plain, ratio
 from spanwise.document import Interval
@@ -107,13 +108,16 @@ def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
     )
 
 
-def slices(system: SystemScores, mentions: int) -> tuple[WeakSlice, ...]:
+def slices(
+    system: SystemScores, mentions: int, tests: Mapping[tuple[str, ...], Mapping[str, Any]] | None = None
+) -> tuple[WeakSlice, ...]:
     """The slices of one system's data, the costliest first; `mentions` is the number of gold ones.
 
     The cost of a slice (a bucket, a label, a tough subset) is its share of the gold units times
     how far its score lies below the overall score: F1, or recall for tough subsets. Token
     units are compared with the score over all token units. Slices with fewer than 50 gold
-    units, or without a score, are left out.
+    units, or without a score, are left out. `tests` by the path of a slice say whether it is weaker than
+    the rest, and give it an interval that holds for all tested slices at once.
     """
     overall = system.exact.overall
     rows = [
@@ -155,8 +159,26 @@ def slices(system: SystemScores, mentions: int) -> tuple[WeakSlice, ...]:
             _slice("bucket", attribute, b.name, _title(attribute, b), b.f1, b.gold, b.interval, whole, units)
             for b in on_scale(table.buckets)
         )
-    kept = [row for row in rows if row is not None]
+    kept = [_with_test(row, tests or {}) for row in rows if row is not None]
     return tuple(sorted(kept, key=lambda row: (-row.cost, row.title)))
+
+
+def slice_path(row: WeakSlice) -> tuple[str, ...]:
+    """Where the document has the scores of a slice."""
+    if row.kind == "tough":
+        return "tough", row.name, "overall"
+    if row.attribute is None:
+        return "exact", "labels", row.name
+    return "attributes", row.attribute, row.name
+
+
+def _with_test(row: WeakSlice, tests: Mapping[tuple[str, ...], Mapping[str, Any]]) -> WeakSlice:
+    test = tests.get(slice_path(row))
+    if test is None:
+        return row
+    bounds = test["interval"]
+    interval = row.interval if bounds is None else (bounds[0], bounds[1])
+    return replace(row, t=test["t"], p=test["p"], among=test["of"], interval=interval)
 
 
 def _whole(buckets: Sequence[BucketScores]) -> tuple[float | None, int]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.columns import ratio
-from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering
-from spanwise.document import Interval
+from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, slice_path
 from spanwise.document.comparison import Comparison, Finding, ScoreTest
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import SystemScores
+from spanwise.document.scores import SystemScores, WeakSlice
+from spanwise.statistics import LEVEL
 
 MOST_FINDINGS = 4
 LEAST_EFFECT = 0.01  # a point of F1 or recall
@@ -25,9 +25,10 @@ def findings(document: Evaluation) -> tuple[Finding, ...]:
     mentions unseen in training, if their recall lies below that of seen ones; the costliest
     slice of other mentions; with a second system, whether the lead over the runner-up is real and where it
     comes from (then only the costlier of the two slices stands); and what is odd about
-    the data. Each rests on at least 50 mentions, is worth at least one point, and is significant: a
-    lead after correction; a gain, a slice or a subset where its interval excludes what it is held
-    against. Reports word them; `filter` chooses the sentences behind the number.
+    the data. Each rests on at least 50 mentions, is worth at least one point, and was tested as it was
+    chosen: a lead after correction, a slice or a subset against all slices at once; a kind of error
+    is said to cost most where it beats the second, else both are named. Reports word them; `filter`
+    chooses the sentences behind the number.
     """
     systems = document.systems
     if not systems:
@@ -60,39 +61,35 @@ def _matters(row: Finding) -> bool:
     return bool(enough and abs(effect) >= LEAST_EFFECT and row.significant)
 
 
-def _excludes(bounds: Interval | None, value: float) -> bool:
-    """Whether an interval leaves a value out; without intervals nothing is said to be chance."""
-    if bounds is None or bounds[0] is None or bounds[1] is None:
-        return True
-    return not bounds[0] <= value <= bounds[1]
-
-
 def _gain_finding(name: str, system: SystemScores) -> Finding | None:
+    """The kind of error that costs the most; where the second may cost as much, both."""
     gains = {kind: row.gain for kind, row in system.gains.items() if row.gain}
     if not gains:
         return None
     kind = max(gains, key=lambda key: gains[key])
-    if gains[kind] <= 0:
+    bounds, lead = system.gains.of(kind).interval.get("gain"), system.gains.of(kind).lead
+    if gains[kind] <= 0 or bounds is None or bounds[0] is None or lead is UNSET:
         return None
-    return Finding(
+    found = Finding(
         kind="gain",
         system=name,
         score="gain",
         value=gains[kind],
         count=system.fair.overall.count(kind),
-        significant=_excludes(system.gains.of(kind).interval.get("gain"), 0.0),
+        significant=bounds[0] > 0,
+        p=lead.p,
         path=("gains", kind, "gain"),
         filter={"system": name, "outcome": kind},
     )
+    ahead = lead.p is not None and lead.p < LEVEL
+    return found if ahead or not gains.get(lead.over) else replace(found, tied=lead.over)
 
 
 def _tough_finding(name: str, system: SystemScores) -> Finding | None:
-    if "SEEN" not in system.tough or "UNSEEN-ANY" not in system.tough:
+    row = next((row for row in system.slices if (row.kind, row.name) == ("tough", "UNSEEN-ANY")), None)
+    if row is None or "SEEN" not in system.tough:
         return None
     seen, unseen = system.tough["SEEN"].overall, system.tough["UNSEEN-ANY"].overall
-    overall = system.exact.overall
-    if min(seen.mentions, unseen.mentions) < LEAST_GOLD or overall.recall is None:
-        return None
     if seen.recall is None or unseen.recall is None or not unseen.recall < seen.recall:
         return None
     return Finding(
@@ -103,25 +100,29 @@ def _tough_finding(name: str, system: SystemScores) -> Finding | None:
         against=seen.recall,
         count=unseen.mentions - unseen.correct,
         mentions=unseen.mentions,
-        significant=_excludes(unseen.interval.get("recall"), seen.recall),
-        cost=float(ratio(unseen.mentions, overall.gold)) * (overall.recall - unseen.recall),
+        cost=row.cost,
         path=("tough", "UNSEEN-ANY", "overall", "recall"),
         filter={"system": name, "tough": "UNSEEN-ANY"},
+        **_tested(row),
     )
 
 
+def _tested(row: WeakSlice) -> dict[str, Any]:
+    """What the test of all slices at once says of one of them; without a test nothing is significant."""
+    weak = row.p is not UNSET and row.p is not None and row.p < LEVEL
+    return {"significant": weak, "p": row.p, "interval": row.interval, "among": row.among}
+
+
 def _slice_finding(name: str, system: SystemScores, *, without: str | None) -> Finding | None:
+    """The costliest of the slices that are weaker than the rest."""
     rows = [row for row in system.slices if row.cost > 0]
     groups = distinct(rows, system)
     said = [row for group in groups for row in group if any(one.name == without for one in group)]
-    row = next((row for row in rows if row.kind != "tough" and row not in said), None)
+    weak = (row for row in rows if row.kind != "tough" and row not in said and _tested(row)["significant"])
+    row = next(weak, None)
     if row is None or row.value is None or row.overall is None:
         return None
-    if row.attribute is None:
-        path, chosen = ("exact", "labels", row.name, "f1"), {"gold": row.name}
-    else:
-        path = ("attributes", row.attribute, row.name, "f1")
-        chosen = {"attribute": row.attribute, "bucket": row.name}
+    chosen = {"gold": row.name} if row.attribute is None else {"attribute": row.attribute, "bucket": row.name}
     return Finding(
         kind="slice",
         system=name,
@@ -130,11 +131,11 @@ def _slice_finding(name: str, system: SystemScores, *, without: str | None) -> F
         against=row.overall,
         count=row.gold,
         mentions=row.gold,
-        significant=_excludes(row.interval, row.overall),
         cost=row.cost,
         title=row.title,
-        path=path,
+        path=(*slice_path(row), "f1"),
         filter={"system": name, **chosen},
+        **_tested(row),
     )
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from spanwise.attributes import ATTRIBUTES
 from spanwise.diagnosis import F1, letters
 from spanwise.document import Document, Input
-from spanwise.document.comparison import Comparison
+from spanwise.document.comparison import Comparison, ScoreTest
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import SubsetScores, SystemScores
@@ -21,7 +21,6 @@ from spanwise.document.sentences import ExampleCounts, UnitCounts
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import tested, unpacked
 from spanwise.findings import findings
-from spanwise.statistics import LEVEL
 from spanwise.uncertainty import Resampling
 
 
@@ -56,17 +55,23 @@ def gate(
     fail_under: float | None = None,
     against: str | Path | Document | Mapping[str, Any] | None = None,
     fail_drop: float | None = None,
+    not_worse_than: float | None = None,
     floors: Sequence[str] | Mapping[str, float] = (),
+    floor_bound: bool = False,
 ) -> Outcome:
     """Whether every system of a result document reaches its thresholds, all of them in points (0–100).
 
     Args:
         fail_under: the least F1.
-        against: an earlier result document (or its file) over the same gold file.
-        fail_drop: F1 may not lie more than this below the earlier one where the paired test calls
-            the difference significant (p < .05); 0 forbids every significant drop.
+        against: an earlier result document (or its file) over the same gold file. Keep the same one
+            over several releases: where each is held against the one before, small losses add up unseen.
+        fail_drop: fails where the drop of F1 is significantly larger than this, that is where the lower
+            end of its interval exceeds it; 0 forbids every significant drop.
+        not_worse_than: passes only where a drop of this size or more is excluded, that is where the upper
+            end of the interval of the drop lies below it (non-inferiority).
         floors: the least score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70", "entity_length/XL=60",
             "fair/overall/f1=80". An undefined score reaches no floor.
+        floor_bound: hold `fail_under` and floors against the lower ends of the scores' intervals.
 
     Raises:
         ChoiceError: a threshold is not in points, names no score, or asks for a test that is not made.
@@ -82,21 +87,24 @@ def gate(
     if fail_under is not None:
         _check_points("fail_under", fail_under)
         checks += [
-            _least(name, "f1", system.exact.overall.f1, fail_under)
+            _least(name, "f1", _held(system, "f1", bound=floor_bound), fail_under, bound=floor_bound)
             for name, system in document.systems.items()
         ]
     for place, least in _floors(floors):
         _check_points(f"the floor of {place}", least)
         checks += [
-            _least(name, place, _score(system, place), least) for name, system in document.systems.items()
+            _least(name, place, _held(system, place, bound=floor_bound), least, bound=floor_bound)
+            for name, system in document.systems.items()
         ]
     if against is None:
-        if fail_drop is not None:
-            raise ChoiceError("fail_drop needs an earlier result to compare with.\nPass against=.")
+        for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
+            if points is not None:
+                raise ChoiceError(f"{name} needs an earlier result to compare with.\nPass against=.")
         return Outcome(tuple(checks))
-    if fail_drop is not None:
-        _check_drop(fail_drop, document.settings.resamples)
-    drops, notes = _drops(document, against, fail_drop)
+    for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
+        if points is not None:
+            _check_drop(name, points, document.settings.resamples)
+    drops, notes = _drops(document, against, fail_drop, not_worse_than)
     return Outcome((*checks, *drops), tuple(notes))
 
 
@@ -110,22 +118,32 @@ def _check_points(what: str, least: float) -> None:
         raise ChoiceError(f"{what} is {least:g}, but must be between 0 and 100, in points.")
 
 
-def _check_drop(fail_drop: float, resamples: int) -> None:
-    if not 0 <= fail_drop <= 100:
-        raise ChoiceError(f"fail_drop is {fail_drop:g}, but must be between 0 and 100, in points.")
+def _check_drop(name: str, points: float, resamples: int) -> None:
+    if not 0 <= points <= 100:
+        raise ChoiceError(f"{name} is {points:g}, but must be between 0 and 100, in points.")
     if not resamples:  # a gate that cannot fail must not look like one that was passed
         raise ChoiceError(
-            "fail_drop asks for a paired test, which resamples=0 leaves out.\n"
+            f"{name} asks for a paired test, which resamples=0 leaves out.\n"
             "Evaluate with resamples, 1000 for example."
         )
 
 
-def _least(system: str, place: str, value: float | None, least: float) -> Check:
+def _held(system: SystemScores, place: str, *, bound: bool) -> float | None:
+    """What is held against a floor: the score, or the lower end of its interval."""
+    scores, name = _cell(system, place)
+    if not bound:
+        return _number(_follow(scores, [name]))
+    bounds = getattr(scores, "interval", {}).get(name)
+    return None if bounds is None else bounds[0]
+
+
+def _least(system: str, place: str, value: float | None, least: float, *, bound: bool) -> Check:
     shown = "n/a" if value is None else f"{100 * value:.2f}"
     # A score written as 90.00 is not below 90, whatever its last bits say.
     passed = value is not None and 100 * value >= least - 1e-9
     relation = "reaches" if passed else "is below"
-    return Check(f"{system} {place}", passed, f"{system}: {place} is {shown}, which {relation} {least:g}.")
+    what = f"the lower bound of {place}" if bound else place
+    return Check(f"{system} {place}", passed, f"{system}: {what} is {shown}, which {relation} {least:g}.")
 
 
 def _floors(floors: Sequence[str] | Mapping[str, float]) -> list[tuple[str, float]]:
@@ -146,36 +164,38 @@ def _floors(floors: Sequence[str] | Mapping[str, float]) -> list[tuple[str, floa
     return found
 
 
-def _score(system: SystemScores, place: str) -> float | None:
-    """The score at a place such as "PER", "tough/SEEN", "entity_length/XL", or at a whole path."""
+def _cell(system: SystemScores, place: str) -> tuple[object, str]:
+    """The scores at a place such as "PER", "tough/SEEN", "entity_length/XL" or a whole path, and which."""
     parts = place.split("/")
     labels = system.exact.labels
     if place in labels:
-        return labels[place].f1
+        return labels[place], "f1"
     if len(parts) == 1:
         if place in ("precision", "recall", "f1"):
-            return _number(getattr(system.exact.overall, place))
+            return system.exact.overall, place
         raise unknown("label", place, [*labels, "precision", "recall", "f1"])
     if parts[0] == "tough" and len(parts) in (2, 3):
         if not system.tough:
             raise ChoiceError(f"the floor of {place} needs training data.\nEvaluate with train=.")
         subset = _entry("tough subset", cast("Mapping[str, SubsetScores]", system.tough), parts[1])
-        cell = subset.overall if len(parts) == 2 else _entry("label", subset.labels, parts[2])
-        return cell.recall
+        return (subset.overall if len(parts) == 2 else _entry("label", subset.labels, parts[2])), "recall"
+    tables = system.attributes
     name = ATTRIBUTES.find(parts[0]).name if parts[0] in ATTRIBUTES else parts[0]
-    if name in system.attributes and len(parts) == 2:
-        buckets = {bucket.name: bucket for bucket in system.attributes[name].buckets}
-        return _entry("bucket", buckets, parts[1]).f1
-    return _number(_follow(system, parts))
+    if name in tables and len(parts) == 2:
+        buckets = {bucket.name: bucket for bucket in tables[name].buckets}
+        return _entry("bucket", buckets, parts[1]), "f1"
+    _follow(system, parts)  # names the part that is unknown
+    return _follow(system, parts[:-1]), parts[-1]
 
 
-def _follow(system: SystemScores, parts: Sequence[str]) -> object:
+def _follow(scores: object, parts: Sequence[str]) -> object:
     """The value at a path of keys, through objects and mappings."""
-    node: object = system
+    node = scores
     for part in parts:
         keys = _keys(node)
         if part not in keys:
-            raise unknown("score", part, [*keys, *(system.attributes if node is system else ())])
+            more = list(scores.attributes) if isinstance(scores, SystemScores) and node is scores else []
+            raise unknown("score", part, [*keys, *more])
         node = node[part] if isinstance(node, Mapping) else getattr(node, part)
     return node
 
@@ -207,7 +227,10 @@ def _number(value: object) -> float | None:
 
 
 def _drops(
-    document: Evaluation, against: str | Path | Document | Mapping[str, Any], fail_drop: float | None
+    document: Evaluation,
+    against: str | Path | Document | Mapping[str, Any],
+    fail_drop: float | None,
+    not_worse_than: float | None,
 ) -> tuple[list[Check], list[str]]:
     name = str(against) if isinstance(against, str | Path) else "the earlier result"
     base = _evaluation(load(against) if isinstance(against, str | Path) else as_document(against), name)
@@ -219,30 +242,29 @@ def _drops(
         pairs=[(f"new {one}", f"old {other}") for one, other in pairs],
         resamples=document.settings.resamples,
         seed=document.settings.seed,
-        confidence=document.settings.confidence,
     )
-    checks, notes = [], []
+    checks: list[Check] = []
+    notes: list[str] = []
     for (name, _), comparison in zip(pairs, both.comparisons, strict=True):
         row = comparison.score(F1)
         if row is None or row.difference is None or row.a is UNSET or row.b is UNSET:
             message = f"{name}: F1 is n/a in one of the results, so they cannot be compared."
-            if fail_drop is None:
-                notes.append(message)
-            else:
-                checks.append(Check(f"{name} drop", passed=False, message=message))
+            asked = (("drop", fail_drop), ("not worse", not_worse_than))
+            failed = [Check(f"{name} {what}", False, message) for what, points in asked if points is not None]
+            checks += failed
+            notes += [] if failed else [message]
             continue
-        change, p = 100 * row.difference, row.p
-        spoken = f"{name}: F1 {_points(row.b)} → {_points(row.a)} ({change:+.2f}, {_spoken(p)})"
-        if fail_drop is None:
+        spoken = (
+            f"{name}: F1 {_points(row.b)} → {_points(row.a)} ({100 * row.difference:+.2f}, {_spoken(row)})"
+        )
+        if fail_drop is None and not_worse_than is None:
             notes.append(f"{spoken}.")
-        else:
-            failed = -change > fail_drop and bool(p is not None and p < LEVEL)
-            verdict = "a significant drop of more than" if failed else "no significant drop of more than"
-            checks.append(Check(f"{name} drop", not failed, f"{spoken}: {verdict} {fail_drop:g}."))
+        checks += _drop_checks(name, row, spoken, fail_drop, not_worse_than)
         least = comparison.detectable
         if least is not UNSET and least is not None:
             notes.append(
-                f"{name}: this test set can be expected to show differences of F1 from {100 * least:.2f} on."
+                f"{name}: a true difference of {100 * least:.2f} F1 would be found four times in five "
+                "on this test set."
             )
     held = {name for name, _ in pairs}
     notes += [
@@ -253,12 +275,35 @@ def _drops(
     return checks, [*notes, *(both.notes or ())]
 
 
+def _drop_checks(
+    name: str, row: ScoreTest, spoken: str, fail_drop: float | None, not_worse_than: float | None
+) -> list[Check]:
+    """Both thresholds on the interval of the drop: its lower end above one, its upper end below the other."""
+    low, high = row.interval or (None, None)
+    drop = None if low is None or high is None else (-100 * high, -100 * low)
+    checks = []
+    if fail_drop is not None:
+        failed = drop is not None and drop[0] > fail_drop
+        verdict = f"{'a' if failed else 'no'} significant drop of more than {fail_drop:g}"
+        checks.append(Check(f"{name} drop", not failed, f"{spoken}: {verdict}."))
+    if not_worse_than is not None:
+        # Where nothing varies and both are equal, there is no drop to exclude.
+        passed = drop is not None and (drop[1] < not_worse_than or drop == (0.0, 0.0))
+        verdict = f"a drop of {not_worse_than:g} or more is {'excluded' if passed else 'not excluded'}"
+        checks.append(Check(f"{name} not worse", passed, f"{spoken}: {verdict}."))
+    return checks
+
+
 def _points(value: float | None) -> str:
     return "n/a" if value is None else f"{100 * value:.2f}"
 
 
-def _spoken(p: float | None) -> str:
-    return "not tested, for want of resamples" if p is None else f"p = {p:.4f}"
+def _spoken(row: ScoreTest) -> str:
+    if row.p is None:
+        return "not tested, for want of resamples"
+    bounds = row.interval
+    within = f"[{100 * (bounds[0] or 0):+.2f}, {100 * (bounds[1] or 0):+.2f}], " if bounds else ""
+    return f"{within}p = {row.p:.4f}"
 
 
 def _pairs(document: Evaluation, base: Evaluation) -> list[tuple[str, str]]:
@@ -407,7 +452,7 @@ def _check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> N
         if here == there:
             continue
         if here[0] != there[0]:
-            what = f"the gold files differ ({_gold(document).path} here, {_gold(first).path} there)"
+            what = f"the gold data differ ({_gold(document).path} here, {_gold(first).path} there)"
         else:
             counted = f"{many(here[2], here[1])} here, {many(there[2], there[1])} there"
             what = f"the gold file was read differently ({counted})"

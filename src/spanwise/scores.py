@@ -107,6 +107,10 @@ class Measure(Struct, frozen=True, eq=False):
             return self
         return replace(self, counts=self.counts.with_sum(), scorer=self.scorer.removesuffix(_SUMMING))
 
+    def in_blocks(self, size: int) -> Measure:
+        """The same scores from blocks of so many consecutive units."""
+        return self if size == 1 else replace(self, counts=self.counts.in_blocks(size))
+
     def of_one_unit(self) -> Measure:
         """The same scores from totals alone."""
         return replace(self, counts=self.counts.as_one_unit())

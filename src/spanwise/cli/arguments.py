@@ -39,6 +39,8 @@ _OTHERS = (
     "against",
     "fail_under",
     "fail_drop",
+    "not_worse_than",
+    "floor_bound",
     "score_column",
     "missing",
     "precision",

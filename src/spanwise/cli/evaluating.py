@@ -51,7 +51,10 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--seed", type=int, default=0, help="of the resampling (default: 0)")
     group.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default: 0.95)")
-    group.add_argument("--unit", choices=["sentence", "document"], help="what is resampled")
+    group.add_argument(
+        "--unit", metavar="UNIT",
+        help="what intervals and tests take as independent: sentence, document, or block:N (sentences)",
+    )  # fmt: skip
     group.add_argument(
         "--correction",
         default="holm",
@@ -101,12 +104,21 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--against", metavar="RESULT.json", help="an earlier result over the same gold file")
     group.add_argument(
         "--fail-drop", type=float, metavar="POINTS",
-        help="with --against: the most that F1 may drop, where the paired test calls the drop significant",
+        help="with --against: fail where F1 drops by significantly more than this",
+    )  # fmt: skip
+    group.add_argument(
+        "--not-worse-than", type=float, metavar="POINTS",
+        help="with --against: pass only where a drop of F1 by this or more is excluded",
     )  # fmt: skip
     group.add_argument(
         "--floor", metavar="PATH=POINTS", action="append", default=[],
         help="the least score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
     )  # fmt: skip
+    group.add_argument(
+        "--floor-bound",
+        action="store_true",
+        help="hold --fail-under and --floor against the lower ends of intervals",
+    )
     group.add_argument("--junit", metavar="FILE", help="write the outcome of the thresholds as JUnit XML")
 
 
@@ -204,8 +216,10 @@ def check_outputs(args: argparse.Namespace) -> None:
 
 def check_thresholds(args: argparse.Namespace) -> None:
     """Refuse options of thresholds that mean nothing alone, before anything is computed."""
-    if args.fail_drop is not None and not args.against:
-        raise ChoiceError("--fail-drop needs an earlier result to compare with.\nAdd --against RESULT.json.")
+    for name in ("fail_drop", "not_worse_than"):
+        if getattr(args, name) is not None and not args.against:
+            flag = f"--{name.replace('_', '-')}"
+            raise ChoiceError(f"{flag} needs an earlier result to compare with.\nAdd --against RESULT.json.")
     if args.junit and not _has_thresholds(args):
         raise ChoiceError(
             "--junit writes the outcome of thresholds.\nAdd --fail-under, --floor or --against."
@@ -227,7 +241,9 @@ def check(args: argparse.Namespace, result: Result) -> int:
         fail_under=args.fail_under,
         against=args.against,
         fail_drop=args.fail_drop,
+        not_worse_than=args.not_worse_than,
         floors=args.floor,
+        floor_bound=args.floor_bound,
     )
     for line in outcome.lines:
         say(f"spanwise: {line}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from hashlib import sha256
 from operator import add
 from typing import Any
 
 import numpy as np
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.attributes import (
@@ -245,14 +247,42 @@ def _attribute(attribute: Attribute, gold: Values) -> dict[str, Any]:
 
 def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
     """One of the `inputs` of a document: what was read, how, and what was mended on the way."""
-    corpus = annotation.corpus
+    corpus, reading = annotation.corpus, annotation.reading
+    if role == "gold" and reading.sha256 is None:  # gold in memory is known by its content
+        reading = replace(reading, sha256=content_of(annotation))
     return reading_entry(
         role,
-        annotation.reading,
+        reading,
         sentences=len(corpus),
         tokens=int(corpus.sentences[-1]),
         mentions=len(annotation.mentions),
     )
+
+
+def content_of(annotation: Annotation) -> str:
+    """A hash of the words, sentences, documents and mentions of an annotation, whatever their codes.
+
+    Two corpora with the same counts are not the same gold data.
+    """
+    corpus, mentions = annotation.corpus, annotation.mentions
+    digest = sha256()
+    used, place = np.unique(corpus.tokens, return_inverse=True)
+    words = [sha256(corpus.vocabulary[code].encode("utf-8", "surrogatepass")).digest()[:8] for code in used]
+    digest.update(np.frombuffer(b"".join(words), dtype=np.uint64)[place].tobytes())
+    for text in corpus.texts or ():
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    digest.update("\0".join(mentions.labels).encode("utf-8", "surrogatepass"))
+    parts = (
+        corpus.sentences,
+        corpus.documents,
+        mentions.sentence,
+        mentions.start,
+        mentions.end,
+        mentions.label,
+    )
+    for part in parts:
+        digest.update(b"|" if part is None else np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
 
 
 def reading_entry(

@@ -98,6 +98,9 @@ class Finding(Part, frozen=True, kw_only=True):
     other: str | UnsetType = UNSET
     overall: float | UnsetType = UNSET
     p: Probability | UnsetType = UNSET
+    interval: Interval | UnsetType | None = UNSET
+    among: Count | UnsetType = UNSET  # the slices that were tested together
+    tied: str | UnsetType = UNSET  # a kind of error that may cost as much
     loses: tuple[str, ...] = ()
     of: Mapping[str, int] | UnsetType = UNSET
     few_units: Count | UnsetType | None = UNSET

@@ -255,7 +255,10 @@ class WeakSlice(Part, frozen=True, kw_only=True):
     overall: Fraction
     gold: Annotated[int, Meta(ge=50)]
     cost: float
-    interval: Interval | None
+    interval: Interval | None  # of a slice that was tested: one that holds for all tested slices at once
+    t: float | UnsetType = UNSET
+    p: Probability | UnsetType = UNSET  # that the slice is weaker than the rest, over all tested slices
+    among: Count | UnsetType = UNSET  # the slices that were tested together
 
 
 class CrossBucket(Rates, frozen=True, kw_only=True):

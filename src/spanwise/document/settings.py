@@ -32,6 +32,7 @@ class Settings(Part, frozen=True, kw_only=True):
     unit: str
     units: Count
     few_units: bool
+    block: Count | UnsetType = UNSET  # how many consecutive sentences are one unit
     attributes: tuple[str, ...]
     buckets: Mapping[str, str]
 
@@ -57,5 +58,6 @@ class StudySettings(Part, frozen=True, kw_only=True):
     unit: str | UnsetType = UNSET
     units: Count | UnsetType = UNSET
     few_units: bool | UnsetType = UNSET
+    block: Count | UnsetType = UNSET
     attributes: tuple[str, ...] | UnsetType = UNSET
     buckets: Mapping[str, str] | UnsetType = UNSET

@@ -35,6 +35,23 @@ class BlockTest(TestResult, frozen=True, kw_only=True):
     grey: bool | UnsetType = UNSET
 
 
+class BucketsDiffer(Part, frozen=True, kw_only=True):
+    """Whether buckets differ, tested over units within datasets; None where too few can be tested."""
+
+    p: Probability
+    datasets: Mapping[str, Probability] = field(default_factory=dict)
+
+
+class DatasetTest(TestResult, frozen=True, kw_only=True):
+    """A test over datasets, runs averaged first; `holds` counts datasets on which it holds by itself."""
+
+    datasets: Count
+    difference: float | UnsetType | None = UNSET
+    p_corrected: Probability | UnsetType = UNSET
+    significant: bool | UnsetType = UNSET
+    holds: Count | UnsetType = UNSET
+
+
 class TrendTest(TestResult, frozen=True, kw_only=True):
     """Spearman's test of score against bucket number."""
 
@@ -93,6 +110,7 @@ class ModelWise(Part, frozen=True, kw_only=True, omit_defaults=False):
     used: Mapping[str, Count] = field(default_factory=dict)
     tests: Mapping[str, TrendTest | None] = field(default_factory=dict)
     friedman: BlockTest
+    buckets_differ: BucketsDiffer | UnsetType = UNSET
 
 
 class AttributeWise(Part, frozen=True, kw_only=True, omit_defaults=False):
@@ -105,6 +123,7 @@ class AttributeWise(Part, frozen=True, kw_only=True, omit_defaults=False):
     sigma: Fraction
     models: Mapping[str, Count] = field(default_factory=dict)
     friedman: BlockTest
+    buckets_differ: BucketsDiffer | UnsetType = UNSET
 
 
 class SelfDiagnosis(Part, frozen=True, kw_only=True):
@@ -123,6 +142,7 @@ class PairDiagnosis(Part, frozen=True, kw_only=True):
     datasets: Mapping[str, Mapping[str, BucketLeads]]
     wilcoxon: Mapping[str, Mapping[str, PairedTest]]
     overall: OverallTest | UnsetType = UNSET
+    over_datasets: DatasetTest | UnsetType = UNSET
 
 
 class RankedSlice(Part, frozen=True, kw_only=True, omit_defaults=False):

@@ -88,13 +88,27 @@ class Units(Struct, frozen=True, eq=False):
 def unit_of(asked: str | None, documents: int | None, path: str) -> str:
     """What is resampled: documents where there are more than one, unless told otherwise."""
     if asked is not None and asked not in UNITS:
-        raise ChoiceError(f"unit is {asked!r}, but must be 'sentence' or 'document'.")
+        block_size(asked)  # refuses what is no unit at all
+        return "sentence"  # consecutive ones are joined once all are counted
     if asked == "document" and documents is None:
         raise InputError(
             f"{path}: the file marks no documents, so they cannot be resampled.\n"
             'Use unit="sentence", or mark documents with -DOCSTART- lines.'
         )
     return asked or ("document" if (documents or 0) > 1 else "sentence")
+
+
+def block_size(asked: str | None) -> int:
+    """How many consecutive sentences are one unit: N of "block:N", else 1."""
+    if asked is None or asked in UNITS:
+        return 1
+    kind, _, size = asked.partition(":")
+    if kind != "block" or not size.isdecimal() or int(size) < 1:
+        raise ChoiceError(
+            f"unit is {asked!r}, but must be 'sentence', 'document' or 'block:N'.\n"
+            "Write block:20 for blocks of 20 consecutive sentences."
+        )
+    return int(size)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import convert
+from msgspec import UNSET, convert
 from msgspec.structs import replace
 
 from spanwise import __version__
@@ -16,12 +16,18 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.settings import Settings
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Facts
+from spanwise.evaluation._inputs import block_size
 from spanwise.evaluation._system import Counted, system_scores
 from spanwise.evaluation._uncertain import tested
 from spanwise.findings import findings
+from spanwise.intervals import FEW_UNITS
 from spanwise.uncertainty import Resampling
 
-FEW_UNITS = 60  # under which intervals cover less than they say
+UNMARKED = (
+    "The data mark no documents, so sentences are taken as independent. Where they come from documents, "
+    "intervals are too narrow and tests reject too often: name the documents (--documents FIELD) "
+    "or take blocks of sentences (--unit block:20)."
+)
 
 
 def summary_of(
@@ -34,9 +40,13 @@ def summary_of(
     unit: str,
     units: int,
 ) -> Evaluation:
-    """Divide, resample, test and diagnose."""
+    """Divide, resample, test and diagnose; units that are blocks are joined from sentences here."""
+    size = block_size(choices.unit)
+    notes = (UNMARKED,) if unit == "sentence" and choices.unit is None and choices.resamples else UNSET
+    if size > 1:
+        unit, units = "block", -(-units // size)
     found, comparisons = tested(
-        {name: one.measures for name, one in systems.items()},
+        {name: [measure.in_blocks(size) for measure in one.measures] for name, one in systems.items()},
         choices.pairs_of(list(systems)),
         Resampling(units, choices.resamples, choices.seed),
         confidence=choices.confidence,
@@ -57,6 +67,7 @@ def summary_of(
             unit=unit,
             units=units,
             few_units=units < FEW_UNITS,
+            block=size if size > 1 else UNSET,
             attributes=tuple(facts.bucketings),
             buckets=dict(facts.strategies),
         ),
@@ -64,6 +75,7 @@ def summary_of(
         systems=scores,
         comparisons=comparisons,
         letters=letters(f1, comparisons) if len(f1) > 1 else {},
+        notes=notes,
     )
     return replace(summary, signature=signature(summary), findings=findings(summary))
 
@@ -79,12 +91,13 @@ def signature(document: Evaluation) -> str:
         f"scheme:{gold.scheme or gold.format}",
         f"repair:{settings.repair}",
         f"align:{settings.align}",
-        f"ci:bootstrap.{settings.unit}.{settings.resamples}",
+        f"ci:{'logit-t' if settings.resamples else 'none'}.{settings.unit}{settings.block or ''}",
         f"conf:{settings.confidence}",
         f"seed:{settings.seed}",
     ]
     if settings.resamples and len(document.systems) > 1:
-        parts.append(f"test:randomisation.{settings.correction}")
+        second = "maxt" if settings.correction == "holm" else settings.correction
+        parts.append(f"test:randomisation.{settings.resamples}.{settings.correction}+{second}")
     if settings.attributes:
         cuts = (f"{name}[{settings.buckets[name]}]" for name in settings.attributes)
         parts.append("attributes:" + "+".join(cuts))

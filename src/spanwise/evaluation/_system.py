@@ -182,7 +182,7 @@ def system_scores(
         },
         slices=(),
     )
-    return replace(scores, slices=slices(scores, mentions))
+    return replace(scores, slices=slices(scores, mentions, found.slices))
 
 
 def _confusion(labels: Sequence[str], tables: Mapping[MeasureKey, CrossTable]) -> Confusion:

@@ -75,11 +75,11 @@ def result_of(summary: Evaluation, kept: Kept) -> Evaluation:
     units = UnitCounts(
         kind=settings.unit,
         number=settings.units,
-        systems={name: _packed_later(one) for name, one in kept.counted.items()},
+        systems={name: _packed_later(one, settings.block or 1) for name, one in kept.counted.items()},
     )
     document = replace(summary, examples=about, units=units, sentences=sentences)
     return document.with_live(KeptMentions(kept))
 
 
-def _packed_later(counted: Counted) -> Later[PackedMeasure]:
-    return Later(lambda: packed(counted.measures))
+def _packed_later(counted: Counted, block: int) -> Later[PackedMeasure]:
+    return Later(lambda: packed([measure.in_blocks(block) for measure in counted.measures]))

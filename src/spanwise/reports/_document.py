@@ -92,11 +92,15 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def greyed(test: Mapping[str, Any] | None) -> bool:
-    """Whether a Friedman test did not reach its level, or could not be made."""
-    found = test or {}
-    p = found.get("p")
-    return bool(found.get("grey", p is None or not p < LEVEL))
+def differing(cell: Mapping[str, Any]) -> Any:
+    """p that buckets differ; of a document without that test, Friedman's over datasets × runs."""
+    return (cell.get("buckets_differ") or cell.get("friedman") or {}).get("p")
+
+
+def greyed(cell: Mapping[str, Any]) -> bool:
+    """Whether the buckets of an attribute cannot be told apart, or could not be tested."""
+    p = differing(cell)
+    return p is None or not p < LEVEL
 
 
 def bucket_of(value: Any) -> str | None:

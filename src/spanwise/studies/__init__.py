@@ -78,7 +78,8 @@ def study(
         )
         for dataset in read.datasets
     }
-    found = analyses(datasets, read, correction=read.settings.get("correction", "holm"))
+    differ = {dataset: tests.buckets_differ for dataset, tests in tested.items()}
+    found = analyses(datasets, read, correction=read.settings.get("correction", "holm"), differ=differ)
     return Study(
         spanwise=__version__,
         signature=_signature(read, cells, tasks),

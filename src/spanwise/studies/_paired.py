@@ -9,10 +9,10 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from spanwise.columns import frozen
+from spanwise.columns import frozen, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1, lettering, letters
 from spanwise.document.comparison import Comparison
@@ -21,6 +21,7 @@ from spanwise.evaluation import compared, same_cells, unpacked
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.statistics import LEVEL, correct
+from spanwise.studies._greying import buckets_differ
 from spanwise.uncertainty import Resampling
 
 ONE_RUN = "of these models; training seeds not considered"
@@ -36,6 +37,8 @@ class PairedTests(Struct, frozen=True):
     letter: Mapping[str, str]  # of each system
     letters_about: str
     interval: Mapping[str, tuple[float, float] | None]  # of its mean F1 over runs
+    # By system, and under "" for the mean of all, p of every attribute that its buckets differ.
+    buckets_differ: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
 
 def paired(
@@ -85,6 +88,10 @@ def paired(
         interval={
             system: _interval(named, confidence) if resamples and number else None
             for system, named in runs.items()
+        },
+        buckets_differ={
+            system: {attribute: plain(p) for attribute, p in row.items()}
+            for system, row in buckets_differ(runs, resampling).items()
         },
     )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import nan
-from typing import Any, Literal, TypeVar
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
 from spanwise.columns import plain, ratio
 from spanwise.diagnosis import (
+    F1,
     LEAST_GOLD,
     comparative_diagnosis,
     mean_of,
@@ -25,6 +27,7 @@ from spanwise.document.study import (
     Analyses,
     AttributeWise,
     BlockTest,
+    BucketsDiffer,
     BucketSpread,
     BucketWise,
     DatasetRuns,
@@ -41,26 +44,37 @@ from spanwise.document.study import (
     SubsetSpread,
     TrendTest,
 )
-from spanwise.statistics import LEVEL, Test, complete_blocks, correct, friedman, spearman, wilcoxon
+from spanwise.statistics import LEVEL, Test, complete_blocks, correct, fisher, friedman, spearman, wilcoxon
+from spanwise.studies._datasets import Blocks, dataset_tests
 from spanwise.studies._manifest import Manifest, Pair
 from spanwise.studies._scores import StudyScores, is_categorical, over_runs, overall
 
+# By dataset, system and attribute: p that the buckets differ.
+Differ: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+NOTHING_TESTED: Differ = MappingProxyType({})
 BLOCKS = "Wilcoxon signed-rank over datasets × runs"
 
 T = TypeVar("T")
 
 
 def analyses(
-    datasets: Mapping[str, DatasetRuns], manifest: Manifest, *, correction: str = "holm"
+    datasets: Mapping[str, DatasetRuns],
+    manifest: Manifest,
+    *,
+    correction: str = "holm",
+    differ: Differ = NOTHING_TESTED,
 ) -> Analyses:
-    """Everything that is computed over the runs of a study (`analyses` of the study document)."""
+    """Everything that is computed over the runs of a study (`analyses` of the study document).
+
+    `differ` holds, by dataset, system ("" for the mean of all) and attribute, p that the buckets differ.
+    """
     scores = StudyScores(datasets, [system.name for system in manifest.systems])
     ranks, flips = ranked(scores)
     return Analyses(
         holistic=holistic(scores),
         performance_table=_by_cell(scores, scores.buckets),
-        model_wise=model_wise(scores),
-        attribute_wise=attribute_wise(scores),
+        model_wise=model_wise(scores, differ),
+        attribute_wise=attribute_wise(scores, differ),
         bucket_wise=BucketWise(
             self_=_by_cell(scores, lambda s, d, a: _self(scores.buckets(s, d, a))),
             comparative=comparative(scores, manifest.pairs, correction=correction),
@@ -136,19 +150,19 @@ def _recalls(rows: Mapping[str, SubsetRecall | None]) -> SubsetSpread:
 # ---- model-wise and attribute-wise ----------------------------------------------------------
 
 
-def model_wise(scores: StudyScores) -> dict[str, dict[str, ModelWise]]:
+def model_wise(scores: StudyScores, differ: Differ = NOTHING_TESTED) -> dict[str, dict[str, ModelWise]]:
     """S^ρ and S^σ of every system and attribute, per dataset and averaged; Friedman over buckets.
 
     Blocks of the test are datasets × runs. `grey` says that it does not show the buckets to differ.
     """
     attributes = scores.attributes()
     return {
-        system: {attribute: _model_wise(scores, system, attribute) for attribute in attributes}
+        system: {attribute: _model_wise(scores, system, attribute, differ) for attribute in attributes}
         for system in scores.systems
     }
 
 
-def _model_wise(scores: StudyScores, system: str, attribute: str) -> ModelWise:
+def _model_wise(scores: StudyScores, system: str, attribute: str, differ: Differ) -> ModelWise:
     rows = {dataset: scores.buckets(system, dataset, attribute) for dataset in scores.datasets}
     diagnosed = {dataset: self_diagnosis(buckets) for dataset, buckets in rows.items()}
     blocks = [
@@ -165,7 +179,13 @@ def _model_wise(scores: StudyScores, system: str, attribute: str) -> ModelWise:
         used={"spearman": means["rho"].used, "std": means["sigma"].used},
         tests={dataset: _trend(buckets) for dataset, buckets in rows.items()},
         friedman=_friedman(blocks),
+        buckets_differ=_differing({name: row.get(system, {}).get(attribute) for name, row in differ.items()}),
     )
+
+
+def _differing(p_values: Mapping[str, float | None]) -> BucketsDiffer:
+    """The p-values of all datasets, combined by Fisher's method."""
+    return BucketsDiffer(p=plain(fisher(map(or_nan, p_values.values()))), datasets=p_values)
 
 
 def _trend(buckets: Sequence[BucketSpread]) -> TrendTest | None:
@@ -195,15 +215,17 @@ def _grey(test: Test) -> bool:
     return not test.p < LEVEL  # an undefined test shows nothing either
 
 
-def attribute_wise(scores: StudyScores) -> dict[str, dict[str, AttributeWise]]:
+def attribute_wise(
+    scores: StudyScores, differ: Differ = NOTHING_TESTED
+) -> dict[str, dict[str, AttributeWise]]:
     """ζ, ρ¹, ρ² and σ of every dataset and attribute; Friedman over buckets, blocks models × runs."""
     return {
-        dataset: {name: _attribute_wise(scores, dataset, name) for name in scores.attributes(dataset)}
+        dataset: {name: _attribute_wise(scores, dataset, name, differ) for name in scores.attributes(dataset)}
         for dataset in scores.datasets
     }
 
 
-def _attribute_wise(scores: StudyScores, dataset: str, attribute: str) -> AttributeWise:
+def _attribute_wise(scores: StudyScores, dataset: str, attribute: str, differ: Differ) -> AttributeWise:
     rows = [self_diagnosis(scores.buckets(system, dataset, attribute)) for system in scores.systems]
     rho = [or_nan(row.spearman) for row in rows]
     sigma = mean_of(or_nan(row.std) for row in rows)
@@ -225,6 +247,7 @@ def _attribute_wise(scores: StudyScores, dataset: str, attribute: str) -> Attrib
         sigma=sigma.mean,
         models={"rho": mean_of(rho).used, "sigma": sigma.used},
         friedman=_friedman(blocks),
+        buckets_differ=BucketsDiffer(p=differ.get(dataset, {}).get("", {}).get(attribute)),
     )
 
 
@@ -251,6 +274,7 @@ def comparative(scores: StudyScores, pairs: Sequence[Pair], *, correction: str) 
     }
     tests = dict(zip(buckets, _corrected(list(buckets.values()), correction), strict=True))
     whole = _corrected([_overall_test(sides) for sides in paired], correction)
+    blocks = dataset_tests([_by_dataset(scores, pair) for pair in pairs], correction)
     return tuple(
         PairDiagnosis(
             systems=(pair.first, pair.second),
@@ -263,9 +287,25 @@ def comparative(scores: StudyScores, pairs: Sequence[Pair], *, correction: str) 
                 for attribute in attributes
             },
             overall=whole[place],
+            over_datasets=blocks[place],
         )
         for place, pair in enumerate(pairs)
     )
+
+
+def _by_dataset(scores: StudyScores, pair: Pair) -> Blocks:
+    """Mean F1 over runs of both systems on each dataset, and on how many the difference holds by itself."""
+    first, second = (
+        [over_runs(scores.over(system, dataset, overall)).mean for dataset in scores.datasets]
+        for system in (pair.first, pair.second)
+    )
+    rows = [
+        one.score(F1)
+        for part in scores.datasets.values()
+        for one in part.comparisons
+        if set(one.systems) == {pair.first, pair.second}
+    ]
+    return first, second, sum(row is not None and row.significant for row in rows)
 
 
 P = TypeVar("P", bound=PairedTest)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document, bucket_of, common_letters, greyed, inner_keys
+from spanwise.reports._document import Document, bucket_of, common_letters, differing, greyed, inner_keys
 from spanwise.reports._tables._result import count, marked, p_value, points, signed
 from spanwise.reports._tables._table import Cell, Number, Table
 
@@ -61,7 +61,7 @@ def model_wise(document: Document) -> Table | None:
         row: list[Cell] = [system]
         for attribute in attributes:
             cell = found.get(attribute) or {}
-            weak = greyed(cell.get("friedman"))
+            weak = greyed(cell)
             rho, sigma = ((cell.get(key) or {}).get("mean") for key in ("spearman", "std"))
             row += [Number(rho, say.correlation(rho), weak=weak), Number(sigma, say.points(sigma), weak=weak)]
         rows.append(tuple(row))
@@ -71,7 +71,7 @@ def model_wise(document: Document) -> Table | None:
     caption = (
         "Model-wise: Spearman's correlation of F1 with the bucket number and standard deviation of F1 over"
         " buckets, mean over datasets (Fu, Liu and Neubig 2020)."
-        " Grey or in brackets: Friedman test over buckets, blocks datasets × runs, p ≥ .05."
+        " Grey or in brackets: buckets cannot be told apart (test over units, datasets combined, p ≥ .05)."
     )
     return Table("model_wise", caption, tuple(header), tuple(rows))
 
@@ -81,7 +81,7 @@ def attribute_wise(document: Document) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for dataset, found in _analysis(document, "attribute_wise").items():
         for attribute, row in found.items():
-            weak, p = greyed(row.get("friedman")), (row.get("friedman") or {}).get("p")
+            weak, p = greyed(row), differing(row)
             numbers = [
                 Number(row.get("zeta"), say.plain(row.get("zeta"))),
                 Number(row.get("rho1"), say.correlation(row.get("rho1")).removeprefix("+"), weak=weak),
@@ -92,7 +92,7 @@ def attribute_wise(document: Document) -> Table | None:
     caption = (
         "Attribute-wise: mean value ζ, mean absolute (ρ¹) and signed (ρ²) rank correlation of F1 with the"
         " bucket number and mean deviation σ over models."
-        " Grey or in brackets: Friedman test over buckets, blocks models × runs, p ≥ .05."
+        " Grey or in brackets: the buckets cannot be told apart (test over units, p ≥ .05)."
     )
     return Table(
         "attribute_wise", caption, ("dataset", "attribute", "ζ", "ρ¹", "ρ²", "σ", "Friedman p"), tuple(rows)

@@ -13,6 +13,7 @@ from spanwise.reports._document import (
     Document,
     bucket_of,
     common_letters,
+    differing,
     greyed,
     highest,
     inner_keys,
@@ -264,10 +265,12 @@ def _model_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line
         sigma = (found.get("std") or {}).get("mean")
         words = f"{say.correlation(rho)} / {say.points(sigma)}"
         # Brackets say without colour what grey says with it.
-        return [(f"({words})", "faint")] if greyed(found.get("friedman")) else [(words, "")]
+        return [(f"({words})", "faint")] if greyed(found) else [(words, "")]
 
     return [
-        *heading("By model", "S^ρ / S^σ over buckets · (in brackets): Friedman p ≥ .05", width),
+        *heading(
+            "By model", "S^ρ / S^σ over buckets · (in brackets): buckets may not differ, p ≥ .05", width
+        ),
         *_matrix("attribute", attributes, list(table), cell, width, worded=True),
     ]
 
@@ -276,10 +279,10 @@ def _attribute_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[
     rows: list[list[Cell]] = []
     for dataset, found in table.items():
         for name, row in found.items():
-            weak = greyed(row.get("friedman"))
+            weak = greyed(row)
             style = "faint" if weak else ""
             rho = say.correlation(row.get("rho1")).removeprefix("+")
-            p = say.p_value((row.get("friedman") or {}).get("p"))
+            p = say.p_value(differing(row))
             rows.append(
                 [
                     text(dataset, "strong"),

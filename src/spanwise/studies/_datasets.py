@@ -1,0 +1,41 @@
+"""Tests over datasets: each is one block, its runs averaged first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from spanwise.columns import plain
+from spanwise.diagnosis import mean_of, or_nan
+from spanwise.document.study import DatasetTest
+from spanwise.statistics import LEVEL, correct, wilcoxon
+
+# Mean scores of two systems by dataset, and on how many datasets their difference holds by itself.
+Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], int]
+
+
+def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest]:
+    """Wilcoxon's test over datasets for every pair of systems, corrected over pairs.
+
+    Below six datasets no p can fall below .05, and the note says so; then the number of datasets on
+    which the difference holds by itself is what can be said.
+
+    References:
+        Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
+    """
+    tests = [_test(*pair) for pair in pairs]
+    corrected = correct([or_nan(test.p) for test in tests], correction).tolist()
+    return [
+        replace(test, p_corrected=plain(p), significant=bool(p < LEVEL))
+        for test, p in zip(tests, corrected, strict=True)
+    ]
+
+
+def _test(first: Sequence[float | None], second: Sequence[float | None], holds: int) -> DatasetTest:
+    both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    test = wilcoxon([a for a, _ in both], [b for _, b in both]).to_dict("datasets")
+    return DatasetTest(
+        **{**test, "datasets": len(both)}, difference=mean_of(a - b for a, b in both).mean, holds=holds
+    )
