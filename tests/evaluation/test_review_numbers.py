@@ -244,8 +244,8 @@ def test_a_token_that_two_pieces_of_a_mention_touch_is_its_token_once(tmp_path):
     assert found["dataset"]["zeta"] == {"entity_length": 2.0, "entity_token_density": 1.0}
 
 
-@pytest.mark.parametrize(("units", "few"), [(59, True), (60, False)])
-def test_under_sixty_units_an_interval_is_marked(units, few):
+@pytest.mark.parametrize(("units", "few"), [(19, True), (20, False)])
+def test_under_twenty_units_an_interval_is_marked(units, few):
     gold = [[(0, 1, "A")]] * units
     settings = spanwise.evaluate(gold, {"s": gold}, attributes="none", resamples=10).to_dict()["settings"]
     assert (settings["units"], settings["few_units"]) == (units, few)
