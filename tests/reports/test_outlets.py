@@ -281,7 +281,7 @@ def test_the_command_fails_where_a_threshold_is_missed(saved: Path, tmp_path: Pa
     ("arguments", "words"),
     [
         (["junit"], "junit needs a threshold.\nAdd --fail-under POINTS or --floor PATH=POINTS."),
-        (["flatt"], "no form is called 'flatt'. Did you mean 'flat'?"),
+        (["flatt"], "no report is called 'flatt'. Did you mean 'flat'?"),
         ([], "export needs a result document and a form."),
     ],
 )

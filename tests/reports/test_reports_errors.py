@@ -342,7 +342,7 @@ def test_a_bucket_may_be_given_by_what_it_holds():
         [["B-X", "I-X", "B-X"]], {"one": [["O", "O", "O"]]}, attributes=["entity_length"], resamples=0
     )
     document = found.to_dict()
-    held = {row["name"]: row["label"] for row in found["one"].attributes.entity_length.buckets}
+    held = {row["name"]: row["label"] for row in found["one"].attributes["entity_length"].buckets}
     for name in ("XS", "S"):
         by_name = listing(document, bucket=("entity_length", name))
         assert len(by_name) == 1 and listing(document, bucket=("entity_length", f" {held[name]} ")) == by_name

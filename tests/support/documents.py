@@ -432,7 +432,7 @@ def _comparison(scored: dict[str, Any], one: str, other: str) -> dict[str, Any]:
     return {
         "systems": [one, other],
         "scores": scores,
-        "detectable": {"f1": 0.021},
+        "detectable": 0.021,
         "better": {"a": [], "b": []},
     }
 

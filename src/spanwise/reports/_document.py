@@ -26,7 +26,7 @@ def distinct_rows(
     """The slices of one system in groups that hold the same mentions or nearly so."""
     listed = list(rows)
     typed = [convert(row, WeakSlice) for row in listed]
-    groups = distinct(typed, convert(system, SystemScores))
+    groups = distinct(typed, convert({"attributes": {}, **system, "slices": []}, SystemScores))
     return [[listed[typed.index(row)] for row in group] for group in groups]
 
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Document, plain_of
+from spanwise.document.loading import as_document
 from spanwise.reports import _wording as say
 from spanwise.reports._tables import markdown, tables
 
@@ -45,10 +46,13 @@ def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def junit(document: Document, *, fail_under: float | None = None, floors: Sequence[str] = ()) -> str:
+def junit(
+    document: Mapping[str, Any] | Document, *, fail_under: float | None = None, floors: Sequence[str] = ()
+) -> str:
     """The thresholds of `spanwise.gates.gate`, in points, as JUnit XML."""
     from spanwise.gates import gate
 
+    document = as_document(document)
     checks = gate(document, fail_under=fail_under, floors=floors).checks
     name = document.dataset.name if isinstance(document, Evaluation) else ""
     return to_junit(checks, suite=f"spanwise {name}" if name else "spanwise", details=document.signature)
