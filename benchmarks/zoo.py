@@ -2,6 +2,7 @@
 
     python benchmarks/zoo.py grid --data DATA --zoo FOLDER --out OUT        (a GPU is used where there is one)
     python benchmarks/zoo.py context --data DATA --zoo FOLDER --out OUT
+    python benchmarks/zoo.py CcnnWrandLstmCrf@small@'{"hidden": 64}' --data DATA --out OUT
     python benchmarks/zoo.py unpack OUT/grid.npz --data DATA --to PREDICTIONS
 
 DATA holds conll2003/ and wnut16/ with train.txt, dev.txt and test.txt; FOLDER holds what carries weights:
@@ -74,11 +75,11 @@ def listed(
                     f"around{k}",
                     {"context": k, "mode": "context", "cross": dataset == "wnut16"},
                 )
-                for k in (1, 3, 5, 9)
+                for k in (3,)
             ]
         else:
-            model, _, variant = what.partition(":")
-            variants = [(model, variant, {})]
+            model, variant, options = (*what.split("@"), "", "{}")[:3]
+            variants = [(model, variant, json.loads(options))]
         for model, variant, options in variants:
             own = {**resources(model, zoo), **options, **more}
             runs += [(dataset, model, variant, seed, own) for seed in range(1, seeds + 1)]
@@ -92,7 +93,7 @@ def train(args: argparse.Namespace) -> None:
     out.mkdir(parents=True, exist_ok=True)
     runs = [
         run
-        for what in args.what.split(",")
+        for what in args.what
         for run in listed(what, args.datasets.split(","), args.seeds, args.zoo, json.loads(args.options))
     ]
     if args.longest_first:
@@ -143,8 +144,7 @@ def train(args: argparse.Namespace) -> None:
         f1 = report["f1"]
         scores = f"dev {100 * f1['dev']:.2f}  test {100 * f1['test']:.2f}"
         print(f"{report['ended']:6.1f} s  {key}  {scores}  ({report['seconds']:.1f} s)", flush=True)
-        if len(packed) % 10 == 0 or len(packed) == len(jobs):
-            keep()
+        keep()
 
     def keep() -> None:
         np.savez_compressed(out / f"{args.name}.npz", **packed)
@@ -168,9 +168,9 @@ def unpack(args: argparse.Namespace) -> None:
     from spanwise.formats import read, write
     from spanwise.taggers.encoding import mentions_of
 
-    reports = json.loads(Path(args.packed).with_suffix(".json").read_text(encoding="utf-8"))["runs"]
+    reports = json.loads(Path(args.what[1]).with_suffix(".json").read_text(encoding="utf-8"))["runs"]
     gold: dict[str, Annotation] = {}
-    with np.load(args.packed, allow_pickle=False) as held:
+    with np.load(args.what[1], allow_pickle=False) as held:
         for key in held.files:
             dataset, model, variant, seed = key.split("|")
             if dataset not in gold:
@@ -188,8 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", help="grid, minilm, context, around, or a model's name; several with commas")
-    parser.add_argument("packed", nargs="?", help="of unpack: the file to read")
+    parser.add_argument("what", nargs="+", help="grid, minilm, context, around, or MODEL@VARIANT@OPTIONS")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--zoo", type=Path)
     parser.add_argument("--out", default=".")
@@ -202,7 +201,7 @@ def main() -> None:
     parser.add_argument("--options", default="{}", help="settings for every run, as JSON")
     parser.add_argument("--longest-first", action="store_true")
     args = parser.parse_args()
-    unpack(args) if args.what == "unpack" else train(args)
+    unpack(args) if args.what[0] == "unpack" else train(args)
 
 
 if __name__ == "__main__":

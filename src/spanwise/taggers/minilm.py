@@ -1,4 +1,4 @@
-"""Vectors of a BERT-type encoder that is not trained along: two layers of it side by side."""
+"""Vectors of a BERT-type encoder that is not trained along: its last four layers side by side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from spanwise.taggers.network import Batch, Dropping, Store, first_pieces
 from spanwise.taggers.settings import Settings, encoder_folder
 from spanwise.taggers.windows import windows
 
-LAYERS = (3, 6)
+LAYERS = (
+    3,
+    4,
+    5,
+    6,
+)  # the last four, side by side: best among the choices of Devlin et al. (2019), section 5.3
 TOKENS = 8192  # pieces in one batch
 
 
