@@ -226,7 +226,7 @@ def _train_networks(
 
 
 def _make_repeatable() -> None:
-    """Let the same seed give the same predictions on a GPU; matrix products there have 10 bits of fraction."""
+    """Let the same seed give the same predictions on a GPU, where matrix products are made in TF32."""
     import torch
 
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -278,15 +278,15 @@ class _Prepared:
             self.held[key] = (known, table, lay_out(known, list(parts.values()), roles, self.device))
         return self.held[key]
 
-    def starter(self, job: Job) -> Callable[[], Iterator[Outcome | None]]:
+    def starter(self, job: Job) -> Callable[[torch.cuda.Stream | None], Iterator[Outcome | None]]:
         """A function that begins the run of a job."""
 
-        def start() -> Iterator[Outcome | None]:
+        def start(stream: torch.cuda.Stream | None) -> Iterator[Outcome | None]:
             from spanwise.taggers.building import first_network
             from spanwise.taggers.training import Run
 
             known, table, material = self.material(job)
-            run = Run(known, material, first_network(known, table, material, job.seed), job.seed)
+            run = Run(known, material, first_network(known, table, material, job.seed), job.seed, stream)
             return run.steps(["dev", *job.tests])
 
         return start

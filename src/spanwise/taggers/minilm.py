@@ -13,12 +13,8 @@ from spanwise.taggers.network import Batch, Dropping, Store, first_pieces
 from spanwise.taggers.settings import Settings, encoder_folder
 from spanwise.taggers.windows import windows
 
-LAYERS = (
-    3,
-    4,
-    5,
-    6,
-)  # the last four, side by side: best among the choices of Devlin et al. (2019), section 5.3
+# The last four: the best of the choices that Devlin et al. (2019) compare in section 5.3.
+LAYERS = (3, 4, 5, 6)
 TOKENS = 8192  # pieces in one batch
 
 

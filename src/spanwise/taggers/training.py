@@ -85,8 +85,15 @@ class Shapes(Struct, frozen=True, eq=False):
 class Run:
     """One training: a network, its optimiser and its random numbers."""
 
-    def __init__(self, known: Known, material: Material, network: Tagger, seed: int) -> None:
-        self.known, self.material, self.seed = known, material, seed
+    def __init__(
+        self,
+        known: Known,
+        material: Material,
+        network: Tagger,
+        seed: int,
+        stream: torch.cuda.Stream | None = None,
+    ) -> None:
+        self.known, self.material, self.seed, self.stream = known, material, seed, stream
         self.settings: Settings = known.settings
         self.device = material.store.form.device
         self.network = network.to(self.device)
@@ -97,7 +104,6 @@ class Run:
         self.batch = max(1, round(own))
         self.updates_per_epoch = -(-windows // self.batch)
         self._on_gpu = self.device.type == "cuda"
-        self.stream = torch.cuda.Stream() if self._on_gpu else None
         self._pool = torch.cuda.graph_pool_handle() if self._on_gpu else None
         self._graphs: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
         self._plans: dict[int, list[Planned]] = {}
@@ -186,7 +192,7 @@ class Run:
         began = time.perf_counter()
         draw = np.random.default_rng(self.seed)
         curve: list[Epoch] = []
-        best, best_f1, kept = 0, -1.0, [parameter.detach().clone() for parameter in self.parameters]
+        best, best_f1, kept = 0, -1.0, [parameter.detach().cpu().clone() for parameter in self.parameters]
         step = 0
         for number in range(self.settings.epochs):
             epoch_began = time.perf_counter()
@@ -215,10 +221,11 @@ class Run:
                 self._loss.zero_()
                 if f1 is None or f1 > best_f1:
                     best, best_f1 = number, -1.0 if f1 is None else f1
-                    torch._foreach_copy_(kept, [parameter.detach() for parameter in self.parameters])
+                    kept = [parameter.detach().cpu().clone() for parameter in self.parameters]
             curve.append(Epoch(loss, f1, time.perf_counter() - epoch_began))
         with self._turned(), torch.no_grad():
-            torch._foreach_copy_(self.parameters, kept)
+            for parameter, value in zip(self.parameters, kept, strict=True):
+                parameter.copy_(value)
         self.network.eval()
         self._graphs.clear()
         predictions = {}
@@ -349,23 +356,28 @@ def probabilities(network: Tagger, material: Material, part: int, codes: Tensor)
 
 
 def side_by_side(
-    starts: Sequence[Callable[[], Iterator[Outcome | None]]],
+    starts: Sequence[Callable[[torch.cuda.Stream | None], Iterator[Outcome | None]]],
     done: Callable[[int, Outcome | Exception], None],
     *,
     at_once: int,
 ) -> None:
     """Train several runs by turns, at most `at_once` at a time; `done` is told how each ended.
 
-    Each of `starts` makes a run and gives back its `steps`.
+    Each of `starts` makes a run that works on the stream it is given, and gives back its `steps`.
     """
+    # Streams are used again: libraries keep a workspace for each.
+    free = [torch.cuda.Stream() if torch.cuda.is_available() else None for _ in range(at_once)]
+    used: dict[int, torch.cuda.Stream | None] = {}
     waiting = list(range(len(starts)))[::-1]
     going: dict[int, Iterator[Outcome | None]] = {}
     while waiting or going:
         while waiting and len(going) < at_once:
             number = waiting.pop()
             try:
-                going[number] = starts[number]()
+                used[number] = free.pop()
+                going[number] = starts[number](used[number])
             except Exception as error:
+                free.append(used.pop(number))
                 done(number, error)
         for number in list(going):
             ended: Outcome | Exception | None
@@ -375,6 +387,7 @@ def side_by_side(
                 ended = error
             if ended is not None:
                 del going[number]
+                free.append(used.pop(number))
                 done(number, ended)
                 # A graph keeps its memory until it is collected.
                 del ended
