@@ -40,6 +40,8 @@ COMMANDS = {
     "figures": "draw the figures of a saved result as SVG, PDF or PNG",
     "table": "print one table of a saved result as LaTeX, Markdown or CSV",
     "export": "turn a saved result into what other tools read",
+    "train": "train one of the papers' taggers from its name",
+    "tag": "tag a file with a tagger that was trained",
     "validate": "list every impossible tag and malformed line of files",
     "convert": "convert between formats and tag schemes",
     "list": "list formats, schemes, attributes, bucketings and other names",

@@ -1,4 +1,4 @@
-"""Vectors of a BERT-type encoder that is not trained along: its last four layers side by side."""
+"""Vectors of a BERT-type encoder that is not trained along: two of its layers side by side."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from spanwise.taggers.network import Batch, Dropping, Store, first_pieces
 from spanwise.taggers.settings import Settings, encoder_folder
 from spanwise.taggers.windows import windows
 
-# The last four: the best of the choices that Devlin et al. (2019) compare in section 5.3.
-LAYERS = (3, 4, 5, 6)
+LAYERS = (3, 6)  # better on CoNLL-2003's dev set than the last four
 TOKENS = 8192  # pieces in one batch
 
 

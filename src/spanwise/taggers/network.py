@@ -62,6 +62,13 @@ class Batch:
         self.length = self.mask.sum(1)
 
 
+def rows_at(states: Tensor, place: Tensor) -> Tensor:
+    """`states[b, place[b, t]]` for [batch, time, size] states, by a lookup whose gradient is added up in order."""
+    batch, time, size = states.shape
+    begin = torch.arange(batch, device=place.device)[:, None] * time
+    return functional.embedding(begin + place, states.reshape(batch * time, size))
+
+
 class Words(nn.Module):
     """Word vectors; in training, words that occur once are now and then unknown."""
 
@@ -163,8 +170,7 @@ def first_pieces(bert: Bert, batch: Batch, drop: Dropping, *, last: bool = False
     piece = torch.where(inside, store.pieces[source], torch.where(there == 0, bert.first, bert.last))
     states = bert(piece, there <= size + 1, drop)
     own = torch.where(batch.mask, store.piece[batch.index] - begin[:, None] + 1, 0)
-    place = own[:, :, None].expand(-1, -1, bert.width)
-    return [state.gather(1, place) for state in (states[-1:] if last else states)]
+    return [rows_at(state, own) for state in (states[-1:] if last else states)]
 
 
 class Lstm(nn.Module):
@@ -181,10 +187,9 @@ class Lstm(nn.Module):
         # Each row is turned around within its own length; turning it twice gives it back.
         turned = torch.where(batch.mask, batch.length[:, None] - 1 - time, time)
         ahead = inputs.transpose(0, 1)
-        behind = inputs.gather(1, turned[:, :, None].expand(-1, -1, inputs.shape[2])).transpose(0, 1)
+        behind = rows_at(inputs, turned).transpose(0, 1)
         left, right = self.onward(ahead)[0].transpose(0, 1), self.backward(behind)[0].transpose(0, 1)
-        right = right.gather(1, turned[:, :, None].expand(-1, -1, right.shape[2]))
-        return torch.cat([left, right], dim=2)
+        return torch.cat([left, rows_at(right, turned)], dim=2)
 
 
 class Cnn(nn.Module):
@@ -265,8 +270,7 @@ class Tagger(nn.Module):
             state = drop(self.encoder(state, batch, drop), self.dropout, locked=self.locked)
         scores = self.emit(state).float()
         place = batch.shift[:, None] + torch.arange(scores.shape[1], device=scores.device)
-        place = torch.where(batch.answers, place, 0)
-        return scores.gather(1, place[:, :, None].expand(-1, -1, scores.shape[2]))
+        return rows_at(scores, torch.where(batch.answers, place, 0))
 
     def loss(self, batch: Batch) -> Tensor:
         """The negative log likelihood of the gold tags, summed over the batch."""

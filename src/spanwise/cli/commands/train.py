@@ -1,0 +1,101 @@
+"""Train one of the papers' taggers from its name, and tag test files with it.
+
+A name says what the tagger sees and how it decides: characters (none, cnn, flair, minilm,
+features), words (none, rand, glove50, glove100), sentence encoder (Lstm, Cnn) and decoder (Crf,
+Mlp), such as CcnnWgloveLstmCrf; crf is a linear-chain model with hand-made features.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from spanwise.cli.arguments import add_reading, reading_of
+
+EPILOG = """examples:
+  spanwise train crf --train train.conll --dev dev.conll --test test.conll -o crf/
+  spanwise train CcnnWgloveLstmCrf --train train.conll --dev dev.conll --seed 2 -o lstm/
+  spanwise train CcnnWrandLstmCrf --train train.conll --dev dev.conll --set epochs=5 --set hidden=64 -o small/
+
+the folder holds tagger.json (settings, versions, dev curve, seconds), the weights, and predictions/"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise train`."""
+    parser.add_argument("model", metavar="MODEL", help="the name of the tagger")
+    parser.add_argument("--train", metavar="FILE", required=True, help="the data to learn from")
+    parser.add_argument("--dev", metavar="FILE", required=True, help="the data that choose the best epoch")
+    parser.add_argument(
+        "--test", metavar="FILE", action="append", default=[], help="data to tag; may be repeated"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all random numbers (default: 1)")
+    parser.add_argument(
+        "--context", type=int, metavar="K", help="sentences of one document in a window (default: 1)"
+    )
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="NAME",
+        help="auto, cpu or cuda (default: auto, a GPU where there is one)",
+    )
+    parser.add_argument("--options", metavar="FILE", help="settings in a TOML file")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="one setting; may be repeated"
+    )
+    parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the folder to write")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    add_reading(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, save, and say what it came to."""
+    from spanwise.taggers import train
+
+    options = options_of(args.options, args.set)
+    if args.context is not None:
+        options["context"] = args.context
+    trained = train(
+        args.model,
+        args.train,
+        args.dev,
+        tests=args.test,
+        seed=args.seed,
+        device=args.device,
+        progress=None if args.quiet else _say,
+        reading=reading_of(args),
+        **options,
+    )
+    trained.save(args.output)
+    if not args.quiet:
+        _say(f"saved in {args.output}")
+    return 0
+
+
+def options_of(file: str | None, pairs: list[str]) -> dict[str, Any]:
+    """The settings of a TOML file, and of KEY=VALUE pairs, which are written as in TOML."""
+    import tomllib
+
+    from spanwise.errors import ChoiceError, InputError
+    from spanwise.formats import read_text
+
+    options: dict[str, Any] = {}
+    if file:
+        try:
+            options = tomllib.loads(read_text(file))
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{file}: the settings are not TOML: {error}.") from None
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ChoiceError(f"--set needs KEY=VALUE, not {pair!r}.")
+        try:
+            options[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            options[key] = value  # a word without quotes
+    return options
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"spanwise: {text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,107 @@
+"""The CRF against enumeration of all paths, in values and gradients, and at its limits."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra 'zoo' is not installed")
+crf = pytest.importorskip("spanwise.taggers.crf")
+
+LENGTHS = (5, 3, 1, 0)
+SCALES = [(1.0, 1.0), (60.0, 20.0)]
+
+
+def problem(scale: tuple[float, float], dtype: Any = None) -> tuple[list[Any], Any]:
+    """Random scores for rows of several lengths, and their mask."""
+    drawn = torch.Generator().manual_seed(3)
+    size, time = 3, max(LENGTHS)
+    shapes = [(len(LENGTHS), time, size), (size, size), (size,), (size,)]
+    factors = [scale[0], scale[1], 1.0, 1.0]
+    scores = [
+        (torch.randn(shape, generator=drawn, dtype=torch.float64) * factor).to(dtype or torch.float64).requires_grad_()
+        for shape, factor in zip(shapes, factors, strict=True)
+    ]
+    return scores, torch.arange(time) < torch.tensor(LENGTHS)[:, None]
+
+
+def paths(scores: list[Any], row: int) -> tuple[list[tuple[int, ...]], Any]:
+    """Every path of a row, and its score."""
+    emissions, transitions, start, end = scores
+    listed = list(product(range(3), repeat=LENGTHS[row]))
+    found = []
+    for path in listed:
+        total = start[path[0]] + end[path[-1]]
+        for place, tag in enumerate(path):
+            total = total + emissions[row, place, tag]
+        for before, after in zip(path, path[1:], strict=False):
+            total = total + transitions[before, after]
+        found.append(total)
+    return listed, torch.stack(found)
+
+
+def enumerated(scores: list[Any]) -> Any:
+    """The log partition of every row by enumeration; 0 for an empty one."""
+    return torch.stack(
+        [
+            torch.logsumexp(paths(scores, row)[1], 0) if length else torch.zeros((), dtype=torch.float64)
+            for row, length in enumerate(LENGTHS)
+        ]
+    )
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("way", ["chain", "tree"])
+def test_the_log_partition_and_its_gradient_equal_enumeration(scale: tuple[float, float], way: str) -> None:
+    scores, mask = problem(scale)
+    weight = torch.tensor([1.0, -2.0, 3.0, 4.0], dtype=torch.float64)
+    expected = enumerated(scores)
+    wanted = torch.autograd.grad((expected * weight).sum(), scores)
+    found = crf.log_partition(*scores, mask) if way == "chain" else crf._tree(*scores, mask)
+    got = torch.autograd.grad((found * weight).sum(), scores)
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(got, wanted, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-10, rtol=1e-8)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_best_path_is_the_best_of_all(scale: tuple[float, float]) -> None:
+    scores, mask = problem(scale)
+    found = crf.best_path(*scores, mask)
+    for row, length in enumerate(LENGTHS):
+        assert found[row, length:].tolist() == [0] * (max(LENGTHS) - length)
+        if length:
+            listed, totals = paths(scores, row)
+            assert tuple(found[row, :length].tolist()) == listed[int(totals.argmax())]
+
+
+def test_the_score_of_a_path_is_its_sum() -> None:
+    scores, mask = problem((1.0, 1.0))
+    listed, totals = paths(scores, 0)
+    tags = torch.zeros((len(LENGTHS), max(LENGTHS)), dtype=torch.int64)
+    tags[0] = torch.tensor(listed[100])
+    found = crf.score(*scores, tags, mask)
+    torch.testing.assert_close(found[0], totals[100])
+    assert found[3] == 0
+
+
+def test_marginals_add_up_to_one_and_are_the_shares_of_paths() -> None:
+    scores, mask = problem((1.0, 1.0))
+    found = crf.marginals(*scores, mask)
+    torch.testing.assert_close(found.sum(2), mask.double())
+    listed, totals = paths(scores, 1)
+    share = torch.softmax(totals, 0)
+    expected = sum(value for path, value in zip(listed, share, strict=True) if path[2] == 1)
+    torch.testing.assert_close(found[1, 2, 1], expected)
+
+
+@pytest.mark.parametrize("way", ["chain", "tree"])
+def test_long_rows_in_single_precision_stay_close_to_double(way: str) -> None:
+    drawn = torch.Generator().manual_seed(1)
+    scores = [torch.randn(shape, generator=drawn) * 5 for shape in [(2, 512, 9), (9, 9), (9,), (9,)]]
+    mask = torch.ones(2, 512, dtype=torch.bool)
+    exact = crf.log_partition(*(one.double() for one in scores), mask)
+    found = crf.log_partition(*scores, mask) if way == "chain" else crf._tree(*scores, mask)
+    torch.testing.assert_close(found.double(), exact, rtol=1e-5, atol=0)

@@ -1,0 +1,83 @@
+"""Windows of sentences: every token is answered for once, documents are kept apart, nothing is cut off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise import ChoiceError, Corpus, InputError
+from spanwise.taggers import windows
+
+corpora = st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+def corpus_of(documents: list[list[int]]) -> Corpus:
+    """A corpus whose documents have sentences of the given lengths."""
+    sentences = [["w"] * length for document in documents for length in document]
+    return Corpus.of(sentences, documents=[len(document) for document in documents])
+
+
+@given(corpora, st.integers(1, 7), st.sampled_from(["concat", "context"]), st.sampled_from([None, 4, 9]))
+def test_every_token_is_answered_for_by_exactly_one_window(
+    documents: list[list[int]], sentences: int, mode: str, limit: int | None
+) -> None:
+    corpus = corpus_of(documents)
+    found = windows(corpus, sentences, mode=mode, limit=limit)  # type: ignore[arg-type]
+    answers = [np.arange(first, last) for first, last in zip(found.first, found.last, strict=True)]
+    assert np.concatenate(answers).tolist() == list(range(len(corpus.tokens)))
+    assert (found.start <= found.first).all()
+    assert (found.last <= found.stop).all()
+    if limit is not None:
+        assert (found.stop - found.start).max() <= limit
+
+
+@given(corpora, st.integers(1, 7), st.sampled_from(["concat", "context"]))
+def test_a_window_holds_at_most_so_many_sentences_of_one_document(
+    documents: list[list[int]], sentences: int, mode: str
+) -> None:
+    corpus = corpus_of(documents)
+    found = windows(corpus, sentences, mode=mode)  # type: ignore[arg-type]
+    sentence = np.repeat(np.arange(len(corpus)), corpus.lengths)
+    owner = np.asarray(corpus.document_of_sentence)
+    for start, stop in zip(found.start, found.stop, strict=True):
+        held = np.unique(sentence[start:stop])
+        assert len(held) <= sentences
+        assert len(np.unique(owner[held])) == 1
+
+
+def test_windows_of_three_sentences() -> None:
+    corpus = corpus_of([[2, 1, 3, 1], [2]])
+    found = windows(corpus, 3)
+    assert list(zip(found.start.tolist(), found.stop.tolist(), strict=True)) == [(0, 6), (6, 7), (7, 9)]
+
+
+def test_context_is_taken_from_both_sides() -> None:
+    corpus = corpus_of([[1, 1, 1, 1, 1]])
+    found = windows(corpus, 3, mode="context")
+    assert list(zip(found.start.tolist(), found.stop.tolist(), strict=True)) == [
+        (0, 3), (0, 3), (1, 4), (2, 5), (2, 5),
+    ]  # fmt: skip
+
+
+def test_a_window_is_closed_early_at_the_limit_and_a_long_sentence_is_split() -> None:
+    corpus = corpus_of([[3, 3, 9]])
+    found = windows(corpus, 5, limit=4)
+    assert (found.stop - found.start).tolist() == [3, 3, 4, 4, 1]
+    assert found.cut == 1
+
+
+def test_without_documents_more_than_one_sentence_must_be_allowed() -> None:
+    corpus = Corpus.of([["a"], ["b"]])
+    with pytest.raises(InputError, match="documents are not marked"):
+        windows(corpus, 2)
+    assert len(windows(corpus, 2, cross=True)) == 1
+
+
+def test_impossible_windows_are_refused() -> None:
+    corpus = corpus_of([[1]])
+    with pytest.raises(ChoiceError, match="0 sentences"):
+        windows(corpus, 0)
+    with pytest.raises(ChoiceError, match="'concat' or 'context'"):
+        windows(corpus, 2, mode="sliding")  # type: ignore[arg-type]
