@@ -63,7 +63,7 @@ class Batch:
 
 
 def rows_at(states: Tensor, place: Tensor) -> Tensor:
-    """`states[b, place[b, t]]` for [batch, time, size] states, by a lookup whose gradient is added up in order."""
+    """`states[b, place[b, t]]` of [batch, time, size] states, by a lookup whose gradient adds up in order."""
     batch, time, size = states.shape
     begin = torch.arange(batch, device=place.device)[:, None] * time
     return functional.embedding(begin + place, states.reshape(batch * time, size))

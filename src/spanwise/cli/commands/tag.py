@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.scores and not args.output.endswith((".jsonl", ".jsonl.gz")) and args.to != "jsonl":
         raise ChoiceError(
-            f"--scores cannot be written to {args.output!r}: columns have no place for the score of a mention.\n"
+            f"--scores cannot be written to {args.output!r}: tags have no place for scores.\n"
             "Name a file that ends in .jsonl."
         )
     found = predict(args.tagger, args.source, scores=args.scores, device=args.device, **reading_of(args))
