@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -21,7 +21,9 @@ def problem(scale: tuple[float, float], dtype: Any = None) -> tuple[list[Any], A
     shapes = [(len(LENGTHS), time, size), (size, size), (size,), (size,)]
     factors = [scale[0], scale[1], 1.0, 1.0]
     scores = [
-        (torch.randn(shape, generator=drawn, dtype=torch.float64) * factor).to(dtype or torch.float64).requires_grad_()
+        (torch.randn(shape, generator=drawn, dtype=torch.float64) * factor)
+        .to(dtype or torch.float64)
+        .requires_grad_()
         for shape, factor in zip(shapes, factors, strict=True)
     ]
     return scores, torch.arange(time) < torch.tensor(LENGTHS)[:, None]
@@ -36,7 +38,7 @@ def paths(scores: list[Any], row: int) -> tuple[list[tuple[int, ...]], Any]:
         total = start[path[0]] + end[path[-1]]
         for place, tag in enumerate(path):
             total = total + emissions[row, place, tag]
-        for before, after in zip(path, path[1:], strict=False):
+        for before, after in pairwise(path):
             total = total + transitions[before, after]
         found.append(total)
     return listed, torch.stack(found)

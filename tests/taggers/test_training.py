@@ -15,15 +15,26 @@ pytest.importorskip("torch", reason="the extra 'zoo' is not installed")
 pytest.importorskip("safetensors", reason="the extra 'zoo' is not installed")
 pytest.importorskip("pycrfsuite", reason="the extra 'zoo' is not installed")
 
-from spanwise.taggers import Job, Trained, load, predict, train, train_all  # noqa: E402
+from spanwise.taggers import Job, Trained, load, predict, train, train_all
 
-SMALL = {"hidden": 32, "char_filters": 24, "width": 48, "layers": 2, "word_size": 24, "rate": 5e-3, "batch": 16, "epochs": 2, "dropout": 0.2}  # fmt: skip
+SMALL = {
+    "hidden": 32, "char_filters": 24, "width": 48, "layers": 2, "word_size": 24,
+    "rate": 5e-3, "batch": 16, "epochs": 2, "dropout": 0.2,
+}  # fmt: skip
 
 
 def trained(demo: dict[str, str], model: str, *, seed: int = 1, **options: Any) -> Trained:
     """A small tagger of the demo."""
     more = {"vectors": demo["vectors"]} if "glove" in model else {}
-    return train(model, demo["train"], demo["dev"], tests=[demo["test"]], seed=seed, device="cpu", **{**SMALL, **more, **options})
+    return train(
+        model,
+        demo["train"],
+        demo["dev"],
+        tests=[demo["test"]],
+        seed=seed,
+        device="cpu",
+        **{**SMALL, **more, **options},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +52,14 @@ def test_all_sixteen_cells_of_the_grid_learn(demo: dict[str, str]) -> None:
         for decoder in ("Crf", "Mlp")
     ]
     jobs = [
-        Job(cell, demo["train"], demo["dev"], (demo["test"],), 1, {**SMALL, "epochs": 1, "vectors": demo["vectors"]})
+        Job(
+            cell,
+            demo["train"],
+            demo["dev"],
+            (demo["test"],),
+            1,
+            {**SMALL, "epochs": 1, "vectors": demo["vectors"]},
+        )
         for cell in cells
     ]
     ended: dict[int, Any] = {}
@@ -60,11 +78,16 @@ def test_a_good_tagger_finds_nearly_everything_in_the_demo(demo: dict[str, str],
 def test_the_same_seed_gives_the_same_tags_and_another_one_does_not(demo: dict[str, str]) -> None:
     first, again, other = (trained(demo, "CcnnWrandLstmCrf", seed=seed, epochs=1) for seed in (1, 1, 2))
     assert np.array_equal(first.codes[demo["test"]], again.codes[demo["test"]])
-    assert [epoch["loss"] for epoch in first.report["curve"]] != [epoch["loss"] for epoch in other.report["curve"]]
+    assert [epoch["loss"] for epoch in first.report["curve"]] != [
+        epoch["loss"] for epoch in other.report["curve"]
+    ]
 
 
 def test_runs_side_by_side_are_the_same_as_alone(demo: dict[str, str]) -> None:
-    jobs = [Job("CnoneWrandCnnCrf", demo["train"], demo["dev"], (demo["test"],), seed, {**SMALL, "epochs": 1}) for seed in (1, 2)]
+    jobs = [
+        Job("CnoneWrandCnnCrf", demo["train"], demo["dev"], (demo["test"],), seed, {**SMALL, "epochs": 1})
+        for seed in (1, 2)
+    ]
     ended: dict[int, Any] = {}
     train_all(jobs, ended.__setitem__, device="cpu", at_once=2)
     alone = trained(demo, "CnoneWrandCnnCrf", seed=2, epochs=1)
@@ -73,7 +96,11 @@ def test_runs_side_by_side_are_the_same_as_alone(demo: dict[str, str]) -> None:
 
 def test_a_saved_tagger_tags_as_before(demo: dict[str, str], tagger: Trained, tmp_path: Path) -> None:
     tagger.save(tmp_path / "tagger")
-    assert sorted(file.name for file in (tmp_path / "tagger").iterdir()) == ["model.safetensors", "predictions", "tagger.json"]
+    assert sorted(file.name for file in (tmp_path / "tagger").iterdir()) == [
+        "model.safetensors",
+        "predictions",
+        "tagger.json",
+    ]
     about = json.loads((tmp_path / "tagger" / "tagger.json").read_text(encoding="utf-8"))
     assert about["report"]["model"] == "CcnnWrandLstmCrf"
     assert len(about["report"]["curve"]) == 4
@@ -83,9 +110,12 @@ def test_a_saved_tagger_tags_as_before(demo: dict[str, str], tagger: Trained, tm
     assert saved.mentions.rows() == again.mentions.rows()
 
 
-def test_scores_are_probabilities_and_wrong_mentions_have_lower_ones(demo: dict[str, str], tagger: Trained) -> None:
+def test_scores_are_probabilities_and_wrong_mentions_have_lower_ones(
+    demo: dict[str, str], tagger: Trained
+) -> None:
     found = predict(tagger, demo["test"], scores=True, device="cpu")
-    scores = found.mentions.fields["score"]
+    scores = found.mentions.score
+    assert scores is not None
     assert ((scores > 0) & (scores <= 1)).all()
     gold = set(read(demo["test"]).mentions.rows())
     right = np.array([row in gold for row in found.mentions.rows()])
@@ -98,7 +128,9 @@ def test_padding_and_the_order_of_sentences_change_nothing(demo: dict[str, str],
     text = read(demo["test"])
     sentences = [text.corpus.words(number) for number in range(60)]
     whole = predict(tagger, Annotation(Corpus.of(sentences), Mentions.of([])), device="cpu").mentions.rows()
-    turned = predict(tagger, Annotation(Corpus.of(sentences[::-1]), Mentions.of([])), device="cpu").mentions.rows()
+    turned = predict(
+        tagger, Annotation(Corpus.of(sentences[::-1]), Mentions.of([])), device="cpu"
+    ).mentions.rows()
     assert sorted((59 - sentence, *row) for sentence, *row in turned) == sorted(whole)
     alone = []
     for number in range(0, 60, 7):
@@ -121,7 +153,8 @@ def test_the_linear_chain_model_is_trained_saved_and_loaded(demo: dict[str, str]
     found.save(tmp_path / "crf")
     again = predict(tmp_path / "crf", demo["test"], scores=True)
     assert again.mentions.rows() == found.predictions[demo["test"]].mentions.rows()
-    assert (again.mentions.fields["score"] > 0).all()
+    assert again.mentions.score is not None
+    assert (again.mentions.score > 0).all()
 
 
 def test_the_linear_chain_model_of_l_bfgs_is_one_run_whatever_the_seed(demo: dict[str, str]) -> None:
@@ -134,7 +167,9 @@ def test_features_are_one_row_per_token(demo: dict[str, str], tmp_path: Path) ->
     for role in ("train", "dev", "test"):
         text = read(demo[role])
         # What a perfect extractor would give: a vector per form.
-        rows = np.stack([np.frombuffer(form.encode()[:8].ljust(8), np.uint8) / 255 for form in text.corpus.vocabulary])
+        rows = np.stack(
+            [np.frombuffer(form.encode()[:8].ljust(8), np.uint8) / 255 for form in text.corpus.vocabulary]
+        )
         np.save(tmp_path / f"{Path(demo[role]).stem}.npy", rows[text.corpus.tokens])
     if len({Path(demo[role]).stem for role in ("train", "dev", "test")}) == 3:
         trained(demo, "CfeaturesWnoneLstmCrf", features=str(tmp_path), epochs=1)
@@ -169,10 +204,14 @@ def test_what_cannot_be_trained_on_is_refused(demo: dict[str, str], tmp_path: Pa
         load(tmp_path)
 
 
-def test_a_label_that_training_never_shows_is_missed_not_refused(demo: dict[str, str], tmp_path: Path) -> None:
+def test_a_label_that_training_never_shows_is_missed_not_refused(
+    demo: dict[str, str], tmp_path: Path
+) -> None:
     strange = tmp_path / "strange.conll"
     strange.write_text("Kalmora B-STRANGE\nwon O\n\n", encoding="utf-8")
-    found = train("CnoneWrandCnnMlp", demo["train"], strange, tests=[strange], device="cpu", **{**SMALL, "epochs": 1})
+    found = train(
+        "CnoneWrandCnnMlp", demo["train"], strange, tests=[strange], device="cpu", **{**SMALL, "epochs": 1}
+    )
     assert found.report["f1"][str(strange)] == 0
 
 

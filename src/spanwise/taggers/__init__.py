@@ -12,21 +12,21 @@ _HOMES = {
     "Job": "api",
     "Trained": "api",
     "load": "saving",
-    "names": "names",
-    "parse": "names",
+    "names": "naming",
+    "parse": "naming",
     "predict": "api",
     "train": "api",
     "train_all": "api",
-    "windows": "windows",
+    "windows": "windowing",
 }
 
 if TYPE_CHECKING:
     from typing import Any
 
     from spanwise.taggers.api import Job, Trained, predict, train, train_all
-    from spanwise.taggers.names import names, parse
+    from spanwise.taggers.naming import names, parse
     from spanwise.taggers.saving import load
-    from spanwise.taggers.windows import windows
+    from spanwise.taggers.windowing import windows
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 from spanwise.formats import read
 from spanwise.taggers.encoding import check_corpus, mentions_of
-from spanwise.taggers.names import Model, parse
+from spanwise.taggers.naming import Model, parse
 from spanwise.taggers.scoring import f1_of, with_scores
 from spanwise.taggers.settings import Settings, settings_for
 
@@ -393,8 +393,8 @@ def predict(
 ) -> Annotation:
     """The text of `source` with the mentions that a tagger finds in it.
 
-    With `scores` every mention has a field `score`: the lowest probability among its tokens of the tag
-    that was chosen.
+    With `scores` every mention has a score: the lowest probability, among its tokens, of the tag that
+    was chosen.
 
     Args:
         tagger: what `train` gave back, or the folder it was saved in.

@@ -16,11 +16,11 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.taggers.bert import Bert, Splitter, read_bert
 from spanwise.taggers.encoding import Vocabulary, build_words, check_corpus, columns_of, tag_codes, tag_names
 from spanwise.taggers.features import features_of
-from spanwise.taggers.names import Model
+from spanwise.taggers.naming import Model
 from spanwise.taggers.network import Case, Characters, Cnn, Features, Lstm, Pieces, Store, Tagger, Words
 from spanwise.taggers.settings import Settings, encoder_folder
 from spanwise.taggers.vectors import Matrix, at_hand, read_vectors, spellings
-from spanwise.taggers.windows import Windows, windows
+from spanwise.taggers.windowing import Windows, windows
 
 
 class Known(Struct, frozen=True, eq=False):

@@ -11,7 +11,7 @@ from spanwise.taggers.bert import Splitter, read_bert
 from spanwise.taggers.encoding import Vocabulary, columns_of
 from spanwise.taggers.network import Batch, Dropping, Store, first_pieces
 from spanwise.taggers.settings import Settings, encoder_folder
-from spanwise.taggers.windows import windows
+from spanwise.taggers.windowing import windows
 
 LAYERS = (3, 6)  # better on CoNLL-2003's dev set than the last four
 TOKENS = 8192  # pieces in one batch

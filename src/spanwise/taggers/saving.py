@@ -13,7 +13,7 @@ from msgspec import Struct
 from spanwise.errors import InputError
 from spanwise.formats import write
 from spanwise.taggers.encoding import Vocabulary
-from spanwise.taggers.names import Model
+from spanwise.taggers.naming import Model
 from spanwise.taggers.settings import Settings
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ def f1_of(gold: Annotation, predicted: Mentions) -> float:
 
 
 def with_scores(mentions: Mentions, corpus: Corpus, sure: Floats) -> Mentions:
-    """The mentions with a field `score`: the lowest value of `sure`, one per token, among their tokens."""
+    """The mentions with a score each: the lowest value of `sure`, one per token, among their tokens."""
     begin = corpus.sentences[mentions.sentence]
     bounds = np.stack([begin + mentions.start, begin + mentions.end], axis=1).reshape(-1)
     lowest = np.minimum.reduceat(np.append(sure, 1.0), bounds)[::2] if len(mentions) else np.zeros(0)
-    return replace(mentions, fields={**mentions.fields, "score": floats(lowest)})
+    return replace(mentions, score=floats(lowest))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.taggers.names import Model
+from spanwise.taggers.naming import Model
 from spanwise.taggers.vectors import MINILM
 
 LARGE = 5000  # training sentences from which on a corpus is trained in fewer passes and larger batches
@@ -60,7 +60,7 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
     """The settings that a model starts from, with `options` in place of some.
 
     Examples:
-        >>> from spanwise.taggers.names import parse
+        >>> from spanwise.taggers.naming import parse
         >>> settings_for(parse("CcnnWrandLstmCrf"), 14_000, {"epochs": 2}).epochs
         2
 
