@@ -76,7 +76,9 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
     common = min(len(gold), len(predicted))
     first = next((i for i in range(common) if not _same_sentence(gold, predicted, i)), None)
     text = f"there {_sentences(len(predicted))}, but {len(gold):,} in the gold file ({gold.source.path})."
-    if first is None:
+    if missing := _missing_documents(gold, predicted):
+        beside = missing
+    elif first is None:
         longer, which = (predicted, "here") if len(predicted) > common else (gold, "there")
         beside = f"{_agree(common)}sentence {common + 1} stands only {which} ({longer.place(common)})."
     else:
@@ -87,6 +89,19 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
     raise InputError(
         at(predicted.source.path, None, f"{text}\n{beside}\nGive predictions for the same sentences.")
     )
+
+
+def _missing_documents(gold: Corpus, predicted: Corpus) -> str | None:
+    """Which documents one of two files lacks, where both name theirs."""
+    if gold.document_ids is None or predicted.document_ids is None:
+        return None
+    here, there = [*predicted.document_ids], [*gold.document_ids]
+    for names, others, where in ((there, {*here}, "missing here"), (here, {*there}, "not in the gold file")):
+        lacking = [name for name in names if name not in others]
+        if lacking:
+            more = f", and so are {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+            return f"The document {lacking[0]!r} is {where}{more}."
+    return None
 
 
 def _sentences(number: int) -> str:

@@ -85,13 +85,13 @@ def gate(
             "Give the result of an evaluation."
         )
     if fail_under is not None:
-        _check_points("fail_under", fail_under)
+        check_points("fail_under", fail_under)
         checks += [
             _least(name, "f1", _held(system, "f1", bound=floor_bound), fail_under, bound=floor_bound)
             for name, system in document.systems.items()
         ]
     for place, least in _floors(floors):
-        _check_points(f"the floor of {place}", least)
+        check_points(f"the floor of {place}", least)
         checks += [
             _least(name, place, _held(system, place, bound=floor_bound), least, bound=floor_bound)
             for name, system in document.systems.items()
@@ -108,7 +108,7 @@ def gate(
     return Outcome((*checks, *drops), tuple(notes))
 
 
-def _check_points(what: str, least: float) -> None:
+def check_points(what: str, least: float) -> None:
     """Refuse what every score or none would reach: above all a fraction where points are meant."""
     if 0 < least <= 1:
         raise ChoiceError(

@@ -16,6 +16,8 @@ from spanwise.columns import Floats, Ints, ints
 from spanwise.errors import ChoiceError
 from spanwise.registry import Registry
 
+MOST = 1000  # buckets that may be asked for: more cost time and tell nothing
+
 
 class Strategy(Struct, frozen=True):
     """A way to choose edges: `function(values, numbers)` gives the inner edges for the gold values.
@@ -214,3 +216,5 @@ def _check_numbers(strategy: Strategy, text: str) -> None:
             raise ChoiceError(f"{text!r}: a value stands twice; leave one out.")
     elif numbers and (len(numbers) > 1 or numbers[0] != int(numbers[0]) or numbers[0] < 1):
         raise ChoiceError(f"{text!r}: {name} takes one whole number of buckets, such as {name}:4.")
+    elif numbers and numbers[0] > MOST:
+        raise ChoiceError(f"{text!r}: there can be at most {MOST:,} buckets.\nAsk for fewer.")

@@ -93,7 +93,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--encoding", metavar="NAME", help="the encoding of the text (default: utf-8)")
     group.add_argument(
         "--limit", dest="limits", metavar="NAME=NUMBER", action=_Limits,
-        help="raise a bound on what files may ask for: labels, unpacked (bytes) or values",
+        help="raise a bound on what files may ask for: labels, nested, unpacked (bytes) or values",
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import add_align, add_answers, add_policy, add_screen, add_train, add_words
 from spanwise.errors import ChoiceError, InputError
-from spanwise.streams import put, say
+from spanwise.streams import is_pipe, put, say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
@@ -200,6 +200,7 @@ def check_outputs(args: argparse.Namespace) -> None:
     """Refuse places that cannot be written to, before time is spent on what would be lost."""
     inputs = [args.gold, *(_named(text)[1] for text in args.systems), *(args.train or [])]
     read = {Path(path).resolve() for path in inputs}
+    written: dict[Path, str] = {}
     for name in ("json", "html", "save_edges", "junit"):
         path = getattr(args, name, None)
         if not path or path == "-":
@@ -207,6 +208,9 @@ def check_outputs(args: argparse.Namespace) -> None:
         option = f"--{name.replace('_', '-')}"
         if Path(path).resolve() in read:
             raise ChoiceError(f"{option} {path} would overwrite an input.\nChoose another name.")
+        other = written.setdefault(Path(path).resolve(), option)
+        if other != option and not is_pipe(path):
+            raise ChoiceError(f"{other} and {option} would write the same file {path}.\nName two files.")
         if Path(path).is_dir():
             raise InputError(f"{path}: this is a folder, but {option} writes a file.\nName a file in it.")
         if not Path(path).parent.is_dir():
@@ -220,6 +224,10 @@ def check_thresholds(args: argparse.Namespace) -> None:
         if getattr(args, name) is not None and not args.against:
             flag = f"--{name.replace('_', '-')}"
             raise ChoiceError(f"{flag} needs an earlier result to compare with.\nAdd --against RESULT.json.")
+    if args.fail_under is not None:
+        from spanwise.gates import check_points
+
+        check_points("fail_under", args.fail_under)
     if args.junit and not _has_thresholds(args):
         raise ChoiceError(
             "--junit writes the outcome of thresholds.\nAdd --fail-under, --floor or --against."

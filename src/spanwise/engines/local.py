@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -84,7 +85,8 @@ class _Pool:
                     more = False
                     break
                 pipe = idle.pop() if idle else self._start()
-                self._send(pipe, block)
+                with suppress(OSError):  # a process that is gone is noticed where its answer is waited for
+                    pipe.send(block)
                 busy[pipe] = number
                 given += 1
             while due in done:
@@ -115,12 +117,6 @@ class _Pool:
         theirs.close()
         self._pipes[ours] = process
         return ours
-
-    def _send(self, pipe: Connection, block: Any) -> None:
-        try:
-            pipe.send(block)
-        except OSError:
-            raise self._lost(pipe) from None
 
     def _receive(self, pipe: Connection) -> Any:
         try:

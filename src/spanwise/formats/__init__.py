@@ -104,7 +104,7 @@ def read(
         encoding: The encoding of the text, UTF-8 without it.
         tokens: The tokens that lists of tags or spans belong to.
         name: What to call a source that is no file.
-        limits: Higher bounds for odd files: "labels", "unpacked" (bytes) and "values".
+        limits: Higher bounds for odd files: "labels", "nested", "unpacked" (bytes) and "values".
     """
     options = Options(
         token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,

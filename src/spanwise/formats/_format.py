@@ -23,7 +23,8 @@ Column = int | str
 class Limits(Struct, frozen=True):
     """What a file may ask for: bounds that no ordinary file reaches, and that a call can raise."""
 
-    labels: int = 2_000  # different ones; results hold a table of all pairs
+    labels: int = 1_000  # different ones; results hold a table of all pairs
+    nested: int = 3_000  # mentions over one position; all pairs of those that overlap are compared
     unpacked: int = 1 << 30  # bytes of a packed file, where it is more than a hundred times smaller
     values: int = 20_000_000  # of a Parquet or Arrow file, or fifty a byte
 
@@ -42,6 +43,8 @@ class Limits(Struct, frozen=True):
         path, mentions = annotation.reading.path, annotation.mentions
         if len(mentions.labels) > self.labels:
             raise InputError(self.passed(path, f"there are {len(mentions.labels):,} labels", "labels"))
+        if (deepest := _deepest(mentions, self.nested)) > self.nested:
+            raise InputError(self.passed(path, f"{deepest:,} mentions lie over one position", "nested"))
         if (half := _half_character(annotation)) is not None:
             raise InputError(
                 at(path, None, f"{half!r} holds half of a surrogate pair, which is not a character.\n"
@@ -58,6 +61,17 @@ class Limits(Struct, frozen=True):
             f"{what}, more than the {bound:,} that are read.\n"
             f"If that is meant, raise the bound with limits={{{name!r}: …}}.",
         )
+
+
+def _deepest(mentions: Mentions, enough: int) -> int:
+    """The most mentions over one position; not counted where no sentence has more than `enough`."""
+    sentence = mentions.sentence
+    if len(sentence) <= enough or int(np.bincount(sentence).max(initial=0)) <= enough:
+        return 0
+    place = np.concatenate([mentions.start, mentions.end])
+    change = np.repeat([1, -1], len(sentence))
+    order = np.lexsort((change, place, np.concatenate([sentence, sentence])))  # ends before starts
+    return int(np.cumsum(change[order]).max(initial=0))
 
 
 def _half_character(annotation: Annotation) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import vl_convert
 
+from spanwise.engines.allocation import check_room_for_drawing
 from spanwise.reports._charts.marks import unmeasured
 from spanwise.reports.figures._pdf import in_order
 
@@ -17,6 +18,7 @@ _NEGATIVE = re.compile(r'(<text[^>]*? font-size=")-')
 
 def convert(chart: Any, formats: Sequence[str]) -> dict[str, bytes | str]:
     """The chart in each format: the text of an SVG, the bytes of a PDF or PNG."""
+    check_room_for_drawing()
     specification = chart.to_dict()
     specification["config"] = unmeasured(specification["config"])
     _unmeasure(specification)

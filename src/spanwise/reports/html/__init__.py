@@ -8,6 +8,7 @@ from threading import Thread
 from typing import Any
 
 from spanwise.document.head import Document, plain_of
+from spanwise.engines.allocation import check_room_for_drawing
 
 
 def render(document: Mapping[str, Any] | Document) -> str:
@@ -18,6 +19,7 @@ def render(document: Mapping[str, Any] | Document) -> str:
     document = plain_of(document, sentences=True)
     from spanwise.errors import MissingExtra
 
+    check_room_for_drawing()
     # vl-convert needs a third of a second to start; it does so while Altair is imported.
     started = Thread(target=_start_drawing)
     started.start()
