@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sparking import session
 
+from spanwise.engines.spark import SparkEngine
 from spanwise.evaluation import _blocks
 
 # How `evaluate` is called under each engine; another engine joins the tests by an entry here.
-ENGINES: dict[str, dict[str, Any]] = {
-    "memory": {},
-    "blocks": {"memory": "1GB"},
-    "processes": {"memory": "1GB", "workers": 2},
+ENGINES: dict[str, Callable[[], dict[str, Any]]] = {
+    "memory": dict,
+    "blocks": lambda: {"memory": "1GB"},
+    "processes": lambda: {"memory": "1GB", "workers": 2},
+    "spark": lambda: {"engine": SparkEngine(session(), partitions=3)},
 }
 
 
@@ -22,4 +25,4 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> C
     """The keywords of `evaluate` for one engine, with blocks of a few sentences."""
     monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
     monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-    return lambda: dict(ENGINES[request.param])
+    return ENGINES[request.param]

@@ -65,6 +65,8 @@ def test_progress_tells_every_step_to_its_end(demo: Any, engine: Engine) -> None
 class Pickling:
     """An engine that hands everything over as another machine would get it."""
 
+    elsewhere = True
+
     def map(self, function: Any, blocks: Iterable[Any], shared: Any) -> Iterator[Any]:
         sent = pickle.dumps(shared)
         for block in blocks:

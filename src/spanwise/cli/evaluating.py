@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +74,50 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
         "changes no number",
     )  # fmt: skip
     add_align(group)
+    add_engine(parser)
     group = parser.add_argument_group("answers without offsets")
     add_policy(group)
     add_answers(group)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """The options that say where parts are evaluated."""
+    group = parser.add_argument_group("where to compute (changes no number)")
+    group.add_argument(
+        "--engine", default="local", choices=["local", "spark"],
+        help="this machine's processes (default), or Apache Spark (needs Java and the extra 'spark')",
+    )  # fmt: skip
+    group.add_argument(
+        "--master", metavar="URL", help="of Spark: local[2], spark://host:7077 (default: local[*])"
+    )
+    group.add_argument(
+        "--partitions", type=int, metavar="N", help="tasks of one Spark job (default: one for each part)"
+    )
+    group.add_argument(
+        "--conf", metavar="KEY=VALUE", action="append", default=[],
+        help="a setting of Spark, such as spark.executor.memory=4g; may be repeated",
+    )  # fmt: skip
+
+
+@contextmanager
+def engine_of(args: argparse.Namespace) -> Iterator[Any]:
+    """The engine that was asked for; a Spark session lasts as long as it is needed."""
+    given = [name for name in ("master", "partitions", "conf") if getattr(args, name)]
+    if args.engine == "local":
+        if given:
+            raise ChoiceError(f"--{given[0]} is an option of Spark.\nAdd --engine spark, or leave it out.")
+        yield None
+        return
+    if args.partitions is not None and args.partitions < 1:
+        raise ChoiceError(f"--partitions is {args.partitions}, but must be 1 or more.")
+    from spanwise.engines.spark import SparkEngine, spark_session
+
+    conf = dict(parted(text, "--conf spark.executor.memory=4g") for text in args.conf)
+    session = spark_session(args.master, conf)
+    try:
+        yield SparkEngine(session, args.partitions)
+    finally:
+        session.stop()
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -135,8 +178,8 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     if fields:
         reading["fields"] = fields
     gold, systems = sources_of(args, reading)
-    function = evaluation.compare if compare else evaluation.evaluate
-    return function(
+    function = partial(
+        evaluation.compare if compare else evaluation.evaluate,
         gold,
         systems,
         train=args.train,
@@ -167,6 +210,8 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         command=shlex.join(["spanwise", *args.command_line]),
         **reading,
     )
+    with engine_of(args) as engine:
+        return function(engine=engine)
 
 
 def _examples(args: argparse.Namespace) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from spanwise.engines.local import InProcess, Processes
+from spanwise.errors import ChoiceError
 
-__all__ = ["Engine", "InProcess", "Processes", "local_engine"]
+__all__ = ["Engine", "InProcess", "Processes", "engine_of", "local_engine"]
 
 Block = TypeVar("Block")
 Shared = TypeVar("Shared")
@@ -22,6 +23,11 @@ class Engine(Protocol):
     asked for one by one; an engine holds only a few of them at a time.
     """
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether blocks leave this machine's memory, so that they should be references rather than data."""
+        ...
+
     def map(
         self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
     ) -> Iterator[Outcome]:
@@ -32,3 +38,18 @@ class Engine(Protocol):
 def local_engine(workers: int) -> Engine:
     """An engine on this machine: this process alone, or several."""
     return InProcess() if workers <= 1 else Processes(workers)
+
+
+def engine_of(given: Any) -> Engine | None:
+    """An engine as it was given, or the engine of a Spark session."""
+    if given is None or not type(given).__module__.startswith("pyspark."):
+        engine: Engine | None = given
+        return engine
+    if type(given).__module__.startswith("pyspark.sql.connect"):
+        raise ChoiceError(
+            "a session of Spark Connect cannot run blocks.\n"
+            "Give a session of the cluster itself: SparkSession.builder.master(…).getOrCreate()."
+        )
+    from spanwise.engines.spark import SparkEngine
+
+    return SparkEngine(given)

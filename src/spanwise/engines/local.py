@@ -27,6 +27,11 @@ Outcome = TypeVar("Outcome")
 class InProcess(Struct, frozen=True):
     """Blocks run one after the other in this process."""
 
+    @property
+    def elsewhere(self) -> bool:
+        """Blocks stay in the memory of this machine."""
+        return False
+
     def map(
         self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
     ) -> Iterator[Outcome]:
@@ -43,6 +48,11 @@ class Processes(Struct, frozen=True):
     """
 
     workers: int
+
+    @property
+    def elsewhere(self) -> bool:
+        """Blocks stay in the memory of this machine."""
+        return False
 
     def map(
         self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared

@@ -10,7 +10,7 @@ from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
-from spanwise.engines import Engine, local_engine
+from spanwise.engines import Engine, engine_of, local_engine
 from spanwise.engines.threads import MOST, at_once
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress, Source, Training, many_blocks
@@ -66,7 +66,7 @@ def evaluate(
     redact: bool = False,
     memory: int | str | None = None,
     workers: int | None = 1,
-    engine: Engine | None = None,
+    engine: Any = None,
     progress: Progress | None = None,
     preset: str | None = None,
     switched_off: Sequence[str] = (),
@@ -98,7 +98,7 @@ def evaluate(
             where the files would not fit into this machine's.
         workers: processes for the parts; they change no byte of the result. With None, large files
             are evaluated in parts by several processes.
-        engine: where blocks run, in place of processes of this machine.
+        engine: where blocks run, in place of processes of this machine: a Spark session, or any `Engine`.
         progress: called as `progress(step, done, total)` while files are read ("read"), gold is looked at
             ("look") and systems are counted ("count"); totals are files and blocks.
         preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
@@ -133,16 +133,20 @@ def evaluate(
         examples_cap=examples_cap, redact=redact, command=command, reading=reading,
     )  # fmt: skip
     said = progress or _unheard
-    bound, workers = parts_of(memory, workers, gold, systems, streamable=departures is None, reading=reading)
+    place = engine_of(engine)
+    bound, workers = parts_of(
+        memory, workers, gold, systems, streamable=departures is None, reading=reading,
+        elsewhere=place is not None and place.elsewhere,
+    )  # fmt: skip
     shared, absent, entries = _opened(
-        gold, systems, train, choices, name=name, memory=bound, progress=said, engine=engine
+        gold, systems, train, choices, name=name, memory=bound, progress=said, engine=place
     )
     source = shared.source
     kept: Whole | EvaluatedBlock
-    if isinstance(source, OneBlock) and engine is None:
+    if isinstance(source, OneBlock) and place is None:
         whole, kept = _one_block(source.inputs, shared, absent, said)
     else:
-        where = engine or local_engine(workers)
+        where = place or local_engine(workers)
         kept = whole = counted_whole(fixed(shared, looking_by(where), absent, said), where, said)
     unit = shared.unit
     del shared  # and all that was made of the training text
@@ -176,8 +180,11 @@ def _opened(
         choices.check_systems(list(inputs.systems))
         source, training = OneBlock(inputs), Training.of(inputs.train)
     else:
+        keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
         source, training = at_once(
-            lambda: many_blocks(gold, systems, choices, name=name, memory=memory, progress=progress),
+            lambda: many_blocks(
+                gold, systems, choices, name=name, memory=memory, keep=keep, progress=progress
+            ),
             lambda: Training.in_parts(train, choices.reading),
         )
     unit = unit_of(choices.unit, source.documents, source.path)

@@ -221,9 +221,13 @@ def many_blocks(
     *,
     name: str | None,
     memory: int,
+    keep: bool = True,
     progress: Progress,
 ) -> ManyBlocks:
-    """Look at all files, and cut them into blocks that need about so much memory."""
+    """Look at all files, and cut them into blocks that need about so much memory.
+
+    With `keep`, as many rows as fit stay in memory, so that they are parsed only once.
+    """
     merged = systems is None
     if merged and not isinstance(gold, str | os.PathLike):
         raise ChoiceError(
@@ -237,15 +241,15 @@ def many_blocks(
     total = 1 if merged else 1 + len(named)
     progress("read", 0, total)
     tokens = max(LEAST_TOKENS, memory // (BYTES_PER_TOKEN * (1 + len(named))))
-    keep = Kept(memory // KEPT_SHARE)
-    first = _looked_at(gold, choices.reading, merged=merged, tokens=tokens, keep=keep)
+    rows = Kept(memory // KEPT_SHARE) if keep else None
+    first = _looked_at(gold, choices.reading, merged=merged, tokens=tokens, keep=rows)
     title = name or stem_of(first.path)
     if merged:
         layers = {system: Layer(0, "predicted") for system in named}
         return ManyBlocks(title, (first,), Layer(0, "gold"), layers, choices.align)
     progress("read", 1, total)
     kept = None if isinstance(first, Held) else first.kept
-    room = 0 if kept is None else keep.left // len(named)
+    room = 0 if kept is None or rows is None else rows.left // len(named)
     scheme = reading_of(first, "only", repairs=0, labels=()).scheme
     reading = {
         **{key: value for key, value in choices.reading.items() if key not in _NO_EXTRAS},
@@ -254,7 +258,14 @@ def many_blocks(
     sentences = [cut.sentence for cut in first.cuts[1:-1]]
     others = together(
         [
-            partial(_looked_at, one, reading, merged=False, sentences=sentences, keep=Kept(room, like=kept))
+            partial(
+                _looked_at,
+                one,
+                reading,
+                merged=False,
+                sentences=sentences,
+                keep=Kept(room, like=kept) if keep else None,
+            )
             for one in named.values()
         ]
     )

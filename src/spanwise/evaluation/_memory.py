@@ -33,11 +33,12 @@ def parts_of(
     *,
     streamable: bool,
     reading: Mapping[str, Any],
+    elsewhere: bool = False,
 ) -> tuple[int | None, int]:
     """The memory that parts may take in bytes, or None to hold all files at once; and the processes for them.
 
     Where neither is said, files so large that parts pay are evaluated in parts, by several processes,
-    if they can be read in parts.
+    if they can be read in parts; all files are, where blocks run `elsewhere`.
     """
     if workers is not None and workers < 1:
         raise ChoiceError(f"workers is {workers!r}, but must be 1 or more.")
@@ -48,8 +49,8 @@ def parts_of(
     paths = _paths(gold, systems)
     if paths is None or not streamable:
         return None, 1
-    if workers is not None and workers > 1:
-        return DEFAULT_PART, workers
+    if elsewhere or (workers is not None and workers > 1):
+        return DEFAULT_PART, workers or 1
     size, have = sum(map(_size, paths)), _physical()
     large = workers is None and size >= LARGE
     beyond = have is not None and BYTES_PER_BYTE * size > have

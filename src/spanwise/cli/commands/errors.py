@@ -79,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         name=None, focus="gold", weights=[], attribute=[], cross=[], vocabulary=None, lowercase=False,
         resamples=0, seed=0, confidence=0.95, unit=None, correction="holm", examples="errors",
         examples_cap=_NO_LIMIT, redact=False, memory=None, workers=1, answers=None,
+        engine="local", master=None, partitions=None, conf=[],
     )  # fmt: skip
 
 

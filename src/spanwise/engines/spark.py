@@ -1,0 +1,190 @@
+"""Blocks on Apache Spark: executors call the same functions, and their results come back in order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from msgspec import Struct
+
+from spanwise.errors import ChoiceError, MissingExtra, WorkerLost
+
+ROUNDS = 2  # blocks per core in the first job; later jobs are larger, up to MOST blocks
+MOST = 4096
+ATTEMPTS = 4  # of a task, where Spark runs on this machine alone; elsewhere Spark's own setting holds
+
+Block = TypeVar("Block")
+Shared = TypeVar("Shared")
+Outcome = TypeVar("Outcome")
+
+
+class SparkEngine(Struct, frozen=True, eq=False):
+    """Blocks run as tasks of a Spark session.
+
+    Blocks go out in jobs, each larger than the one before, so that the results of a few blocks bound what
+    later ones send back, and the driver never holds more than one job's results. What all blocks share is
+    broadcast once. Spark repeats the tasks of a lost executor; an error that a block raises comes back as
+    a value and is raised here.
+    """
+
+    session: Any
+    partitions: int | None = None  # of one job; by default one per block
+
+    @property
+    def elsewhere(self) -> bool:
+        """Blocks are sent away, so they should be references rather than data."""
+        return True
+
+    def map(
+        self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
+    ) -> Iterator[Outcome]:
+        """`function(block, shared)` for each block, in the order of the blocks."""
+        context = self.session.sparkContext
+        waiting = iter(blocks)
+        size = ROUNDS * int(context.defaultParallelism)
+        sent: Any = None
+        try:
+            while job := [_packed(block) for block in islice(waiting, size)]:
+                if sent is None:
+                    sent = context.broadcast(Sent.of(shared))
+                slices = min(len(job), self.partitions or len(job))
+                rows = context.parallelize(job, slices).mapPartitions(partial(_called, function, sent))
+                yield from answers(context, rows.collect)
+                size = min(2 * size, MOST)
+        finally:
+            if sent is not None:
+                sent.destroy()
+
+
+class Sent(Struct, frozen=True, eq=False):
+    """A value that is pickled by cloudpickle, which knows functions of a user's own script."""
+
+    data: bytes
+
+    @classmethod
+    def of(cls, value: object) -> Sent:
+        """Pack a value."""
+        return cls(_packed(value))
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        return _unpacked, (self.data,)  # so that a worker unpacks what is broadcast once, not once per task
+
+
+def answers(context: Any, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
+    """Run one job; its results, or the first error among them. The job ends when this process is stopped."""
+    from py4j.protocol import Py4JError
+
+    tag = f"spanwise-{uuid4()}"
+    context.addJobTag(tag)
+    try:
+        rows = job()
+    except Py4JError as error:
+        lost = WorkerLost(
+            f"Spark gave up on a job: {_cause(error)}.\n"
+            "Look into the executors' logs; where memory ran out, use smaller parts with memory=."
+        )
+        raise lost from None
+    except BaseException:
+        context.cancelJobsWithTag(tag)
+        raise
+    finally:
+        context.removeJobTag(tag)
+    for row in rows:
+        failed, outcome = _unpacked(row)
+        if failed:
+            raise outcome
+        yield outcome
+
+
+def answer(function: Callable[[Any, Any], Any], block: Any, shared: Any) -> bytes:
+    """The result of one block on a worker, or its error, as a value: Spark need not try again in vain."""
+    try:
+        return _packed((False, function(block, shared)))
+    except (OSError, MemoryError):
+        raise  # another attempt, or another executor, may do better
+    except Exception as error:
+        return _packed((True, error))
+
+
+def _called(function: Callable[[Any, Any], Any], sent: Any, rows: Iterable[bytes]) -> Iterator[bytes]:
+    for row in rows:
+        yield answer(function, _unpacked(row), sent.value)
+
+
+def _packed(value: object) -> bytes:
+    from pyspark import cloudpickle
+
+    packed: bytes = cloudpickle.dumps(value)
+    return packed
+
+
+def _unpacked(data: bytes) -> Any:
+    from pyspark import cloudpickle
+
+    return cloudpickle.loads(data)
+
+
+def _cause(error: Exception) -> str:
+    """The last line that tells what happened, of all that Java and Python say."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    python = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
+    failed = [line for line in lines if "stage failure" in line or "cancelled" in line]
+    told = (python or failed or lines or [type(error).__name__])[0]
+    return told.removeprefix("org.apache.spark.SparkException: ").rstrip(".:")[:300]
+
+
+def spark_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> Any:
+    """A Spark session on a master, by default all cores of this machine; it needs the extra and Java.
+
+    Raises:
+        MissingExtra: PySpark or Java is missing.
+    """
+    if not _has_java():
+        raise _no_java()
+    try:
+        from pyspark.errors import PySparkRuntimeError
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtra.of("pyspark", "spark", "the engine spark") from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("spanwise").master(_master(master))
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    settings |= {"spark.log.level": "ERROR", **(conf or {})}
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError:  # what is called java did not start Spark
+        trouble: Exception = _no_java()
+    except Exception as error:
+        trouble = ChoiceError(
+            f"Spark did not start on the master {_master(master)!r}: {_cause(error)}.\n"
+            "Give a master such as local[2] or spark://host:7077."
+        )
+    raise trouble
+
+
+def _master(master: str | None) -> str:
+    """The master; on this machine alone Spark would not repeat a task, unless it is told to."""
+    here = re.fullmatch(r"local(?:\[(\*|\d+)\])?", master or "local[*]")
+    return str(master) if here is None else f"local[{here[1] or 1},{ATTEMPTS}]"
+
+
+def _has_java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is not None
+
+
+def _no_java() -> MissingExtra:
+    return MissingExtra(
+        "the engine spark needs Java 17 or later, which was not found.\n"
+        "Install it (on Debian and Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME."
+    )
