@@ -17,6 +17,7 @@ from spanwise.studies._cache import default_folder
 from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest
 from spanwise.studies._plan import Cell as PlannedCell
 from spanwise.studies._plan import Plan, make_plan
+from spanwise.studies._training import train_systems
 
 if TYPE_CHECKING:
     from spanwise.studies._paired import PairedTests
@@ -42,6 +43,7 @@ def study(
     workers: int | None = None,
     cache: str | Path | bool = True,
     progress: Any = None,
+    allow_commands: bool = False,
 ) -> Study:
     """The document of a study: every run scored, and the analyses over all of them.
 
@@ -51,6 +53,7 @@ def study(
         workers: processes; by default as many as there are cores. They change no byte of the document.
         cache: a folder where results are kept by content; True for the user's cache folder, False for none.
         progress: called with one line of text whenever something is done.
+        allow_commands: whether commands that the manifest names may be run; a manifest is data.
 
     Raises:
         InputError: the manifest or a file cannot be used; told before anything is computed.
@@ -64,6 +67,7 @@ def study(
     kept = default_folder() if cache is True else Path(cache) if cache else None
     if not can_be_kept(read):
         kept = None
+    read = train_systems(read, progress=said, allow_commands=allow_commands)
     plan = make_plan(read)
     _tell(plan, said)
     tasks = tasks_of(read, plan, cache=kept)

@@ -6,7 +6,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -54,16 +54,34 @@ TOP: dict[str, tuple[type, ...]] = {
     "datasets": (dict,),
     "systems": (dict,),
     "compare": (list,),
+    "grid": (dict,),
+    "context": (list,),
+    "trained": (str,),
     **SETTINGS,
     **READING,
 }
 DATASET: dict[str, tuple[type, ...]] = {
     "train": (str, list),
+    "dev": (str,),
     "test": (str,),
     "vocabulary": (str,),
     **READING,
 }
-SYSTEM: dict[str, tuple[type, ...]] = {"predictions": (str,), "factors": (dict,), "runs": (list,)}
+SYSTEM: dict[str, tuple[type, ...]] = {
+    "predictions": (str,),
+    "factors": (dict,),
+    "runs": (list,),
+    "train": (dict,),
+    "command": (list,),
+}
+GRID: dict[str, tuple[type, ...]] = {
+    "char": (list,),
+    "word": (list,),
+    "encoder": (list,),
+    "decoder": (list,),
+    "train": (dict,),
+}
+TRAINED = "trained"  # the folder for predictions of systems that a study trains
 COMPARE: dict[str, tuple[type, ...]] = {"systems": (list,), "name": (str,)}
 COLUMNS = ("token", "tag")  # of `columns`; any other name is a column to keep
 
@@ -83,6 +101,7 @@ class Dataset(Struct, frozen=True):
     name: str
     test: str
     train: tuple[str, ...] = ()
+    dev: str | None = None
     vocabulary: str | None = None  # a file of known words, one a line
     reading: Mapping[str, Any] = field(default_factory=dict)
 
@@ -94,6 +113,13 @@ class System(Struct, frozen=True):
     predictions: str
     factors: Mapping[str, Any] = field(default_factory=dict)
     runs: tuple[str, ...] | None = None
+    train: Mapping[str, Any] | None = None  # the settings of a tagger that the study trains
+    command: tuple[str, ...] = ()  # another trainer
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the study itself makes the predictions."""
+        return self.train is not None or bool(self.command)
 
 
 class Pair(Struct, frozen=True):
@@ -153,6 +179,7 @@ def manifest_of(tree: Mapping[str, Any], *, root: str | Path | None = None) -> M
 def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> Manifest:
     check = _Check(path, text)
     check.keys(tree, TOP, ())
+    tree = {**tree, "systems": check.expanded(tree)}
     for table in ("datasets", "systems"):
         if not tree.get(table):
             raise check.error((), f"the manifest names no {table}.\nAdd a table such as [{table}.NAME].")
@@ -171,7 +198,7 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
             system,
             datasets=len(datasets),
             systems=len(systems),
-            own="predictions" in tree["systems"][system.name],
+            own="predictions" in tree["systems"][system.name] or system.is_trained,
         )
     asked = [
         check.pair(number, value, tree["systems"]) for number, value in enumerate(tree.get("compare", []))
@@ -270,6 +297,7 @@ class _Check(Struct, frozen=True):
             name=name,
             test=table["test"],
             train=tuple([train] if isinstance(train, str) else train),
+            dev=table.get("dev"),
             vocabulary=table.get("vocabulary"),
             reading={**shared, **self.reading(table, where)},
         )
@@ -278,14 +306,24 @@ class _Check(Struct, frozen=True):
         where = ("systems", name)
         self.named(where, table)
         self.keys(table, SYSTEM, where)
-        pattern = table.get("predictions", tree.get("predictions"))
+        trained = "train" in table or "command" in table
+        if trained:
+            pattern = f"{tree.get('trained', TRAINED)}/{{dataset}}/{{system}}.{{run}}.conll"
+            if "predictions" in table:
+                raise self.error(
+                    where, f"{name!r} has predictions and is trained as well.\nKeep one of them."
+                )
+            if not all(isinstance(part, str) for part in table.get("command", [])):
+                raise self.error((*where, "command"), f"the command of {name!r} must be a list of texts.")
+        else:
+            pattern = table.get("predictions", tree.get("predictions"))
         if pattern is None:
             raise self.error(
                 where,
                 f"nothing says where the predictions of {name!r} lie.\n"
                 'Add, above all tables: predictions = "{dataset}/predictions/{system}.{run}.txt"',
             )
-        runs = table.get("runs", tree.get("runs"))
+        runs = table.get("runs", tree.get("runs", [1] if trained else None))
         for key, value in table.get("factors", {}).items():
             if not isinstance(value, str | int | float):
                 raise self.error(
@@ -296,7 +334,42 @@ class _Check(Struct, frozen=True):
             predictions=pattern,
             factors=dict(sorted(table.get("factors", {}).items())),
             runs=None if runs is None else tuple(str(run) for run in runs),
+            train=table.get("train"),
+            command=tuple(table.get("command", ())),
         )
+
+    def expanded(self, tree: Mapping[str, Any]) -> dict[str, Any]:
+        """The systems, with every cell of the grid and every size of context as one of its own."""
+        systems: dict[str, Any] = dict(tree.get("systems", {}))
+        grid = tree.get("grid")
+        if grid is not None:
+            self.keys(grid, GRID, ("grid",))
+            axes = {"char": ["cnn"], "word": ["rand"], "encoder": ["lstm"], "decoder": ["crf"]}
+            axes |= {axis: grid[axis] for axis in axes if axis in grid}
+            for values in product(*axes.values()):
+                if not all(isinstance(value, str) for value in values):
+                    raise self.error(("grid",), f"the axes of the grid are lists of names, not {values!r}.")
+                character, word, encoder, decoder = values
+                name = f"C{character}W{word}{encoder.title()}{decoder.title()}"
+                factors = dict(zip(axes, values, strict=True))
+                systems.setdefault(name, {"train": dict(grid.get("train", {})), "factors": factors})
+        if "context" in tree:
+            systems = self._with_context(systems, tree["context"])
+        return systems
+
+    def _with_context(self, systems: Mapping[str, Any], sizes: list[Any]) -> dict[str, Any]:
+        if not sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
+            raise self.error(("context",), f"'context' must be a list of numbers from 1 on, not {sizes!r}.")
+        made: dict[str, Any] = {}
+        for name, table in systems.items():
+            if not isinstance(table, dict) or "train" not in table:
+                made[name] = table
+                continue
+            for size in sizes:
+                train = {"model": name, **table["train"], "context": size}
+                factors = {**table.get("factors", {}), "context": size}
+                made[f"{name}-K{size}"] = {**table, "train": train, "factors": factors}
+        return made
 
     def named(self, where: tuple[str, ...], table: Any) -> None:
         if not isinstance(table, dict):

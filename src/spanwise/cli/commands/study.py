@@ -48,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cache", metavar="FOLDER", help="where results are kept (default: the user's cache folder)"
     )
     parser.add_argument("--no-cache", action="store_true", help="keep nothing and compute everything anew")
+    parser.add_argument(
+        "--allow-commands", action="store_true", help="run the commands of systems that name one"
+    )
     group = parser.add_argument_group("what to show and write")
     group.add_argument("--json", metavar="FILE", help="write the study document (- for standard output)")
     group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
@@ -75,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         workers=args.workers,
         cache=args.cache or not args.no_cache,
         progress=None if args.quiet else _say,
+        allow_commands=args.allow_commands,
     )
     saved = [*save_document(args, document), *_save_tables(args, document)]
     show_document(args, document, saved)

@@ -1,0 +1,202 @@
+"""Predictions that a study makes itself: taggers and other trainers, run in processes of their own.
+
+What was trained is kept beside the manifest with a hash of what it was made from: data, settings and
+version. It is trained again only where that changed, and a study that was interrupted goes on with what is
+missing. Trainers run in other processes, so the core never loads them, and one that dies ends alone.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise import __version__
+from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import make_folder, sha256_of, write_atomically
+from spanwise.studies._cache import key_of
+from spanwise.studies._manifest import Dataset, Manifest, System
+
+Progress = Callable[[str], None]
+
+
+class Training(Struct, frozen=True):
+    """One run to be trained: what it is made from, and the file that it leaves."""
+
+    dataset: str
+    system: str
+    run: str
+    key: str
+    files: dict[str, str]  # train, dev, test
+    output: Path
+    job: dict[str, Any]
+    command: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The run in words."""
+        return f"{self.dataset} × {self.system}, run {self.run}"
+
+    @property
+    def note(self) -> Path:
+        """The file that says what the predictions were made from."""
+        return self.output.with_suffix(".json")
+
+    def is_done(self) -> bool:
+        """Whether the predictions are there and were made from the same data, settings and version."""
+        try:
+            held = json.loads(self.note.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        return self.output.is_file() and held.get("key") == self.key
+
+
+def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: bool) -> Manifest:
+    """Train what is missing; the manifest without systems of which no run could be trained.
+
+    Raises:
+        ChoiceError: a system names a command, and commands are not allowed.
+        InputError: a dataset has no training or dev file.
+    """
+    systems = [system for system in manifest.systems if system.is_trained]
+    if not systems:
+        return manifest
+    foreign = next((system for system in systems if system.command), None)
+    if foreign is not None and not allow_commands:
+        raise ChoiceError(
+            f"{manifest.place('systems', foreign.name)}: the system {foreign.name!r} is trained by a command "
+            f"({foreign.command[0]}).\nIf you trust the manifest, allow it with --allow-commands."
+        )
+    wanted = [
+        one
+        for system in systems
+        for dataset in manifest.datasets
+        for one in _trainings(manifest, system, dataset)
+    ]
+    missing = [one for one in wanted if not one.is_done()]
+    if len(missing) < len(wanted):
+        progress(f"{len(wanted) - len(missing)} of {len(wanted)} runs are trained already")
+    _train_taggers([one for one in missing if not one.command], progress)
+    for one in missing:
+        if one.command:
+            _run_command(one, manifest.root, progress)
+    there = {one.system for one in wanted if one.output.is_file() and one.is_done()}
+    lost = [system.name for system in systems if system.name not in there]
+    for name in lost:
+        progress(f"no run of {name} could be trained; it is left out")
+    kept = tuple(system for system in manifest.systems if system.name not in lost)
+    if not kept:
+        raise InputError(
+            f"{manifest.path}: no system of the study could be trained.\nSee what was said above."
+        )
+    pairs = tuple(pair for pair in manifest.pairs if not {pair.first, pair.second} & set(lost))
+    return replace(manifest, systems=kept, pairs=pairs)
+
+
+def _trainings(manifest: Manifest, system: System, dataset: Dataset) -> list[Training]:
+    files = {}
+    for role, listed in (("train", dataset.train[:1]), ("dev", (dataset.dev,)), ("test", (dataset.test,))):
+        if not listed or listed[0] is None:
+            raise InputError(
+                f"{manifest.place('datasets', dataset.name)}: the dataset {dataset.name!r} has no {role} file, "
+                f'but {system.name!r} is trained.\nAdd: {role} = "PATH"'
+            )
+        path = manifest.root / listed[0]
+        if not path.is_file():
+            raise InputError(
+                f"{manifest.place('datasets', dataset.name, role)}: there is no file {str(path)!r}."
+            )
+        files[role] = str(path)
+    options = {key: value for key, value in (system.train or {}).items() if key != "model"}
+    model = str((system.train or {}).get("model", system.name))
+    reading = {key: value for key, value in dataset.reading.items() if key != "align"}
+    runs = system.runs or ("1",)
+    if model == "crf" and options.get("algorithm") == "lbfgs":
+        runs = runs[:1]  # deterministic: one run, whatever the seed
+    made = []
+    for run in runs:
+        if not run.isdecimal():
+            raise InputError(
+                f"{manifest.place('runs')}: the run {run!r} of {system.name!r} is not a number.\n"
+                "Runs that are trained are named by their seeds."
+            )
+        content = {role: sha256_of(Path(path)) for role, path in files.items()}
+        key = key_of("trained", __version__, model, options, list(system.command), reading, content, run)
+        pattern = system.predictions.replace("{dataset}", dataset.name).replace("{system}", system.name)
+        output = manifest.root / pattern.replace("{run}", run)
+        job = {"model": model, "seed": int(run), "options": options, "reading": reading}
+        made.append(Training(dataset.name, system.name, run, key, files, output, job, system.command))
+    return made
+
+
+def _train_taggers(missing: list[Training], progress: Progress) -> None:
+    """Train taggers in one other process, which shares data between runs; each is kept as it ends."""
+    left = missing
+    while left:
+        progress(f"{len(left)} runs to train")
+        _train_in_process(left, progress)
+        rest = [one for one in left if not one.is_done() and not one.note.with_suffix(".failed").is_file()]
+        if rest and len(rest) == len(left):
+            # The process died before its first run ended: leave that run out and go on with the others.
+            progress(f"{rest[0].name}: the trainer died")
+            rest = rest[1:]
+        left = rest
+    for one in missing:
+        one.note.with_suffix(".failed").unlink(missing_ok=True)
+
+
+def _train_in_process(trainings: list[Training], progress: Progress) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "jobs.json"
+        jobs = []
+        for one in trainings:
+            make_folder(one.output.parent)
+            one.note.with_suffix(".failed").unlink(missing_ok=True)
+            place = {"output": str(one.output.absolute()), "key": one.key, "name": one.name}
+            paths = {role: str(Path(path).absolute()) for role, path in one.files.items()}
+            jobs.append({**one.job, **paths, **place})
+        file.write_text(json.dumps(jobs), encoding="utf-8")
+        command = [sys.executable, "-m", "spanwise.taggers", str(file)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
+            for line in process.stdout or ():
+                progress(line.rstrip())
+
+
+def _run_command(training: Training, root: Path, progress: Progress) -> None:
+    """Run a trainer of somebody else's, without a shell; what it fails at is said, and the study goes on."""
+    make_folder(training.output.parent)
+    part = training.output.with_name(f".{training.output.name}")
+    values = {**training.files, "seed": training.run, "run": training.run, "dataset": training.dataset}
+    values = {
+        name: str(Path(text).absolute()) if name in training.files else text for name, text in values.items()
+    }
+    values["out"] = str(part.absolute())
+    filled = []
+    for text in training.command:
+        for name, value in values.items():
+            text = text.replace(f"{{{name}}}", value)
+        filled.append(text)
+    try:
+        ended = subprocess.run(
+            filled, cwd=root, capture_output=True, text=True, errors="replace", check=False
+        )
+        said = ended.stderr.strip().splitlines()[-1:] if ended.returncode else []
+        wrong = f"exit status {ended.returncode}" if ended.returncode else ""
+    except OSError as error:
+        said, wrong = [], error.strerror or "it cannot be run"
+    if not wrong and not part.is_file():
+        wrong = "it wrote no file {out}"
+    if wrong:
+        part.unlink(missing_ok=True)
+        progress(f"{training.name}: the command failed, {': '.join([wrong, *said])}")
+        return
+    part.replace(training.output)
+    write_atomically(training.note, json.dumps({"key": training.key}) + "\n")
+    progress(f"{training.name}: trained")

@@ -1,0 +1,53 @@
+"""Train the taggers of a file of jobs, as studies ask for it: predictions are kept as each run ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from spanwise.formats import write, write_atomically
+from spanwise.taggers import Job, train_all
+
+
+def main(file: str) -> None:
+    """Train the jobs in a JSON file; one line of text for each that ends."""
+    jobs = json.loads(Path(file).read_text(encoding="utf-8"))
+
+    def done(number: int, ended: Any) -> None:
+        job = jobs[number]
+        output = Path(job["output"])
+        if isinstance(ended, Exception):
+            write_atomically(output.with_suffix(".failed"), f"{ended}\n")
+            sys.stdout.write(
+                f"{job['name']}: failed, {str(ended).splitlines()[0] if str(ended) else type(ended)}\n"
+            )
+        else:
+            write(ended.predictions[job["test"]], output, format="conll")
+            note = {"key": job["key"], "report": ended.report}
+            write_atomically(output.with_suffix(".json"), json.dumps(note) + "\n")
+            f1 = ended.report["f1"][job["test"]]
+            shown = "n/a" if f1 is None else f"{100 * f1:.2f}"
+            sys.stdout.write(f"{job['name']}: trained, F1 {shown}, {ended.report['seconds']:.1f} s\n")
+        sys.stdout.flush()
+
+    train_all(
+        [
+            Job(
+                job["model"],
+                job["train"],
+                job["dev"],
+                (job["test"],),
+                job["seed"],
+                job["options"],
+                job["reading"],
+            )
+            for job in jobs
+        ],
+        done,
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,91 @@
+"""Studies that train what is missing: by commands of somebody else's, and by our taggers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise import ChoiceError, InputError, study
+from spanwise.demo import generate
+from spanwise.studies import manifest_of
+
+COPY = [sys.executable, "-c", "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2])", "{test}", "{out}"]
+FAIL = [sys.executable, "-c", "import sys; sys.exit('no luck')"]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> dict[str, Any]:
+    """A manifest with one dataset and no systems, in a folder of its own."""
+    made = generate(tmp_path / "demo", sentences=40)
+    files = {"train": made.train, "dev": made.gold, "test": made.gold}
+    dataset = {role: str(path.relative_to(tmp_path)) for role, path in files.items()}
+    return {"datasets": {"demo": dataset}, "resamples": 20, "attributes": ["entity_length"]}
+
+
+def ran(tree: dict[str, Any], root: Path, **options: Any) -> tuple[Any, list[str]]:
+    """The study as a dict, and what was said on the way."""
+    lines: list[str] = []
+    document = study(tree, root=root, workers=1, cache=False, progress=lines.append, **options)
+    return document.to_dict(), lines
+
+
+def test_a_command_is_run_only_where_commands_are_allowed(tree: dict[str, Any], tmp_path: Path) -> None:
+    tree["systems"] = {"copy": {"command": COPY}}
+    with pytest.raises(ChoiceError, match="--allow-commands"):
+        ran(tree, tmp_path)
+    document, _ = ran(tree, tmp_path, allow_commands=True)
+    assert document["analyses"]["holistic"]["copy"]["demo"]["mean"] == 1
+
+
+def test_what_was_trained_is_not_trained_again(tree: dict[str, Any], tmp_path: Path) -> None:
+    tree["systems"] = {"copy": {"command": COPY}}
+    ran(tree, tmp_path, allow_commands=True)
+    _, lines = ran(tree, tmp_path, allow_commands=True)
+    assert "1 of 1 runs are trained already" in lines
+    (tmp_path / "trained" / "demo" / "copy.1.conll").unlink()
+    _, lines = ran(tree, tmp_path, allow_commands=True)
+    assert "demo × copy, run 1: trained" in lines
+
+
+def test_a_system_that_cannot_be_trained_does_not_end_the_study(tree: dict[str, Any], tmp_path: Path) -> None:
+    tree["systems"] = {"copy": {"command": COPY}, "fail": {"command": FAIL}}
+    document, lines = ran(tree, tmp_path, allow_commands=True)
+    assert list(document["analyses"]["holistic"]) == ["copy"]
+    assert "demo × fail, run 1: the command failed, exit status 1: no luck" in lines
+    assert "no run of fail could be trained; it is left out" in lines
+
+
+def test_a_study_in_which_nothing_could_be_trained_says_so(tree: dict[str, Any], tmp_path: Path) -> None:
+    tree["systems"] = {"fail": {"command": FAIL}}
+    with pytest.raises(InputError, match="no system could be trained"):
+        ran(tree, tmp_path, allow_commands=True)
+
+
+def test_training_needs_a_dev_file(tree: dict[str, Any], tmp_path: Path) -> None:
+    del tree["datasets"]["demo"]["dev"]
+    tree["systems"] = {"crf": {"train": {}}}
+    with pytest.raises(InputError, match="has no dev file"):
+        ran(tree, tmp_path)
+
+
+def test_the_grid_and_the_sizes_of_context_become_systems(tree: dict[str, Any]) -> None:
+    tree["grid"] = {"char": ["none", "cnn"], "train": {"epochs": 1}}
+    tree["context"] = [1, 3]
+    systems = {system.name: system for system in manifest_of(tree).systems}
+    assert sorted(systems) == [
+        "CcnnWrandLstmCrf-K1", "CcnnWrandLstmCrf-K3", "CnoneWrandLstmCrf-K1", "CnoneWrandLstmCrf-K3",
+    ]  # fmt: skip
+    last = systems["CnoneWrandLstmCrf-K3"]
+    assert last.train == {"model": "CnoneWrandLstmCrf", "epochs": 1, "context": 3}
+    assert last.factors["context"] == 3
+
+
+def test_taggers_are_trained_and_one_that_fails_is_left_out(tree: dict[str, Any], tmp_path: Path) -> None:
+    pytest.importorskip("pycrfsuite", reason="the extra 'zoo' is not installed")
+    tree["systems"] = {"crf": {"train": {}}, "bad": {"train": {"model": "Cwrong"}}}
+    document, lines = ran(tree, tmp_path)
+    assert document["analyses"]["holistic"]["crf"]["demo"]["mean"] > 0.8
+    assert any(line.startswith("demo × bad, run 1: failed, no tagger is called 'Cwrong'") for line in lines)
