@@ -93,9 +93,7 @@ def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: boo
         progress(f"no run of {name} could be trained; it is left out")
     kept = tuple(system for system in manifest.systems if system.name not in lost)
     if not kept:
-        raise InputError(
-            f"{manifest.path}: no system of the study could be trained.\nSee what was said above."
-        )
+        raise InputError(f"{manifest.path}: no system could be trained.\nSee what was said above.")
     pairs = tuple(pair for pair in manifest.pairs if not {pair.first, pair.second} & set(lost))
     return replace(manifest, systems=kept, pairs=pairs)
 
@@ -105,8 +103,8 @@ def _trainings(manifest: Manifest, system: System, dataset: Dataset) -> list[Tra
     for role, listed in (("train", dataset.train[:1]), ("dev", (dataset.dev,)), ("test", (dataset.test,))):
         if not listed or listed[0] is None:
             raise InputError(
-                f"{manifest.place('datasets', dataset.name)}: the dataset {dataset.name!r} has no {role} file, "
-                f'but {system.name!r} is trained.\nAdd: {role} = "PATH"'
+                f"{manifest.place('datasets', dataset.name)}: the dataset {dataset.name!r} has no {role} file,"
+                f' but {system.name!r} is trained.\nAdd: {role} = "PATH"'
             )
         path = manifest.root / listed[0]
         if not path.is_file():
