@@ -102,9 +102,11 @@ def _trainings(manifest: Manifest, system: System, dataset: Dataset) -> list[Tra
     files = {}
     for role, listed in (("train", dataset.train[:1]), ("dev", (dataset.dev,)), ("test", (dataset.test,))):
         if not listed or listed[0] is None:
+            place = manifest.place("datasets", dataset.name)
             raise InputError(
-                f"{manifest.place('datasets', dataset.name)}: the dataset {dataset.name!r} has no {role} file,"
-                f' but {system.name!r} is trained.\nAdd: {role} = "PATH"'
+                f"{place}: the dataset {dataset.name!r} has no {role} file, but {system.name!r} is trained.
+"
+                f'Add: {role} = "PATH"'
             )
         path = manifest.root / listed[0]
         if not path.is_file():
