@@ -104,8 +104,7 @@ def _trainings(manifest: Manifest, system: System, dataset: Dataset) -> list[Tra
         if not listed or listed[0] is None:
             place = manifest.place("datasets", dataset.name)
             raise InputError(
-                f"{place}: the dataset {dataset.name!r} has no {role} file, but {system.name!r} is trained.
-"
+                f"{place}: the dataset {dataset.name!r} has no {role} file, but {system.name!r} is trained.\n"
                 f'Add: {role} = "PATH"'
             )
         path = manifest.root / listed[0]
