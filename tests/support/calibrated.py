@@ -16,6 +16,7 @@ from simulated import Sample, World, cell, evaluated, luck, sample, system
 import spanwise
 from spanwise.evaluation import unpacked
 from spanwise.gates import gate
+from spanwise.statistics import fisher
 from spanwise.studies._greying import buckets_differ
 from spanwise.studies._paired import paired
 from spanwise.uncertainty import Resampling
@@ -123,8 +124,7 @@ def runs(
         }
         options = {"resamples": 200, "seed": trial, "confidence": 0.95, "correction": "holm"}
         result = paired(units, [], **options)
-        letters = result["letters"] if isinstance(result, Mapping) else result.letters
-        found.add("a letter", any(letters.values()))
+        found.add("a letter", any(result.letters.values()))
     return found
 
 
@@ -132,7 +132,7 @@ def _runs(one: Sample, shared: Any, draw: Any, number: int, seeds: float, times:
     luck_of = [times * float(np.exp(draw.normal(0, seeds))) for _ in range(number)]
     predicted = {f"{run}": system(one, draw, shared, times=by) for run, by in enumerate(luck_of)}
     result = spanwise.evaluate(one.gold, predicted, attributes="none", resamples=0, pairs=[], examples="none")
-    return result.to_dict()["units"] if isinstance(result.to_dict(), Mapping) else result.units
+    return result.units
 
 
 def greying(world: World, size: Size, *, number: int, trials: int, seed: int = 4) -> Shares:
@@ -147,10 +147,10 @@ def greying(world: World, size: Size, *, number: int, trials: int, seed: int = 4
         }
         result = spanwise.evaluate(
             one.gold, predicted, attributes=["label", "entity_length"], resamples=0, pairs=[], examples="none"
-        ).to_dict()
-        units = result["units"]
-        measures = [unpacked(units["systems"][run], place=run) for run in predicted]
-        p = buckets_differ({"a": measures}, Resampling(units["number"], 400, trial))["a"]
+        )
+        units: Any = result.units
+        measures = [unpacked(units.systems[run], place=run) for run in predicted]
+        p = buckets_differ({"a": measures}, Resampling(units.number, 400, trial))["a"]
         for attribute, value in p.items():
             found.add(f"buckets of {attribute} differ", value < 0.05)
     return found
@@ -173,7 +173,7 @@ def findings(world: World, size: Size, *, trials: int, weak: str | None = None, 
             if true is not None and worst["interval"]:
                 found.add("interval of the worst slice", worst["interval"][0] <= true <= worst["interval"][1])
         gain = [row for row in document["findings"] if row["kind"] == "gain"]
-        found.add("one kind of error is said to cost most", bool(gain) and not gain[0].get("tied"))
+        found.add("one kind of error is said to cost the most", bool(gain) and not gain[0].get("tied"))
     return found
 
 
@@ -221,3 +221,45 @@ def worse(world: World, by: float) -> float:
         other = replace(world, errors=world.errors * middle, spurious=world.spurious * middle)
         low, high = (middle, high) if other.truth()[tuple(F1)] > goal else (low, middle)
     return (low + high) / 2
+
+
+def chains(world: World, size: Size, *, loss: float, releases: int, trials: int, seed: int = 7) -> Shares:
+    """How often a chain of releases, each worse by `loss` points, fails somewhere against the first."""
+    draw, found = np.random.default_rng(seed), Shares()
+    for trial in range(trials):
+        one = sample(world, draw, **size)
+        shared = luck(one, draw)
+        options = {"attributes": "none", "examples": "none", "resamples": 100, "seed": trial}
+        first = previous = spanwise.evaluate(one.gold, {"a": system(one, draw, shared)}, **options)
+        fixed = moved = False
+        for release in range(1, releases + 1):
+            times = worse(world, release * loss / 100)
+            new = spanwise.evaluate(one.gold, {"a": system(one, draw, shared, times=times)}, **options)
+            fixed |= not gate(new, against=first, fail_drop=0).passed
+            moved |= not gate(new, against=previous, fail_drop=0).passed
+            previous = new
+        found.add("against the first release: fails somewhere", fixed)
+        found.add("against the one before: fails somewhere", moved)
+    return found
+
+
+def datasets(world: World, size: Size, *, number: int, trials: int, seed: int = 8) -> Shares:
+    """How often Fisher's combination over datasets says that equal buckets differ."""
+    draw, found = np.random.default_rng(seed), Shares()
+    for trial in range(trials):
+        p = []
+        for _ in range(number):
+            one = sample(world, draw, **size)
+            result = spanwise.evaluate(
+                one.gold,
+                {"a": system(one, draw)},
+                attributes=["label"],
+                resamples=0,
+                pairs=[],
+                examples="none",
+            )
+            units: Any = result.units
+            measures = [unpacked(units.systems["a"], place="a")]
+            p.append(buckets_differ({"a": measures}, Resampling(units.number, 400, trial))["a"]["label"])
+        found.add("buckets of label differ", fisher(p) < 0.05)
+    return found

@@ -70,7 +70,7 @@ class World:
             kinds += fn, le, be
         spurious = (1 - self.filled) * self.spurious / self.filled
         exact[:, 1] += spurious * np.array(self.shares)
-        buckets[1, 1] += spurious
+        buckets[1:4, 1] += spurious * np.array(self.lengths)
         gold, predicted, correct = exact.sum(axis=0)
         fn, le, be = kinds
         f1 = lambda row: 2 * row[2] / (row[0] + row[1])  # noqa: E731
@@ -199,7 +199,8 @@ def system(
     of_spurious = np.searchsorted(np.cumsum(world.shares), own[1, spurious], side="right")
     slot = np.concatenate([found.slot[kept], spurious])
     start = slot % SLOTS * WIDTH + 1
-    size = np.concatenate([new_length[kept], np.ones(len(spurious), dtype=np.int64)])
+    long = 1 + np.searchsorted(np.cumsum(world.lengths), own[2, spurious], side="right")
+    size = np.concatenate([new_length[kept], np.minimum(long, len(world.lengths))])
     labels = np.concatenate([new_label[kept], np.minimum(of_spurious, len(world.labels) - 1)])
     order = np.argsort(slot, kind="stable")
     mentions = Mentions(
