@@ -24,18 +24,18 @@ from calibrated import (
     chains,
     coverage,
     datasets,
+    differences,
     findings,
     gates,
     greying,
     runs,
-    tests,
 )
 from simulated import World
 
 HEAD = """# Calibration
 
 Simulated corpora whose true scores are known by construction (`tests/support/simulated.py`), evaluated
-through the public interface; made by `python benchmarks/calibration.py {factor:g}` in {seconds:.0f} s, with fixed
+through the public interface; made by `python benchmarks/calibration.py {factor:g}` in {seconds:.0f} s, fixed
 seeds. A ± is one standard error of the simulation. *Before* is what version 0.1 gave for the same
 question in an independent simulation. Asked are coverages of at least 93 % and sizes of at most 6 %,
 each within two standard errors of the simulation.
@@ -69,7 +69,7 @@ def measured(factor: float) -> Rows:
     table: Rows = []
 
     def trials(number: int) -> int:
-        return max(20, round(number * factor))
+        return max(12, round(number * factor))
 
     def add(*args: object, **options: object) -> None:
         found = rows(*args, **options)  # type: ignore[arg-type]
@@ -116,9 +116,9 @@ def measured(factor: float) -> Rows:
         ("300 sentences", SENTENCES, {"sentences": 300}),
         ("skewed, 100 documents", SKEWED, {"documents": 100}),
     ):
-        found = tests(world, size, trials=trials(250))
+        found = differences(world, size, trials=trials(250))
         add("two equal systems are called different", where, found, sized, "anything: 15-20")
-    better = tests(World(), {"documents": 60}, trials=trials(80), better=0.8)
+    better = differences(World(), {"documents": 60}, trials=trials(80), better=0.8)
     add(
         "a fifth fewer errors are found",
         "60 documents",
@@ -180,7 +180,7 @@ def measured(factor: float) -> Rows:
             asked,
             "20 at 2 points" if drop == 2 else "",
         )
-    found = chains(World(), {"documents": 107}, loss=0.5, releases=10, trials=trials(25))
+    found = chains(World(), {"documents": 107}, loss=0.5, releases=10, trials=trials(10))
     add("gate, ten losses of 0.5 points", "107 documents", found, always(REPORTED), "48")
     return table
 

@@ -77,7 +77,7 @@ def coverage(world: World, size: Size, *, trials: int, seed: int = 1, **options:
     return found
 
 
-def tests(
+def differences(
     world: World,
     size: Size,
     *,

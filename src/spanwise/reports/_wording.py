@@ -310,12 +310,16 @@ def finding_parts(row: Mapping[str, Any]) -> tuple[str, str]:
         case "gain":
             kind = _COSTLY.get(str(row["path"][1]), "errors")
             errors = plural(int(row.get("count") or 0), "error")
+            if row.get("tied"):
+                kind += f" or {costly(row['tied'])}"
             return f"{kind} cost {system} the most", f"{points(row.get('value'))} F1 in {errors}"
         case "tough":
             name = str(row["path"][1])
             return f"{_HARD.get(name, visible(name))} are hard for {system}", _against(row, "on seen ones")
         case "slice":
-            return f"{system} is weak where {_place(row)}", _against(row, "overall")
+            among = row.get("among")
+            worst = f"; the costliest of {plural(among, 'slice')} tested" if isinstance(among, int) else ""
+            return f"{system} is weak where {_place(row)}", _against(row, "overall") + worst
         case "lead":
             return _lead(row)
         case _:
@@ -331,6 +335,11 @@ _COSTLY = {
     "FN": "missed mentions",
     "FP": "spurious mentions",
 }
+
+
+def costly(kind: object) -> str:
+    """A kind of error in words, in the plural."""
+    return _COSTLY.get(str(kind), "other errors")
 
 
 def _against(row: Mapping[str, Any], what: str) -> str:
@@ -391,7 +400,7 @@ def _odd(row: Mapping[str, Any]) -> str:
         for key, number in (row.get("of") or {}).items()
     ]
     if row.get("few_units") is not None:
-        parts.append(f"only {plural(row['few_units'], 'unit')} to resample, so intervals are too narrow")
+        parts.append(f"only {plural(row['few_units'], 'unit')}, so intervals rest on little")
     return ", ".join(parts) or count(row.get("value"))
 
 
@@ -411,4 +420,5 @@ def named_test(settings: Mapping[str, Any]) -> str:
     correction = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
     given = str(settings.get("correction") or "")
     named = correction.get(given, visible(given))
-    return "paired approximate randomisation" + (f", {named}-corrected" if named and named != "none" else "")
+    test = "paired randomisation, or t-test over runs"
+    return test + (f", {named}-corrected" if named and named != "none" else "")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from spanwise.diagnosis import letter
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document, scored_labels, union
+from spanwise.reports._statements import statements as worded
 from spanwise.reports._tables._table import Cell, Interval, Number, Table
 
 RELAXED = ("strict", "exact", "partial", "type")
@@ -65,11 +66,8 @@ def _resampling(document: Document) -> str:
     if not settings.get("resamples"):
         return ""
     level = 100 * (settings.get("confidence") or 0.95)
-    few = " (few units: the intervals cover less than they say)" if settings.get("few_units") else ""
-    return (
-        f" Intervals: {level:.0f}% percentile bootstrap,"
-        f" {say.count(settings['resamples'])} resamples of {settings.get('unit', 'sentence')}s{few}."
-    )
+    few = " (few units)" if settings.get("few_units") else ""
+    return f" Intervals: {level:.0f}% logit-t, jackknife over {settings.get('unit', 'sentence')}s{few}."
 
 
 def _tested(document: Document) -> str:
@@ -326,6 +324,12 @@ def comparisons(document: Document) -> Table | None:
     return Table("comparisons", caption, header, tuple(rows))
 
 
+def statements(document: Document) -> Table | None:
+    """One sentence per question, as it can stand in a paper."""
+    caption = "Each pair of systems in words. Intervals of differences are not corrected for many pairs."
+    return Table("statements", caption, ("statement",), tuple((text,) for text in worded(document)))
+
+
 def confusion(document: Document) -> Table | None:
     """Errors only: gold labels as rows, predicted ones as columns, what was missed and what is spurious."""
     systems = _systems(document)
@@ -378,6 +382,7 @@ TABLES: dict[str, Callable[[Document], Table | None]] = {
         buckets,
         slices,
         comparisons,
+        statements,
         confusion,
         composition,
     )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document, bucket_of, common_letters, differing, greyed, inner_keys
-from spanwise.reports._tables._result import count, marked, p_value, points, signed
+from spanwise.reports._tables._result import count, marked, p_value, points, signed, statements
 from spanwise.reports._tables._table import Cell, Number, Table
 
 
@@ -249,5 +249,6 @@ TABLES: dict[str, Callable[[Document], Table | None]] = {
         friedman,
         rank_flips,
         tough,
+        statements,
     )
 }

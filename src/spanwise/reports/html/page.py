@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import titled
 from spanwise.reports._links import examples
+from spanwise.reports._statements import statements
 from spanwise.reports.html.packing import packed
 
 OTHERS = ("slices", "confidence", "agreement", "suspects")  # kinds of documents with a page of their own
@@ -82,7 +83,9 @@ def _environment() -> Environment:
         loader=PackageLoader("spanwise.reports.html"), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
-    environment.globals.update(words=words, titled=titled, link=examples, mentions=mentions, heat=heat)
+    environment.globals.update(
+        words=words, titled=titled, link=examples, mentions=mentions, heat=heat, statements=statements
+    )
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,

@@ -74,7 +74,9 @@ def _gain(row: Mapping[str, Any]) -> Finding:
         "LBE": "Wrong label and boundary cost the most:", "FN": "Missed mentions cost the most:",
         "FP": "Spurious mentions cost the most:",
     }[kind]  # fmt: skip
-    rest = f"mending them would add {words.points(row['value'])} F1."
+    if row.get("tied"):
+        title = title.replace(" cost the most:", f" cost the most, or {words.costly(row['tied'])}:")
+    rest = f"fixing them would add {words.points(row['value'])} F1."
     href = examples(row["count"], unit="error", system=row["system"], outcome=kind)
     return Finding("−", title, rest, words.plural(row["count"], "error"), href)
 
@@ -145,7 +147,5 @@ def _data(row: Mapping[str, Any]) -> Finding:
             text = f"{many.get(head, head)} {tail}".replace("test sentence ", "test sentences ")
         parts.append(f"{words.count(number)} {text}")
     if row.get("few_units"):
-        parts.append(
-            f"only {words.count(row['few_units'])} units to resample: intervals cover less than they say"
-        )
+        parts.append(f"only {words.count(row['few_units'])} units: intervals rest on little")
     return Finding("!", "Check the data:", (", ".join(parts) or "see the method") + ".", "method", "#method")

@@ -10,10 +10,13 @@ from rich.cells import cell_len
 
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document
+from spanwise.reports._statements import statements
 from spanwise.reports.terminal._layout import Line, flow, heading, pieces, sentence, tail, text
 
 _ROLES = {"gold": "gold", "predicted": "pred", "train": "train"}
 _MOST_FILES = 8
+
+MOST_STATEMENTS = 6
 
 
 def banner(document: Document, seconds: float | None) -> list[Line]:
@@ -133,8 +136,18 @@ def few_units(document: Document, width: int) -> list[Line]:
         return []
     unit = say.plural(settings.get("units") or 0, settings.get("unit") or "sentence")
     kind = settings.get("unit") or "sentence"
-    words = f"† few {kind}s: resampled over {unit}, intervals cover less than they say"
+    words = f"† few {kind}s: intervals rest on {unit}"
     return [[], *sentence(words, width, style="faint")]
+
+
+def in_words(document: Document, width: int) -> list[Line]:
+    """One sentence per pair of systems that can be pasted into a paper; the first few."""
+    found = statements(document)
+    if not found:
+        return []
+    more = "" if len(found) <= MOST_STATEMENTS else f" · all {len(found)}: spanwise table RESULT statements"
+    rows = [line for one in found[:MOST_STATEMENTS] for line in sentence(one, width)]
+    return [*heading("In words", f"ready to paste{more}", width), *rows]
 
 
 def next_steps(document: Document, width: int, saved: Sequence[str]) -> list[Line]:

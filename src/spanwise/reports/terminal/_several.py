@@ -18,7 +18,7 @@ from spanwise.reports._document import (
     union,
 )
 from spanwise.reports.terminal._buckets import legend
-from spanwise.reports.terminal._frame import banner, few_units, files, interval_title, next_steps
+from spanwise.reports.terminal._frame import banner, few_units, files, in_words, interval_title, next_steps
 from spanwise.reports.terminal._layout import (
     Cell,
     Column,
@@ -53,6 +53,7 @@ def lines(document: Document, width: int, seconds: float | None, saved: Sequence
         *_tough(document, systems, width),
         *slices(systems, width, most=max(1, MOST_SLICES // len(systems))),
         *_attributes(systems, width),
+        *in_words(document, width),
         *few_units(document, width),
         *next_steps(document, width, saved),
     ]

@@ -21,7 +21,7 @@ from spanwise.reports._document import (
     union,
 )
 from spanwise.reports.terminal._buckets import legend
-from spanwise.reports.terminal._frame import banner
+from spanwise.reports.terminal._frame import banner, in_words
 from spanwise.reports.terminal._layout import (
     Cell,
     Column,
@@ -57,6 +57,7 @@ def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
         *_held(document.get("datasets") or {}, width),
         *_flips(buckets.get("rank_flips") or [], width),
         *_tough(analyses.get("tough") or {}, width),
+        *in_words(document, width),
     ]
 
 
