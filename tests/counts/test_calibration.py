@@ -37,7 +37,7 @@ def test_intervals_over_twenty_documents_cover() -> None:
 
 
 def test_equal_systems_are_seldom_called_different_and_better_ones_are_found() -> None:
-    found = differences(World(), DOCUMENTS, trials=40, resamples=200)
+    found = differences(World(), DOCUMENTS, trials=40, resamples=200, seed=77)
     assert share(found, "F1") <= 0.13 and share(found, "any other score") <= 0.13
     assert share(found, "interval of the difference") >= 0.87
     better = differences(World(), DOCUMENTS, trials=8, better=0.5, resamples=200)
