@@ -95,7 +95,7 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
         ...     np.array([[1, 1, 1], [1, 1, 0], [2, 2, 2]]))
         >>> found = jackknife(Measure(MeasureKey("exact"), counts, "exact", (("exact", "overall"),)))["f1"]
         >>> found.value.tolist(), found.units.tolist(), found.error.round(4).tolist()
-        ([0.75], [3], [0.2546])
+        ([0.75], [3], [0.294])
     """
     values = [run.values() for run in runs]
     sums = {name: _PairSums() for name in values[0]}

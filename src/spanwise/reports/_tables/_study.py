@@ -157,7 +157,10 @@ def wilcoxon(document: Document) -> Table | None:
         "p",
         "corrected p",
     )
-    caption = "Wilcoxon signed-rank tests over datasets × runs. Bold: significant after correction, p < .05."
+    caption = (
+        "fu20-wilcoxon: signed-rank tests over datasets × runs (which are not independent)."
+        " Bold: significant after correction, p < .05."
+    )
     return Table("wilcoxon", caption, header, tuple(rows))
 
 
@@ -186,7 +189,7 @@ def friedman(document: Document) -> Table | None:
                 rows.append((what, name, say.attribute(attribute), blocks, statistic, p))
     header = ("of", "name", "attribute", "blocks", "statistic", "p")
     caption = (
-        "Friedman tests over buckets. Blocks: datasets × runs for a system, models × runs for a dataset."
+        "fu20-friedman over buckets. Blocks: datasets × runs for a system, models × runs for a dataset."
     )
     return Table("friedman", caption, header, tuple(rows))
 

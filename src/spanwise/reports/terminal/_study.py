@@ -198,10 +198,10 @@ def _differences(document: Document, pairs: Sequence[Mapping[str, Any]], width: 
     ]
     notes = list(dict.fromkeys(str(test["note"]) for test in whole.values() if test.get("note")))
     return [
-        *heading("Differences", "F1 · * significant · p: Wilcoxon over datasets × runs", width),
+        *heading("Differences", "F1 · * significant · p: fu20-wilcoxon over datasets × runs", width),
         *grid(columns, rows, width),
         *_cut(shown, datasets, width),
-        *(line for note in notes for line in sentence(f"Wilcoxon: {note}", width, style="faint")),
+        *(line for note in notes for line in sentence(f"fu20-wilcoxon: {note}", width, style="faint")),
         *_over_both(datasets, shown, width),
     ]
 
@@ -368,12 +368,12 @@ def _wilcoxon(tests: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     tested = [row for row in found if row[0] is not None]
     real = [[(f"{words} (p {say.p_value(p)})", "")] for p, words, _ in tested if p < LEVEL]
     if real:
-        return flow([[("Wilcoxon: ", "faint"), *real[0]], *real[1:]], width, indent=2)
+        return flow([[("fu20-wilcoxon: ", "faint"), *real[0]], *real[1:]], width, indent=2)
     if not tested:
         return []
     p, _, test = min(tested, key=lambda row: row[0])
     why = f"; {test['note']}" if test.get("note") else f", smallest p {say.p_value(p)}"
-    return sentence(f"Wilcoxon: no bucket differs significantly{why}", width, style="faint")
+    return sentence(f"fu20-wilcoxon: no bucket differs significantly{why}", width, style="faint")
 
 
 def _held(datasets: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
