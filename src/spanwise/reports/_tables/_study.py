@@ -188,9 +188,7 @@ def friedman(document: Document) -> Table | None:
                 what = "system" if kind == "model_wise" else "dataset"
                 rows.append((what, name, say.attribute(attribute), blocks, statistic, p))
     header = ("of", "name", "attribute", "blocks", "statistic", "p")
-    caption = (
-        "fu20-friedman over buckets. Blocks: datasets × runs for a system, models × runs for a dataset."
-    )
+    caption = "fu20-friedman over buckets. Blocks: datasets × runs for a system, models × runs for a dataset."
     return Table("friedman", caption, header, tuple(rows))
 
 
