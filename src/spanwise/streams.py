@@ -174,7 +174,8 @@ def prepare_streams() -> None:
         sys.stderr = _Nowhere()
     codecs.register_error("spanwise", _plainly)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="spanwise")
+        with suppress(OSError):
+            sys.stdout.reconfigure(errors="spanwise")
 
 
 def leave_streams() -> None:

@@ -216,7 +216,7 @@ def _status(error: Exception) -> int | None:
 
     if isinstance(error, ChoiceError | MissingExtra):
         return 2
-    if isinstance(error, SpanwiseError | OSError | UnicodeDecodeError | MemoryError):
+    if isinstance(error, SpanwiseError | OSError | UnicodeError | MemoryError):
         return 3
     return None
 
