@@ -18,7 +18,9 @@ from fuzz.inputs import Input
 from spanwise.errors import InputError, SpanwiseError
 from spanwise.formats import FORMATS, to_bytes, validate
 
-SECONDS = 5.0  # of a processor, the most that an input of under 1 MB may take; four times that on the clock
+SECONDS = (
+    5.0  # of a processor, the most that an input of under 1 MB may take; a minute on the clock is a hang
+)
 MEGABYTES = 500  # the most that it may need
 
 
@@ -34,7 +36,7 @@ def attempt(given: Input, folder: Path, number: int) -> str | None:
         with _bounded():
             _use(given, folder, number)
     except TooSlow:
-        return f"took more than {4 * SECONDS:.0f} s"
+        return f"took more than {12 * SECONDS:.0f} s"
     except SpanwiseError as error:
         if isinstance(error.__cause__, Exception) and isinstance(error, InputError):
             _unexpected[f"{type(error.__cause__).__name__} in {_where(error.__cause__)}"] = number
@@ -133,7 +135,7 @@ def _bounded() -> Iterator[None]:
         raise TooSlow
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, 4 * SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, 12 * SECONDS)
     try:
         yield
     finally:
