@@ -11,6 +11,8 @@ from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
 from spanwise.engines import Engine, engine_of, local_engine
+from spanwise.engines.frames import FrameEngine
+from spanwise.engines.spark import SparkEngine
 from spanwise.engines.threads import MOST, at_once
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress, Source, Training, many_blocks
@@ -18,6 +20,7 @@ from spanwise.evaluation._choices import CAP, Choices
 from spanwise.evaluation._compared import compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
 from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
+from spanwise.evaluation._frames import Columns, columns_of, frame_training, is_frame, opened_frame
 from spanwise.evaluation._inputs import Inputs, check_sources, gather, named_sources, unit_of
 from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
@@ -41,9 +44,10 @@ __all__ = [
 
 @pipes_read_once()
 def evaluate(
-    gold: Any,
+    source: Any = None,
     systems: Any = None,
     *,
+    gold: Any = None,
     train: Any = None,
     name: str | None = None,
     focus: str = "gold",
@@ -77,8 +81,11 @@ def evaluate(
     """Score one or more systems against gold, and find where and why they lose.
 
     Args:
-        gold: a file, an `Annotation`, a frame, lists of tags or lists of spans; without `systems` a file
-            that holds gold and predicted tags (or several such files over the same gold).
+        source: gold as a file, an `Annotation`, a frame, lists of tags or lists of spans; without `systems` a
+            file that holds gold and predicted tags (or several such files over the same gold). Of a Spark
+            frame, name the columns: `evaluate(frame, gold="tags", systems={"mine": "predicted"},
+            tokens="tokens")`, and maybe `document=` and `sentence=`, by which rows are ordered.
+        gold: the same by name, or the column of gold in a Spark frame.
         systems: predictions by name, or one or several files, which are named by their stem.
         train: one or more training files or frames; without it nothing is said of seen and unseen mentions.
         focus: the label under which errors count: "gold", "predicted", or "both" (half each).
@@ -115,6 +122,14 @@ def evaluate(
         >>> result["mine"].exact.overall.f1, result["mine"].fair.overall.BEs
         (0.0, 1)
     """
+    place = engine_of(engine)
+    columns = None
+    if is_frame(source):
+        named = {key: reading.pop(key, None) for key in ("tokens", "document", "sentence")}
+        columns = columns_of(source, gold, systems, named)
+    gold = gold if source is None else source
+    if gold is None:
+        raise ChoiceError("there is no gold to evaluate against.\nGive a file or lists first.")
     if isinstance(gold, str | os.PathLike):
         gold = opened(gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
     check_sources(gold, systems, reading)
@@ -133,29 +148,33 @@ def evaluate(
         examples_cap=examples_cap, redact=redact, command=command, reading=reading,
     )  # fmt: skip
     said = progress or _unheard
-    place = engine_of(engine)
     bound, workers = parts_of(
         memory, workers, gold, systems, streamable=departures is None, reading=reading,
         elsewhere=place is not None and place.elsewhere,
     )  # fmt: skip
-    shared, absent, entries = _opened(
-        gold, systems, train, choices, name=name, memory=bound, progress=said, engine=place
-    )
-    source = shared.source
+    if columns is not None:
+        shared, absent, entries, place = _opened_frame(gold, columns, train, choices, name, said, place)
+    else:
+        shared, absent, entries = _opened(
+            gold, systems, train, choices, name=name, memory=bound, progress=said, engine=place
+        )
+    blocks = shared.source
     kept: Whole | EvaluatedBlock
-    if isinstance(source, OneBlock) and place is None:
-        whole, kept = _one_block(source.inputs, shared, absent, said)
+    if isinstance(blocks, OneBlock) and place is None:
+        whole, kept = _one_block(blocks.inputs, shared, absent, said)
     else:
         where = place or local_engine(workers)
         kept = whole = counted_whole(fixed(shared, looking_by(where), absent, said), where, said)
+    if isinstance(place, FrameEngine):
+        place.packed.free()
     unit = shared.unit
     del shared  # and all that was made of the training text
     summary = summary_of(
         choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *entries], unit=unit,
         units=whole.units,
     )  # fmt: skip
-    if departures is not None and isinstance(source, OneBlock):
-        summary = with_preset(summary, source.inputs, choices, departures)
+    if departures is not None and isinstance(blocks, OneBlock):
+        summary = with_preset(summary, blocks.inputs, choices, departures)
     return result_of(summary, kept)
 
 
@@ -193,6 +212,30 @@ def _opened(
     return *shared.with_attributes(), training.entries
 
 
+def _opened_frame(
+    frame: Any,
+    columns: Columns,
+    train: Any,
+    choices: Choices,
+    name: str | None,
+    progress: Progress,
+    engine: Engine | None,
+) -> tuple[Shared, dict[str, str], Sequence[Mapping[str, Any]], FrameEngine]:
+    """The same of a Spark frame, and the engine that runs where its blocks lie."""
+    partitions = engine.partitions if isinstance(engine, SparkEngine) else None
+    choices.check_systems(list(columns.systems))
+    progress("read", 0, 1)
+    source, where = opened_frame(frame, columns, choices, name=name or "frame", partitions=partitions)
+    if is_frame(train):
+        training = frame_training(train, columns, choices, partitions=partitions)
+    else:
+        training = Training.in_parts(train, choices.reading)
+    progress("read", 1, 1)
+    unit = unit_of(choices.unit, source.documents, source.path)
+    shared = Shared(source, choices, training.lexicon, training.known, unit)
+    return *shared.with_attributes(), training.entries, where
+
+
 def _one_block(
     block: Inputs, shared: Shared, absent: Mapping[str, str], progress: Progress
 ) -> tuple[Whole, EvaluatedBlock]:
@@ -224,13 +267,13 @@ def _with_places(
     return place_systems(gold, named_sources(named), answers, reading)
 
 
-def compare(gold: Any, systems: Any = None, **options: Any) -> Result:
+def compare(source: Any = None, systems: Any = None, **options: Any) -> Result:
     """Test which of several systems is better, and where: `evaluate` for two systems or more.
 
     Raises:
         ChoiceError: there are fewer than two systems.
     """
-    result = evaluate(gold, systems, **options)
+    result = evaluate(source, systems, **options)
     if len(result) < 2:
         raise ChoiceError("a comparison needs two systems or more.\nGive another file of predictions.")
     return result.of_kind("comparison")

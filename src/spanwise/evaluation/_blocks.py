@@ -180,21 +180,9 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         found = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
         gold = found[self.gold.file][self.gold.layer]
         if gold_only:
-            return Block(gold, {}, {}, {})
+            return block_of(gold, {}, self.how)
         predicted = {name: found[one.file][one.layer] for name, one in self.layers.items()}
-        corpora = with_one_vocabulary([gold.corpus, *(one.corpus for one in predicted.values())])
-        gold = replace(gold, corpus=corpora[0])
-        predicted = {
-            name: replace(one, corpus=corpus)
-            for (name, one), corpus in zip(predicted.items(), corpora[1:], strict=True)
-        }
-        aligned = {name: align(gold, one, how=self.how) for name, one in predicted.items()}
-        return Block(
-            gold,
-            {name: one.mentions for name, one in aligned.items()},
-            predicted,
-            {name: one.report for name, one in aligned.items()},
-        )
+        return block_of(gold, predicted, self.how)
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
         """The `inputs` of the document for gold and predictions, as they are for files read whole."""
@@ -206,6 +194,25 @@ class ManyBlocks(Struct, frozen=True, eq=False):
                 for name, one in self.layers.items()
             ),
         ]
+
+
+def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) -> Block:
+    """A block of gold and predictions that were read apart: on one text, with one vocabulary."""
+    if not predicted:
+        return Block(gold, {}, {}, {})
+    corpora = with_one_vocabulary([gold.corpus, *(one.corpus for one in predicted.values())])
+    gold = replace(gold, corpus=corpora[0])
+    predicted = {
+        name: replace(one, corpus=corpus)
+        for (name, one), corpus in zip(predicted.items(), corpora[1:], strict=True)
+    }
+    aligned = {name: align(gold, one, how=how) for name, one in predicted.items()}
+    return Block(
+        gold,
+        {name: one.mentions for name, one in aligned.items()},
+        predicted,
+        {name: one.report for name, one in aligned.items()},
+    )
 
 
 def _entry(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, Any]:

@@ -34,6 +34,15 @@ class Task(Struct, frozen=True, eq=False):
     reference: Any
     room: Mapping[str, int]
 
+    @property
+    def number(self) -> int:
+        """The number of a block whose data lie elsewhere."""
+        return int(self.reference.number)
+
+    def with_data(self, data: bytes) -> Task:
+        """The same task where the data of its block are."""
+        return replace(self, reference=self.reference.with_data(data))
+
 
 class CountedBlock(Struct, frozen=True, eq=False):
     """One block, counted: nothing in it is longer than its lists of labels, buckets and distinct rows."""

@@ -29,6 +29,7 @@ __all__ = [
     "Piece",
     "Survey",
     "can_be_streamed",
+    "numbers",
     "pieces",
     "read_piece",
     "reading_of",
@@ -285,6 +286,11 @@ def _placed(corpus: Corpus, one: Survey, begin: Cut, end: Cut) -> Corpus:
         ids=_Numbers(begin.sentence, len(corpus)),
         document_ids=None if documents is None else _Numbers(first_document, len(documents) - 1),
     )
+
+
+def numbers(first: int, size: int) -> Sequence[str]:
+    """The numbers from `first` on, as names."""
+    return _Numbers(first, size)
 
 
 class _Numbers(Sequence[str]):

@@ -1,0 +1,329 @@
+"""Spark frames as a source of blocks: columns of tokens, gold and predictions, a row for each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.alignment import How
+from spanwise.columns import Ints, ints
+from spanwise.corpus import Annotation, Mentions, Reading, Source
+from spanwise.description import reading_entry
+from spanwise.engines.frames import FrameEngine, Packed
+from spanwise.errors import ChoiceError, InputError, at, unknown
+from spanwise.evaluation._blocks import BlockSums, Training, block_of
+from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._inputs import Block
+from spanwise.formats import Reader
+from spanwise.formats._format import label_notes
+from spanwise.formats.parts import numbers
+from spanwise.schemes import Recognised, Tags, recognise_situations, situations
+
+PATH = "<Spark frame>"
+_EVIDENCE = "a Spark frame"
+
+
+class Columns(Struct, frozen=True):
+    """Which columns of a frame hold what."""
+
+    gold: str
+    systems: Mapping[str, str] = {}
+    tokens: str = "tokens"
+    document: str | None = None
+    sentence: str | None = None
+
+    def of_training(self) -> Columns:
+        """The columns of training data: the same, without predictions."""
+        return replace(self, systems={})
+
+    @property
+    def layers(self) -> dict[str, str]:
+        """The name of each layer in a packed block: of gold, "", and of every system."""
+        return {name: f"layer {number}" for number, name in enumerate(["", *self.systems])}
+
+
+def is_frame(given: Any) -> bool:
+    """Whether this is a frame of Spark, told without importing it."""
+    kind = type(given)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+
+
+class Sums(Struct, frozen=True, eq=False):
+    """What a first look at a block tells: sizes, a sum of hashes, and how tags stand in each layer."""
+
+    sentences: int
+    tokens: int
+    documents: int
+    digest: int
+    situations: Mapping[str, Ints]
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.sentences + other.sentences,
+            self.tokens + other.tokens,
+            self.documents + other.documents,
+            (self.digest + other.digest) % (1 << 256),  # in any order the same
+            {name: ints(one + other.situations[name]) for name, one in self.situations.items()},
+        )
+
+
+class FramePiece(Struct, frozen=True, eq=False):
+    """A block of a frame by its number, and its data where they are at hand."""
+
+    number: int
+    data: bytes | None = None
+
+    def with_data(self, data: bytes) -> FramePiece:
+        """The same block with its data."""
+        return replace(self, data=data)
+
+
+class FrameBlocks(Struct, frozen=True, eq=False):
+    """A frame in blocks: a `Source` whose data stay with the executors, but for the first block."""
+
+    name: str
+    columns: Columns
+    reading: Mapping[str, Any]
+    how: How
+    begins: Sequence[int]  # the first sentence of every block
+    sums: Sums
+    recognised: Mapping[str, Recognised]
+    first: bytes
+
+    @property
+    def path(self) -> str:
+        """How errors call it."""
+        return PATH
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The names of the systems."""
+        return list(self.columns.systems)
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return len(self.begins)
+
+    @property
+    def documents(self) -> int | None:
+        """The number of documents, where a column names them."""
+        return self.sums.documents if self.columns.document else None
+
+    def references(self, *, gold_only: bool = False) -> Iterator[FramePiece]:
+        """The numbers of the blocks."""
+        for number in range(self.blocks):
+            yield FramePiece(number, self.first if number == 0 else None)
+
+    def open(self, reference: FramePiece, *, gold_only: bool = False) -> Block:
+        """Read the layers of a block, and put predictions on the gold text."""
+        table = _table(reference.data)
+        wanted = [""] if gold_only else ["", *self.columns.systems]
+        layers = {name: self._layer(table, name, self.begins[reference.number]) for name in wanted}
+        return block_of(layers.pop(""), layers, self.how)
+
+    def _layer(self, table: Any, name: str, begin: int) -> Annotation:
+        scheme = {"scheme": self.recognised[name].scheme} if name in self.recognised else {}
+        one = _read(table, self.columns.layers[name], {**self.reading, **scheme})
+        corpus = replace(one.corpus, source=Source(PATH))
+        if corpus.ids is None:
+            corpus = replace(corpus, ids=numbers(begin, len(corpus)))
+        return replace(one, corpus=corpus)
+
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
+        """The `inputs` of the document for gold and predictions."""
+        found = []
+        for name, column in {"": self.columns.gold, **self.columns.systems}.items():
+            role = "predicted" if name else "gold"
+            entry = frame_entry(role, column, self, name, sums[name])
+            found.append({**entry, "system": name, "alignment": sums[name].alignment} if name else entry)
+        return found
+
+
+def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: BlockSums) -> dict[str, Any]:
+    """One of the `inputs` of the document: a column of a frame."""
+    recognised = frame.recognised.get(layer)
+    declared = frame.reading.get("scheme")
+    words = recognised.evidence if recognised else "spans"
+    reading = Reading(
+        path=f"{PATH} {column}",
+        sha256=f"{frame.sums.digest:064x}" if role == "gold" else None,
+        format="arrow",
+        scheme=recognised.scheme if recognised else None,
+        evidence=f"{_EVIDENCE}; {f'{declared}, as declared' if declared else words}",
+        repair=frame.reading.get("repair", "conlleval"),
+        repairs=sums.repairs,
+        notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
+    )
+    size = frame.sums
+    return reading_entry(role, reading, sentences=size.sentences, tokens=size.tokens, mentions=sums.mentions)
+
+
+def opened_frame(
+    frame: Any, columns: Columns, choices: Choices, *, name: str, partitions: int | None
+) -> tuple[FrameBlocks, FrameEngine]:
+    """Pack a frame into blocks where it lies, and look at all of them once: errors in rows are found here."""
+    reading = dict(choices.reading)
+    packed = Packed.of(_prepared(frame, columns, partitions))
+    parts = packed.each(_looked_at, (columns, reading))
+    every = [one for part in parts for one in part]
+    if not every:
+        empty = InputError(at(PATH, None, "the frame has no row.\nGive at least one sentence."))
+        raise empty
+    total = every[0]
+    for one in every[1:]:
+        total += one
+    recognised: dict[str, Recognised] = {}
+    for layer, counts in total.situations.items():
+        prefer = recognised[""].scheme if layer and "" in recognised else None
+        found = recognise_situations(counts, prefer=prefer)
+        recognised[layer] = replace(found, scheme=reading.get("scheme") or found.scheme)
+    begins = [0, *accumulate(one.sentences for one in every)][:-1]
+    source = FrameBlocks(name, columns, reading, choices.align, begins, total, recognised, packed.first())
+    return source, FrameEngine(packed, [len(part) for part in parts])
+
+
+def frame_training(frame: Any, columns: Columns, choices: Choices, *, partitions: int | None) -> Training:
+    """What a training frame knows: its blocks are read by the executors and added up here."""
+    source, engine = opened_frame(frame, columns.of_training(), choices, name="train", partitions=partitions)
+    learnt: list[tuple[Training, BlockSums]] = list(engine.map(_learnt, source.references(), source))
+    engine.packed.free()
+    parts, sums = [part for part, _ in learnt], [one for _, one in learnt]
+    while len(parts) > 1:  # neighbours first: every text is copied a few times at most
+        parts = [one if other is None else one + other for one, other in _pairs(parts)]
+    total = sums[0]
+    for one in sums[1:]:
+        total += one
+    return replace(parts[0], entries=[frame_entry("train", columns.gold, source, "", total)])
+
+
+def _pairs(parts: Sequence[Training]) -> Iterator[tuple[Training, Training | None]]:
+    for place in range(0, len(parts), 2):
+        yield parts[place], parts[place + 1] if place + 1 < len(parts) else None
+
+
+def _learnt(piece: FramePiece, source: FrameBlocks) -> tuple[Training, BlockSums]:
+    """What one training block knows."""
+    gold = source.open(piece, gold_only=True).gold
+    return Training.of([gold]), BlockSums.of(gold)
+
+
+def _prepared(frame: Any, columns: Columns, partitions: int | None) -> Any:
+    """The columns that are needed, under names of ours; documents whole, in the order of their names."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import functions
+
+    def of(name: str) -> Any:
+        return functions.col(f"`{name}`")
+
+    wanted = [of(columns.tokens).alias("tokens"), functions.monotonically_increasing_id().alias("order")]
+    wanted += [
+        of(column).alias(layer)
+        for layer, column in zip(
+            columns.layers.values(), [columns.gold, *columns.systems.values()], strict=True
+        )
+    ]
+    if columns.document:
+        wanted.append(of(columns.document).cast("string").alias("document"))
+    if columns.sentence:
+        wanted.append(of(columns.sentence).alias("sentence"))
+    try:
+        places = [functions.col("_metadata.file_path"), functions.col("_metadata.row_index")]
+        chosen = frame.select(*wanted, places[0].alias("file"), places[1].alias("row"))
+    except AnalysisException:  # no frame of files
+        chosen = frame.select(*wanted)
+    keys = [key for key in ("document", "sentence") if getattr(columns, key)]
+    if keys:
+        how = [partitions, keys[0]] if partitions else [keys[0]]
+        return chosen.repartitionByRange(*how).sortWithinPartitions(*keys, "order")
+    return chosen if partitions is None else chosen.coalesce(partitions)
+
+
+def _looked_at(data: bytes, shared: tuple[Columns, Mapping[str, Any]]) -> Sums:
+    """A first look at a block; a row that cannot be read is an error that names it."""
+    columns, reading = shared
+    table = _table(data)
+    counts: dict[str, Ints] = {}
+    for name, layer in columns.layers.items():
+        try:
+            _read(table, layer, reading)
+        except InputError as error:
+            wrong = _of_row(table, layer, reading, error)
+            raise wrong from None
+        if not _holds_spans(table, layer):
+            counts[name] = situations(Tags.of(table.column(layer).to_pylist()))
+    rows = table.select([name for name in table.column_names if name not in ("order", "file", "row")])
+    digest = sum(
+        int.from_bytes(sha256(repr(list(row.values())).encode("utf-8", "surrogatepass")).digest())
+        for row in rows.to_pylist()
+    )
+    documents = 0
+    if columns.document:
+        named = np.array(table.column("document").to_pylist(), dtype=object)
+        documents = 1 + int((named[1:] != named[:-1]).sum())
+    tokens = sum(map(len, table.column("tokens").to_pylist()))
+    return Sums(len(table), tokens, documents, digest % (1 << 256), counts)
+
+
+def _of_row(table: Any, layer: str, reading: Mapping[str, Any], error: InputError) -> InputError:
+    """The error of the first row that is wrong by itself, with its file and its number, from 1 on."""
+    for row in range(len(table)):
+        one = table.slice(row, 1)
+        try:
+            _read(one, layer, reading)
+        except InputError as alone:
+            text = str(alone).removeprefix("<Table>: ").removeprefix("sentence 1, ")
+            if "file" not in table.column_names:
+                return InputError(at(PATH, None, text))
+            path = one.column("file")[0].as_py().removeprefix("file://").removeprefix("file:")
+            return InputError(at(path, one.column("row")[0].as_py() + 1, text))
+    return error
+
+
+def _table(data: bytes | None) -> Any:
+    import pyarrow
+
+    assert data is not None
+    with pyarrow.ipc.open_stream(pyarrow.BufferReader(data)) as stream:
+        return stream.read_all()
+
+
+def _holds_spans(table: Any, layer: str) -> bool:
+    import pyarrow
+
+    kind = table.schema.field(layer).type
+    return bool(pyarrow.types.is_list(kind) and pyarrow.types.is_struct(kind.value_type))
+
+
+def _read(table: Any, layer: str, reading: Mapping[str, Any]) -> Annotation:
+    """One layer of a block, as the reader of tables reads it."""
+    import pyarrow
+
+    name = "spans" if _holds_spans(table, layer) else "ner_tags"
+    columns = {"tokens": table.column("tokens"), name: table.column(layer)}
+    for extra, role in (("sentence", "id"), ("document", "document")):
+        if extra in table.column_names:
+            columns[role] = table.column(extra)
+    return Reader(**reading).read(pyarrow.table(columns))
+
+
+def columns_of(frame: Any, gold: Any, systems: Any, named: Mapping[str, Any]) -> Columns:
+    """The columns of a frame that a call names."""
+    if not isinstance(gold, str) or not isinstance(systems, Mapping):
+        raise ChoiceError(
+            "a Spark frame needs the names of its columns.\n"
+            'Write evaluate(frame, gold="tags", systems={"mine": "predicted"}, tokens="tokens").'
+        )
+    given = {key: value for key, value in named.items() if value is not None}
+    columns = Columns(gold, dict(systems), **given)
+    asked = [columns.gold, columns.tokens, columns.document, columns.sentence, *columns.systems.values()]
+    for name in asked:
+        if name is not None and name not in frame.columns:
+            raise unknown("column of the frame", name, frame.columns)
+    return columns

@@ -1,0 +1,88 @@
+"""Workers that are killed are replaced and change no byte; errors on workers come back as they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from killing import fragile
+from sparking import SOURCES, session
+
+import spanwise
+from spanwise.attributes import own
+from spanwise.demo import generate
+from spanwise.engines.spark import SparkEngine
+from spanwise.errors import InputError, WorkerLost
+from spanwise.evaluation import _blocks
+
+
+def square(number: int, shared: int) -> int:
+    return number**2 + shared
+
+
+def refuse(number: int, shared: int) -> int:
+    if number > shared:
+        raise InputError(f"rows.parquet:{number}: this cannot be read.\nRepair it.")
+    return number
+
+
+def die(number: int, shared: int) -> int:
+    os._exit(9)
+
+
+@pytest.mark.parametrize("partitions", [None, 1, 3, 7, 32])
+def test_results_come_in_the_order_of_the_blocks(partitions: int | None) -> None:
+    found = list(SparkEngine(session(), partitions).map(square, range(40), 1))
+    assert found == [number**2 + 1 for number in range(40)]
+
+
+def test_the_first_error_comes_back_as_it_was_raised() -> None:
+    with pytest.raises(InputError, match=r"rows\.parquet:6: this cannot be read"):
+        list(SparkEngine(session(), 3).map(refuse, range(12), 5))
+
+
+def test_a_worker_that_dies_at_every_attempt_ends_the_job_with_one_sentence() -> None:
+    with pytest.raises(WorkerLost, match="Spark gave up on a job") as caught:
+        list(SparkEngine(session()).map(die, [1], 0))
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_a_worker_that_dies_once_in_every_stage_changes_no_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    demo = generate(tmp_path, sentences=40)
+    options: dict[str, Any] = {"attributes": [own(fragile)], "train": demo.train, "resamples": 20}
+    expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
+    found = spanwise.evaluate(demo.gold, demo.systems, engine=SparkEngine(session(), 2), **options)
+    assert found.to_json() == expected
+
+
+@pytest.mark.parametrize("partitions", [1, 7, 32])
+def test_files_give_the_same_bytes_for_any_number_of_partitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 25)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    demo = generate(tmp_path, sentences=60)
+    options: dict[str, Any] = {"attributes": "all", "train": demo.train, "resamples": 20}
+    expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
+    found = spanwise.evaluate(demo.gold, demo.systems, engine=SparkEngine(session(), partitions), **options)
+    assert found.to_json() == expected
+
+
+@pytest.mark.skipif("SPANWISE_CLUSTER" not in os.environ, reason="set SPANWISE_CLUSTER=1 to start a cluster")
+def test_a_cluster_of_two_executors_loses_workers_and_changes_no_byte(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    support = Path(__file__).parents[1] / "support"
+    done = subprocess.run(
+        [sys.executable, str(support / "killing.py"), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([SOURCES, str(support)])},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1:] == ["the same bytes"], done.stderr[-3000:]
