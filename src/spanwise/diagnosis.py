@@ -17,8 +17,15 @@ from msgspec.structs import replace
 
 from spanwise.columns import plain, ratio
 from spanwise.document import Interval
-from spanwise.document.comparison import BucketLead, BucketLeads, Comparison
-from spanwise.document.scores import BucketEdges, BucketScores, SystemScores, WeakSlice
+from spanwise.document.comparison import BucketLead, BucketLeads, Comparison, LeadPart
+from spanwise.document.scores import (
+    AttributeScores,
+    BucketEdges,
+    BucketScores,
+    Subset,
+    SystemScores,
+    WeakSlice,
+)
 from spanwise.statistics import rank_correlation
 
 F1 = ("exact", "overall", "f1")  # where a document has the score that systems are ranked by
@@ -319,6 +326,93 @@ def comparative_diagnosis(
         buckets=tuple(names),
         differences=tuple(plain(value) for value in difference.tolist()),
         relative=relative,
+    )
+
+
+TOUGH_PARTS: tuple[Subset, ...] = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS")
+PREDICTED = "predicted"  # all predicted mentions, where only gold ones fall into parts
+
+
+class _Found(Struct, frozen=True):
+    """How many mentions a system predicted in a part, and how many of them are right."""
+
+    predicted: int
+    correct: int
+
+
+def parts_of_lead(first: SystemScores, second: SystemScores) -> dict[str, tuple[LeadPart, ...]]:
+    """What each part of the mentions contributes to F1 of the first system less F1 of the second.
+
+    The parts are the labels, the tough subsets and the buckets of each attribute. A right gold mention is
+    worth 2 / (gold + predicted), a predicted one costs the other system's F1 / (gold + predicted);
+    the mean of this and of its mirror image, the two systems exchanged, is taken. The contributions
+    of the parts of one division add up to the difference exactly; a division that leaves mentions
+    out is not given.
+    """
+    one, other = first.exact.overall, second.exact.overall
+    sizes = (one.gold + one.predicted, other.gold + other.predicted)
+    if one.f1 is None or other.f1 is None or not all(sizes):
+        return {}
+    price = (other.f1, one.f1)
+
+    def contribution(a: _Found, b: _Found) -> float:
+        right, predicted = a.correct - b.correct, a.predicted - b.predicted
+        return fsum((2 * right - f1 * predicted) / (2 * size) for f1, size in zip(price, sizes, strict=True))
+
+    none = _Found(0, 0)
+    whole = [_Found(overall.predicted, overall.correct) for overall in (one, other)]
+    leads = {}
+    for division, (a, b) in _divisions(first, second).items():
+        if [_sum(a), _sum(b)] != whole:
+            continue
+        names = dict.fromkeys([*a, *b])
+        leads[division] = tuple(
+            LeadPart(name=name, contribution=contribution(a.get(name, none), b.get(name, none)))
+            for name in names
+        )
+    return leads
+
+
+_Division: TypeAlias = Mapping[str, _Found]
+
+
+def _sum(division: _Division) -> _Found:
+    return _Found(
+        sum(part.predicted for part in division.values()), sum(part.correct for part in division.values())
+    )
+
+
+def _divisions(first: SystemScores, second: SystemScores) -> dict[str, tuple[_Division, _Division]]:
+    """Every way in which both systems' mentions fall into parts."""
+    found: dict[str, tuple[_Division, _Division]] = {"labels": (_by_label(first), _by_label(second))}
+    if all(subset in system.tough for subset in TOUGH_PARTS for system in (first, second)):
+        found["tough"] = (_by_subset(first), _by_subset(second))
+    for attribute, table in first.attributes.items():
+        other = second.attributes.get(attribute)
+        if attribute != "label" and other is not None and table.unit == other.unit == "mention":
+            found[attribute] = (_by_bucket(table), _by_bucket(other))
+    return found
+
+
+def _by_label(system: SystemScores) -> _Division:
+    return {label: _Found(row.predicted, row.correct) for label, row in system.exact.labels.items()}
+
+
+def _by_subset(system: SystemScores) -> _Division:
+    gold = {str(subset): _Found(0, system.tough[subset].overall.correct) for subset in TOUGH_PARTS}
+    return gold | {PREDICTED: _Found(system.exact.overall.predicted, 0)}
+
+
+def _by_bucket(table: AttributeScores) -> _Division:
+    return {bucket.name: _Found(bucket.predicted, bucket.correct) for bucket in table.buckets}
+
+
+def with_leads(
+    comparisons: Iterable[Comparison], systems: Mapping[str, SystemScores]
+) -> tuple[Comparison, ...]:
+    """The comparisons, each with the parts of its lead."""
+    return tuple(
+        replace(row, lead=parts_of_lead(*(systems[name] for name in row.systems))) for row in comparisons
     )
 
 

@@ -24,25 +24,31 @@ def findings(document: Evaluation) -> tuple[Finding, ...]:
     About the system with the highest F1: the kind of error whose mending would gain most;
     mentions unseen in training, if their recall lies below that of seen ones; the costliest
     slice of other mentions; with a second system, whether the lead over the runner-up is real and where it
-    comes from (then only the costlier of the two slices stands); and what is odd about
-    the data. Each rests on at least 50 mentions, is worth at least one point, and was tested as it was
-    chosen: a lead after correction, a slice or a subset against all slices at once; a kind of error
-    is said to cost most where it beats the second, else both are named. Reports word them; `filter`
-    chooses the sentences behind the number.
+    comes from (then only the costlier of the two slices stands), or, first of all, that the two differ in
+    slices though not overall; and what is odd about the data. Each rests on at least 50 mentions, is
+    worth at least one point, and was tested as it was chosen: a lead after correction, a slice or a
+    subset against all slices at once; a kind of error is said to cost most where it beats the second,
+    else both are named. Reports word them; `filter` chooses the sentences behind the number.
     """
     systems = document.systems
     if not systems:
         return ()
     order = list(lettering({name: system.exact.overall.f1 for name, system in systems.items()}))
-    name = order[0]
-    weak = _weak_findings(name, systems[name])
-    lead = _lead_finding(document, name, order[1]) if len(order) > 1 else None
-    if lead and not _matters(lead):
-        lead = None
+    comparison = document.comparison(order[0], order[1]) if len(order) > 1 else None
+    lead = None if comparison is None else lead_finding(comparison, order[0])
+    return findings_of(document, order[0], lead)
+
+
+def findings_of(document: Evaluation, name: str, lead: Finding | None) -> tuple[Finding, ...]:
+    """The findings about one system, and about its lead over another; at most four."""
+    system = document.systems[name]
+    weak = _weak_findings(name, system)
     if lead:
         weak = sorted(weak, key=lambda row: -(row.cost or 0.0))[:1]
-    gain = _gain_finding(name, systems[name])
+    gain = _gain_finding(name, system)
     rows = [gain if gain and _matters(gain) else None, *weak, lead, _data_finding(document)]
+    if lead and lead.even:
+        rows = [lead, *(row for row in rows if row is not lead)]
     return tuple(row for row in rows if row)[:MOST_FINDINGS]
 
 
@@ -139,17 +145,25 @@ def _slice_finding(name: str, system: SystemScores, *, without: str | None) -> F
     )
 
 
-def _lead_finding(document: Evaluation, first: str, second: str) -> Finding | None:
-    """The lead over the runner-up, where it is real, and the slice that gives most of it."""
-    comparison = next((row for row in document.comparisons if set(row.systems) == {first, second}), None)
-    overall = comparison.score(F1) if comparison else None
-    if comparison is None or overall is None or overall.difference is None:
+def lead_finding(comparison: Comparison, first: str) -> Finding | None:
+    """The lead of one of two systems, and the slices that give and take most of it, where that matters.
+
+    Where the systems differ in slices but not overall, the finding is `even`: what one gains on some
+    mentions is lost on others.
+    """
+    overall = comparison.score(F1)
+    if overall is None or overall.difference is None:
         return None
-    sign = 1 if comparison.systems[0] == first else -1
+    one, other = comparison.systems
+    sign, second = (1, other) if one == first else (-1, one)
     lead = sign * overall.difference
-    if not overall.significant or abs(lead) < LEAST_EFFECT:
+    real = overall.significant and abs(lead) >= LEAST_EFFECT
+    shares = [(sign * share, row) for share, row in _shares(comparison)]
+    gains = [pair for pair in shares if pair[0] > 0]
+    losses = [pair for pair in shares if pair[0] < 0]
+    if not real and not (gains and losses):
         return None
-    found = Finding(
+    finding = Finding(
         kind="lead",
         system=first,
         other=second,
@@ -157,18 +171,16 @@ def _lead_finding(document: Evaluation, first: str, second: str) -> Finding | No
         overall=lead,
         p=overall.p_corrected,
         significant=True,
+        even=not real,
         value=lead,
         count=overall.mentions or None,
         path=overall.path,
         filter={"system": first},
     )
-    shares = [(sign * share, row) for share, row in _shares(comparison)]
-    gains = [pair for pair in shares if pair[0] > 0]
-    losses = [pair for pair in shares if pair[0] < 0]
     if gains:
         row = max(gains, key=lambda pair: pair[0])[1]
-        found = replace(
-            found,
+        finding = replace(
+            finding,
             score=row.path[-1],
             value=sign * (row.difference or 0.0),
             count=row.mentions or None,
@@ -176,8 +188,9 @@ def _lead_finding(document: Evaluation, first: str, second: str) -> Finding | No
             filter={"system": first, **_chosen(row.path)},
         )
     if losses:
-        found = replace(found, loses=min(losses, key=lambda pair: pair[0])[1].path)
-    return found
+        row = min(losses, key=lambda pair: pair[0])[1]
+        finding = replace(finding, loses=row.path, loss=sign * (row.difference or 0.0))
+    return finding if _matters(finding) else None
 
 
 def _shares(comparison: Comparison) -> list[tuple[float, ScoreTest]]:

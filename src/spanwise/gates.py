@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType, convert
 from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
-from spanwise.diagnosis import F1, letters
+from spanwise.diagnosis import F1, letters, with_leads
 from spanwise.document import Document, Input
 from spanwise.document.comparison import Comparison, ScoreTest
 from spanwise.document.evaluation import Evaluation
@@ -364,7 +364,7 @@ def compare_documents(
         merged.settings, resamples=resamples, seed=seed, confidence=confidence, correction=correction
     )
     scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
-    comparisons = convert(compared, tuple[Comparison, ...])
+    comparisons = with_leads(convert(compared, tuple[Comparison, ...]), merged.systems)
     found = replace(
         merged,
         settings=settings,

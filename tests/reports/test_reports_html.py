@@ -16,8 +16,15 @@ from study_documents import study
 pytest.importorskip("altair", reason="the page needs the extra 'report'")
 pytest.importorskip("vl_convert", reason="the page needs the extra 'report'")
 
+from msgspec.structs import replace
+
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.loading import document_of
+from spanwise.document.scores import Confusion
 from spanwise.reports._links import examples
 from spanwise.reports.html import render
+from spanwise.reports.html.board import order_of, standings, ties
+from spanwise.reports.html.matrices import confusion_view
 from spanwise.reports.html.packing import contents
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{7*7}}\u202e\x1b[31m"
@@ -108,18 +115,60 @@ def test_a_study_has_its_tables_and_radars() -> None:
 
 def test_a_page_without_training_data_and_attributes_says_so() -> None:
     document = result("crf")
-    for key in ("tough", "attributes", "slices"):
-        del document["systems"]["crf"][key]
+    document["systems"]["crf"] |= {"tough": {}, "attributes": {}, "slices": []}
     document["dataset"].pop("tough")
     page = render(document)
     assert "Add it with --train." in page and "No attributes were asked for" in page
 
 
-def test_eight_systems_are_drawn_as_six_and_listed_all() -> None:
+def test_three_systems_or_more_have_a_leaderboard_and_every_pair() -> None:
     names = [f"system{at}" for at in range(8)]
     page = render(result(*names))
-    assert "Charts draw the 6 best of 8 systems" in page
-    assert all(name in page for name in names)
+    for section in ("leaderboard", "significance", "pair", "errors", "confusions", "labels", "examples"):
+        assert f'id="{section}"' in page
+    assert all(page.count(f'aria-label="{name} as A"') == 1 for name in names)
+    assert page.count("<option") == 2 * 8
+    board = unpacked(page)["board"]
+    assert len(board["pairs"]) == 28 and len(board["own"]) == 8
+    assert all(len(row) == sum(len(group["rows"]) for group in board["groups"]) for row in board["scores"])
+
+
+def test_letters_on_the_leaderboard_are_those_of_the_document() -> None:
+    document = document_of(result("bert", "crf", "llm"))
+    assert isinstance(document, Evaluation)
+    rows = standings(document)
+    assert [(row.letter, row.name) for row in rows] == [
+        (sign, name) for name, sign in order_of(document).items()
+    ]
+    assert [row.beats for row in rows] == [document.letters.get(row.name, "") for row in rows]
+
+
+def test_brackets_join_systems_that_cannot_be_told_apart() -> None:
+    document = document_of(result("a", "b", "c", "d"))
+    assert isinstance(document, Evaluation)
+    order = list(order_of(document))
+    rows = []
+    for comparison in document.comparisons:
+        apart = abs(order.index(comparison.systems[0]) - order.index(comparison.systems[1])) > 1
+        scores = tuple(
+            replace(row, significant=apart) if row.path == ("exact", "overall", "f1") else row
+            for row in comparison.scores
+        )
+        rows.append(replace(comparison, scores=scores))
+    assert ties(replace(document, comparisons=tuple(rows)), order) == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_a_confusion_matrix_of_many_labels_adds_up_the_rare_ones() -> None:
+    size = 40
+    counts = tuple(tuple((row * column) % 5 for column in range(size)) for row in range(size))
+    table = Confusion(
+        labels=tuple(f"L{at}" for at in range(size)), counts=counts,
+        missed=tuple(range(size)), spurious=tuple(range(size)),
+    )  # fmt: skip
+    view = confusion_view(table)
+    assert len(view.labels) == 16 and view.labels[-1] == "others" and view.merged == 25
+    assert view.total == sum(map(sum, counts)) + 2 * sum(range(size))
+    assert view.linked(0, 3) and not view.linked(15)
 
 
 def test_a_description_is_a_page_too() -> None:

@@ -57,8 +57,19 @@ class BucketLeads(Part, frozen=True, kw_only=True, omit_defaults=False):
     relative: tuple[float | None, ...]
 
 
+class LeadPart(Part, frozen=True, kw_only=True):
+    """A part of the mentions, and what it contributes to the lead of the first system."""
+
+    name: str
+    contribution: float
+
+
 class Comparison(Part, frozen=True, kw_only=True):
-    """The paired tests between two systems."""
+    """The paired tests between two systems.
+
+    `lead` holds, by label, tough subset and attribute, the parts whose contributions add up to the
+    difference of F1.
+    """
 
     systems: tuple[str, str]
     shuffles: Count | UnsetType = UNSET
@@ -74,6 +85,7 @@ class Comparison(Part, frozen=True, kw_only=True):
     runs_pooled: bool = False
     hierarchical: HierarchicalTest | None = None
     interpreteval: Mapping[str, BucketLeads] = field(default_factory=dict)
+    lead: Mapping[str, tuple[LeadPart, ...]] = field(default_factory=dict)
 
     def score(self, path: tuple[str, ...]) -> ScoreTest | None:
         """The test of one score, where it was made."""
@@ -102,6 +114,8 @@ class Finding(Part, frozen=True, kw_only=True):
     among: Count | UnsetType = UNSET  # the slices that were tested together
     tied: str | UnsetType = UNSET  # a kind of error that may cost as much
     loses: tuple[str, ...] = ()
+    loss: float | UnsetType = UNSET
+    even: bool = False
     of: Mapping[str, int] | UnsetType = UNSET
     few_units: Count | UnsetType | None = UNSET
 

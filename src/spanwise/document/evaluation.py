@@ -156,6 +156,10 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
     def __len__(self) -> int:
         return len(self.systems)
 
+    def comparison(self, one: str, other: str) -> Comparison | None:
+        """The tests between two systems, whichever of them stands first."""
+        return next((row for row in self.comparisons if set(row.systems) == {one, other}), None)
+
     def without_sentences(self) -> Self:
         """The document without its sentences and without its counts per unit: all that a screen needs."""
         return replace(self, sentences=(), units=UNSET)

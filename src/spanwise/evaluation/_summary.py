@@ -9,7 +9,7 @@ from msgspec import UNSET, convert
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.diagnosis import letters
+from spanwise.diagnosis import letters, with_leads
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
@@ -73,7 +73,7 @@ def summary_of(
         ),
         dataset=dataset,
         systems=scores,
-        comparisons=comparisons,
+        comparisons=with_leads(comparisons, scores),
         letters=letters(f1, comparisons) if len(f1) > 1 else {},
         notes=notes,
     )

@@ -27,3 +27,13 @@ def examples(of: float | None = None, **choices: str | None) -> str:
     parts = [f"{key}={quote(str(given[key]), safe='')}" for key in KEYS if given.get(key) is not None]
     # Commas, since they need no escape in HTML and a page has a thousand links.
     return "#examples?" + ",".join(parts)
+
+
+def pair_link(one: str, other: str) -> str:
+    """The address at which the page compares two systems.
+
+    Examples:
+        >>> pair_link("crf", "bert,large")
+        '#pair?a=crf,b=bert%2Clarge'
+    """
+    return f"#pair?a={quote(one, safe='')},b={quote(other, safe='')}"

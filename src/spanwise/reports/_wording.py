@@ -359,6 +359,13 @@ def _lead(row: Mapping[str, Any]) -> tuple[str, str]:
         return f"{one}'s lead over {other} may be chance", f"{margin} F1, {chance}"
     words = f"{margin} F1, {chance}"
     path = [str(part) for part in row.get("path") or ()]
+    if row.get("even"):
+        gain = f"{signed(row.get('value'))} {SCORES.get(path[-1], path[-1])} on {_mentions(path)}"
+        loss = f"{signed(row.get('loss'))} {SCORES.get(row['loses'][-1], row['loses'][-1])}"
+        return (
+            f"{one} and {other} are even overall but differ on parts of the data",
+            f"{one} has {gain}, {loss} on {_mentions(row['loses'])}",
+        )
     if path and path[1:2] != ["overall"]:
         words += (
             f"; most of it on {_mentions(path)}, {signed(row.get('value'))} {SCORES.get(path[-1], path[-1])}"

@@ -74,6 +74,14 @@ def fitted(text: str, size: float, room: float) -> str:
 
 
 def shortened(text: object, most: int) -> str:
-    """The text made visible and cut to `most` characters, with an ellipsis where it was cut."""
+    """The text made visible and cut to `most` characters: in the middle, since names differ at their ends.
+
+    Examples:
+        >>> shortened("bert-base-multilingual-cased", 15)
+        'bert-ba…l-cased'
+    """
     shown = words.visible(text)
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+    if len(shown) <= most:
+        return shown
+    end = (most - 1) // 2
+    return f"{shown[: most - 1 - end]}…{shown[-end:]}"

@@ -9,7 +9,14 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     element.value = value;
     return element;
   };
-  const pairs = data.systems.flatMap((one) => data.systems.filter((other) => other !== one).map((other) => [one, other]));
+  // One right, one wrong: every pair of a few systems, else the two that are compared, either way round.
+  const pairs = (choices) => {
+    if (data.systems.length < 5) return data.systems.flatMap((one) => data.systems.filter((other) => other !== one).map((other) => [one, other]));
+    const [a, b] = window.spanwisePair.shown().map((at) => data.systems[at]);
+    const rows = [[a, b], [b, a]];
+    const asked = choices.over && choices.outcome === "TP" && !rows.some(([one, other]) => one === choices.system && other === choices.over);
+    return asked ? [...rows, [choices.system, choices.over]] : rows;
+  };
   const fills = {
     unit: () => [["error", "errors"], ["gold", "gold mentions"], ["predicted", "predicted mentions"]],
     system: () => data.systems.map((name) => [name, visible(name)]),
@@ -21,7 +28,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     attribute: () => data.attributes.map((row) => [row.name, row.title]),
     bucket: (choices) => (data.attributes.find((row) => row.name === choices.attribute)?.buckets || []).map((name) => [name, bucketTitle(choices.attribute, name)]),
     tough: () => data.tough.map((name) => [name, data.toughWords[name]]),
-    over: () => pairs.map(([one, other]) => [JSON.stringify([one, other]), `${visible(one)} right, ${visible(other)} wrong`]),
+    over: (choices) => pairs(choices).map(([one, other]) => [JSON.stringify([one, other]), `${visible(one)} right, ${visible(other)} wrong`]),
   };
   const fill = (key, choices) => {
     const control = $(`by-${key}`);

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
+from msgspec import convert
 from msgspec.structs import replace
 
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.loading import as_document
+from spanwise.document.scores import Confusion
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import diagnosis, errors, evaluation, marks, where
 from spanwise.reports._charts.palette import PAGE
 from spanwise.reports._charts.style import Style
 from spanwise.reports._charts.svg import svg
 from spanwise.reports._document import compared, ranked
+from spanwise.reports._links import pair_link
+from spanwise.reports.html import board
+from spanwise.reports.html.matrices import confusion_view
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdict import findings, verdict
+
+FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard, and a pair is chosen
 
 
 def parts(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,22 +32,64 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
     if not document.get("systems"):
         return {"template": "description.html.jinja", "data": None, "title": _title(document), "charts": {}}
     order = ranked(document)
-    views = evaluation.shown(document)
-    return {
-        "template": "evaluation.html.jinja",
+    labels = evaluation.label_order(document)
+    shared = {
         "title": _title(document),
         "order": order,
+        "labels": labels,
+        "attributes": _attributes(document),
+        "confusions": {
+            name: confusion_view(convert(document["systems"][name]["confusion"], Confusion)) for name in order
+        },
+    }
+    if len(order) >= FEWEST_ON_BOARD:
+        return {**shared, **_board_parts(document, order)}
+    views = evaluation.shown(document)
+    return {
+        **shared,
+        "template": "evaluation.html.jinja",
         "views": views,
         "verdict": verdict(document),
         "findings": findings(document),
-        "labels": evaluation.label_order(document),
         "most_labels": where.MOST_LABELS,
-        "attributes": _attributes(document),
         "charts": {name: Markup(drawn) for name, drawn in svg(_drawings(document)).items()},
         "compared": compared,
         "comparisons": _tests(document),
         "data": contents(document),
     }
+
+
+def _board_parts(document: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
+    """The page of three systems or more: a leaderboard, and any pair that is chosen."""
+    typed = as_document(document)
+    assert isinstance(typed, Evaluation)
+    standings = board.standings(typed)
+    packed = board.packed_board(typed, document)
+    return {
+        "template": "many.html.jinja",
+        "views": order,
+        "standings": standings,
+        "tied": board.brackets(standings),
+        "matrix": board.matrix(typed),
+        "pair_link": pair_link,
+        "board": packed,
+        "charts": {name: Markup(drawn) for name, drawn in svg(_own_drawings(document, order)).items()},
+        "data": {**contents(document), "board": packed},
+    }
+
+
+def _own_drawings(document: Mapping[str, Any], order: Sequence[str]) -> list[marks.Drawing]:
+    """The charts of each system alone: what it is compared by is drawn for the pair that is chosen."""
+    style = Style(PAGE, linked=True)
+    drawings = []
+    with marks.unchecked():
+        for place, name in enumerate(order):
+            alone = {**document, "systems": {name: document["systems"][name]}, "comparisons": []}
+            for make in (errors.gains, errors.shares, where.slices, diagnosis.diagnosis):
+                drawing = make(alone, name, style)
+                if drawing is not None:
+                    drawings.append(replace(drawing, name=f"{drawing.name}-{place}"))
+    return drawings
 
 
 def _title(document: Mapping[str, Any]) -> str:

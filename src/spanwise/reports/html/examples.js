@@ -33,7 +33,7 @@
     const unknown = data.systems.indexOf(found.system) < 0;
     if (found.predicted || found.outcome === "FP") found.unit ||= "error";
     found.unit ||= found.outcome || found.over ? (found.tough || found.over || found.outcome === "TP" ? "gold" : "error") : "error";
-    if (unknown && (found.unit !== "gold" || found.outcome || found.over)) found.system = data.systems[0];
+    if (unknown && (found.unit !== "gold" || found.outcome || found.over)) found.system = data.systems[window.spanwisePair?.shown()[0] ?? 0];
     return found;
   };
   // One event a gold mention, and one for each predicted mention that no gold one leads to.
@@ -128,10 +128,17 @@
     }
     return { rows, depth: Math.max(1, ends.length) };
   };
+  // With many systems the two that are compared, those that were asked for, or all where that is wished.
+  const tracked = () => {
+    const all = data.systems.map((_, system) => system);
+    if (!window.spanwisePair || state.all) return all;
+    const wanted = [...window.spanwisePair.shown(), data.systems.indexOf(state.choices.system), data.systems.indexOf(state.choices.over)];
+    return all.filter((system) => wanted.includes(system));
+  };
   const tracks = (sentence) => [
     { name: "gold", ...track(sentence.gold) },
-    ...data.systems.map((name, system) => ({
-      name,
+    ...tracked().map((system) => ({
+      name: data.systems[system],
       ...track([
         ...sentence.systems[system],
         ...sentence.gold.filter((gold) => gold.outcomes[system] === 6)
@@ -290,7 +297,7 @@
   };
 
   // ---- show what the address asks for ------------------------------------------------------------
-  const state = { choices: {}, groups: [], drawn: 0, names: 90 };
+  const state = { choices: {}, groups: [], drawn: 0, names: 90, all: false };
   const more = () => {
     const next = state.groups.slice(state.drawn, state.drawn + PAGE);
     list.append(...next.map(draw));
@@ -375,6 +382,11 @@
     if (scroll) $("examples").scrollIntoView();
   };
 
+  $("tracks")?.addEventListener("click", (event) => {
+    state.all = !state.all;
+    event.target.setAttribute("aria-pressed", String(state.all));
+    redraw();
+  });
   const fill = window.spanwiseControls({ data, state, list, visible, bucketTitle, without, more, redraw, OUTCOMES });
   window.spanwiseShow = show;
   const asked = address();

@@ -123,6 +123,7 @@
   const follow = () => {
     const { place, choices } = address();
     if (choices.view) setView(choices.view);
+    window.spanwisePair?.follow(choices);
     if (place === "examples") window.spanwiseShow?.(choices, true);
     else if (place) $(place)?.scrollIntoView();
   };

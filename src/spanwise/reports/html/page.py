@@ -21,13 +21,14 @@ from spanwise.reports.html.packing import packed
 
 OTHERS = ("slices", "confidence", "agreement", "suspects")  # kinds of documents with a page of their own
 SCRIPTS = ("page.js", "controls.js", "examples.js")
+PAIR = "pair.js"  # of pages on which a pair is chosen
 
 
 def render(document: Mapping[str, Any]) -> str:
     """The page as text. It allows itself no network and no code but its own, by hash."""
     context = _parts(document)
     style = _resource("page.css")
-    scripts = [_resource(name) for name in (SCRIPTS if context["data"] is not None else SCRIPTS[:1])]
+    scripts = [_resource(name) for name in _scripts(context["data"])]
     template = _environment().get_template(context["template"])
     later = Later()
     return template.render(
@@ -35,6 +36,14 @@ def render(document: Mapping[str, Any]) -> str:
         policy=_policy(style, scripts), dataset=document.get("dataset") or {}, later=later.keep,
         pack=lambda: packed({**(context["data"] or {}), "parts": later.parts}), **context,
     )  # fmt: skip
+
+
+def _scripts(data: Mapping[str, Any] | None) -> list[str]:
+    """The scripts that a page with these data needs, in the order in which they run."""
+    first, *others = SCRIPTS
+    if data is None:
+        return [first]
+    return [first, *([PAIR] if "board" in data else []), *others]
 
 
 def _parts(document: Mapping[str, Any]) -> dict[str, Any]:

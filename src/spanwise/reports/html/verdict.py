@@ -50,14 +50,14 @@ def verdict(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def findings(document: Mapping[str, Any]) -> list[Finding]:
     """The findings of the document, worded, each with a link to its mentions."""
-    found = [_worded(document, row) for row in document.get("findings") or ()]
-    return [finding for finding in found if finding is not None]
+    return [worded(document, row) for row in document.get("findings") or ()]
 
 
-def _worded(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding | None:
+def worded(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
+    """One finding in words."""
     match row["kind"]:
         case "gain":
-            return _gain(row)
+            return _gain(document, row)
         case "tough" | "slice":
             return _weak(document, row)
         case "lead":
@@ -67,15 +67,19 @@ def _worded(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding | No
     return Finding("·", words.finding(row), "")
 
 
-def _gain(row: Mapping[str, Any]) -> Finding:
-    kind = row["path"][1]
+def _named(document: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """The system that a finding is about, where there is more than one."""
+    return words.visible(row["system"]) if len(document["systems"]) > 1 else ""
+
+
+def _gain(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
+    kind, name = row["path"][1], _named(document, row)
     title = {
-        "LE": "Wrong labels cost the most:", "BE": "Wrong boundaries cost the most:",
-        "LBE": "Wrong label and boundary cost the most:", "FN": "Missed mentions cost the most:",
-        "FP": "Spurious mentions cost the most:",
+        "LE": "Wrong labels", "BE": "Wrong boundaries", "LBE": "Wrong label and boundary",
+        "FN": "Missed mentions", "FP": "Spurious mentions",
     }[kind]  # fmt: skip
-    if row.get("tied"):
-        title = title.replace(" cost the most:", f" cost the most, or {words.costly(row['tied'])}:")
+    title += f" cost {name} the most" if name else " cost the most"
+    title += f", or {words.costly(row['tied'])}:" if row.get("tied") else ":"
     rest = f"fixing them would add {words.points(row['value'])} F1."
     href = examples(row["count"], unit="error", system=row["system"], outcome=kind)
     return Finding("−", title, rest, words.plural(row["count"], "error"), href)
@@ -83,14 +87,14 @@ def _gain(row: Mapping[str, Any]) -> Finding:
 
 def _weak(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
     score = words.SCORES.get(row["score"], row["score"])
-    against = row.get("against")
+    against, name = row.get("against"), _named(document, row)
     if row["kind"] == "tough":
-        strong = "New names are hard:"
+        strong = f"New names are hard for {name}:" if name else "New names are hard:"
         rest = f"{score} {words.points(row['value'])} on mentions unseen with their type"
         rest += f", against {words.points(against)} on seen ones." if words.defined(against) else "."
     else:
         title = words.slice_title({"kind": _kind(row), "name": row["path"][-2], "title": row.get("title")})
-        strong = f"Weakest where {title}:"
+        strong = f"{name} is weakest where {title}:" if name else f"Weakest where {title}:"
         rest = f"{score} {words.points(row['value'])}"
         rest += f", against {words.points(against)} overall." if words.defined(against) else "."
     return Finding("−", strong, rest, *_mentions(document, row))
@@ -102,6 +106,12 @@ def _kind(row: Mapping[str, Any]) -> str:
 
 def _lead(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
     other = words.visible(row.get("other") or "the next system")
+    if row.get("even"):
+        gain, loss = (words.path_title(row[key]).rsplit(", ", 1) for key in ("path", "loses"))
+        strong = f"{words.visible(row['system'])} gains on some mentions what it loses to {other} on others:"
+        rest = f"{words.signed(row['value'])} {gain[1]} on {gain[0]}, "
+        rest += f"{words.signed(row['loss'])} {loss[1]} on {loss[0]}."
+        return Finding("+", strong, rest, *_mentions(document, row))
     if tuple(row["path"]) == F1:
         strong, rest = f"Ahead of {other} overall:", f"{words.signed(row['value'])} F1."
     else:
