@@ -92,6 +92,11 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def single_runs(holistic: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether some system has a single run, so that letters say nothing about training."""
+    return any(cell.get("runs") == 1 for row in holistic.values() for cell in row.values())
+
+
 def differing(cell: Mapping[str, Any]) -> Any:
     """p that buckets differ; of a document without that test, Friedman's over datasets × runs."""
     return (cell.get("buckets_differ") or cell.get("friedman") or {}).get("p")

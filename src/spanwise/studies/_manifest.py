@@ -43,6 +43,7 @@ SETTINGS: dict[str, tuple[type, ...]] = {
     "confidence": (float,),
     "unit": (str,),
     "correction": (str,),
+    "shared_seeds": (bool,),
     "lowercase": (bool,),
     "focus": (str,),
     "weights": (list, str),

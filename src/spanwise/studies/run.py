@@ -26,6 +26,7 @@ from spanwise.studies._paired import PairedTests, paired
 from spanwise.studies._plan import Cell, Plan
 
 Progress = Callable[[str], None]
+OF_PAIRS = ("correction", "shared_seeds")  # settings of the tests between systems, which shape no cell
 
 
 class Task(Struct, frozen=True):
@@ -98,7 +99,7 @@ def program() -> str:
 def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: Path | None) -> Task:
     test, train = plan.test[dataset.name], plan.train[dataset.name]
     words = plan.vocabulary.get(dataset.name)
-    settings = {key: value for key, value in manifest.settings.items() if key != "correction"}
+    settings = {key: value for key, value in manifest.settings.items() if key not in OF_PAIRS}
     options = {**settings, **dataset.reading}
     key = key_of(
         program(),
@@ -301,6 +302,7 @@ def run_pairs(
         settings = cells[here[0].key].settings
         options: dict[str, Any] = {key: getattr(settings, key) for key in ("resamples", "seed", "confidence")}
         options["correction"] = manifest.settings.get("correction", "holm")
+        options["shared_seeds"] = manifest.settings.get("shared_seeds", False)
         key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
         kept = Cache(cache).get(key, PairedTests) if cache is not None else None
         if kept is not None:

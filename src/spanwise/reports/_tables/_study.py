@@ -8,7 +8,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document, bucket_of, common_letters, differing, greyed, inner_keys
+from spanwise.reports._document import (
+    Document,
+    bucket_of,
+    common_letters,
+    differing,
+    greyed,
+    inner_keys,
+    single_runs,
+)
 from spanwise.reports._tables._result import count, marked, p_value, points, signed, statements
 from spanwise.reports._tables._table import Cell, Number, Table
 
@@ -48,6 +56,8 @@ def holistic(document: Document) -> Table | None:
         caption += (
             f" Raised letters: significantly better than the system with that letter ({test}, p < .05)."
         )
+    if lettered and single_runs(table):
+        caption += " Where a system has one run: of these models; training seeds not considered."
     header = ("letter", "system", *datasets) if lettered else ("system", *datasets)
     return Table("holistic", caption, header, tuple(rows))
 

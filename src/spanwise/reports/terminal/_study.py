@@ -18,6 +18,7 @@ from spanwise.reports._document import (
     highest,
     inner_keys,
     score_row,
+    single_runs,
     union,
 )
 from spanwise.reports.terminal._buckets import legend
@@ -148,9 +149,11 @@ def _holistic(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
         return words
 
     note = "F1, mean ± std over runs" + (" · letters: significantly better than" if lettered else "")
+    fixed = "letters where a system has one run: of these models; training seeds not considered"
     return [
         *heading("Systems", note, width),
         *_matrix("system", list(titles), datasets, cell, width),
+        *(sentence(fixed, width, style="faint") if lettered and single_runs(table) else []),
     ]
 
 
