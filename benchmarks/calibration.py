@@ -39,8 +39,8 @@ through the public interface; made by `python benchmarks/calibration.py {factor:
 seeds. A ± is one standard error of the simulation. *Before* is what version 0.1 gave for the same
 question in an independent simulation. Asked are coverages of at least 93 % and sizes of at most 6 %,
 each within two standard errors of the simulation. A screen holds two families, the primary question and all
-others, each at 5 %: something on it is called different in up to 10 % of true nulls. Where documents are there but
-not marked, intervals are too narrow, blocks help, and the note on the screen is needed.
+others, each at 5 %: something on it is called different in up to 10 % of true nulls. Where documents are not
+marked, intervals are too narrow, blocks help, and the note on the screen is needed.
 
 """
 # Another world than the one that methods were tried on: many rare labels, very unequal documents.
