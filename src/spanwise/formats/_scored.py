@@ -23,7 +23,7 @@ def score_of(span: Any, place: str) -> float:
         return nan
     try:
         score = nan if isinstance(given, bool | str) else float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         score = nan
     if not isfinite(score):
         short = repr(span) if len(repr(span)) <= 60 else repr(span)[:60] + "…"

@@ -40,7 +40,7 @@ ERRORS = ("LE", "BE", "LBE", "FN", "FP")
 
 def defined(value: object) -> bool:
     """Whether a number of the document is one: neither null nor NaN."""
-    return isinstance(value, int | float) and not math.isnan(value)
+    return isinstance(value, int) or (isinstance(value, float) and not math.isnan(value))
 
 
 def points(value: float | None) -> str:

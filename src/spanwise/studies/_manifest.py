@@ -164,7 +164,7 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
         ) from None
     try:
         tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # of TOML, or of numbers and tables beyond all measure
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else None
         raise InputError(at(str(path), line, f"the manifest is no TOML: {error}.\nMend it there.")) from None
