@@ -19,8 +19,10 @@ from spanwise.document.loading import as_document, load
 from spanwise.document.scores import SubsetScores, SystemScores
 from spanwise.document.sentences import ExampleCounts, UnitCounts
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation import tested, unpacked
+from spanwise.evaluation import mention_columns, tested, unpacked
 from spanwise.findings import findings
+from spanwise.slices.floors import GateFile, SliceFloor, read_gate
+from spanwise.slices.index import SliceIndex
 from spanwise.uncertainty import Resampling
 
 
@@ -58,6 +60,7 @@ def gate(
     not_worse_than: float | None = None,
     floors: Sequence[str] | Mapping[str, float] = (),
     floor_bound: bool = False,
+    file: str | Path | None = None,
 ) -> Outcome:
     """Whether every system of a result document reaches its thresholds, all of them in points (0–100).
 
@@ -72,6 +75,7 @@ def gate(
         floors: the least score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70", "entity_length/XL=60",
             "fair/overall/f1=80". An undefined score reaches no floor.
         floor_bound: hold `fail_under` and floors against the lower ends of the scores' intervals.
+        file: a TOML file with thresholds, also of named slices; these need the mentions of an evaluation.
 
     Raises:
         ChoiceError: a threshold is not in points, names no score, or asks for a test that is not made.
@@ -96,6 +100,8 @@ def gate(
             _least(name, place, _held(system, place, bound=floor_bound), least, bound=floor_bound)
             for name, system in document.systems.items()
         ]
+    if file is not None:
+        checks += _file_checks(document, read_gate(file))
     if against is None:
         for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
             if points is not None:
@@ -106,6 +112,29 @@ def gate(
             _check_drop(name, points, document.settings.resamples)
     drops, notes = _drops(document, against, fail_drop, not_worse_than)
     return Outcome((*checks, *drops), tuple(notes))
+
+
+def _file_checks(document: Evaluation, asked: GateFile) -> list[Check]:
+    """The checks that a file asks for."""
+    inner = gate(document, fail_under=asked.fail_under, floors=asked.floors)
+    if not asked.slices:
+        return list(inner.checks)
+    return [*inner.checks, *slice_checks(SliceIndex.of(mention_columns(document)), asked.slices)]
+
+
+def slice_checks(index: SliceIndex, floors: Sequence[SliceFloor]) -> list[Check]:
+    """Whether every system reaches the floors of named slices; one with too few mentions is not held to it."""
+    checks = []
+    for floor in floors:
+        place = f"slice {floor.name} ({floor.score})"
+        for system, cell in index.counted(floor.condition).items():
+            if cell.gold < floor.mentions:
+                few = many(cell.gold, "mention")
+                said = f"{system}: {place} has {few}, too few to be held to {floor.least:g}."
+                checks.append(Check(f"{system} {place}", passed=True, message=said))
+                continue
+            checks.append(_least(system, place, cell.score(floor.score), floor.least))
+    return checks
 
 
 def check_points(what: str, least: float) -> None:

@@ -125,6 +125,14 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to show and write")
     group.add_argument("--json", metavar="FILE", help="write the result document (- for standard output)")
     group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
+    group.add_argument(
+        "--columns", metavar="FILE",
+        help="write every mention as columns (.npz), from which the workbench counts any slice",
+    )  # fmt: skip
+    group.add_argument(
+        "--tag", metavar="NAME=VALUE", action="append", default=[],
+        help="what the result is to be found by, such as commit=8c1f2e or epoch=7; may be repeated",
+    )  # fmt: skip
     group.add_argument("--save-edges", metavar="FILE", help="write the buckets for use with --edges")
     group.add_argument(
         "--examples", default="errors", choices=["errors", "all", "none"],
@@ -161,6 +169,9 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
         "--floor-bound",
         action="store_true",
         help="hold --fail-under and --floor against the lower ends of intervals",
+    )
+    group.add_argument(
+        "--gate", metavar="FILE.toml", help="thresholds from a file, also of named slices such as label=ORG"
     )
     group.add_argument("--junit", metavar="FILE", help="write the outcome of the thresholds as JUnit XML")
 
@@ -208,6 +219,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         switched_off=getattr(args, "switch_off", ()),
         answers=given_answers(args),
         command=shlex.join(["spanwise", *args.command_line]),
+        tags=dict(parted(text, "--tag commit=8c1f2e") for text in getattr(args, "tag", ())),
         **reading,
     )
     with engine_of(args) as engine:
@@ -231,6 +243,11 @@ def finish(args: argparse.Namespace, result: Result) -> int:
     if args.html:
         result.to_html(args.html)
         saved.append(args.html)
+    if args.columns:
+        from spanwise.evaluation import mention_columns
+
+        mention_columns(result).save(args.columns)
+        saved.append(args.columns)
     if args.save_edges:
         _write_edges(result.edges(), args.save_edges)
         saved.append(args.save_edges)
@@ -246,7 +263,7 @@ def check_outputs(args: argparse.Namespace) -> None:
     inputs = [args.gold, *(_named(text)[1] for text in args.systems), *(args.train or [])]
     read = {Path(path).resolve() for path in inputs}
     written: dict[Path, str] = {}
-    for name in ("json", "html", "save_edges", "junit"):
+    for name in ("json", "html", "columns", "save_edges", "junit"):
         path = getattr(args, name, None)
         if not path or path == "-":
             continue
@@ -275,12 +292,14 @@ def check_thresholds(args: argparse.Namespace) -> None:
         check_points("fail_under", args.fail_under)
     if args.junit and not _has_thresholds(args):
         raise ChoiceError(
-            "--junit writes the outcome of thresholds.\nAdd --fail-under, --floor or --against."
+            "--junit writes the outcome of thresholds.\nAdd --fail-under, --floor, --gate or --against."
         )
 
 
 def _has_thresholds(args: argparse.Namespace) -> bool:
-    return any(getattr(args, name, None) not in (None, []) for name in ("fail_under", "against", "floor"))
+    return any(
+        getattr(args, name, None) not in (None, []) for name in ("fail_under", "against", "floor", "gate")
+    )
 
 
 def check(args: argparse.Namespace, result: Result) -> int:
@@ -297,6 +316,7 @@ def check(args: argparse.Namespace, result: Result) -> int:
         not_worse_than=args.not_worse_than,
         floors=args.floor,
         floor_bound=args.floor_bound,
+        file=args.gate,
     )
     for line in outcome.lines:
         say(f"spanwise: {line}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from spanwise.document.head import Count, Part
 
@@ -35,6 +35,7 @@ class Settings(Part, frozen=True, kw_only=True):
     block: Count | UnsetType = UNSET  # how many consecutive sentences are one unit
     attributes: tuple[str, ...]
     buckets: Mapping[str, str]
+    tags: Mapping[str, str] = field(default_factory=dict)  # such as commit and epoch
 
 
 class StudySettings(Part, frozen=True, kw_only=True):

@@ -26,16 +26,19 @@ from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
+from spanwise.evaluation.mentions import MentionColumns, mention_columns
 from spanwise.evaluation.result import Result, result_of
 from spanwise.formats import opened
 from spanwise.streams import pipes_read_once
 
 __all__ = [
+    "MentionColumns",
     "Result",
     "compare",
     "compared",
     "evaluate",
     "gather",
+    "mention_columns",
     "same_cells",
     "tested",
     "unpacked",
@@ -76,6 +79,7 @@ def evaluate(
     switched_off: Sequence[str] = (),
     answers: str | Mapping[str, Any] | None = None,
     command: str | None = None,
+    tags: Mapping[str, str] | None = None,
     **reading: Any,
 ) -> Result:
     """Score one or more systems against gold, and find where and why they lose.
@@ -112,6 +116,7 @@ def evaluate(
         switched_off: departures of the preset from the definitions that shall not hold.
         answers: the policy that places the answers of systems that give no positions, such as "ordered", or
             the keywords of `spanwise.place`; lists of records with answers are placed in any case.
+        tags: what the result is to be found by, such as `{"commit": "8c1f2e", "epoch": "7"}`.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
 
     Returns:
@@ -145,7 +150,7 @@ def evaluate(
         focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges, cross=cross,
         vocabulary=vocabulary, lowercase=lowercase, resamples=resamples, seed=seed, confidence=confidence,
         unit=unit, pairs=pairs, correction=correction, align=align, examples=examples,
-        examples_cap=examples_cap, redact=redact, command=command, reading=reading,
+        examples_cap=examples_cap, redact=redact, command=command, tags=tags or {}, reading=reading,
     )  # fmt: skip
     said = progress or _unheard
     bound, workers = parts_of(

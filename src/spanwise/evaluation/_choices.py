@@ -43,6 +43,7 @@ class Choices(Struct, frozen=True, eq=False):
     examples_cap: int
     redact: bool
     command: str | None
+    tags: Mapping[str, str]
     reading: Mapping[str, Any]
 
     @classmethod
@@ -134,6 +135,7 @@ class Choices(Struct, frozen=True, eq=False):
             "redacted": self.redact,
             "preset": None,
             "command": self.command,
+            "tags": dict(self.tags),
         }
 
 

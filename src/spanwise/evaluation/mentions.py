@@ -1,0 +1,287 @@
+"""Every mention of an evaluation as columns in one file: codes of buckets, labels, spans and outcomes."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from spanwise import __version__
+from spanwise.attributes import SUBSETS
+from spanwise.buckets import Bucket
+from spanwise.columns import Column, Ints, ints, offsets
+from spanwise.corpus import Mentions, Parts
+from spanwise.document.evaluation import Evaluation
+from spanwise.errors import ChoiceError, InputError
+from spanwise.evaluation._counting import EvaluatedBlock
+from spanwise.evaluation._measures import Side
+from spanwise.evaluation.result import KeptMentions
+from spanwise.formats import write_atomically
+
+KIND = "spanwise columns"
+SCHEMA = 1
+
+
+class ColumnsHead(Struct, frozen=True, kw_only=True):
+    """What the columns are about: everything that is not a number per mention or token."""
+
+    kind: str = KIND
+    schema: int = SCHEMA
+    spanwise: str = __version__
+    signature: str
+    dataset: str
+    gold: str | None  # sha256 of the gold file
+    path: str | None  # of the gold file
+    unit: str  # what is resampled
+    units: int
+    sentences: int
+    positions: str  # "token" or "character": what spans count
+    redacted: bool
+    labels: tuple[str, ...]
+    subsets: tuple[str, ...]
+    buckets: Mapping[str, tuple[Bucket, ...]]
+    systems: tuple[str, ...]
+    tags: Mapping[str, str]
+
+
+class MentionColumns(Struct, frozen=True, eq=False, dict=True):
+    """The mentions of gold and of every system, and the text they stand in.
+
+    `of("gold")` and `of(system)` are mentions; `column("gold", "bucket.entity_length")` is the bucket of
+    each; `outcome` and `partner` tell what a system made of each gold mention.
+    """
+
+    head: ColumnsHead
+    arrays: Mapping[str, Column]
+
+    def __post_init__(self) -> None:
+        for name in ("sentences", "unit_of_sentence", "gold.sentence"):
+            if name not in self.arrays:
+                raise ValueError(f"the column {name} is missing")
+
+    def side(self, who: str) -> str:
+        """The first part of the names of the columns of gold or of one system."""
+        return "gold" if who == "gold" else f"system{self.head.systems.index(who)}"
+
+    def column(self, side: str, name: str) -> Column:
+        """One column of a side."""
+        return self.arrays[f"{side}.{name}"]
+
+    def mentions(self, side: str) -> Mentions:
+        """The mentions of a side."""
+        parts = None
+        if f"{side}.parts.at" in self.arrays:
+            parts = Parts(*(ints(self.column(side, f"parts.{name}")) for name in ("at", "start", "end")))
+        return Mentions(
+            sentence=ints(self.column(side, "sentence")),
+            start=ints(self.column(side, "start")),
+            end=ints(self.column(side, "end")),
+            label=self.column(side, "label").astype(np.int32),
+            labels=self.head.labels,
+            parts=parts,
+        )
+
+    @cached_property
+    def unit_of_sentence(self) -> Ints:
+        """The unit that each sentence belongs to."""
+        return ints(self.arrays["unit_of_sentence"])
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        """The words that tokens are codes of; texts, where spans count characters."""
+        return _strings(self.arrays.get("vocabulary"), self.arrays.get("vocabulary.at"))
+
+    def words(self, sentence: int) -> list[str]:
+        """The tokens of a sentence, or the characters of a text; empty where text was left out."""
+        if self.head.positions == "character":
+            return list(self.vocabulary[sentence]) if self.vocabulary else []
+        begin, end = self.arrays["sentences"][sentence : sentence + 2].tolist()
+        if "tokens" not in self.arrays:
+            return []
+        return [self.vocabulary[code] for code in self.arrays["tokens"][begin:end].tolist()]
+
+    def place(self, sentence: int) -> str:
+        """`file:line` of a sentence, or its number."""
+        path = os.path.basename(self.head.path or self.head.dataset)  # noqa: PTH119
+        lines = self.arrays.get("lines")
+        return f"{path}, sentence {sentence + 1}" if lines is None else f"{path}:{int(lines[sentence])}"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the columns as one `.npz` without pickled objects: the same bytes for the same content."""
+        packed = io.BytesIO()
+        head = np.frombuffer(msgspec.json.encode(self.head), dtype=np.uint8)
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            for name, array in {"head": head, **self.arrays}.items():
+                one = io.BytesIO()
+                np.lib.format.write_array(one, np.ascontiguousarray(array), allow_pickle=False)
+                entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, one.getvalue())
+        write_atomically(path, packed.getvalue())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MentionColumns:
+        """The columns in a file that `--columns` wrote.
+
+        Raises:
+            InputError: the file is missing, or holds no such columns.
+        """
+        try:
+            with np.load(os.fspath(path), allow_pickle=False) as archive:
+                head = msgspec.json.decode(archive["head"].tobytes(), type=ColumnsHead)
+                if head.kind != KIND or head.schema != SCHEMA:
+                    raise ValueError("another kind of columns")
+                found = cls(head, {name: archive[name] for name in archive.files if name != "head"})
+                found.check()
+                return found
+        except (
+            KeyError, ValueError, OSError, EOFError, IndexError, zipfile.BadZipFile, msgspec.MsgspecError,
+        ) as error:  # fmt: skip
+            raise InputError(
+                f"{os.fspath(path)}: this file does not hold the columns of mentions.\n"
+                "Make it with spanwise evaluate … --columns FILE."
+            ) from error
+
+    @classmethod
+    def read_head(cls, path: str | os.PathLike[str]) -> ColumnsHead | None:
+        """The head alone, or None where the file is something else; nothing but the head is unpacked."""
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                return msgspec.json.decode(archive["head"].tobytes(), type=ColumnsHead)
+        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile, msgspec.MsgspecError):
+            return None
+
+    def check(self) -> None:
+        """Refuse columns whose lengths or numbers do not fit together."""
+        head = self.head
+        number = len(self.arrays["gold.sentence"])
+        if (
+            len(self.unit_of_sentence) != head.sentences
+            or len(self.arrays["sentences"]) != head.sentences + 1
+        ):
+            raise ValueError("sentences")
+        for side in ("gold", *(f"system{place}" for place in range(len(head.systems)))):
+            size = len(self.column(side, "sentence"))
+            names = ["start", "end", "label", *(f"bucket.{name}" for name in head.buckets)]
+            limits = {"sentence": head.sentences, "label": len(head.labels)}
+            limits |= {f"bucket.{name}": len(cut) for name, cut in head.buckets.items()}
+            for name in ("sentence", *names):
+                column = self.column(side, name)
+                if column.ndim != 1 or len(column) != size or column.dtype.kind not in "iu":
+                    raise ValueError(name)
+                if name in limits and size and not 0 <= int(column.min()) <= int(column.max()) < limits[name]:
+                    raise ValueError(name)
+            if side == "gold":
+                continue
+            if not len(self.column(side, "outcome")) == len(self.column(side, "partner")) == number:
+                raise ValueError("outcome")
+            if number and not -1 <= int(self.column(side, "partner").max()) < max(size, 1):
+                raise ValueError("partner")
+            if len(self.column(side, "found")) != size:
+                raise ValueError("found")
+
+
+def _strings(data: Column | None, at: Column | None) -> list[str]:
+    if data is None or at is None:
+        return []
+    raw = data.tobytes()
+    places = at.tolist()
+    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in zip(places, places[1:], strict=False)]
+
+
+def _packed_strings(strings: Sequence[str]) -> dict[str, Column]:
+    encoded = [one.encode("utf-8", "surrogatepass") for one in strings]
+    data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return {"vocabulary": data, "vocabulary.at": offsets([len(one) for one in encoded])}
+
+
+def mention_columns(result: Evaluation) -> MentionColumns:
+    """The mentions of an evaluation as columns.
+
+    Raises:
+        ChoiceError: the result is a loaded document or was evaluated in parts, so that it has none.
+    """
+    live = result.__dict__.get("live")
+    block = live.kept if isinstance(live, KeptMentions) else None
+    if not isinstance(block, EvaluatedBlock):
+        raise ChoiceError(
+            "columns and floors of slices need every mention, but a loaded document and an evaluation in parts "
+            "do not keep them.\nEvaluate again, without memory= and with one worker."
+        )
+    data, facts = block.data, block.data.facts
+    corpus, redacted = data.inputs.corpus, result.settings.redacted
+    names = [name for name, one in facts.attributes.items() if one.unit == "mention"]
+    labels = tuple(
+        dict.fromkeys([*data.gold.labels, *(x for s in block.systems.values() for x in s.case.labels)])
+    )
+    arrays: dict[str, Column] = {
+        "sentences": corpus.sentences.astype(np.int32),
+        "unit_of_sentence": data.units.of_sentence.astype(np.int32),
+    }
+    if corpus.document_of_sentence is not None:
+        arrays["document_of_sentence"] = corpus.document_of_sentence.astype(np.int32)
+    if corpus.source.lines is not None:
+        arrays["lines"] = corpus.source.lines.astype(np.int32)
+    shown = not redacted and not corpus.without_text
+    if shown and corpus.unit == "character":
+        arrays |= _packed_strings(corpus.texts or ())
+    elif shown:
+        used, tokens = np.unique(corpus.tokens, return_inverse=True)
+        arrays["tokens"] = tokens.reshape(-1).astype(np.int32)
+        arrays |= _packed_strings([corpus.vocabulary[code] for code in used.tolist()])
+    arrays |= _side("gold", data.gold, labels, names, data.gold_sides)
+    if data.toughness is not None:
+        arrays["gold.tough"] = np.packbits(data.toughness.member, axis=1, bitorder="little")[:, 0]
+    for place, one in enumerate(block.systems.values()):
+        side = f"system{place}"
+        arrays |= _side(side, one.case.predicted, labels, names, one.predicted_sides)
+        partner = np.where(one.case.right, one.matching.gold_partner, -1)
+        arrays |= {
+            f"{side}.outcome": one.matching.gold_outcome.astype(np.uint8),
+            f"{side}.partner": partner.astype(np.int32),
+            f"{side}.found": one.matching.predicted_outcome.astype(np.uint8),
+        }
+    gold = result.inputs[0]
+    head = ColumnsHead(
+        signature=result.signature,
+        dataset=result.dataset.name,
+        gold=gold.sha256,
+        path=gold.path,
+        unit=data.units.kind,
+        units=data.units.number,
+        sentences=len(corpus),
+        positions=corpus.unit,
+        redacted=not shown,
+        labels=labels,
+        subsets=() if data.toughness is None else data.toughness.subsets,
+        buckets={name: facts.bucketings[name].buckets for name in names},
+        systems=tuple(block.systems),
+        tags=dict(result.settings.tags),
+    )
+    assert len(SUBSETS) <= 8  # one bit each
+    return MentionColumns(head, arrays)
+
+
+def _side(
+    side: str, mentions: Mentions, labels: Sequence[str], names: Sequence[str], sides: Mapping[str, Side]
+) -> dict[str, Column]:
+    """The columns of the mentions of one side."""
+    code = np.array([labels.index(label) if label in labels else 0 for label in mentions.labels] or [0])
+    found: dict[str, Any] = {
+        f"{side}.{name}": getattr(mentions, name).astype(np.int32) for name in ("sentence", "start", "end")
+    }
+    found[f"{side}.label"] = code[mentions.label].astype(np.min_scalar_type(len(labels)))
+    for name in names:
+        column = sides[name].bucket
+        found[f"{side}.bucket.{name}"] = column.astype(np.min_scalar_type(int(column.max(initial=0))))
+    if mentions.parts is not None:
+        for name in ("at", "start", "end"):
+            found[f"{side}.parts.{name}"] = getattr(mentions.parts, name).astype(np.int32)
+    return cast("dict[str, Column]", found)

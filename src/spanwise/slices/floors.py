@@ -1,0 +1,96 @@
+"""The file of a gate: thresholds of scores and of named slices, in TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from spanwise.conditions import Condition, parse
+from spanwise.errors import InputError
+from spanwise.formats import read_text
+
+SCORES = ("precision", "recall", "f1")
+
+
+class NamedSlice(Struct, frozen=True, forbid_unknown_fields=True):
+    """A slice as it stands in a file: its conditions, and the least scores asked of it, in points."""
+
+    where: str
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    mentions: int = 0  # gold mentions under which nothing is asked
+
+
+class GateFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file asks of every system."""
+
+    fail_under: float | None = None
+    floors: Mapping[str, float] = field(default_factory=dict)
+    named: Mapping[str, NamedSlice] = field(default_factory=dict, name="slices")
+
+    @property
+    def slices(self) -> tuple[SliceFloor, ...]:
+        """One floor for each slice and score."""
+        return tuple(
+            SliceFloor(name, parse(one.where), score, least, one.mentions)
+            for name, one in self.named.items()
+            for score in SCORES
+            if (least := getattr(one, score)) is not None
+        )
+
+
+class SliceFloor(Struct, frozen=True):
+    """The least score of one named slice, in points."""
+
+    name: str
+    condition: Condition
+    score: str
+    least: float
+    mentions: int = 0
+
+
+def read_gate(path: str | Path) -> GateFile:
+    """The thresholds in a file.
+
+    Raises:
+        InputError: the file is no TOML, or asks for something that there is not.
+    """
+    try:
+        found = msgspec.convert(tomllib.loads(read_text(str(path))), GateFile, strict=True)
+        for floor in found.slices:
+            if not 1 < floor.least <= 100:
+                raise InputError(
+                    f"{path}: the floor of slice {floor.name!r} is {floor.least:g}, "
+                    "but thresholds are points from 1 to 100."
+                )
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: this is not TOML: {error}.\n{_EXAMPLE}") from error
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: {error}.\n{_EXAMPLE}") from error
+    return found
+
+
+_EXAMPLE = (
+    'Write fail_under = 90, [floors] with PER = 90, or [slices.NAME] with where = "label=ORG" and f1 = 80.'
+)
+
+
+def written_slices(slices: Mapping[str, NamedSlice]) -> str:
+    """Named slices as TOML; what `read_gate` reads back is the same."""
+    lines: list[str] = []
+    for name, one in slices.items():
+        lines += [f"[slices.{_quoted(name)}]", f"where = {_quoted(one.where)}"]
+        lines += [f"{score} = {value:g}" for score in SCORES if (value := getattr(one, score)) is not None]
+        lines += [f"mentions = {one.mentions}"] if one.mentions else []
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _quoted(text: Any) -> str:
+    return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")

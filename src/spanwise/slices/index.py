@@ -1,0 +1,326 @@
+"""Bitmaps of mentions, one bit per mention and value: any condition counted in a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+
+from spanwise.buckets import Bucket
+from spanwise.columns import Bools, Column, Ints, Words, ints, plain
+from spanwise.conditions import TOUGHNESS, Comparison, Condition, bucket_holds
+from spanwise.counts import Counts
+from spanwise.errors import ChoiceError, unknown
+from spanwise.evaluation import MentionColumns
+from spanwise.matching import OUTCOMES
+from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, exact
+
+TEXT = "text"  # the attribute whose values are words of a mention
+LABEL = "label"
+OVERALL = ("exact", "overall")
+
+
+def packed(mask: Bools) -> Words:
+    """A bit for each of a column of truths, in whole words."""
+    words = np.zeros(-(-len(mask) // 64), dtype=np.uint64)
+    found = np.packbits(mask, bitorder="little")
+    words.view(np.uint8)[: len(found)] = found
+    return words
+
+
+def unpacked_bits(words: Words, number: int) -> Bools:
+    """The truths that bits stand for."""
+    return np.unpackbits(words.view(np.uint8), count=number, bitorder="little").astype(bool)
+
+
+def ones(words: Words) -> int:
+    """How many bits are set."""
+    if hasattr(np, "bitwise_count"):
+        return int(np.bitwise_count(words).sum(dtype=np.int64))
+    return int(np.unpackbits(words.view(np.uint8)).sum(dtype=np.int64))
+
+
+class Cell(Struct, frozen=True):
+    """The counts of one system in a slice; predictions are None where the slice exists for gold alone."""
+
+    gold: int
+    predicted: int | None
+    correct: int
+
+    def score(self, name: str) -> float | None:
+        """Precision, recall or F1; None where it is undefined."""
+        if self.predicted is None and name != "recall":
+            return None
+        totals = np.array([self.gold, self.predicted or 0, self.correct], dtype=np.float64)
+        return plain(exact(totals)[name])
+
+
+class Bits(Struct, frozen=True, eq=False, dict=True):
+    """The mentions of one side: for each value of each attribute the mentions that have it."""
+
+    number: int
+    codes: Mapping[str, Column]
+    buckets: Mapping[str, Sequence[Bucket]]
+    subsets: Sequence[str] = ()
+    tough: Column | None = None
+    holds_text: Callable[[str], Bools] | None = None
+
+    @cached_property
+    def all(self) -> Words:
+        """Every mention."""
+        return packed(np.ones(self.number, dtype=bool))
+
+    @cached_property
+    def _kept(self) -> dict[str, list[Words]]:
+        return {}
+
+    def values(self, attribute: str) -> list[Words]:
+        """The mentions of each value of an attribute; made when it is first asked for."""
+        if attribute not in self._kept:
+            if attribute == TOUGHNESS and self.tough is not None:
+                found = [packed((self.tough >> bit & 1).astype(bool)) for bit in range(len(self.subsets))]
+            else:
+                code = self.codes[attribute]
+                found = [packed(code == place) for place in range(len(self.buckets[attribute]))]
+            self._kept[attribute] = found
+        return self._kept[attribute]
+
+    def mask(self, condition: Condition | None) -> Words:
+        """The mentions that meet a condition; all where there is none."""
+        result = self.all
+        for clause in condition.clauses if condition is not None else ():
+            held = self.compare(clause[0])
+            for one in clause[1:]:
+                held = held | self.compare(one)
+            result = result & held
+        return result
+
+    def compare(self, one: Comparison) -> Words:
+        """The mentions that meet one comparison."""
+        if one.operator == "!=":
+            return self.all & ~self.compare(one.opposite())
+        if one.attribute == TEXT:
+            return self._with_text(one)
+        if one.attribute == TOUGHNESS:
+            return self._tough(one)
+        if one.attribute not in self.buckets:
+            raise unknown("attribute of these mentions", one.attribute, [*self.buckets, TOUGHNESS, TEXT])
+        found = [bucket_holds(bucket, one) for bucket in self.buckets[one.attribute]]
+        known = [bucket.name for bucket in self.buckets[one.attribute] if not bucket.rest]
+        if None in found:
+            raise ChoiceError(
+                f"{str(one)!r} cuts through a bucket of {one.attribute}, and only buckets are known here.\n"
+                f"Ask for whole buckets ({', '.join(known)}), or evaluate with --buckets {one.attribute}=…."
+            )
+        if one.operator == "=":
+            for value in one.values:
+                if not any(
+                    bucket_holds(b, Comparison(one.attribute, "=", (value,)))
+                    for b in self.buckets[one.attribute]
+                ):
+                    raise unknown(f"value of {one.attribute}", value, known)
+        result = np.zeros_like(self.all)
+        for held, words in zip(found, self.values(one.attribute), strict=True):
+            if held:
+                result = result | words
+        return result
+
+    def _tough(self, one: Comparison) -> Words:
+        if self.tough is None:
+            raise ChoiceError(
+                f"{str(one)!r} asks for tough subsets, which exist for gold mentions and text only.\n"
+                "Leave it out, or give train= to tell seen mentions from unseen ones."
+            )
+        result = np.zeros_like(self.all)
+        for value in one.values:
+            if value not in self.subsets:
+                raise unknown("tough subset", value, self.subsets)
+            result = result | self.values(TOUGHNESS)[self.subsets.index(value)]
+        return result
+
+    def _with_text(self, one: Comparison) -> Words:
+        if self.holds_text is None or one.operator != "=":
+            raise ChoiceError(f"{str(one)!r} asks for words, which are not known here.\nLeave it out.")
+        result = np.zeros_like(self.all)
+        for value in one.values:
+            result = result | packed(self.holds_text(value))
+        return result
+
+
+class SystemBits(Struct, frozen=True, eq=False):
+    """The predictions of one system, and what became of the gold mentions."""
+
+    predicted: Bits
+    right: Words  # the gold mentions that were found exactly
+    there: Bits  # for each gold mention that was found the values of its partner
+    outcome: Column  # of each gold mention
+    unit: Ints  # of each predicted mention
+    found: Column  # the outcome of each predicted mention
+    side: str  # where its mentions stand in the columns
+    columns: MentionColumns
+
+
+class SliceIndex(Struct, frozen=True, eq=False, dict=True):
+    """Gold and systems as bitmaps over one gold file."""
+
+    columns: MentionColumns
+    gold: Bits
+    unit: Ints
+    systems: Mapping[str, SystemBits]
+
+    @classmethod
+    def of(cls, columns: MentionColumns, *others: MentionColumns, left: Sequence[str] = ()) -> SliceIndex:
+        """The index of one or more files of columns over the same gold; attributes in `left` are left out."""
+        buckets = {name: cut for name, cut in columns.head.buckets.items() if name not in left}
+        gold = _bits(columns, "gold", buckets)
+        systems: dict[str, SystemBits] = {}
+        for one in (columns, *others):
+            for name in one.head.systems:
+                systems.setdefault(name, _system(one, name, buckets, gold))
+        unit = ints(columns.unit_of_sentence[columns.column("gold", "sentence")])
+        return cls(columns, gold, unit, systems)
+
+    def defined(self, condition: Condition | None) -> bool:
+        """Whether predictions can meet the condition as well as gold mentions."""
+        return condition is None or TOUGHNESS not in condition.attributes
+
+    def counted(self, condition: Condition | None) -> dict[str, Cell]:
+        """The counts of every system: those of an evaluation of the mentions that meet the condition."""
+        inside = self.gold.mask(condition)
+        number = ones(inside)
+        found = {}
+        for name, one in self.systems.items():
+            both = self.defined(condition)
+            right = inside & one.right & one.there.mask(condition) if both else inside & one.right
+            predicted = ones(one.predicted.mask(condition)) if both else None
+            found[name] = Cell(number, predicted, ones(right))
+        return found
+
+    def facets(self, condition: Condition | None) -> dict[str, dict[str, int]]:
+        """For each value of each attribute the gold mentions that meet all clauses about other attributes."""
+        found: dict[str, dict[str, int]] = {}
+        attributes = [*self.gold.buckets, *([TOUGHNESS] if self.gold.tough is not None else [])]
+        for attribute in attributes:
+            clauses = [] if condition is None else [
+                clause for clause in condition.clauses if any(one.attribute != attribute for one in clause)
+            ]  # fmt: skip
+            inside = self.gold.mask(Condition.of(clauses) if clauses else None)
+            names = (
+                list(self.gold.subsets)
+                if attribute == TOUGHNESS
+                else [bucket.name for bucket in self.gold.buckets[attribute]]
+            )
+            values = self.gold.values(attribute)
+            found[attribute] = {name: ones(inside & words) for name, words in zip(names, values, strict=True)}
+        return found
+
+    def outcomes(self, name: str, inside: Words) -> dict[str, int]:
+        """What became of the gold mentions of a slice, by outcome."""
+        rows = unpacked_bits(inside, self.gold.number)
+        counts = np.bincount(self.systems[name].outcome[rows], minlength=len(OUTCOMES))
+        return {outcome: int(number) for outcome, number in zip(OUTCOMES, counts, strict=True) if number}
+
+    def measure(self, name: str, condition: Condition | None) -> Measure:
+        """The counts of a system in a slice, unit by unit: what intervals and tests are made of."""
+        one, units = self.systems[name], self.columns.head.units
+        inside = self.gold.mask(condition)
+        both = self.defined(condition)
+        right = inside & one.right & one.there.mask(condition) if both else inside & one.right
+        gold = _per_unit(inside, self.unit, units)
+        correct = _per_unit(right, self.unit, units)
+        if not both:
+            matrix = np.stack([gold, correct], axis=1)
+            counts = Counts.of_matrix([name], RECALL, matrix)
+            return Measure(MeasureKey("exact"), counts, "recall", (OVERALL,), "exact", ("recall",))
+        predicted = _per_unit(one.predicted.mask(condition), one.unit, units)
+        counts = Counts.of_matrix([name], EXACT, np.stack([gold, predicted, correct], axis=1))
+        return Measure(MeasureKey("exact"), counts, "exact", (OVERALL,), "exact", ("f1",))
+
+
+def _per_unit(words: Words, unit: Ints, units: int) -> Ints:
+    return np.bincount(unit[unpacked_bits(words, len(unit))], minlength=units)
+
+
+def _label_buckets(labels: Sequence[str]) -> tuple[Bucket, ...]:
+    return tuple(Bucket(label, value=label, label=label) for label in labels)
+
+
+def _codes(columns: MentionColumns, side: str, buckets: Mapping[str, Sequence[Bucket]]) -> dict[str, Column]:
+    found = {name: columns.column(side, f"bucket.{name}") for name in buckets if name != LABEL}
+    return {LABEL: columns.column(side, "label"), **found}
+
+
+def _all_buckets(
+    columns: MentionColumns, buckets: Mapping[str, Sequence[Bucket]]
+) -> dict[str, Sequence[Bucket]]:
+    return {LABEL: _label_buckets(columns.head.labels), **{k: v for k, v in buckets.items() if k != LABEL}}
+
+
+def _bits(columns: MentionColumns, side: str, buckets: Mapping[str, Sequence[Bucket]]) -> Bits:
+    head = columns.head
+    return Bits(
+        number=len(columns.column(side, "sentence")),
+        codes=_codes(columns, side, buckets),
+        buckets=_all_buckets(columns, buckets),
+        subsets=head.subsets if side == "gold" else (),
+        tough=columns.arrays.get("gold.tough") if side == "gold" else None,
+        holds_text=None if head.redacted else Surfaces(columns, side).holding,
+    )
+
+
+def _system(
+    columns: MentionColumns, name: str, buckets: Mapping[str, Sequence[Bucket]], gold: Bits
+) -> SystemBits:
+    side = columns.side(name)
+    predicted = _bits(columns, side, buckets)
+    partner = columns.column(side, "partner").astype(np.int64)
+    found = partner >= 0
+    codes: dict[str, Column] = {}
+    for attribute, code in predicted.codes.items():
+        # Where nothing was found, the bucket behind the last one stands for none.
+        there = np.full(gold.number, len(predicted.buckets[attribute]), dtype=np.int64)
+        there[found] = code[partner[found]]
+        codes[attribute] = there
+    return SystemBits(
+        predicted=predicted,
+        right=packed(found),
+        there=Bits(gold.number, codes, predicted.buckets, holds_text=gold.holds_text),
+        outcome=columns.column(side, "outcome"),
+        unit=ints(columns.unit_of_sentence[columns.column(side, "sentence")]),
+        found=columns.column(side, "found"),
+        side=side,
+        columns=columns,
+    )
+
+
+class Surfaces(Struct, frozen=True, eq=False, dict=True):
+    """The words of the mentions of one side, searched by word, phrase or prefix*."""
+
+    columns: MentionColumns
+    side: str
+
+    @cached_property
+    def _texts(self) -> tuple[list[str], Ints]:
+        """The distinct surfaces, in lower case between blanks, and the one of each mention."""
+        columns = self.columns
+        number: dict[str, int] = {}
+        by_characters = columns.head.positions == "character"
+        rows = zip(
+            *(columns.column(self.side, name).tolist() for name in ("sentence", "start", "end")), strict=True
+        )
+        code = []
+        for sentence, start, end in rows:
+            words = columns.words(sentence)[max(start, 0) : max(end, 0)]
+            text = "".join(words) if by_characters else " ".join(words)
+            code.append(number.setdefault(f" {' '.join(text.casefold().split())} ", len(number)))
+        return list(number), ints(code)
+
+    def holding(self, asked: str) -> Bools:
+        """Which mentions hold a word or phrase; one that ends in * may go on."""
+        texts, code = self._texts
+        wanted = " ".join(asked.casefold().split())
+        wanted = f" {wanted[:-1]}" if wanted.endswith("*") else f" {wanted} "
+        held = np.array([wanted in text for text in texts], dtype=bool)
+        return np.asarray(held[code]) if len(code) else np.zeros(0, dtype=bool)
