@@ -123,7 +123,7 @@ def _file_checks(document: Evaluation, asked: GateFile) -> list[Check]:
 
 
 def slice_checks(index: SliceIndex, floors: Sequence[SliceFloor]) -> list[Check]:
-    """Whether every system reaches the floors of named slices; one with too few mentions is not held to it."""
+    """Whether every system reaches the floors of named slices; few mentions are not held to them."""
     checks = []
     for floor in floors:
         place = f"slice {floor.name} ({floor.score})"

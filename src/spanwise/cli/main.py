@@ -36,6 +36,7 @@ COMMANDS = {
     "agree": "measure how far annotators agree, and write what most of them marked",
     "suspects": "list gold mentions that are worth a second look, and apply the decisions",
     "explain": "show the same predictions under every convention in use",
+    "workbench": "serve a folder of results as a local web application",
     "report": "make the HTML page of a saved result",
     "figures": "draw the figures of a saved result as SVG, PDF or PNG",
     "table": "print one table of a saved result as LaTeX, Markdown or CSV",

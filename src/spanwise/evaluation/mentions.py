@@ -7,6 +7,7 @@ import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, cast
 
 import msgspec
@@ -27,6 +28,10 @@ from spanwise.formats import write_atomically
 
 KIND = "spanwise columns"
 SCHEMA = 1
+_WRONG = (  # what a file that is something else brings about
+    KeyError, ValueError, OSError, EOFError, IndexError, TypeError, AttributeError, zipfile.BadZipFile,
+    msgspec.MsgspecError,
+)  # fmt: skip
 
 
 class ColumnsHead(Struct, frozen=True, kw_only=True):
@@ -141,9 +146,7 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
                 found = cls(head, {name: archive[name] for name in archive.files if name != "head"})
                 found.check()
                 return found
-        except (
-            KeyError, ValueError, OSError, EOFError, IndexError, zipfile.BadZipFile, msgspec.MsgspecError,
-        ) as error:  # fmt: skip
+        except _WRONG as error:
             raise InputError(
                 f"{os.fspath(path)}: this file does not hold the columns of mentions.\n"
                 "Make it with spanwise evaluate … --columns FILE."
@@ -155,7 +158,7 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
         try:
             with np.load(path, allow_pickle=False) as archive:
                 return msgspec.json.decode(archive["head"].tobytes(), type=ColumnsHead)
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile, msgspec.MsgspecError):
+        except _WRONG:
             return None
 
     def check(self) -> None:
@@ -193,7 +196,7 @@ def _strings(data: Column | None, at: Column | None) -> list[str]:
         return []
     raw = data.tobytes()
     places = at.tolist()
-    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in zip(places, places[1:], strict=False)]
+    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(places)]
 
 
 def _packed_strings(strings: Sequence[str]) -> dict[str, Column]:
@@ -212,15 +215,14 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     block = live.kept if isinstance(live, KeptMentions) else None
     if not isinstance(block, EvaluatedBlock):
         raise ChoiceError(
-            "columns and floors of slices need every mention, but a loaded document and an evaluation in parts "
-            "do not keep them.\nEvaluate again, without memory= and with one worker."
+            "columns and floors of slices need every mention, but a loaded document and an evaluation in "
+            "parts do not keep them.\nEvaluate again, without memory= and with one worker."
         )
     data, facts = block.data, block.data.facts
     corpus, redacted = data.inputs.corpus, result.settings.redacted
     names = [name for name, one in facts.attributes.items() if one.unit == "mention"]
-    labels = tuple(
-        dict.fromkeys([*data.gold.labels, *(x for s in block.systems.values() for x in s.case.labels)])
-    )
+    lists = [data.gold.labels, *(one.case.labels for one in block.systems.values())]
+    labels = tuple(dict.fromkeys(label for listed in lists for label in listed))
     arrays: dict[str, Column] = {
         "sentences": corpus.sentences.astype(np.int32),
         "unit_of_sentence": data.units.of_sentence.astype(np.int32),

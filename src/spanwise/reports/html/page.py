@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -20,6 +21,7 @@ from spanwise.reports._statements import statements
 from spanwise.reports.html.packing import packed
 
 OTHERS = ("slices", "confidence", "agreement", "suspects")  # kinds of documents with a page of their own
+_POLICY = 'http-equiv="Content-Security-Policy" content="'
 SCRIPTS = ("page.js", "controls.js", "examples.js")
 PAIR = "pair.js"  # of pages on which a pair is chosen
 
@@ -79,6 +81,12 @@ def _policy(style: str, scripts: Sequence[str]) -> str:
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def policy_of(page: str) -> str:
+    """The policy that a page brings along: its first meta element says it."""
+    begin = page.index(_POLICY) + len(_POLICY)
+    return html.unescape(page[begin : page.index('"', begin)])
 
 
 def _hash(text: str) -> str:

@@ -1,0 +1,116 @@
+"""The workbench: a local web application over a folder of results."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spanwise.errors import ChoiceError, InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from spanwise.workbench.guard import Door, Guard
+
+__all__ = ["application", "serve"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def application(folder: str | Path, door: Door, *, read_only: bool = False) -> Guard:
+    """The application behind its guard."""
+    try:
+        from starlette.applications import Starlette
+    except ImportError as error:
+        raise MissingExtra.of("starlette", "workbench", "the workbench") from error
+    from contextlib import asynccontextmanager
+
+    from spanwise.workbench import api, pages
+    from spanwise.workbench.bench import Bench
+    from spanwise.workbench.guard import Guard
+
+    bench = Bench(Path(folder), read_only=read_only)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette):  # type: ignore[no-untyped-def]
+        bench.start()
+        yield
+        bench.stop()
+
+    app = Starlette(routes=[*api.routes(bench), *pages.routes(bench)], lifespan=lifespan)
+    app.state.bench = bench
+    return Guard(app, door)
+
+
+def serve(
+    folder: str | Path = ".", *, port: int = 7350, host: str = "127.0.0.1", behind_proxy: str | None = None
+) -> None:
+    """Serve a folder until Ctrl-C.
+
+    Raises:
+        ChoiceError: the address would be open to others.
+        InputError: the folder is not there, or another workbench serves it.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtra.of("uvicorn", "workbench", "the workbench") from error
+    from spanwise.streams import say
+    from spanwise.workbench.guard import Door
+    from spanwise.workbench.watch import PRIVATE
+
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError(f"{folder}: there is no such folder.\nName the folder that holds result documents.")
+    if host not in LOOPBACK and behind_proxy is None:
+        raise ChoiceError(
+            f"--host {host} would open the workbench to other machines.\n"
+            "Put a proxy before it that knows its users, and name it with --behind-proxy https://NAME."
+        )
+    private = root / PRIVATE
+    read_only = not os.access(root, os.W_OK)
+    token = secrets.token_urlsafe(32)
+    if not read_only:
+        private.mkdir(exist_ok=True)
+        _claim(private / "server", f"http://{host}:{port}")
+        _write_secret(private / "token", token)
+    guard = application(root, Door.at(port, token, host=host, proxy=behind_proxy), read_only=read_only)
+    say(f"spanwise: the workbench over {root} is at\n\n  {guard.link()}\n\nCtrl-C ends it.")
+    config = uvicorn.Config(
+        guard, host=host, port=port, log_level="warning", access_log=False, server_header=False,
+        timeout_graceful_shutdown=2,
+    )  # fmt: skip
+    try:
+        uvicorn.Server(config).run()
+    finally:
+        if not read_only:
+            (private / "server").unlink(missing_ok=True)
+
+
+def _claim(path: Path, address: str) -> None:
+    """Refuse a second server on one folder; a server that was killed leaves its number behind."""
+    if path.is_file():
+        number, _, there = path.read_text(encoding="utf-8").partition(" ")
+        if number.isdecimal() and int(number) != os.getpid() and _alive(int(number)):
+            raise InputError(
+                f"another workbench serves this folder at {there.strip()}.\nOpen that one, or end it."
+            )
+    path.write_text(f"{os.getpid()} {address}\n", encoding="utf-8")
+
+
+def _alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _write_secret(path: Path, token: str) -> None:
+    """The token for scripts of the same user."""
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream.write(token + "\n")

@@ -1,0 +1,460 @@
+"""Routes → JSON: every operation of the table as a function of the same name."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from spanwise import __version__
+from spanwise.document.head import written_out
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, unknown
+from spanwise.formats import read
+from spanwise.spreadsheet import to_csv
+from spanwise.workbench.answers import (
+    Comparison,
+    GoldRequest,
+    Health,
+    NoteChange,
+    NoteRequest,
+    Problem,
+    ResultSummary,
+    Sentences,
+    SliceRequest,
+    ways_out,
+)
+from spanwise.workbench.bench import Bench, NotHere
+from spanwise.workbench.drawing import chosen_rows, draw, sentence_sha
+from spanwise.workbench.guard import Refused
+from spanwise.workbench.jobs import OPTIONS, inside
+from spanwise.workbench.limits import IDLE, MOST_NOTE, MOST_ROWS, MOST_UPLOAD
+from spanwise.workbench.links import View, view_of
+from spanwise.workbench.openapi import OPERATIONS, PREFIX, Operation, description
+from spanwise.workbench.store import Changed, Gold, JobOptions, Note, Result
+from spanwise.workbench.watch import slug_of
+
+JSON, PROBLEM = "application/json", "application/problem+json"
+WORKSHEET = (
+    "rank", "tied", "score", "kind", "source", "sentence", "gold_start", "gold_end", "gold_label",
+    "gold_text", "start", "end", "label", "text", "votes_for", "votes_against", "evidence", "context",
+    "decision",
+)  # fmt: skip
+
+
+def routes(bench: Bench) -> list[BaseRoute]:
+    """The routes of the table."""
+    return [
+        Route(PREFIX + one.path, _answering(bench, one), methods=[one.method], name=one.name)
+        for one in OPERATIONS
+    ]
+
+
+def _answering(bench: Bench, operation: Operation) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        try:
+            if operation.name in LONG:
+                answered: Response = await LONG[operation.name](bench, request)
+                return answered
+            body = None
+            if operation.body is not None:
+                if bench.read_only:
+                    raise Refused(503, "the folder cannot be written to, so nothing can be kept.")
+                if request.headers.get("content-type", "").partition(";")[0] != JSON:
+                    raise Refused(415, f"send the body as {JSON}.")
+                body = msgspec.json.decode(await request.body(), type=operation.body)
+            elif operation.method == "DELETE" and bench.read_only:
+                raise Refused(503, "the folder cannot be written to, so nothing can be kept.")
+            found = await run_in_threadpool(SHORT[operation.name], bench, request, body)
+        except Exception as error:
+            return problem(error)
+        if isinstance(found, Response):
+            return found
+        if operation.answer is None:
+            return Response(status_code=operation.status)
+        return Response(msgspec.json.encode(found, enc_hook=written_out), operation.status, media_type=JSON)
+
+    return answer
+
+
+def status_of(error: Exception) -> int:
+    """The status that an error has; what we did not expect is raised again."""
+    if isinstance(error, Refused):
+        return error.status
+    if isinstance(error, NotHere):
+        return 404
+    if isinstance(error, Changed):
+        return 412
+    if isinstance(error, ChoiceError | msgspec.ValidationError | msgspec.DecodeError):
+        return 400
+    if isinstance(error, SpanwiseError):
+        return 422
+    if isinstance(error, OSError):
+        return 507 if error.errno == 28 else 503
+    raise error
+
+
+def problem(error: Exception) -> Response:
+    """An error in the words of the command line."""
+    status = status_of(error)
+    body = Problem(
+        title=str(error).partition("\n")[0], status=status, detail=str(error), ways=ways_out(str(error))
+    )
+    return Response(msgspec.json.encode(body), status, media_type=PROBLEM)
+
+
+# ---- golds and results
+
+
+def health(bench: Bench, request: Request, _: Any) -> Health:
+    return Health(__version__, bench.read_only)
+
+
+def openapi(bench: Bench, request: Request, _: Any) -> dict[str, Any]:
+    return description()
+
+
+def golds(bench: Bench, request: Request, _: Any) -> list[Gold]:
+    return bench.store.golds()
+
+
+def add_gold(bench: Bench, request: Request, body: GoldRequest) -> Gold:
+    """Register a file inside the folder."""
+    path = inside(bench.folder, body.path)
+    train = tuple(inside(bench.folder, one).relative_to(bench.folder).as_posix() for one in body.train)
+    annotation = read(path)
+    documents = annotation.corpus.documents
+    by_document = documents is not None and len(documents) > 2
+    digest = annotation.reading.sha256 or hashlib.sha256(path.read_bytes()).hexdigest()
+    name = body.name or path.stem
+    gold = Gold(
+        slug=slug_of(name, digest),
+        name=name,
+        sha256=digest,
+        path=path.relative_to(bench.folder).as_posix(),
+        train=train,
+        sentences=len(annotation.corpus),
+        mentions=len(annotation.mentions),
+        labels=tuple(annotation.mentions.labels),
+        unit="document" if by_document else "sentence",
+        units=len(documents) - 1 if documents is not None and by_document else len(annotation.corpus),
+    )
+    bench.store.put_gold(gold)
+    bench.events.tell("gold", gold.slug, f"{name} registered")
+    return gold
+
+
+def summary_of(one: Result) -> ResultSummary:
+    """A result as the API tells it."""
+    board = one.board
+    return ResultSummary(
+        id=one.id, system=one.system, path=one.path, gone=one.gone, scores=board.scores,
+        interval=board.interval, tags=board.tags, made_at=board.made_at, signature=board.signature,
+    )  # fmt: skip
+
+
+def results(bench: Bench, request: Request, _: Any) -> list[ResultSummary]:
+    gold = bench.gold(request.path_params["gold"])
+    return [summary_of(one) for one in bench.store.results(gold.slug)]
+
+
+def result(bench: Bench, request: Request, _: Any) -> Response:
+    one = bench.result(request.path_params["result"])
+    path = inside(bench.folder, one.path)
+    return Response(path.read_bytes(), media_type=JSON)
+
+
+def comparison(bench: Bench, request: Request, _: Any) -> Comparison:
+    gold = bench.gold(request.path_params["gold"])
+    a, b = (bench.result(request.query_params.get(name, ""), gold) for name in ("a", "b"))
+    document, _, _ = bench.shelf.comparison(a, b)
+    return Comparison(
+        a=a.id, b=b.id, scores=document.comparisons[0].scores, notes=tuple(document.notes or ())
+    )
+
+
+# ---- slices and sentences
+
+
+def slice(bench: Bench, request: Request, _: Any) -> Any:
+    gold = bench.gold(request.path_params["gold"])
+    view = view_of(request.query_params.multi_items())
+    bench.look(gold, str(view.condition or ""))
+    return bench.shelf.slice(bench.indexed(gold), view.condition)
+
+
+def test(bench: Bench, request: Request, _: Any) -> Any:
+    gold = bench.gold(request.path_params["gold"])
+    view = view_of(request.query_params.multi_items())
+    indexed = bench.indexed(gold)
+    names = [request.query_params.get(name, "") for name in ("a", "b")]
+    for name in names:
+        if name not in indexed.index.systems:
+            raise unknown("system", name, indexed.index.systems)
+    looked = bench.look(gold, str(view.condition or ""))
+    return bench.shelf.slice_test(indexed, view.condition, names[0], names[1], looked)
+
+
+def mentions(bench: Bench, request: Request, _: Any) -> Sentences:
+    gold = bench.gold(request.path_params["gold"])
+    view = view_of(request.query_params.multi_items())
+    after, limit = (_number(request, name, low) for name, low in (("after", -1), ("limit", 20)))
+    return sentences_of(bench, gold, view, after, limit)
+
+
+def sentences_of(bench: Bench, gold: Gold, view: View, after: int, limit: int) -> Sentences:
+    """The next sentences with mentions of a view, behind sentence `after`."""
+    index = bench.indexed(gold).index
+    notes = bench.store.notes(gold.slug)
+    rows = chosen_rows(index, view, notes)
+    sentence = index.columns.column("gold", "sentence")[rows]
+    chosen: dict[int, list[int]] = {}
+    for row, number in zip(rows.tolist(), sentence.tolist(), strict=True):
+        if number > after:
+            if number not in chosen and len(chosen) == min(limit, MOST_ROWS):
+                break
+            chosen.setdefault(number, []).append(row)
+    drawn = tuple(draw(index, number, chosen=found, notes=notes) for number, found in chosen.items())
+    last = drawn[-1].number if drawn else after
+    more = bool(len(sentence)) and int(sentence[-1]) > last
+    return Sentences(mentions=len(rows), sentences=drawn, next=last if more else None)
+
+
+def _number(request: Request, name: str, otherwise: int) -> int:
+    text = request.query_params.get(name, "")
+    if not text:
+        return otherwise
+    if not re.fullmatch(r"-?\d{1,9}", text):
+        raise ChoiceError(f"{name} is {text!r}, but must be a whole number.")
+    return int(text)
+
+
+def slices(bench: Bench, request: Request, _: Any) -> Any:
+    return bench.store.slices(bench.gold(request.path_params["gold"]).slug)
+
+
+def add_slice(bench: Bench, request: Request, body: SliceRequest) -> Any:
+    gold = bench.gold(request.path_params["gold"])
+    return bench.save_slice(gold, body.name, body.where, score=body.score, least=body.least, version=0)
+
+
+def change_slice(bench: Bench, request: Request, body: SliceRequest) -> Any:
+    gold = bench.gold(request.path_params["gold"])
+    found = bench.store.slice(gold.slug, request.path_params["slug"])
+    if found is None:
+        raise NotHere("there is no such slice.\nSave it as a new one.")
+    return bench.save_slice(
+        gold, found.name, body.where, score=body.score, least=body.least, version=_version(request)
+    )
+
+
+def remove_slice(bench: Bench, request: Request, _: Any) -> None:
+    bench.remove_slice(bench.gold(request.path_params["gold"]), request.path_params["slug"])
+
+
+def _version(request: Request) -> int:
+    text = request.headers.get("if-match", "").strip('"')
+    if not text.isdecimal() or len(text) > 9:
+        raise Refused(428, "say in If-Match which version is to be changed.")
+    return int(text)
+
+
+# ---- notes
+
+
+def notes(bench: Bench, request: Request, _: Any) -> list[Note]:
+    return bench.store.notes(bench.gold(request.path_params["gold"]).slug)
+
+
+def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
+    gold = bench.gold(request.path_params["gold"])
+    columns = bench.indexed(gold).index.columns
+    if not 0 <= body.sentence < columns.head.sentences:
+        raise ChoiceError(
+            f"there is no sentence {body.sentence} in this gold file.\nThey are counted from 0."
+        )
+    _check_note(body.tag, body.text, body.by)
+    sha = sentence_sha(columns, body.sentence)
+    note = Note(
+        0, gold.slug, body.sentence, sha, body.start, body.end, body.label, body.tag.strip(),
+        body.text.strip(), body.by.strip(), 1, 0.0,
+    )  # fmt: skip
+    found = bench.store.add_note(note)
+    bench.events.tell("note", gold.slug, f"note on sentence {body.sentence + 1}")
+    return found
+
+
+def change_note(bench: Bench, request: Request, body: NoteChange) -> Note:
+    bench.gold(request.path_params["gold"])
+    _check_note(body.tag, body.text, body.by)
+    return bench.store.change_note(
+        _note(bench, request).id, _version(request), tag=body.tag, text=body.text, by=body.by
+    )
+
+
+def remove_note(bench: Bench, request: Request, _: Any) -> None:
+    bench.store.remove_note(_note(bench, request).id)
+
+
+def _note(bench: Bench, request: Request) -> Note:
+    text = request.path_params["note"]
+    found = bench.store.note(int(text)) if text.isdecimal() and len(text) < 12 else None
+    if found is None or found.gold != request.path_params["gold"]:
+        raise NotHere(f"there is no note {text!r} here.")
+    return found
+
+
+def _check_note(tag: str, text: str, by: str) -> None:
+    if not tag.strip() and not text.strip():
+        raise ChoiceError("a note needs a tag or a text.\nWrite one of them.")
+    if len(tag) > 60 or len(by) > 60 or len(text) > MOST_NOTE:
+        raise ChoiceError(f"a note may have {MOST_NOTE:,} characters, a tag and a name 60.\nShorten it.")
+
+
+def worksheet(bench: Bench, request: Request, _: Any) -> Response:
+    """The notes on mentions in the columns of `spanwise suspects`: an accepted row deletes the mention."""
+    gold = bench.gold(request.path_params["gold"])
+    columns = bench.indexed(gold).index.columns
+    rows: list[tuple[object, ...]] = []
+    for rank, note in enumerate(bench.store.notes(gold.slug), 1):
+        if (
+            note.start is None
+            or note.end is None
+            or sentence_sha(columns, note.sentence) != note.sentence_sha
+        ):
+            continue
+        words = columns.words(note.sentence)
+        between = "" if columns.head.positions == "character" else " "
+        rows.append(
+            (rank, "", "", note.tag, columns.place(note.sentence), note.sentence + 1, note.start, note.end,
+             note.label, between.join(words[note.start : note.end]), "", "", "", "", "", "", note.text,
+             between.join(words), ""),
+        )  # fmt: skip
+    headers = {"content-disposition": f'attachment; filename="{gold.slug}.worksheet.csv"'}
+    return Response(to_csv([WORKSHEET, *rows]), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def gate(bench: Bench, request: Request, _: Any) -> Any:
+    gold = bench.gold(request.path_params["gold"])
+    asked = request.query_params.get("result")
+    return bench.gate(gold, [bench.result(asked, gold)] if asked else None)
+
+
+# ---- jobs
+
+
+def jobs(bench: Bench, request: Request, _: Any) -> Any:
+    return bench.store.jobs()
+
+
+def job(bench: Bench, request: Request, _: Any) -> Any:
+    text = request.path_params["job"]
+    found = bench.store.job(int(text)) if text.isdecimal() and len(text) < 12 else None
+    if found is None:
+        raise NotHere(f"there is no job {text!r} here.")
+    return found
+
+
+def again(bench: Bench, request: Request, body: dict[str, str]) -> Any:
+    return bench.jobs.again(job(bench, request, None), _options(body))
+
+
+def cancel(bench: Bench, request: Request, _: Any) -> None:
+    bench.jobs.cancel(job(bench, request, None))
+
+
+def _options(given: Mapping[str, str]) -> dict[str, str]:
+    for name, value in given.items():
+        if name not in OPTIONS:
+            raise unknown("option", name, OPTIONS)
+        if value not in OPTIONS[name]:
+            raise unknown(f"value of {name}", value, OPTIONS[name])
+    return dict(given)
+
+
+async def upload(bench: Bench, request: Request) -> Response:
+    """Keep the body as a file, whole or not at all, and put its evaluation into the queue."""
+    if bench.read_only:
+        raise Refused(503, "the folder cannot be written to, so nothing can be evaluated.")
+    gold = bench.gold(request.path_params["gold"])
+    asked = request.query_params
+    name = asked.get("name") or "predictions"
+    system = (asked.get("system") or name.partition(".")[0]).strip()
+    if not system or len(system) > 100:
+        raise ChoiceError("a system needs a name of up to 100 characters.\nGive it as ?system=NAME.")
+    options = _options({key: asked[key] for key in OPTIONS if asked.get(key)})
+    inside(bench.folder, gold.path)  # refuses before the file is sent
+    # The name of an upload never becomes a path; its endings tell the format.
+    endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", name)
+    kept = f"{secrets.token_hex(12)}{endings[1].lower() if endings else '.conll'}"
+    half = bench.jobs.uploads / f"{kept}.part"
+    size = 0
+    try:
+        with half.open("xb") as stream:
+            pieces = request.stream()
+            while True:
+                piece = await asyncio.wait_for(anext(pieces, b""), IDLE)
+                if not piece:
+                    break
+                size += len(piece)
+                if size > MOST_UPLOAD:
+                    raise Refused(413, f"an upload may have {MOST_UPLOAD:,} bytes at most.")
+                stream.write(piece)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if not size:
+            raise InputError(f"{name}: the upload is empty.\nSend a file of predictions.")
+        half.rename(bench.jobs.uploads / kept)
+    except (ClientDisconnect, TimeoutError):
+        half.unlink(missing_ok=True)
+        raise Refused(408, "the upload was not finished.") from None
+    except BaseException:
+        half.unlink(missing_ok=True)
+        raise
+    tags = {key: asked[key] for key in ("commit", "run", "epoch") if asked.get(key)}
+    body = JobOptions(upload=kept, name=name, options=options, tags=tags)
+    added = await run_in_threadpool(bench.jobs.add, gold, system, body)
+    return Response(msgspec.json.encode(added), 202, media_type=JSON)
+
+
+async def events(bench: Bench, request: Request) -> Response:
+    """What happens from now on, or since the event that the browser saw last."""
+    text = request.headers.get("last-event-id", "")
+    last = int(text) if text.isdecimal() and len(text) < 12 else bench.events.last
+
+    async def lines() -> AsyncIterator[bytes]:
+        nonlocal last
+        yield b"retry: 2000\n\n"
+        quiet = 0
+        while not await request.is_disconnected():
+            found = bench.events.after(last)
+            for event in found:
+                last = event.id
+                body = msgspec.json.encode(event).decode()
+                yield f"id: {event.id}\nevent: {event.kind}\ndata: {body}\n\n".encode()
+            quiet = 0 if found else quiet + 1
+            if quiet % 30 == 29:
+                yield b": still here\n\n"
+            await asyncio.sleep(0.5)
+
+    return StreamingResponse(lines(), media_type="text/event-stream")
+
+
+LONG: dict[str, Callable[[Bench, Request], Any]] = {"upload": upload, "events": events}
+SHORT: dict[str, Callable[[Bench, Request, Any], Any]] = {
+    one.__name__: one
+    for one in (
+        health, openapi, golds, add_gold, results, result, comparison, slice, test, mentions, slices,
+        add_slice, change_slice, remove_slice, notes, add_note, change_note, remove_note, worksheet, gate, jobs, job,
+        again, cancel,
+    )
+}  # fmt: skip

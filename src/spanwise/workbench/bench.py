@@ -1,0 +1,162 @@
+"""Everything that a request can reach: the folder, what is kept of it, and what people have looked at."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import convert
+from msgspec.structs import replace
+
+from spanwise.conditions import parse
+from spanwise.errors import ChoiceError, unknown
+from spanwise.formats import write_atomically
+from spanwise.gates import Check, Outcome, gate, slice_checks
+from spanwise.slices.floors import GateFile, NamedSlice, read_gate, written_slices
+from spanwise.slices.index import SliceIndex
+from spanwise.workbench.index import Indexed, Shelf
+from spanwise.workbench.jobs import Jobs
+from spanwise.workbench.store import Gold, Result, Slice, Store
+from spanwise.workbench.watch import PRIVATE, Events, Watcher
+
+SLICES, GATE = "slices.toml", "gate.toml"
+
+
+class NotHere(Exception):
+    """Nothing stands at an address."""
+
+
+class Bench:
+    """One folder, opened."""
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self.folder = folder.resolve()
+        private = self.folder / PRIVATE
+        if not read_only:
+            private.mkdir(exist_ok=True)
+        self.read_only = read_only
+        self.store = Store(private / "workbench.sqlite", read_only=read_only)
+        self.events = Events()
+        self.watcher = Watcher(self.folder, self.store, self.events)
+        self.jobs = Jobs(self.folder, self.store, self.events)
+        self.shelf = Shelf(self.folder, self.store)
+        self.door_token = ""
+        self._looked: dict[str, set[str]] = {}
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Watch the folder and wait for jobs."""
+        if not self.read_only:
+            self.jobs.start()
+            self.watcher.start()
+
+    def stop(self) -> None:
+        """Let go of everything."""
+        if not self.read_only:
+            self.watcher.stop()
+            self.jobs.stop()
+        self.store.close()
+
+    # ---- what addresses name
+
+    def gold(self, slug: str) -> Gold:
+        """The gold of an address."""
+        found = self.store.gold(slug)
+        if found is None:
+            raise NotHere(str(unknown("gold", slug, [one.slug for one in self.store.golds()])))
+        return found
+
+    def result(self, text: str, gold: Gold | None = None) -> Result:
+        """The result of a number, or the latest of a system as `latest:NAME`."""
+        if text.startswith("latest:") and gold is not None:
+            name = text.removeprefix("latest:")
+            for one in reversed(self.store.results(gold.slug)):
+                if one.system == name and not one.gone:
+                    return one
+            names = {one.system for one in self.store.results(gold.slug)}
+            raise NotHere(str(unknown("system", name, names)))
+        found = self.store.result(int(text)) if text.isdecimal() and len(text) < 12 else None
+        if found is None or (gold is not None and found.gold != gold.slug):
+            raise NotHere(f"there is no result {text!r} here.\nThe leaderboard lists them.")
+        return found
+
+    def indexed(self, gold: Gold) -> Indexed:
+        """The columns over a gold."""
+        found = self.shelf.indexed(gold)
+        if found is None:
+            raise NotHere(
+                "no columns of mentions over this gold file lie in the folder.\n"
+                "Evaluate with spanwise evaluate … --columns FILE.npz, and put the file there."
+            )
+        return found
+
+    def latest(self, gold: Gold) -> list[Result]:
+        """The latest result of every system, the best first."""
+        found = {one.system: one for one in self.store.results(gold.slug) if not one.gone}
+        return sorted(found.values(), key=lambda one: (-(one.board.scores.get("f1") or 0), one.system))
+
+    # ---- looking is testing
+
+    def look(self, gold: Gold, where: str) -> int:
+        """Count a slice as looked at; how many there are now on this gold."""
+        with self._lock:
+            seen = self._looked.setdefault(gold.slug, set())
+            seen.add(where)
+            return len(seen)
+
+    # ---- saved slices and the gate
+
+    def save_slice(
+        self, gold: Gold, name: str, where: str, *, score: str | None, least: float | None, version: int
+    ) -> Slice:
+        """Keep a slice under a name, and in the file that the command line reads."""
+        if not name.strip() or len(name) > 100:
+            raise ChoiceError("a slice needs a name of up to 100 characters.\nGive one.")
+        if score not in (None, "precision", "recall", "f1"):
+            raise unknown("score", score, ["precision", "recall", "f1"])
+        if least is not None and not 1 < least <= 100:
+            raise ChoiceError(f"the floor is {least:g}, but must be points from 1 to 100.")
+        canonical = str(parse(where))
+        slug = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60] or "slice"
+        saved = self.store.put_slice(Slice(gold.slug, slug, name.strip(), canonical, score, least, version))
+        self._mirror(gold)
+        self.events.tell("slice", gold.slug, f"slice {name} saved")
+        return saved
+
+    def remove_slice(self, gold: Gold, slug: str) -> None:
+        """Forget a slice."""
+        if not self.store.remove_slice(gold.slug, slug):
+            raise NotHere(str(unknown("slice", slug, [one.slug for one in self.store.slices(gold.slug)])))
+        self._mirror(gold)
+
+    def _mirror(self, gold: Gold) -> None:
+        named = {one.name: named_slice(one) for one in self.store.slices(gold.slug)}
+        several = len(self.store.golds()) > 1
+        name = f"{gold.slug}.{SLICES}" if several else SLICES
+        write_atomically(self.folder / name, written_slices(named))
+
+    def gate(self, gold: Gold, results: Sequence[Result] | None = None) -> Outcome:
+        """What gate.toml asks of the latest results, and the floors of saved slices."""
+        path = self.folder / GATE
+        asked = read_gate(path) if path.is_file() else GateFile()
+        checks: list[Check] = []
+        for one in results if results is not None else self.latest(gold):
+            document = self.shelf.document(one)
+            only = replace(document, systems={one.system: document.systems[one.system]})
+            checks += gate(only, fail_under=asked.fail_under, floors=asked.floors).checks
+        saved = GateFile(named={one.name: named_slice(one) for one in self.store.slices(gold.slug)})
+        floors = [*asked.slices, *saved.slices]
+        indexed = self.shelf.indexed(gold)
+        if floors and indexed is not None:
+            index: SliceIndex = indexed.index
+            checks += slice_checks(index, floors)
+        return Outcome(tuple(checks))
+
+
+def named_slice(one: Slice) -> NamedSlice:
+    """A saved slice as the file of a gate holds it."""
+    if one.least is None:
+        return NamedSlice(where=one.conditions)
+    return convert({"where": one.conditions, one.score or "f1": one.least}, NamedSlice)

@@ -1,0 +1,290 @@
+"""What pages show: rows of the leaderboard with their ties, points of the history, rows of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET, Struct
+
+from spanwise.document.comparison import ScoreTest
+from spanwise.statistics import LEVEL
+from spanwise.workbench.bench import Bench
+from spanwise.workbench.store import Gold, Result
+
+SHAPES = 6
+SORTS = ("f1", "precision", "recall", "fair", "unseen", "system", "made_at")
+
+
+class Axis(Struct, frozen=True):
+    """A scale of scores, from low to high, drawn over 0 to 100."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float | None]) -> Axis:
+        """A scale that holds some values, with a little room."""
+        known = [value for value in values if value is not None]
+        if not known:
+            return cls(0.0, 1.0)
+        low, high = min(known), max(known)
+        room = max((high - low) * 0.08, 0.005)
+        return cls(low - room, high + room)
+
+    def at(self, value: float | None) -> float:
+        """Where a value lies, from 0 to 100."""
+        if value is None:
+            return 0.0
+        return round(100 * (value - self.low) / (self.high - self.low), 2)
+
+    def ticks(self, number: int = 3) -> list[float]:
+        """Round values on the scale."""
+        span = self.high - self.low
+        step = next((s for s in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if span / s <= number + 1), 1.0)
+        first = -(-self.low // step)
+        return [
+            round((first + place) * step, 6)
+            for place in range(number + 2)
+            if (first + place) * step <= self.high
+        ]
+
+
+class BoardRow(Struct, frozen=True):
+    """A row of the leaderboard."""
+
+    result: Result
+    shape: int
+    values: Mapping[str, float | None]
+    low: float | None
+    high: float | None
+    tied: tuple[str, ...]
+    brackets: tuple[str, ...]  # for each bracket "", "start", "mid" or "end"
+    line: str  # the points of the history, for a small drawing
+    change: float | None
+    significant: bool
+    results: int
+
+
+def board(
+    bench: Bench, gold: Gold, *, asked: str = "", tag: str = "", label: str = "", each: bool = False,
+    sort: str = "-f1",
+) -> tuple[list[BoardRow], Axis]:  # fmt: skip
+    """The rows of the leaderboard, sorted and filtered, with their ties."""
+    every = [one for one in bench.store.results(gold.slug) if not one.gone]
+    rows = list(reversed(every)) if each else bench.latest(gold)
+    name, _, value = tag.partition(":")
+    rows = [
+        one
+        for one in rows
+        if (not asked or asked.casefold() in f"{one.system} {' '.join(one.board.tags.values())}".casefold())
+        and (not tag or one.board.tags.get(name) == value)
+    ]
+    values = {one.id: _values(one, label) for one in rows}
+    key = sort.lstrip("-")
+    if key == "system":
+        rows.sort(key=lambda one: one.system, reverse=sort.startswith("-"))
+    elif key == "made_at":
+        rows.sort(key=lambda one: one.board.made_at, reverse=sort.startswith("-"))
+    else:
+        rows.sort(
+            key=lambda one: (values[one.id].get(key) is None, -(values[one.id].get(key) or 0), one.system)
+        )
+        if not sort.startswith("-"):
+            rows.reverse()
+    tests = bench.shelf.ties(gold, sorted(rows, key=lambda one: one.id)) if not label and not each else {}
+    brackets = _brackets([one.id for one in rows], tests)
+    shapes = shapes_of(bench, gold)
+    bounds = [(one.board.interval or (None, None)) if not label else (None, None) for one in rows]
+    axis = Axis.of([*(bound for pair in bounds for bound in pair), *(values[one.id]["f1"] for one in rows)])
+    named = {one.id: one.system for one in rows}
+    found = []
+    for place, one in enumerate(rows):
+        own = [other for other in every if other.system == one.system]
+        before = next((other for other in reversed(own) if other.board.made_at < one.board.made_at), None)
+        change, significant = None, False
+        if before is not None and not label:
+            test = bench.shelf.tests(gold, [one, before], [(one.id, before.id)]).get((one.id, before.id))
+            change = None if test is None else test.difference
+            significant = test is not None and test.p is not None and test.p < LEVEL
+        tied = tuple(
+            named[b if a == one.id else a]
+            for (a, b), test in tests.items()
+            if one.id in (a, b) and is_tie(test)
+        )
+        found.append(
+            BoardRow(
+                result=one,
+                shape=shapes[one.system],
+                values=values[one.id],
+                low=bounds[place][0],
+                high=bounds[place][1],
+                tied=tied,
+                brackets=tuple(column[place] for column in brackets),
+                line=_sparkline([other.board.scores.get("f1") for other in own]),
+                change=change,
+                significant=significant,
+                results=len(own),
+            )
+        )
+    return found, axis
+
+
+def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:
+    """The colour and shape of each system: the same on every page."""
+    names = dict.fromkeys(one.system for one in bench.store.results(gold.slug))
+    indexed = bench.shelf.indexed(gold)
+    names |= dict.fromkeys(indexed.index.systems if indexed is not None else ())
+    return {name: place % SHAPES for place, name in enumerate(names)}
+
+
+def is_tie(test: ScoreTest) -> bool:
+    """Whether a paired test does not tell two systems apart."""
+    return not test.significant
+
+
+def _values(one: Result, label: str) -> dict[str, float | None]:
+    if label:
+        return {"f1": one.board.labels.get(label)}
+    return dict(one.board.scores)
+
+
+def _brackets(order: Sequence[int], tests: Mapping[tuple[int, int], ScoreTest]) -> list[list[str]]:
+    """Runs of neighbours of which no two are told apart, the longest that there are, one column each."""
+    tied = {pair for (a, b), test in tests.items() if is_tie(test) for pair in ((a, b), (b, a))}
+    runs: list[tuple[int, int]] = []
+    for first in range(len(order)):
+        last = first
+        while last + 1 < len(order) and all(
+            (one, order[last + 1]) in tied for one in order[first : last + 1]
+        ):
+            last += 1
+        if last > first and not any(a <= first and last <= b for a, b in runs):
+            runs.append((first, last))
+    columns: list[list[str]] = []
+    for first, last in runs[:6]:
+        column = next((one for one in columns if not any(one[first : last + 1])), None)
+        if column is None:
+            column = [""] * len(order)
+            columns.append(column)
+        column[first : last + 1] = ["start", *["mid"] * (last - first - 1), "end"]
+    return columns
+
+
+def _sparkline(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None][-20:]
+    if len(known) < 2:
+        return ""
+    low, high = min(known), max(known)
+    span = (high - low) or 1.0
+    return " ".join(
+        f"{round(2 + 86 * place / (len(known) - 1), 1)},{round(20 - 16 * (value - low) / span, 1)}"
+        for place, value in enumerate(known)
+    )
+
+
+class Point(Struct, frozen=True):
+    """One result in the history of a system."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    result: Result
+    name: str  # what stands on the axis
+    change: float | None
+    p: float | None
+    fell: bool
+
+
+class Track(Struct, frozen=True):
+    """The history of one system."""
+
+    system: str
+    shape: int
+    points: tuple[Point, ...]
+
+    @property
+    def path(self) -> str:
+        """The corners of the line."""
+        return " ".join(f"{one.x},{one.y}" for one in self.points)
+
+    @property
+    def band(self) -> str:
+        """The corners of the band of the intervals."""
+        there = [f"{one.x},{one.high}" for one in self.points]
+        return " ".join([*there, *(f"{one.x},{one.low}" for one in reversed(self.points))])
+
+
+def history(bench: Bench, gold: Gold, systems: Sequence[str], by: str) -> tuple[list[Track], Axis, list[str]]:
+    """The history of some systems; a fall is named only where the paired test says so."""
+    every = bench.store.results(gold.slug)
+    chosen = [one for one in every if one.system in systems]
+    names = list(dict.fromkeys(_step(one, by) for one in chosen))
+    if by == "epoch":
+        names.sort(key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
+    bounds = [bound for one in chosen for bound in (one.board.interval or ())]
+    axis = Axis.of([*bounds, *(one.board.scores.get("f1") for one in chosen)])
+    shapes = shapes_of(bench, gold)
+    tracks = []
+    for system in systems:
+        own = sorted(
+            (one for one in chosen if one.system == system), key=lambda one: names.index(_step(one, by))
+        )
+        points: list[Point] = []
+        for place, one in enumerate(own):
+            f1 = one.board.scores.get("f1")
+            low, high = one.board.interval or (f1, f1)
+            test = None
+            if place:
+                pair = (one.id, own[place - 1].id)
+                test = bench.shelf.tests(gold, [one, own[place - 1]], [pair]).get(pair)
+            fell = test is not None and (test.difference or 0) < 0 and test.p is not None and test.p < LEVEL
+            x = 40 + 880 * (names.index(_step(one, by)) + 0.5) / max(len(names), 1)
+            f1_at, low_at, high_at = (round(250 - 2.3 * axis.at(value), 1) for value in (f1, low, high))
+            points.append(
+                Point(
+                    x=round(x, 1),
+                    y=f1_at,
+                    low=low_at,
+                    high=high_at,
+                    result=one,
+                    name=_step(one, by),
+                    change=None if test is None else test.difference,
+                    p=None if test is None else test.p,
+                    fell=fell,
+                )
+            )
+        if points:
+            tracks.append(Track(system, shapes[system], tuple(points)))
+    return tracks, axis, names
+
+
+def _step(one: Result, by: str) -> str:
+    import datetime
+
+    if by in one.board.tags:
+        return one.board.tags[by]
+    moment = datetime.datetime.fromtimestamp(one.board.made_at, tz=datetime.UTC)
+    return moment.strftime("%Y-%m-%d %H:%M:%S" if by == "date" else "%m-%d %H:%M:%S")
+
+
+def tested_rows(scores: Sequence[ScoreTest]) -> list[ScoreTest]:
+    """The slices of a comparison, the widest difference first."""
+    rows = [row for row in scores if row.difference is not None and _of_slice(row)]
+    return sorted(rows, key=lambda row: -(row.difference or 0))[:200]
+
+
+def _of_slice(row: ScoreTest) -> bool:
+    return row.path[0] in ("attributes", "tough") or "labels" in row.path
+
+
+def slice_name(row: ScoreTest) -> str:
+    """A slice as a comparison names it."""
+    return " ".join(
+        part for part in row.path[:-1] if part not in ("attributes", "exact", "labels", "overall")
+    )
+
+
+def mentions_of(row: ScoreTest) -> int | None:
+    """The gold mentions of a tested score."""
+    return None if row.mentions is UNSET else row.mentions

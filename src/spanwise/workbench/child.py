@@ -1,0 +1,67 @@
+"""The process that evaluates one upload: it says how far it is, line by line, and writes the result."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """What to evaluate, and where the result goes."""
+
+    gold: str
+    train: tuple[str, ...]
+    system: str
+    upload: str
+    json: str
+    columns: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of the child."""
+
+    step: str = ""
+    done: int = 0
+    total: int = 0
+    error: str = ""
+
+
+def main() -> int:
+    """Evaluate what standard input asks for."""
+    from spanwise.errors import ChoiceError, SpanwiseError
+    from spanwise.evaluation import evaluate, mention_columns
+
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
+    if hasattr(os, "nice"):
+        os.nice(5)
+
+    def say(said: Said) -> None:
+        sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
+        sys.stdout.flush()
+
+    options: dict[str, Any] = dict(task.options)
+    try:
+        result = evaluate(
+            task.gold, {task.system: task.upload}, train=list(task.train) or None, tags=task.tags,
+            progress=lambda step, done, total: say(Said(step=step, done=done, total=total)),
+            **options,
+        )  # fmt: skip
+        say(Said(step="write", done=0, total=2))
+        mention_columns(result).save(task.columns)
+        result.to_json(task.json)
+        say(Said(step="write", done=2, total=2))
+    except SpanwiseError as error:
+        say(Said(error=str(error)))
+        return 2 if isinstance(error, ChoiceError) else 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

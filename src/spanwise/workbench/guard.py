@@ -1,0 +1,169 @@
+"""Who may ask: Host, Origin, token, limits; and the headers that every answer carries."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlencode
+
+from msgspec import Struct
+
+from spanwise.workbench.limits import MOST_BODY, MOST_UPLOAD
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+OPEN = ("/api/v1/health",)  # what needs no token
+SAFE = ("GET", "HEAD")
+
+
+class Refused(Exception):
+    """A question that is not answered."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Door(Struct, frozen=True):
+    """Where the server stands and whom it knows."""
+
+    port: int
+    token: str
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+    upload: int = MOST_UPLOAD
+
+    @classmethod
+    def at(cls, port: int, token: str, *, host: str = "127.0.0.1", proxy: str | None = None) -> Door:
+        """The door of a server at a port; behind a proxy only the proxy's own address is answered."""
+        if proxy is not None:
+            origin = proxy.rstrip("/")
+            return cls(port, token, (origin.partition("://")[2],), (origin,))
+        names = dict.fromkeys(["127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host])
+        hosts = tuple(f"{name}:{port}" for name in names)
+        return cls(port, token, hosts, tuple(f"http://{one}" for one in hosts))
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: two servers on one machine do not share it."""
+        return f"spanwise-{self.port}"
+
+
+class Guard:
+    """The outermost layer: nothing reaches the pages that does not pass here."""
+
+    def __init__(self, app: Application, door: Door) -> None:
+        self.app, self.door = app, door
+        self.once = {secrets.token_urlsafe(24)}  # tokens of links, good for one time
+
+    def link(self) -> str:
+        """A link that lets a browser in once."""
+        return f"{self.door.origins[0]}/?token={next(iter(self.once))}" if self.once else self.door.origins[0]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+                return
+            await self.app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                there = {name.lower() for name, _ in message["headers"]}
+                added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in there]
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        try:
+            answer = self._checked(scope)
+        except Refused as refused:
+            answer = (refused.status, {"content-type": "text/plain; charset=utf-8"}, f"{refused}\n")
+        if answer is None:
+            await self.app(scope, receive, with_headers)
+            return
+        status, headers, body = answer
+        coded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+        await with_headers({"type": "http.response.start", "status": status, "headers": coded})
+        await with_headers({"type": "http.response.body", "body": body.encode()})
+
+    def _checked(self, scope: Scope) -> tuple[int, dict[str, str], str] | None:
+        """None where the question may pass; else the answer to it."""
+        door = self.door
+        headers: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        if headers.get("host", []) not in [[host] for host in door.hosts]:
+            raise Refused(421, "This address belongs to another host.")
+        if any(origin not in door.origins for origin in headers.get("origin", [])):
+            raise Refused(403, "Another site may not ask here.")
+        if any(site not in ("same-origin", "none") for site in headers.get("sec-fetch-site", [])):
+            raise Refused(403, "Another site may not ask here.")
+        method, path = scope["method"], scope["path"]
+        if method not in SAFE:
+            self._check_size(headers, upload=method == "PUT" and path.endswith("/results"))
+        if path in OPEN:
+            return None
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in query if name == "token"]
+        if given and method in SAFE:
+            return self._exchanged(given[0], path, [pair for pair in query if pair[0] != "token"])
+        if not self._known(headers):
+            raise Refused(401, "Open the link that the workbench printed, or send its token as a Bearer.")
+        return None
+
+    def _check_size(self, headers: dict[str, list[str]], *, upload: bool) -> None:
+        most = self.door.upload if upload else MOST_BODY
+        sizes = headers.get("content-length", [])
+        if not upload and not sizes and "transfer-encoding" in headers:
+            raise Refused(411, "Say how long the body is.")
+        if any(not size.isdecimal() or int(size) > most for size in sizes):
+            raise Refused(413, f"The body may have {most:,} bytes at most.")
+
+    def _exchanged(
+        self, token: str, path: str, query: list[tuple[str, str]]
+    ) -> tuple[int, dict[str, str], str]:
+        """A one-time token for a cookie, and an address without it."""
+        match = next((one for one in self.once if secrets.compare_digest(one, token)), None)
+        if match is None:
+            raise Refused(401, "The link was used before. Start the workbench again for another one.")
+        self.once.discard(match)
+        # A path that begins with two slashes would lead to another host.
+        to = "/" + path.lstrip("/\\") + (f"?{urlencode(query)}" if query else "")
+        cookie = f"{self.door.cookie}={self.door.token}; HttpOnly; SameSite=Strict; Path=/"
+        return 303, {"location": to.encode("ascii", "ignore").decode(), "set-cookie": cookie}, ""
+
+    def _known(self, headers: dict[str, list[str]]) -> bool:
+        given = [
+            value.removeprefix("Bearer ").strip()
+            for value in headers.get("authorization", [])
+            if value.startswith("Bearer ")
+        ]
+        for text in headers.get("cookie", []):
+            try:
+                morsel = SimpleCookie(text).get(self.door.cookie)
+            except CookieError:
+                continue
+            if morsel is not None:
+                given.append(morsel.value)
+        return any(secrets.compare_digest(one.encode(), self.door.token.encode()) for one in given)

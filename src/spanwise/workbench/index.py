@@ -1,0 +1,280 @@
+"""What pages and answers are made of: documents, columns, slices and tests, computed when asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from spanwise.conditions import Condition
+from spanwise.diagnosis import F1
+from spanwise.document.comparison import Comparison, ScoreTest
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.loading import load
+from spanwise.document.sentences import PackedMeasure
+from spanwise.errors import InputError
+from spanwise.evaluation import MentionColumns, compared, unpacked
+from spanwise.gates import compare_documents
+from spanwise.intervals import jackknife
+from spanwise.scores import Measure
+from spanwise.slices.index import SliceIndex
+from spanwise.uncertainty import Resampling
+from spanwise.workbench.store import Gold, Result, Store
+
+SHUFFLES = 1000
+TESTED = 20  # systems that are tested against each other
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """The latest answers, so that the same question costs nothing."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._kept, self._lock = most, OrderedDict[K, V](), threading.Lock()
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """The answer, made where it is not there."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = make()
+        with self._lock:
+            self._kept[key] = made
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return made
+
+
+class SystemAnswer(Struct, frozen=True, kw_only=True):
+    """One system in a slice."""
+
+    gold: int
+    predicted: int | None
+    correct: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    interval: tuple[float, float] | None
+    overall: float | None  # the same score on all mentions
+    outcomes: Mapping[str, int]
+
+
+class SliceAnswer(Struct, frozen=True, kw_only=True):
+    """A slice: how many mentions, and what every system makes of them."""
+
+    where: str
+    mentions: int
+    sentences: int
+    score: str  # what `interval` is about
+    systems: Mapping[str, SystemAnswer]
+    facets: Mapping[str, Mapping[str, int]]
+    why: str | None = None
+
+
+class SliceTest(Struct, frozen=True, kw_only=True):
+    """Two systems in a slice, first less second."""
+
+    a: str
+    b: str
+    score: str
+    difference: float | None
+    interval: tuple[float | None, float | None] | None
+    p: float | None
+    p_corrected: float | None  # for the slices looked at
+    looked_at: int
+
+
+class Indexed(Struct, frozen=True, eq=False):
+    """The columns over one gold, and what could not be put together."""
+
+    index: SliceIndex
+    left: tuple[str, ...]  # attributes that files cut differently
+    results: Mapping[str, str]  # the file behind each system
+    key: str  # what tells these columns from others
+
+
+class Shelf:
+    """Documents, columns and answers over one folder."""
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        self.folder, self.store = folder, store
+        self._documents: Recent[tuple[str, str], Evaluation] = Recent(16)
+        self._pages: Recent[tuple[str, str], str] = Recent(6)
+        self._indexes: Recent[tuple[tuple[str, int, int], ...], Indexed] = Recent(3)
+        self._ties: Recent[tuple[int, ...], dict[tuple[int, int], ScoreTest]] = Recent(64)
+        self._pairs: Recent[tuple[int, int], Evaluation] = Recent(64)
+        self._answers: Recent[tuple[str, str], SliceAnswer] = Recent(512)
+        self._tests: Recent[tuple[str, str, str, str], SliceTest] = Recent(512)
+
+    def document(self, result: Result) -> Evaluation:
+        """The document that a result stands in."""
+
+        def read() -> Evaluation:
+            data = load(self.folder / result.path)
+            if not isinstance(data, Evaluation):
+                raise InputError(f"{result.path}: this is no longer a result.\nEvaluate again.")
+            return data
+
+        return self._documents.get((result.path, result.sha256), read)
+
+    def report(self, result: Result) -> str:
+        """The page of a document, as `--html` writes it."""
+        return self._pages.get((result.path, result.sha256), lambda: self.document(result).to_html())
+
+    # ---- columns
+
+    def indexed(self, gold: Gold) -> Indexed | None:
+        """The bitmaps over a gold; None where no columns lie in the folder."""
+        files = [
+            one for one in self.store.files().values() if one.kind == "columns" and one.gold == gold.slug
+        ]
+        if not files:
+            return None
+        files.sort(key=lambda one: -one.mtime_ns)
+        key = tuple((one.path, one.size, one.mtime_ns) for one in files)
+        return self._indexes.get(key, lambda: self._read([one.path for one in files], repr(key)))
+
+    def _read(self, paths: Sequence[str], key: str) -> Indexed:
+        first = MentionColumns.load(self.folder / paths[0])
+        kept, names = [first], dict.fromkeys(first.head.systems, paths[0])
+        left: set[str] = set()
+        for path in paths[1:]:
+            head = MentionColumns.read_head(self.folder / path)
+            if head is None or not set(head.systems) - names.keys() or head.labels != first.head.labels:
+                continue
+            one = MentionColumns.load(self.folder / path)
+            if not np.array_equal(one.column("gold", "sentence"), first.column("gold", "sentence")):
+                continue
+            cuts = first.head.buckets
+            left |= {name for name in cuts if one.head.buckets.get(name) != cuts[name]}
+            kept.append(one)
+            names |= {name: path for name in one.head.systems if name not in names}
+        return Indexed(SliceIndex.of(*kept, left=sorted(left)), tuple(sorted(left)), names, key)
+
+    def slice(self, indexed: Indexed, condition: Condition | None) -> SliceAnswer:
+        """Counts, scores and intervals of every system in a slice."""
+        return self._answers.get(
+            (indexed.key, str(condition or "")), lambda: _answer(indexed.index, condition)
+        )
+
+    def slice_test(
+        self, indexed: Indexed, condition: Condition | None, a: str, b: str, looked_at: int
+    ) -> SliceTest:
+        """The paired test of two systems in a slice, corrected for the slices looked at."""
+        found = self._tests.get(
+            (indexed.key, str(condition or ""), a, b), lambda: _tested(indexed.index, condition, a, b)
+        )
+        corrected = None if found.p is None else min(1.0, found.p * max(looked_at, 1))
+        return msgspec.structs.replace(found, p_corrected=corrected, looked_at=looked_at)
+
+    # ---- tests over documents
+
+    def ties(self, gold: Gold, results: Sequence[Result]) -> dict[tuple[int, int], ScoreTest]:
+        """The paired test of F1 between every two of some results, by their numbers."""
+        chosen = [one for one in results if one.board.packed][:TESTED]
+        return self.tests(gold, chosen, list(combinations([one.id for one in chosen], 2)))
+
+    def tests(
+        self, gold: Gold, results: Sequence[Result], pairs: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], ScoreTest]:
+        """The paired tests of F1 between pairs of results, corrected together."""
+        if not pairs:
+            return {}
+        key = tuple(number for pair in pairs for number in pair)
+        return self._ties.get(key, lambda: self._test(gold, results, pairs))
+
+    def _test(
+        self, gold: Gold, results: Sequence[Result], pairs: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], ScoreTest]:
+        measures = {str(one.id): [[overall_of(one)]] for one in results if one.board.packed}
+        units = {name: runs[0][0].counts.units for name, runs in measures.items()}
+        alike = [pair for pair in pairs if units.get(str(pair[0])) == units.get(str(pair[1])) == gold.units]
+        if not alike:
+            return {}
+        found: Sequence[Comparison] = compared(
+            measures, [(str(a), str(b)) for a, b in alike], Resampling(gold.units, SHUFFLES, 0),
+            confidence=0.95, correction="holm", wanted=lambda question: question.path == F1,
+        )  # fmt: skip
+        rows = {pair: one.score(F1) for pair, one in zip(alike, found, strict=True)}
+        return {pair: row for pair, row in rows.items() if row is not None}
+
+    def comparison(self, a: Result, b: Result) -> tuple[Evaluation, str, str]:
+        """Two results compared by their counts per unit, and the names of both in that document."""
+        names = f"a {a.system}", f"b {b.system}"
+
+        def compare() -> Evaluation:
+            return compare_documents(
+                [self.document(a), self.document(b)], names=["a", "b"], pairs=[names], resamples=SHUFFLES
+            )
+
+        return self._pairs.get((a.id, b.id), compare), *names
+
+
+def overall_of(result: Result) -> Measure:
+    """The exact counts of a result, all labels together."""
+    entries = msgspec.json.decode(result.board.packed, type=list[PackedMeasure])
+    return unpacked(entries, place=result.path)[0].cell_by_cell.of_paths([0])
+
+
+def _answer(index: SliceIndex, condition: Condition | None) -> SliceAnswer:
+    inside = index.gold.mask(condition)
+    cells, whole = index.counted(condition), index.counted(None)
+    score = "f1" if index.defined(condition) else "recall"
+    systems = {}
+    for name, cell in cells.items():
+        bounds = jackknife(index.measure(name, condition))[score].interval()[0]
+        systems[name] = SystemAnswer(
+            gold=cell.gold,
+            predicted=cell.predicted,
+            correct=cell.correct,
+            precision=cell.score("precision"),
+            recall=cell.score("recall"),
+            f1=cell.score("f1"),
+            interval=None if np.isnan(bounds).any() else (float(bounds[0]), float(bounds[1])),
+            overall=whole[name].score(score),
+            outcomes=index.outcomes(name, inside),
+        )
+    rows = np.flatnonzero(np.unpackbits(inside.view(np.uint8), count=index.gold.number, bitorder="little"))
+    sentences = np.unique(index.columns.column("gold", "sentence")[rows])
+    why = None
+    if score == "recall":
+        why = "toughness exists for gold mentions only, so the slice has recall and neither precision nor F1"
+    return SliceAnswer(
+        where=str(condition or ""),
+        mentions=len(rows),
+        sentences=len(sentences),
+        score=score,
+        systems=systems,
+        facets=index.facets(condition),
+        why=why,
+    )
+
+
+def _tested(index: SliceIndex, condition: Condition | None, a: str, b: str) -> SliceTest:
+    score = "f1" if index.defined(condition) else "recall"
+    measures = {name: [[index.measure(name, condition)]] for name in (a, b)}
+    found = compared(
+        measures, [(a, b)], Resampling(index.columns.head.units, SHUFFLES, 0), confidence=0.95,
+        correction="holm", wanted=lambda question: question.path == ("exact", "overall", score),
+    )[0]  # fmt: skip
+    row = found.score(("exact", "overall", score))
+    return SliceTest(
+        a=a,
+        b=b,
+        score=score,
+        difference=None if row is None else row.difference,
+        interval=None if row is None else row.interval,
+        p=None if row is None else row.p,
+        p_corrected=None,
+        looked_at=0,
+    )

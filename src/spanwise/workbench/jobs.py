@@ -1,0 +1,160 @@
+"""Evaluations of uploads, one after the other, each in a process of its own that can be ended."""
+
+from __future__ import annotations
+
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from spanwise.errors import InputError
+from spanwise.workbench.child import Said, Task
+from spanwise.workbench.store import Gold, Job, JobOptions, Store
+from spanwise.workbench.watch import PRIVATE, Events
+
+OPTIONS = {  # what an upload may ask for, under the names of the command line
+    "align": ("strict", "characters", "diff", "position"),
+    "repair": ("conlleval", "discard", "error"),
+}
+KILLED = -signal.SIGKILL
+
+
+class Jobs:
+    """The queue of evaluations of one folder."""
+
+    def __init__(self, folder: Path, store: Store, events: Events) -> None:
+        self.folder, self.store, self.events = folder, store, events
+        self.uploads = folder / PRIVATE / "uploads"
+        self._queue: queue.Queue[int | None] = queue.Queue()
+        self._running: tuple[int, subprocess.Popen[str]] | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Wait for jobs; those of an earlier server are interrupted."""
+        self.uploads.mkdir(parents=True, exist_ok=True)
+        self.store.interrupt_jobs()
+        for half in self.uploads.glob("*.part"):
+            half.unlink(missing_ok=True)
+        self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End what runs."""
+        self._queue.put(None)
+        if self._running is not None:
+            self._running[1].kill()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def add(self, gold: Gold, system: str, body: JobOptions) -> Job:
+        """Put an evaluation into the queue."""
+        job = self.store.add_job(gold.slug, system, body)
+        self._queue.put(job.id)
+        self.events.tell("job", gold.slug, f"{system} waits")
+        return job
+
+    def again(self, job: Job, options: Mapping[str, str]) -> Job:
+        """The same upload once more, with other options."""
+        gold = self.store.gold(job.gold)
+        if gold is None or not (self.uploads / job.body.upload).is_file():
+            raise InputError("the upload is no longer there.\nSend the file again.")
+        body = msgspec.structs.replace(job.body, options={**job.body.options, **options})
+        return self.add(gold, job.system, body)
+
+    def cancel(self, job: Job) -> None:
+        """End a job that waits or runs."""
+        if job.state not in ("waiting", "running"):
+            return
+        self.store.set_job(job.id, "cancelled")
+        if self._running is not None and self._running[0] == job.id:
+            self._running[1].kill()
+        self.events.tell("job", job.gold, f"{job.system} cancelled")
+
+    def _run(self) -> None:
+        while (number := self._queue.get()) is not None:
+            job = self.store.job(number)
+            if job is None or job.state != "waiting":
+                continue
+            try:
+                self._evaluate(job)
+            except (OSError, InputError) as error:
+                self.store.set_job(job.id, "failed", error=str(error))
+            self.events.tell("job", job.gold, f"{job.system} ended")
+
+    def _evaluate(self, job: Job) -> None:
+        gold = self.store.gold(job.gold)
+        if gold is None:
+            raise InputError("the gold file is no longer known.\nRegister it again.")
+        stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', job.system).strip('.-')[:60] or 'system'}-{job.id}"
+        task = Task(
+            gold=str(inside(self.folder, gold.path)),
+            train=tuple(str(inside(self.folder, path)) for path in gold.train),
+            system=job.system,
+            upload=str(self.uploads / job.body.upload),
+            json=str(self.folder / f"{stem}.json"),
+            columns=str(self.folder / f"{stem}.npz"),
+            options=job.body.options,
+            tags=job.body.tags,
+        )
+        self.store.set_job(job.id, "running", step="start")
+        child = subprocess.Popen(
+            [sys.executable, "-m", "spanwise.workbench.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
+        )  # fmt: skip
+        self._running = (job.id, child)
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(msgspec.json.encode(task).decode())
+        child.stdin.close()
+        error = ""
+        for line in child.stdout:
+            said = msgspec.json.decode(line, type=Said)
+            if said.error:
+                error = said.error.replace(task.upload, job.body.name).replace(f"{self.folder}/", "")
+            elif self._state(job) == "running":
+                self.store.set_job(job.id, "running", step=said.step, done=said.done, total=said.total)
+                self.events.tell("job", job.gold, f"{job.system}: {said.step}")
+        status = child.wait()
+        self._running = None
+        if self._state(job) == "cancelled":
+            return
+        if status == 0:
+            self.store.set_job(job.id, "done", step="done", done=1, total=1)
+        elif status == KILLED:
+            self.store.set_job(job.id, "failed", error=_ENDED)
+        else:
+            self.store.set_job(job.id, "failed", error=error or _BROKEN)
+
+    def _state(self, job: Job) -> str:
+        found = self.store.job(job.id)
+        return "" if found is None else found.state
+
+
+_ENDED = (
+    "the evaluation was ended from outside, most often because memory ran out.\n"
+    "Evaluate the file with spanwise evaluate --memory 1GB --json FILE, and put the result into the folder."
+)
+_BROKEN = "the evaluation ended without a word.\nRun spanwise evaluate with the same files to see why."
+
+
+def inside(folder: Path, path: str | None) -> Path:
+    """A file of the folder by the path that somebody named; nothing outside of it is ever opened.
+
+    Raises:
+        InputError: there is no such file in the folder.
+    """
+    if path is None:
+        raise InputError("the gold data are no file.\nRegister a gold file of the folder.")
+    for candidate in (folder / path, folder / Path(path).name):
+        try:
+            found = candidate.resolve(strict=True)
+        except (OSError, RuntimeError, ValueError):
+            continue
+        if found.is_relative_to(folder) and found.is_file():
+            return found
+    raise InputError(f"{path}: there is no such file in the folder.\nPut the gold and training files there.")

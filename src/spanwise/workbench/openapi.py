@@ -1,0 +1,220 @@
+"""The table of routes of the API, and the description that is made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from spanwise import __version__
+from spanwise.document.evaluation import Evaluation
+from spanwise.gates import Outcome
+from spanwise.workbench.answers import (
+    Comparison,
+    GoldRequest,
+    Health,
+    NoteChange,
+    NoteRequest,
+    ResultSummary,
+    Sentences,
+    SliceRequest,
+)
+from spanwise.workbench.index import SliceAnswer, SliceTest
+from spanwise.workbench.store import Gold, Job, Note, Slice
+
+PREFIX = "/api/v1"
+
+
+class Operation(Struct, frozen=True):
+    """One verb on one path."""
+
+    method: str
+    path: str  # behind the prefix
+    name: str  # of the function that answers
+    summary: str
+    answer: Any = None  # the type of the body; None where there is none
+    body: Any = None  # the type of what is sent
+    query: tuple[str, ...] = ()
+    status: int = 200
+    conditions: bool = False  # whether parameters may be conditions on mentions
+
+
+OPERATIONS = (
+    Operation("GET", "/health", "health", "whether the server answers", Health),
+    Operation("GET", "/openapi.json", "openapi", "this description", dict[str, Any]),
+    Operation("GET", "/golds", "golds", "the gold files that results are over", list[Gold]),
+    Operation(
+        "POST", "/golds", "add_gold", "register a gold file of the folder", Gold, GoldRequest, status=201
+    ),
+    Operation("GET", "/golds/{gold}/results", "results", "the results over a gold file", list[ResultSummary]),
+    Operation(
+        "PUT",
+        "/golds/{gold}/results",
+        "upload",
+        "send predictions as the body; they are evaluated",
+        Job,
+        bytes,
+        ("system", "name", "align", "repair", "commit", "run"),
+        202,
+    ),
+    Operation("GET", "/results/{result}", "result", "the document, unchanged", Evaluation),
+    Operation(
+        "GET",
+        "/golds/{gold}/comparison",
+        "comparison",
+        "two results, by number or latest:NAME",
+        Comparison,
+        query=("a", "b"),
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/slice",
+        "slice",
+        "counts and scores of every system on some mentions",
+        SliceAnswer,
+        conditions=True,
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/test",
+        "test",
+        "two systems tested on some mentions",
+        SliceTest,
+        query=("a", "b"),
+        conditions=True,
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/mentions",
+        "mentions",
+        "sentences with such mentions",
+        Sentences,
+        query=("after", "limit"),
+        conditions=True,
+    ),
+    Operation("GET", "/golds/{gold}/slices", "slices", "the saved slices", list[Slice]),
+    Operation("POST", "/golds/{gold}/slices", "add_slice", "save a slice", Slice, SliceRequest, status=201),
+    Operation(
+        "PUT",
+        "/golds/{gold}/slices/{slug}",
+        "change_slice",
+        "change a slice; If-Match names its version",
+        Slice,
+        SliceRequest,
+    ),
+    Operation("DELETE", "/golds/{gold}/slices/{slug}", "remove_slice", "forget a slice", status=204),
+    Operation("GET", "/golds/{gold}/notes", "notes", "the notes on mentions", list[Note]),
+    Operation(
+        "POST",
+        "/golds/{gold}/notes",
+        "add_note",
+        "note something on a mention",
+        Note,
+        NoteRequest,
+        status=201,
+    ),
+    Operation(
+        "PUT",
+        "/golds/{gold}/notes/{note}",
+        "change_note",
+        "change a note; If-Match names its version",
+        Note,
+        NoteChange,
+    ),
+    Operation("DELETE", "/golds/{gold}/notes/{note}", "remove_note", "remove a note", status=204),
+    Operation(
+        "GET",
+        "/golds/{gold}/worksheet",
+        "worksheet",
+        "the notes as a worksheet (CSV) for spanwise suspects --apply",
+        str,
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/gate",
+        "gate",
+        "whether the latest results reach their thresholds",
+        Outcome,
+        query=("result",),
+    ),
+    Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[Job]),
+    Operation("GET", "/jobs/{job}", "job", "how far an evaluation is", Job),
+    Operation(
+        "POST",
+        "/jobs/{job}",
+        "again",
+        "evaluate the same upload with other options",
+        Job,
+        dict[str, str],
+        status=202,
+    ),
+    Operation("DELETE", "/jobs/{job}", "cancel", "end an evaluation", status=204),
+    Operation("GET", "/events", "events", "what happens, as text/event-stream; Last-Event-ID resumes", str),
+)
+
+
+def description() -> dict[str, Any]:
+    """The API as OpenAPI 3.1."""
+    types = [
+        one for operation in OPERATIONS for one in (operation.answer, operation.body) if _has_schema(one)
+    ]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    schema_of = {repr(one): schema for one, schema in zip(types, schemas, strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        told: dict[str, Any] = {
+            "operationId": operation.name,
+            "summary": operation.summary,
+            "parameters": _parameters(operation),
+            "responses": {
+                str(operation.status): {
+                    "description": operation.summary,
+                    **_content(operation.answer, schema_of),
+                },
+                "default": {"description": "what is wrong", "content": {"application/problem+json": {}}},
+            },
+        }
+        if operation.body is not None:
+            told["requestBody"] = {"required": True, **_content(operation.body, schema_of)}
+        paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = told
+    made = {
+        "openapi": "3.1.0",
+        "info": {"title": "spanwise workbench", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
+    return plain
+
+
+def _has_schema(one: Any) -> bool:
+    return one not in (None, bytes, str)
+
+
+def _content(one: Any, schema_of: dict[str, Any]) -> dict[str, Any]:
+    if one is None:
+        return {}
+    if one is bytes:
+        return {"content": {"application/octet-stream": {}}}
+    if one is str:
+        return {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    return {"content": {"application/json": {"schema": schema_of[repr(one)]}}}
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    import re
+
+    found: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", operation.path)
+    ]
+    found += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in operation.query]
+    if operation.conditions:
+        free = {"type": "object", "additionalProperties": {"type": "string"}}
+        found.append({"name": "conditions", "in": "query", "style": "form", "explode": True, "schema": free})
+    return found

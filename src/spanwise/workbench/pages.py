@@ -1,0 +1,417 @@
+"""Routes → pages: every view of the workbench, rendered here and never in the browser."""
+
+from __future__ import annotations
+
+import datetime
+import mimetypes
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from spanwise import __version__
+from spanwise.conditions import TOUGHNESS, Condition, parse
+from spanwise.matching import OUTCOMES
+from spanwise.reports import _wording as words
+from spanwise.slices.index import unpacked_bits
+from spanwise.workbench.answers import ways_out
+from spanwise.workbench.api import sentences_of, status_of
+from spanwise.workbench.bench import Bench, NotHere
+from spanwise.workbench.board import (
+    SORTS,
+    Axis,
+    board,
+    history,
+    mentions_of,
+    shapes_of,
+    slice_name,
+    tested_rows,
+)
+from spanwise.workbench.drawing import draw, sentence_sha
+from spanwise.workbench.jobs import OPTIONS
+from spanwise.workbench.links import Shown, View, view_of
+from spanwise.workbench.store import Gold
+
+STATIC = {
+    "page.css": "spanwise.reports.html",
+    "workbench.css": "spanwise.workbench.static",
+    "workbench.js": "spanwise.workbench.static",
+}
+FEW = 10  # sentences under a slice
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("spanwise.workbench"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )  # fmt: skip
+    environment.filters.update(
+        points=words.points, signed=words.signed, count=words.count, visible=words.visible,
+        interval=words.interval, p=words.p_value, signed_interval=words.signed_interval,
+        attribute=words.attribute, moment=_moment,
+    )  # fmt: skip
+    environment.globals.update(version=__version__, Shown=Shown)
+    return environment
+
+
+def _moment(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).strftime("%d %b %Y, %H:%M UTC")
+
+
+def routes(bench: Bench) -> list[BaseRoute]:
+    """The pages and what they are drawn with."""
+    table: dict[str, Callable[[Bench, Request], Response]] = {
+        "/": home,
+        "/g/{gold}": leaderboard,
+        "/g/{gold}/history": history_page,
+        "/g/{gold}/compare": choose_pair,
+        "/g/{gold}/compare/{a}/{b}": compare_page,
+        "/g/{gold}/slices": slices_page,
+        "/g/{gold}/slices/{slug}": saved_slice,
+        "/g/{gold}/sentences": sentences_page,
+        "/g/{gold}/sentences/{number}": sentence_page,
+        "/g/{gold}/worksheet": worksheet_page,
+        "/g/{gold}/gate": gate_page,
+        "/g/{gold}/evaluate": evaluate_page,
+        "/r/{result}": report_page,
+        "/settings": settings_page,
+        "/static/{name}": static,
+    }
+    return [Route(path, _page(bench, function), methods=["GET"]) for path, function in table.items()]
+
+
+def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(function, bench, request)
+        except Exception as error:
+            status = status_of(error)
+            slug = request.path_params.get("gold")
+            gold = bench.store.gold(slug) if slug else None
+            return _render(bench, request, "error", gold, status=status, error=str(error), code=status)
+
+    return answer
+
+
+def _render(
+    bench: Bench, request: Request, template: str, gold: Gold | None, *, status: int = 200, **values: Any
+) -> Response:
+    text = (
+        _environment()
+        .get_template(f"{template}.html.jinja")
+        .render(
+            page=template,
+            gold=gold,
+            golds=bench.store.golds(),
+            folder=bench.folder.name,
+            read_only=bench.read_only,
+            event=bench.events.last,
+            **values,
+        )
+    )
+    return Response(text, status, media_type="text/html; charset=utf-8")
+
+
+def home(bench: Bench, request: Request) -> Response:
+    """The choice of gold, or straight to the only one."""
+    golds = bench.store.golds()
+    if len(golds) == 1:
+        return RedirectResponse(f"/g/{golds[0].slug}", 303)
+    counts = {gold.slug: len({one.system for one in bench.store.results(gold.slug)}) for gold in golds}
+    return _render(bench, request, "home", None, counts=counts, unreadable=_unreadable(bench))
+
+
+def _unreadable(bench: Bench) -> list[Any]:
+    return [one for one in bench.store.files().values() if one.kind == "unreadable"]
+
+
+def leaderboard(bench: Bench, request: Request) -> Response:
+    """All systems over one gold."""
+    gold, asked = bench.gold(request.path_params["gold"]), request.query_params
+    sort = asked.get("sort", "-f1")
+    sort = sort if sort.lstrip("-") in SORTS else "-f1"
+    each = asked.get("runs") == "each"
+    label = asked.get("label", "") if asked.get("label", "") in gold.labels else ""
+    rows, axis = board(
+        bench, gold, asked=asked.get("q", ""), tag=asked.get("tag", ""), label=label, each=each, sort=sort
+    )
+    every = bench.store.results(gold.slug)
+    tags = sorted({f"{name}:{value}" for one in every for name, value in one.board.tags.items()})
+    gone = [one for one in every if one.gone and one.system not in {row.result.system for row in rows}]
+    lead = max(rows, key=lambda row: row.values.get("f1") or 0, default=None)
+    return _render(
+        bench, request, "board", gold, rows=rows, axis=axis, label=label, each=each, sort=sort,
+        q=asked.get("q", ""), tag=asked.get("tag", ""), tags=tags, number=len(every), gone=gone, lead=lead,
+        unreadable=_unreadable(bench),
+    )  # fmt: skip
+
+
+def history_page(bench: Bench, request: Request) -> Response:
+    """How systems changed."""
+    gold, asked = bench.gold(request.path_params["gold"]), request.query_params
+    names = list(dict.fromkeys(one.system for one in bench.store.results(gold.slug)))
+    wanted = [name for text in asked.getlist("systems") for name in text.split(",") if name in names]
+    by = asked.get("by", "commit") if asked.get("by", "commit") in ("commit", "date", "epoch") else "commit"
+    tracks, axis, steps = history(bench, gold, wanted or names[:6], by)
+    return _render(
+        bench, request, "history", gold, tracks=tracks, axis=axis, steps=steps, by=by, names=names,
+        wanted=wanted or names[:6],
+    )  # fmt: skip
+
+
+def choose_pair(bench: Bench, request: Request) -> Response:
+    """Two results to be compared: those asked for, or the best two."""
+    gold, asked = bench.gold(request.path_params["gold"]), request.query_params.getlist("r")
+    rows = bench.latest(gold)
+    if len(asked) >= 2:
+        return RedirectResponse(
+            f"/g/{gold.slug}/compare/{bench.result(asked[0], gold).id}/{bench.result(asked[1], gold).id}", 303
+        )
+    if len(rows) < 2:
+        raise NotHere("there is only one system over this gold file.\nPut another result into the folder.")
+    return RedirectResponse(f"/g/{gold.slug}/compare/{rows[0].id}/{rows[1].id}", 303)
+
+
+def compare_page(bench: Bench, request: Request) -> Response:
+    """Two results over one gold."""
+    gold = bench.gold(request.path_params["gold"])
+    a, b = (bench.result(request.path_params[name], gold) for name in ("a", "b"))
+    document, first, second = bench.shelf.comparison(a, b)
+    found = document.comparisons[0]
+    rows = tested_rows(found.scores)
+    axis = Axis.of([0.0, *(end for row in rows for end in (row.interval or (row.difference,)))])
+    table = None
+    indexed = bench.shelf.indexed(gold)
+    if indexed is not None and a.system in indexed.index.systems and b.system in indexed.index.systems:
+        one, two = (indexed.index.systems[name].outcome for name in (a.system, b.system))
+        counts = np.bincount(one.astype(np.int64) * len(OUTCOMES) + two, minlength=len(OUTCOMES) ** 2)
+        table = counts.reshape(len(OUTCOMES), -1)
+    main = {name: found.score(("exact", "overall", name)) for name in ("f1", "precision", "recall")}
+    return _render(
+        bench, request, "compare", gold, a=a, b=b, main=main, rows=rows, axis=axis, test=found,
+        notes=document.notes or (), slice_name=slice_name, mentions_of=mentions_of,
+        shapes=shapes_of(bench, gold),
+        right=None if table is None else _who_is_right(table), results=bench.store.results(gold.slug),
+        scores={"a": document.systems[first], "b": document.systems[second]},
+        outcomes=_outcome_table(table),
+    )  # fmt: skip
+
+
+def _who_is_right(table: Any) -> dict[str, int]:
+    both = int(table[0, 0])
+    won, lost = int(table[0].sum()) - both, int(table[:, 0].sum()) - both
+    return {"both": both, "won": won, "lost": lost, "neither": int(table.sum()) - both - won - lost}
+
+
+_KINDS = {
+    "right": ("TP",),
+    "label": ("LE",),
+    "boundary": ("BEs", "BEl", "BEo"),
+    "both": ("LBE",),
+    "missed": ("FN",),
+}
+
+
+def _outcome_table(table: Any) -> dict[str, dict[str, int]] | None:
+    if table is None:
+        return None
+    at = {name: [OUTCOMES.index(one) for one in listed] for name, listed in _KINDS.items()}
+    return {one: {two: int(table[np.ix_(at[one], at[two])].sum()) for two in _KINDS} for one in _KINDS}
+
+
+def slices_page(
+    bench: Bench, request: Request, condition: Condition | None = None, saved: Any = None
+) -> Response:
+    """The slice builder."""
+    gold = bench.gold(request.path_params["gold"])
+    view = view_of(request.query_params.multi_items())
+    if condition is not None:
+        view = View(condition, view.shown)
+    indexed = bench.indexed(gold)
+    answer = bench.shelf.slice(indexed, view.condition)
+    looked = bench.look(gold, str(view.condition or ""))
+    order = sorted(
+        answer.systems, key=lambda name: (-(getattr(answer.systems[name], answer.score) or 0), name)
+    )
+    test = None
+    if len(order) > 1 and answer.mentions:
+        test = bench.shelf.slice_test(indexed, view.condition, order[0], order[1], looked)
+    bounds = [end for one in answer.systems.values() for end in (*(one.interval or ()), one.overall)]
+    after = request.query_params.get("after", "")
+    return _render(
+        bench, request, "slices", gold, view=view, answer=answer, order=order, test=test, looked=looked,
+        axis=Axis.of(bounds), shapes=shapes_of(bench, gold), facets=_facets(indexed.index, answer, view),
+        saved=bench.store.slices(gold.slug), current=saved, left=indexed.left,
+        found=sentences_of(bench, gold, view, int(after) if after.isdecimal() else -1, FEW),
+        choices=_choices(list(answer.systems)), text=_text_of(view),
+    )  # fmt: skip
+
+
+def _text_of(view: View) -> str:
+    found = view.condition.comparisons("text") if view.condition else ()
+    return ",".join(found[0].values) if found and found[0].operator == "=" else ""
+
+
+def _facets(index: Any, answer: Any, view: View) -> list[dict[str, Any]]:
+    """Every attribute with its values, their counts and whether they are chosen."""
+    found = []
+    for attribute, counts in answer.facets.items():
+        chosen = view.condition.comparisons(attribute) if view.condition else ()
+        labels = {name: name for name in counts}
+        if attribute != TOUGHNESS:
+            labels = {bucket.name: bucket.label or bucket.name for bucket in index.gold.buckets[attribute]}
+        values = [
+            {
+                "name": name,
+                "label": labels[name],
+                "count": number,
+                "share": round(100 * number / max(max(counts.values()), 1)),
+                "checked": any(name in one.values for one in chosen if one.operator == "="),
+            }
+            for name, number in counts.items()
+            if number or any(name in one.values for one in chosen)
+        ]
+        found.append(
+            {"name": attribute, "values": values, "open": bool(chosen) or attribute in ("label", TOUGHNESS)}
+        )
+    return found
+
+
+def _choices(systems: list[str]) -> list[tuple[str, str]]:
+    """What can choose sentences."""
+    return [
+        *((f"{name}:wrong", f"{name} wrong") for name in systems),
+        ("split", "some right, some wrong"),
+        ("wrong", "all wrong"),
+    ]
+
+
+def saved_slice(bench: Bench, request: Request) -> Response:
+    """A saved slice."""
+    gold = bench.gold(request.path_params["gold"])
+    found = bench.store.slice(gold.slug, request.path_params["slug"])
+    if found is None:
+        raise NotHere("there is no such slice.\nThe page of slices lists those that were saved.")
+    return slices_page(bench, request, parse(found.conditions), found)
+
+
+def sentences_page(bench: Bench, request: Request) -> Response:
+    """Sentences of a view, one after the other."""
+    gold = bench.gold(request.path_params["gold"])
+    view = view_of(request.query_params.multi_items())
+    after = request.query_params.get("after", "")
+    indexed = bench.indexed(gold)
+    found = sentences_of(bench, gold, view, int(after) if after.isdecimal() else -1, 25)
+    return _render(
+        bench, request, "sentences", gold, view=view, found=found, shapes=shapes_of(bench, gold),
+        choices=_choices(list(indexed.index.systems)),
+    )  # fmt: skip
+
+
+def sentence_page(bench: Bench, request: Request) -> Response:
+    """One sentence in its document, with its notes."""
+    gold = bench.gold(request.path_params["gold"])
+    index = bench.indexed(gold).index
+    text = request.path_params["number"]
+    if not text.isdecimal() or len(text) > 9 or int(text) >= index.columns.head.sentences:
+        raise NotHere(f"there is no sentence {text!r} in this gold file.")
+    number, documents = int(text), index.columns.arrays.get("document_of_sentence")
+    around = range(max(number - 3, 0), min(number + 4, index.columns.head.sentences))
+    if documents is not None:
+        around = range(*np.searchsorted(documents, [documents[number], documents[number] + 1]).tolist())[:200]
+    notes = bench.store.notes(gold.slug)
+    drawn = [draw(index, one, notes=notes) if one == number else None for one in around]
+    plain = [" ".join(index.columns.words(one)) for one in around]
+    return _render(
+        bench, request, "sentence", gold, number=number, around=list(zip(around, plain, drawn, strict=True)),
+        shapes=shapes_of(bench, gold), last=index.columns.head.sentences - 1,
+    )  # fmt: skip
+
+
+def worksheet_page(bench: Bench, request: Request) -> Response:
+    """All notes, and the scores without the flagged mentions."""
+    gold = bench.gold(request.path_params["gold"])
+    notes = bench.store.notes(gold.slug)
+    indexed = bench.shelf.indexed(gold)
+    loose, texts, without = [], {}, []
+    if indexed is not None:
+        columns = indexed.index.columns
+        for note in notes:
+            there = note.sentence < columns.head.sentences
+            if not there or sentence_sha(columns, note.sentence) != note.sentence_sha:
+                loose.append(note)
+                continue
+            said = columns.words(note.sentence)
+            texts[note.id] = " ".join(said if note.start is None else said[note.start : note.end])
+        without = _without(
+            indexed.index, [note for note in notes if note.id in texts and note.start is not None]
+        )
+    return _render(
+        bench, request, "worksheet", gold, notes=[note for note in notes if note not in loose], loose=loose,
+        texts=texts, without=without,
+    )  # fmt: skip
+
+
+def _without(index: Any, notes: list[Any]) -> list[tuple[str, float | None, float | None]]:
+    """Recall of every system, with and without the mentions that notes name."""
+    flagged = {(note.sentence, note.start, note.end) for note in notes}
+    spans = zip(
+        *(index.columns.column("gold", name).tolist() for name in ("sentence", "start", "end")), strict=True
+    )
+    kept = np.fromiter((span not in flagged for span in spans), bool, index.gold.number)
+    found = []
+    for name, one in index.systems.items():
+        right = unpacked_bits(one.right, index.gold.number)
+        whole = index.counted(None)[name].score("recall")
+        rest = float(right[kept].mean()) if kept.any() else None
+        found.append((name, whole, rest))
+    return found
+
+
+def gate_page(bench: Bench, request: Request) -> Response:
+    """What gate.toml and saved slices ask of the latest results."""
+    gold = bench.gold(request.path_params["gold"])
+    outcome = bench.gate(gold)
+    return _render(bench, request, "gate", gold, outcome=outcome)
+
+
+def evaluate_page(bench: Bench, request: Request) -> Response:
+    """Upload and evaluate."""
+    gold = bench.gold(request.path_params["gold"])
+    jobs = [one for one in bench.store.jobs() if one.gold == gold.slug]
+    ways = {one.id: ways_out(one.error) for one in jobs}
+    return _render(bench, request, "evaluate", gold, jobs=jobs, ways=ways, options=OPTIONS)
+
+
+def report_page(bench: Bench, request: Request) -> Response:
+    """The report of one result, as it is; it brings its own policy."""
+    from spanwise.reports.html.page import policy_of
+
+    one = bench.result(request.path_params["result"])
+    text = bench.shelf.report(one)
+    headers = {"content-security-policy": f"{policy_of(text)}; frame-ancestors 'none'"}
+    return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def settings_page(bench: Bench, request: Request) -> Response:
+    """What is set, and how scripts ask."""
+    return _render(
+        bench, request, "settings", None, origin=str(request.base_url).rstrip("/"), path=str(bench.folder)
+    )
+
+
+def static(bench: Bench, request: Request) -> Response:
+    """A stylesheet or script, by name."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise NotHere("there is nothing of this name.")
+    text = files(STATIC[name]).joinpath(name).read_bytes()
+    return Response(text, media_type=mimetypes.guess_type(name)[0] or "text/plain")

@@ -1,0 +1,139 @@
+// Four verbs: send a form as GET and replace one region, send a form as JSON, listen to events, upload.
+const body = document.body;
+const region = () => document.querySelector("[data-region]");
+
+async function replace(address, push) {
+  const here = region();
+  if (!here) { location.assign(address); return; }
+  const answer = await fetch(address, { headers: { accept: "text/html" } });
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const there = page.querySelector(`[data-region="${here.dataset.region}"]`);
+  if (!answer.ok || !there) { location.assign(address); return; }
+  const focused = document.activeElement;
+  const name = focused && focused.name ? `[name="${CSS.escape(focused.name)}"]${focused.type === "checkbox" ? `[value="${CSS.escape(focused.value)}"]` : ""}` : "";
+  here.replaceWith(document.importNode(there, true));
+  document.title = page.title;
+  if (push) history.pushState(null, "", address);
+  if (name) region().querySelector(name)?.focus();
+  remembered();
+}
+
+function addressOf(form) {
+  const query = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) if (value !== "") query.append(name, value);
+  return `${form.action || location.pathname}`.split("?")[0] + (query.size ? `?${query}` : "");
+}
+
+function valuesOf(form) {
+  const values = {};
+  for (const field of form.elements) {
+    if (!field.name || field.value === "") continue;
+    if (field.dataset.mention !== undefined) {
+      const [start, end] = field.value.split(" ").map(Number);
+      Object.assign(values, { start, end, label: field.selectedOptions[0].dataset.label });
+    } else if (field.dataset.type === "number") values[field.name] = Number(field.value);
+    else if (field.dataset.type === "list") values[field.name] = [field.value];
+    else values[field.name] = field.value;
+  }
+  return values;
+}
+
+async function send(form) {
+  const method = form.dataset.method;
+  const options = { method, headers: {} };
+  if (method !== "DELETE") {
+    options.headers["content-type"] = "application/json";
+    options.body = JSON.stringify(valuesOf(form));
+  }
+  const answer = await fetch(form.dataset.api, options);
+  if (answer.ok) {
+    if (form.dataset.then) location.assign(form.dataset.then);
+    else if (form.closest(".builder") && form.dataset.api.endsWith("/slices")) location.assign(`${location.pathname.split("/slices")[0]}/slices/${(await answer.json()).slug}`);
+    else await replace(location.href, false);
+    return;
+  }
+  const told = answer.headers.get("content-type")?.includes("json") ? (await answer.json()).detail : await answer.text();
+  form.querySelector('[role="alert"]').textContent = told;
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.dataset.api) { event.preventDefault(); send(form); }
+  else if (form.dataset.get !== undefined) { event.preventDefault(); replace(addressOf(form), true); }
+  else if (form.dataset.local !== undefined) event.preventDefault();
+});
+document.addEventListener("change", (event) => {
+  const field = event.target;
+  if (field.dataset.remember !== undefined) localStorage.setItem("by", field.value);
+  if (field.dataset.keys !== undefined) localStorage.setItem("keys", field.checked ? "on" : "off");
+  if (field.dataset.files !== undefined) upload([...field.files]);
+  const form = field.closest("form[data-get]");
+  if (form) replace(addressOf(form), true);
+});
+addEventListener("popstate", () => replace(location.href, false));
+
+function remembered() {
+  for (const field of document.querySelectorAll("[data-remember]")) if (!field.value) field.value = localStorage.getItem("by") ?? "";
+  for (const field of document.querySelectorAll("[data-keys]")) field.checked = localStorage.getItem("keys") !== "off";
+}
+remembered();
+
+document.querySelector("[data-copy]")?.addEventListener("click", async (event) => {
+  await navigator.clipboard?.writeText(location.href);
+  event.target.textContent = "Copied";
+});
+
+// ---- events: new rows wait until the person asks for them; jobs show their progress at once
+const live = document.querySelector("[data-live]");
+const told = document.querySelector("[data-new]");
+let fresh = 0;
+function announce() {
+  if (!fresh) return;
+  const button = document.createElement("button");
+  button.textContent = `${fresh} new result${fresh === 1 ? "" : "s"}: show`;
+  button.addEventListener("click", () => { fresh = 0; told.replaceChildren(); replace(location.href, false); });
+  told.replaceChildren(button);
+}
+const source = new EventSource("/api/v1/events");
+source.addEventListener("open", () => { live.classList.remove("stopped"); });
+source.addEventListener("error", () => { live.classList.add("stopped"); live.querySelector("[data-live-text]").textContent = "stopped"; });
+source.addEventListener("result", (event) => {
+  const { gold } = JSON.parse(event.data);
+  if (gold && body.dataset.gold && gold !== body.dataset.gold) return;
+  if (region()?.dataset.region === "golds") { replace(location.href, false); return; }
+  fresh += 1;
+  announce();
+});
+source.addEventListener("job", () => { if (region()?.dataset.region === "jobs") replace(location.href, false); });
+
+// ---- uploads
+async function upload(files) {
+  const drop = document.querySelector("[data-drop]");
+  for (const file of files) {
+    const query = new URLSearchParams({ name: file.name, system: file.name.split(".")[0] });
+    for (const field of drop.querySelectorAll("[data-option]")) if (field.value) query.set(field.dataset.option, field.value);
+    const answer = await fetch(`${drop.dataset.drop}?${query}`, { method: "PUT", body: file });
+    const alert = drop.querySelector('[role="alert"]');
+    alert.textContent = answer.ok ? "" : answer.headers.get("content-type")?.includes("json") ? (await answer.json()).detail : await answer.text();
+  }
+  replace(location.href, false);
+}
+document.addEventListener("dragover", (event) => { if (event.target.closest?.("[data-drop]")) event.preventDefault(); });
+document.addEventListener("drop", (event) => {
+  if (!event.target.closest?.("[data-drop]")) return;
+  event.preventDefault();
+  upload([...event.dataTransfer.files]);
+});
+
+// ---- keys
+document.addEventListener("keydown", (event) => {
+  if (localStorage.getItem("keys") === "off" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea, button, summary, a")) return;
+  const all = [...document.querySelectorAll("[data-sentence]")];
+  const at = all.indexOf(document.activeElement.closest("[data-sentence]"));
+  if (event.key === "j") all[Math.min(at + 1, all.length - 1)]?.focus();
+  else if (event.key === "k") all[Math.max(at - 1, 0)]?.focus();
+  else if (event.key === "n" && at >= 0) { const noting = all[at].querySelector(".noting"); noting.open = true; noting.querySelector("input[name=text]").focus(); event.preventDefault(); }
+  else if (event.key === "Enter" && at >= 0) location.assign(all[at].querySelector("a.source").href);
+  else if (event.key === "/") { document.querySelector("input[type=search]")?.focus(); event.preventDefault(); }
+});

@@ -1,0 +1,378 @@
+"""What must last and is small: results, notes, saved slices and jobs. The only file with SQL."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from spanwise.errors import InputError
+
+# Each step takes a file from the version of its place to the next one; they are never changed, only added.
+MIGRATIONS = (
+    """
+    CREATE TABLE gold (slug TEXT PRIMARY KEY, body TEXT NOT NULL);
+    CREATE TABLE file (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, kind TEXT, gold TEXT, why TEXT);
+    CREATE TABLE result (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL, system TEXT NOT NULL, gold TEXT NOT NULL,
+        sha256 TEXT NOT NULL, gone INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL,
+        UNIQUE (path, system, sha256));
+    CREATE INDEX result_gold ON result (gold);
+    CREATE TABLE slice (
+        gold TEXT, slug TEXT, name TEXT NOT NULL, conditions TEXT NOT NULL, score TEXT, least REAL,
+        version INTEGER NOT NULL, PRIMARY KEY (gold, slug));
+    CREATE TABLE note (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, gold TEXT NOT NULL, sentence INTEGER NOT NULL,
+        sentence_sha TEXT NOT NULL, start INTEGER, "end" INTEGER, label TEXT, tag TEXT NOT NULL,
+        text TEXT NOT NULL, "by" TEXT NOT NULL, version INTEGER NOT NULL, at REAL NOT NULL);
+    CREATE INDEX note_gold ON note (gold);
+    CREATE TABLE job (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, gold TEXT NOT NULL, system TEXT NOT NULL, body TEXT NOT NULL,
+        state TEXT NOT NULL, step TEXT NOT NULL DEFAULT '', done INTEGER NOT NULL DEFAULT 0,
+        total INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '', at REAL NOT NULL);
+    """,
+)
+
+
+class Gold(Struct, frozen=True, kw_only=True):
+    """A gold file: results over it can be compared."""
+
+    slug: str
+    name: str
+    sha256: str
+    path: str | None = None
+    train: tuple[str, ...] = ()
+    sentences: int
+    mentions: int
+    labels: tuple[str, ...] = ()
+    unit: str
+    units: int
+
+
+class File(Struct, frozen=True):
+    """A file of the folder, as it was when it was last looked at."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    kind: str  # result, columns, other, unreadable
+    gold: str | None = None
+    why: str | None = None
+
+
+class Board(Struct, frozen=True, kw_only=True):
+    """What the leaderboard shows of one system in one document; everything else is read from the document."""
+
+    scores: Mapping[str, float | None]
+    interval: tuple[float | None, float | None] | None
+    labels: Mapping[str, float | None] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    costs: str | None = None
+    signature: str = ""
+    made_at: float = 0.0
+    packed: str = ""  # the exact counts per unit, as the document holds them
+
+
+class Result(Struct, frozen=True):
+    """One system in one document."""
+
+    id: int
+    path: str
+    system: str
+    gold: str
+    sha256: str
+    gone: bool
+    board: Board
+
+
+class Slice(Struct, frozen=True):
+    """A saved slice."""
+
+    gold: str
+    slug: str
+    name: str
+    conditions: str
+    score: str | None
+    least: float | None
+    version: int
+
+
+class Note(Struct, frozen=True):
+    """What a person said of a mention; bound to the text of its sentence."""
+
+    id: int
+    gold: str
+    sentence: int
+    sentence_sha: str
+    start: int | None
+    end: int | None
+    label: str | None
+    tag: str
+    text: str
+    by: str
+    version: int
+    at: float
+
+
+class JobOptions(Struct, frozen=True, kw_only=True):
+    """What a job evaluates, and how."""
+
+    upload: str
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+class Job(Struct, frozen=True):
+    """An evaluation in a child process."""
+
+    id: int
+    gold: str
+    system: str
+    body: JobOptions
+    state: str  # waiting, running, done, failed, cancelled, interrupted
+    step: str
+    done: int
+    total: int
+    error: str
+    at: float
+
+
+class Changed(Exception):
+    """Somebody else changed or removed what was to be changed."""
+
+
+T = TypeVar("T", bound=Struct)
+
+
+class Store:
+    """The database of one folder."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path, self.read_only = path, read_only
+        self._lock = threading.RLock()
+        mode = "ro" if read_only else "rwc"
+        self._db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, check_same_thread=False, timeout=5,
+            isolation_level=None,
+        )  # fmt: skip
+        if not read_only:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+        self._migrate()
+
+    def _migrate(self) -> None:
+        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        if version > len(MIGRATIONS):
+            raise InputError(
+                f"{self.path}: a later workbench wrote this file (version {version}, this one knows "
+                f"{len(MIGRATIONS)}).\nInstall a newer spanwise; notes and slices are in the file."
+            )
+        for number in range(version, len(MIGRATIONS)):
+            steps = f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version={number + 1}; COMMIT;"
+            self._db.executescript(steps)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._db.execute(sql, tuple(values)).fetchall()
+
+    # ---- golds, files, results
+
+    def golds(self) -> list[Gold]:
+        """All golds, by name."""
+        return [
+            msgspec.json.decode(body, type=Gold)
+            for (body,) in self._rows("SELECT body FROM gold ORDER BY slug")
+        ]
+
+    def gold(self, slug: str) -> Gold | None:
+        """One gold."""
+        rows = self._rows("SELECT body FROM gold WHERE slug=?", [slug])
+        return msgspec.json.decode(rows[0][0], type=Gold) if rows else None
+
+    def put_gold(self, gold: Gold) -> None:
+        """Add a gold or replace what is known of it."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO gold VALUES (?, ?)", (gold.slug, _json(gold)))
+
+    def files(self) -> dict[str, File]:
+        """All files that were looked at."""
+        return {row[0]: File(*row) for row in self._rows("SELECT * FROM file")}
+
+    def put_file(self, file: File, results: Sequence[tuple[str, str, str, Board]] = ()) -> None:
+        """A file as it is now, with its (system, gold, sha256, board) where it holds results."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", _values(file))
+            db.execute("UPDATE result SET gone=1 WHERE path=?", (file.path,))
+            for system, gold, digest, board in results:
+                db.execute(
+                    "INSERT INTO result (path, system, gold, sha256, body) VALUES (?, ?, ?, ?, ?) "
+                    "ON CONFLICT (path, system, sha256) DO UPDATE SET gone=0, body=excluded.body",
+                    (file.path, system, gold, digest, _json(board)),
+                )
+
+    def remove_file(self, path: str) -> None:
+        """A file that vanished; its results stay, as gone."""
+        with self._writing() as db:
+            db.execute("DELETE FROM file WHERE path=?", (path,))
+            db.execute("UPDATE result SET gone=1 WHERE path=?", (path,))
+
+    def results(self, gold: str) -> list[Result]:
+        """The results over one gold, the oldest first."""
+        rows = self._rows("SELECT * FROM result WHERE gold=? ORDER BY id", [gold])
+        return sorted((_result(row) for row in rows), key=lambda one: (one.board.made_at, one.id))
+
+    def result(self, number: int) -> Result | None:
+        """One result."""
+        rows = self._rows("SELECT * FROM result WHERE id=?", [number])
+        return _result(rows[0]) if rows else None
+
+    # ---- slices
+
+    def slices(self, gold: str) -> list[Slice]:
+        """The saved slices of a gold."""
+        return [Slice(*row) for row in self._rows("SELECT * FROM slice WHERE gold=? ORDER BY slug", [gold])]
+
+    def slice(self, gold: str, slug: str) -> Slice | None:
+        """One saved slice."""
+        rows = self._rows("SELECT * FROM slice WHERE gold=? AND slug=?", [gold, slug])
+        return Slice(*rows[0]) if rows else None
+
+    def put_slice(self, one: Slice) -> Slice:
+        """Save a slice; `version` must be that of the one it replaces, 0 for a new one."""
+        with self._writing() as db:
+            found = db.execute(
+                "SELECT version FROM slice WHERE gold=? AND slug=?", (one.gold, one.slug)
+            ).fetchone()
+            if (found[0] if found else 0) != one.version:
+                raise Changed(f"the slice {one.name!r} was changed or exists already")
+            saved = msgspec.structs.replace(one, version=one.version + 1)
+            db.execute("INSERT OR REPLACE INTO slice VALUES (?, ?, ?, ?, ?, ?, ?)", _values(saved))
+        return saved
+
+    def remove_slice(self, gold: str, slug: str) -> bool:
+        """Forget a slice; whether there was one."""
+        with self._writing() as db:
+            return db.execute("DELETE FROM slice WHERE gold=? AND slug=?", (gold, slug)).rowcount > 0
+
+    # ---- notes
+
+    def notes(self, gold: str) -> list[Note]:
+        """The notes on a gold, the oldest first."""
+        return [Note(*row) for row in self._rows("SELECT * FROM note WHERE gold=? ORDER BY id", [gold])]
+
+    def note(self, number: int) -> Note | None:
+        """One note."""
+        rows = self._rows("SELECT * FROM note WHERE id=?", [number])
+        return Note(*rows[0]) if rows else None
+
+    def add_note(self, note: Note) -> Note:
+        """Keep a new note; its number is given here."""
+        with self._writing() as db:
+            cursor = db.execute(
+                'INSERT INTO note (gold, sentence, sentence_sha, start, "end", label, tag, text, "by", version,'
+                " at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*_values(note)[1:9], note.by, 1, time.time()),
+            )
+            number = int(cursor.lastrowid or 0)
+        found = self.note(number)
+        assert found is not None
+        return found
+
+    def change_note(self, number: int, version: int, *, tag: str, text: str, by: str) -> Note:
+        """Change a note that nobody changed since `version`."""
+        with self._writing() as db:
+            done = db.execute(
+                'UPDATE note SET tag=?, text=?, "by"=?, version=version+1, at=? WHERE id=? AND version=?',
+                (tag, text, by, time.time(), number, version),
+            ).rowcount
+        found = self.note(number)
+        if not done or found is None:
+            who = (
+                "was removed" if found is None else f"was changed by {found.by or 'somebody'}: {found.text!r}"
+            )
+            raise Changed(f"the note {who}")
+        return found
+
+    def remove_note(self, number: int) -> bool:
+        """Remove a note; whether there was one."""
+        with self._writing() as db:
+            return db.execute("DELETE FROM note WHERE id=?", (number,)).rowcount > 0
+
+    # ---- jobs
+
+    def jobs(self) -> list[Job]:
+        """The latest jobs, the newest first."""
+        return [_job(row) for row in self._rows("SELECT * FROM job ORDER BY id DESC LIMIT 50")]
+
+    def job(self, number: int) -> Job | None:
+        """One job."""
+        rows = self._rows("SELECT * FROM job WHERE id=?", [number])
+        return _job(rows[0]) if rows else None
+
+    def add_job(self, gold: str, system: str, body: JobOptions) -> Job:
+        """A new job, which waits."""
+        with self._writing() as db:
+            cursor = db.execute(
+                "INSERT INTO job (gold, system, body, state, at) VALUES (?, ?, ?, 'waiting', ?)",
+                (gold, system, _json(body), time.time()),
+            )
+            number = int(cursor.lastrowid or 0)
+        found = self.job(number)
+        assert found is not None
+        return found
+
+    def set_job(
+        self, number: int, state: str, *, step: str = "", done: int = 0, total: int = 0, error: str = ""
+    ) -> None:
+        """What became of a job."""
+        with self._writing() as db:
+            db.execute(
+                "UPDATE job SET state=?, step=?, done=?, total=?, error=? WHERE id=?",
+                (state, step, done, total, error, number),
+            )
+
+    def interrupt_jobs(self) -> None:
+        """Jobs that ran when the server ended are interrupted; their uploads are still there."""
+        with self._writing() as db:
+            db.execute("UPDATE job SET state='interrupted' WHERE state IN ('running', 'waiting')")
+
+
+def _json(value: Struct) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _values(value: Struct) -> tuple[Any, ...]:
+    return tuple(getattr(value, name) for name in value.__struct_fields__)
+
+
+def _result(row: Sequence[Any]) -> Result:
+    number, path, system, gold, digest, gone, body = row
+    return Result(number, path, system, gold, digest, bool(gone), msgspec.json.decode(body, type=Board))
+
+
+def _job(row: Sequence[Any]) -> Job:
+    number, gold, system, body, *rest = row
+    return Job(number, gold, system, msgspec.json.decode(body, type=JobOptions), *rest)

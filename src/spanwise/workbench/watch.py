@@ -1,0 +1,207 @@
+"""The folder, looked at every second: what came, what changed, what went."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from spanwise.document import Document
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.loading import load
+from spanwise.document.scores import SystemScores
+from spanwise.errors import SpanwiseError
+from spanwise.evaluation import MentionColumns
+from spanwise.workbench.store import Board, File, Gold, Store
+
+PRIVATE = ".spanwise"  # the folder of the workbench inside the folder of results
+PATIENCE = 5.0  # seconds for which a file that cannot be read may still be growing
+
+
+class Event(Struct, frozen=True):
+    """Something that pages should know of."""
+
+    id: int
+    kind: str  # result, job, note, slice, gold
+    gold: str | None
+    text: str
+
+
+class Events:
+    """The latest events, by number."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Event] = deque(maxlen=1000)
+        self._lock = threading.Lock()
+        self.last = 0
+
+    def tell(self, kind: str, gold: str | None, text: str) -> None:
+        """Add an event."""
+        with self._lock:
+            self.last += 1
+            self._kept.append(Event(self.last, kind, gold, text))
+
+    def after(self, number: int) -> list[Event]:
+        """Those that came later than the event of this number."""
+        with self._lock:
+            return [event for event in self._kept if event.id > number]
+
+
+class Watcher:
+    """Keeps the store in step with the folder."""
+
+    def __init__(self, folder: Path, store: Store, events: Events) -> None:
+        self.folder, self.store, self.events = folder, store, events
+        self._doubtful: dict[str, tuple[int, float]] = {}  # size, and when it was first found so
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Look at the folder now and every second."""
+        self.scan()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while not self._stop.wait(1.0):
+            self.scan()
+
+    def scan(self) -> None:
+        """Look at every file once; only those whose size or time changed are opened."""
+        known = self.store.files()
+        there = set()
+        for path, size, mtime_ns in _files(self.folder):
+            there.add(path)
+            before = known.get(path)
+            if before is not None and (before.size, before.mtime_ns) == (size, mtime_ns):
+                continue
+            try:
+                self._look(path, size, mtime_ns)
+            except OSError:  # it went while we looked
+                continue
+        for path in known.keys() - there:
+            self.store.remove_file(path)
+            self.events.tell("result", known[path].gold, f"{path} is gone")
+
+    def _look(self, path: str, size: int, mtime_ns: int) -> None:
+        full = self.folder / path
+        if path.endswith(".npz"):
+            head = MentionColumns.read_head(full)
+            if head is None and self._may_grow(path, size):
+                return
+            kind = "other" if head is None else "columns"
+            slug = None if head is None else slug_of(head.dataset, head.gold)
+            self.store.put_file(File(path, size, mtime_ns, kind, slug))
+            return
+        try:
+            document: Document = load(full)
+        except SpanwiseError as error:
+            if self._may_grow(path, size):
+                return
+            why = str(error).replace(str(full), path)
+            self.store.put_file(File(path, size, mtime_ns, "unreadable", None, why))
+            self.events.tell("result", None, f"{path} cannot be read")
+            return
+        self._doubtful.pop(path, None)
+        if not isinstance(document, Evaluation) or not document.systems:
+            self.store.put_file(File(path, size, mtime_ns, "other"))
+            return
+        gold = gold_of(document)
+        known = self.store.gold(gold.slug)
+        if known is None or (known.path is None and gold.path is not None):
+            self.store.put_gold(gold)
+        digest = hashlib.sha256(full.read_bytes()).hexdigest()
+        rows = [
+            (name, gold.slug, digest, board_of(document, name, system, mtime_ns / 1e9))
+            for name, system in document.systems.items()
+        ]
+        self.store.put_file(File(path, size, mtime_ns, "result", gold.slug), rows)
+        self.events.tell("result", gold.slug, f"{', '.join(document.systems)} in {path}")
+
+    def _may_grow(self, path: str, size: int) -> bool:
+        """Whether a file that cannot be read may still be on its way."""
+        before, since = self._doubtful.get(path, (-1, 0.0))
+        if before != size:
+            self._doubtful[path] = (size, time.monotonic())
+            return True
+        if time.monotonic() - since < PATIENCE:
+            return True
+        self._doubtful.pop(path, None)
+        return False
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
+    """Documents and columns of the folder and those inside it; not those whose names begin with a dot."""
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.startswith(".") or not name.endswith((".json", ".npz")):
+                continue
+            full = Path(here, name)
+            try:
+                if full.is_symlink() and not full.resolve().is_relative_to(folder):
+                    continue
+                told = full.stat()
+            except OSError:
+                continue
+            yield full.relative_to(folder).as_posix(), told.st_size, told.st_mtime_ns
+
+
+def slug_of(name: str, digest: str | None) -> str:
+    """The name of a gold in addresses: what it is called, and the beginning of its hash."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:40] or "gold"
+    return f"{plain}-{(digest or hashlib.sha256(name.encode()).hexdigest())[:8]}"
+
+
+def gold_of(document: Evaluation) -> Gold:
+    """What a document says of its gold file."""
+    told = next(row for row in document.inputs if row.role == "gold")
+    return Gold(
+        slug=slug_of(document.dataset.name, told.sha256),
+        name=document.dataset.name,
+        sha256=told.sha256 or "",
+        path=told.path,
+        train=tuple(row.path for row in document.inputs if row.role == "train" and row.path),
+        sentences=document.dataset.sentences,
+        mentions=document.dataset.mentions,
+        labels=document.dataset.labels_in_order,
+        unit=document.settings.unit,
+        units=document.settings.units,
+    )
+
+
+def board_of(document: Evaluation, name: str, system: SystemScores, made_at: float) -> Board:
+    """What the leaderboard shows of one system."""
+    overall = system.exact.overall
+    scores = {"f1": overall.f1, "precision": overall.precision, "recall": overall.recall}
+    scores["fair"] = system.fair.overall.f1
+    if "UNSEEN-ANY" in system.tough:
+        scores["unseen"] = system.tough["UNSEEN-ANY"].overall.recall
+    packed = ""
+    if document.units is not UNSET:
+        entries = [one for one in document.units.systems.get(name, ()) if one.name == "exact"]
+        packed = msgspec.json.encode(entries).decode()
+    return Board(
+        scores=scores,
+        interval=overall.interval.get("f1"),
+        labels={label: one.f1 for label, one in system.exact.labels.items()},
+        tags=document.settings.tags,
+        costs=system.slices[0].title if system.slices else None,
+        signature=document.signature,
+        made_at=made_at,
+        packed=packed,
+    )
