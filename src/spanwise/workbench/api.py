@@ -454,7 +454,7 @@ SHORT: dict[str, Callable[[Bench, Request, Any], Any]] = {
     one.__name__: one
     for one in (
         health, openapi, golds, add_gold, results, result, comparison, slice, test, mentions, slices,
-        add_slice, change_slice, remove_slice, notes, add_note, change_note, remove_note, worksheet, gate, jobs, job,
-        again, cancel,
+        add_slice, change_slice, remove_slice, notes, add_note, change_note, remove_note, worksheet, gate,
+        jobs, job, again, cancel,
     )
 }  # fmt: skip

@@ -42,6 +42,7 @@ from spanwise.workbench.store import Gold
 STATIC = {
     "page.css": "spanwise.reports.html",
     "workbench.css": "spanwise.workbench.static",
+    "icon.svg": "spanwise.workbench.static",
     "workbench.js": "spanwise.workbench.static",
 }
 FEW = 10  # sentences under a slice

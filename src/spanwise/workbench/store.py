@@ -292,8 +292,8 @@ class Store:
         """Keep a new note; its number is given here."""
         with self._writing() as db:
             cursor = db.execute(
-                'INSERT INTO note (gold, sentence, sentence_sha, start, "end", label, tag, text, "by", version,'
-                " at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                'INSERT INTO note (gold, sentence, sentence_sha, start, "end", label, tag, text, "by", '
+                "version, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*_values(note)[1:9], note.by, 1, time.time()),
             )
             number = int(cursor.lastrowid or 0)
