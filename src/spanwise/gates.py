@@ -133,7 +133,7 @@ def slice_checks(index: SliceIndex, floors: Sequence[SliceFloor]) -> list[Check]
                 said = f"{system}: {place} has {few}, too few to be held to {floor.least:g}."
                 checks.append(Check(f"{system} {place}", passed=True, message=said))
                 continue
-            checks.append(_least(system, place, cell.score(floor.score), floor.least))
+            checks.append(_least(system, place, cell.score(floor.score), floor.least, bound=False))
     return checks
 
 

@@ -232,10 +232,10 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         correct = _per_unit(right, self.unit, units)
         if not both:
             matrix = np.stack([gold, correct], axis=1)
-            counts = Counts.of_matrix([name], RECALL, matrix)
+            counts = Counts.of_matrix(["slice"], RECALL, matrix)
             return Measure(MeasureKey("slice"), counts, "recall", (OVERALL,), "exact", ("recall",))
         predicted = _per_unit(one.predicted.mask(condition), one.unit, units)
-        counts = Counts.of_matrix([name], EXACT, np.stack([gold, predicted, correct], axis=1))
+        counts = Counts.of_matrix(["slice"], EXACT, np.stack([gold, predicted, correct], axis=1))
         return Measure(MeasureKey("slice"), counts, "exact", (OVERALL,), "exact", ("f1",))
 
 
