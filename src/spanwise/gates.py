@@ -21,17 +21,10 @@ from spanwise.document.sentences import ExampleCounts, UnitCounts
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import mention_columns, tested, unpacked
 from spanwise.findings import findings
-from spanwise.slices.floors import GateFile, SliceFloor, read_gate
+from spanwise.slices.floors import Check as Check
+from spanwise.slices.floors import GateFile, least_check, read_gate, slice_checks
 from spanwise.slices.index import SliceIndex
 from spanwise.uncertainty import Resampling
-
-
-class Check(Struct, frozen=True):
-    """One threshold: what it asks, whether it was reached, and one line that says so."""
-
-    name: str
-    passed: bool
-    message: str
 
 
 class Outcome(Struct, frozen=True):
@@ -91,13 +84,13 @@ def gate(
     if fail_under is not None:
         check_points("fail_under", fail_under)
         checks += [
-            _least(name, "f1", _held(system, "f1", bound=floor_bound), fail_under, bound=floor_bound)
+            least_check(name, "f1", _held(system, "f1", bound=floor_bound), fail_under, bound=floor_bound)
             for name, system in document.systems.items()
         ]
     for place, least in _floors(floors):
         check_points(f"the floor of {place}", least)
         checks += [
-            _least(name, place, _held(system, place, bound=floor_bound), least, bound=floor_bound)
+            least_check(name, place, _held(system, place, bound=floor_bound), least, bound=floor_bound)
             for name, system in document.systems.items()
         ]
     if file is not None:
@@ -120,21 +113,6 @@ def _file_checks(document: Evaluation, asked: GateFile) -> list[Check]:
     if not asked.slices:
         return list(inner.checks)
     return [*inner.checks, *slice_checks(SliceIndex.of(mention_columns(document)), asked.slices)]
-
-
-def slice_checks(index: SliceIndex, floors: Sequence[SliceFloor]) -> list[Check]:
-    """Whether every system reaches the floors of named slices; few mentions are not held to them."""
-    checks = []
-    for floor in floors:
-        place = f"slice {floor.name} ({floor.score})"
-        for system, cell in index.counted(floor.condition).items():
-            if cell.gold < floor.mentions:
-                few = many(cell.gold, "mention")
-                said = f"{system}: {place} has {few}, too few to be held to {floor.least:g}."
-                checks.append(Check(f"{system} {place}", passed=True, message=said))
-                continue
-            checks.append(_least(system, place, cell.score(floor.score), floor.least, bound=False))
-    return checks
 
 
 def check_points(what: str, least: float) -> None:
@@ -164,15 +142,6 @@ def _held(system: SystemScores, place: str, *, bound: bool) -> float | None:
         return _number(_follow(scores, [name]))
     bounds = getattr(scores, "interval", {}).get(name)
     return None if bounds is None else bounds[0]
-
-
-def _least(system: str, place: str, value: float | None, least: float, *, bound: bool) -> Check:
-    shown = "n/a" if value is None else f"{100 * value:.2f}"
-    # A score written as 90.00 is not below 90, whatever its last bits say.
-    passed = value is not None and 100 * value >= least - 1e-9
-    relation = "reaches" if passed else "is below"
-    what = f"the lower bound of {place}" if bound else place
-    return Check(f"{system} {place}", passed, f"{system}: {what} is {shown}, which {relation} {least:g}.")
 
 
 def _floors(floors: Sequence[str] | Mapping[str, float]) -> list[tuple[str, float]]:

@@ -1,9 +1,9 @@
-"""The file of a gate: thresholds of scores and of named slices, in TOML."""
+"""Floors of scores and of named slices, and the TOML file that holds them."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,19 @@ import msgspec
 from msgspec import Struct, field
 
 from spanwise.conditions import Condition, parse
-from spanwise.errors import InputError
+from spanwise.errors import InputError, many
 from spanwise.formats import read_text
+from spanwise.slices.index import SliceIndex
 
 SCORES = ("precision", "recall", "f1")
+
+
+class Check(Struct, frozen=True):
+    """One threshold: what it asks, whether it was reached, and one line that says so."""
+
+    name: str
+    passed: bool
+    message: str
 
 
 class NamedSlice(Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,3 +103,28 @@ def written_slices(slices: Mapping[str, NamedSlice]) -> str:
 
 def _quoted(text: Any) -> str:
     return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")
+
+
+def least_check(system: str, place: str, value: float | None, least: float, *, bound: bool) -> Check:
+    """Whether a score reaches a floor, in points."""
+    shown = "n/a" if value is None else f"{100 * value:.2f}"
+    # A score written as 90.00 is not below 90, whatever its last bits say.
+    passed = value is not None and 100 * value >= least - 1e-9
+    relation = "reaches" if passed else "is below"
+    what = f"the lower bound of {place}" if bound else place
+    return Check(f"{system} {place}", passed, f"{system}: {what} is {shown}, which {relation} {least:g}.")
+
+
+def slice_checks(index: SliceIndex, floors: Sequence[SliceFloor]) -> list[Check]:
+    """Whether every system reaches the floors of named slices; few mentions are not held to them."""
+    checks = []
+    for floor in floors:
+        place = f"slice {floor.name} ({floor.score})"
+        for system, cell in index.counted(floor.condition).items():
+            if cell.gold < floor.mentions:
+                few = many(cell.gold, "mention")
+                said = f"{system}: {place} has {few}, too few to be held to {floor.least:g}."
+                checks.append(Check(f"{system} {place}", passed=True, message=said))
+                continue
+            checks.append(least_check(system, place, cell.score(floor.score), floor.least, bound=False))
+    return checks

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from spanwise.conditions import parse
 from spanwise.errors import ChoiceError, unknown
 from spanwise.formats import write_atomically
-from spanwise.gates import Check, Outcome, gate, slice_checks
-from spanwise.slices.floors import GateFile, NamedSlice, read_gate, written_slices
+from spanwise.gates import Outcome, gate
+from spanwise.slices.floors import Check, GateFile, NamedSlice, read_gate, slice_checks, written_slices
 from spanwise.slices.index import SliceIndex
 from spanwise.workbench.index import Indexed, Shelf
 from spanwise.workbench.jobs import Jobs

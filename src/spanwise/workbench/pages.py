@@ -40,10 +40,10 @@ from spanwise.workbench.links import Shown, View, view_of
 from spanwise.workbench.store import Gold
 
 STATIC = {
-    "page.css": "spanwise.reports.html",
-    "workbench.css": "spanwise.workbench.static",
-    "icon.svg": "spanwise.workbench.static",
-    "workbench.js": "spanwise.workbench.static",
+    "page.css": ("spanwise.reports.html", ""),
+    "workbench.css": ("spanwise.workbench", "static"),
+    "icon.svg": ("spanwise.workbench", "static"),
+    "workbench.js": ("spanwise.workbench", "static"),
 }
 FEW = 10  # sentences under a slice
 
@@ -414,5 +414,5 @@ def static(bench: Bench, request: Request) -> Response:
     name = request.path_params["name"]
     if name not in STATIC:
         raise NotHere("there is nothing of this name.")
-    text = files(STATIC[name]).joinpath(name).read_bytes()
+    text = files(STATIC[name][0]).joinpath(STATIC[name][1], name).read_bytes()
     return Response(text, media_type=mimetypes.guess_type(name)[0] or "text/plain")
