@@ -87,6 +87,8 @@ class Diagnosis(Struct, frozen=True):
     best: str | None = None
     worst: str | None = None
     gap: float | None = None
+    best_f1: float | None = None
+    worst_f1: float | None = None
 
 
 def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
@@ -112,6 +114,8 @@ def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
         best=scale[best].name,
         worst=scale[worst].name,
         gap=float(scores[best] - scores[worst]),
+        best_f1=float(scores[best]),
+        worst_f1=float(scores[worst]),
     )
 
 

@@ -47,8 +47,9 @@ def test_every_table_of_a_result_is_made() -> None:
 
 def test_every_table_of_a_study_is_made() -> None:
     assert list(tables(STUDY)) == [
-        "holistic", "datasets", "model_wise", "attribute_wise", "self_diagnosis", "comparative_diagnosis",
-        "wilcoxon", "friedman", "rank_flips", "tough",
+        "holistic", "datasets", "model_wise", "model_wise_by_dataset", "attribute_wise", "friedman",
+        "friedman_systems", "friedman_datasets", "tough", "self_diagnosis", "comparative_diagnosis",
+        "wilcoxon", "rank_flips",
     ]  # fmt: skip
 
 

@@ -40,10 +40,12 @@ class HierarchicalTest(Part, frozen=True, kw_only=True):
 
 
 class BucketLead(Part, frozen=True, kw_only=True):
-    """A bucket, and by how much the first system leads in it."""
+    """A bucket, by how much the first system leads in it, and the scores of both."""
 
     bucket: str
     difference: float | None
+    first: float | UnsetType | None = UNSET
+    second: float | UnsetType | None = UNSET
 
 
 class BucketLeads(Part, frozen=True, kw_only=True, omit_defaults=False):

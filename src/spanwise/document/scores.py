@@ -237,6 +237,8 @@ class AttributeScores(Part, frozen=True, kw_only=True):
     best: str | None
     worst: str | None
     gap: Fraction
+    best_f1: Fraction | UnsetType = UNSET
+    worst_f1: Fraction | UnsetType = UNSET
 
     def bucket(self, name: str) -> BucketScores | None:
         """The bucket of this name."""

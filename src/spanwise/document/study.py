@@ -67,6 +67,12 @@ class PairedTest(TestResult, frozen=True, kw_only=True):
     significant: bool | UnsetType = UNSET
 
 
+class ZetaTrend(TestResult, frozen=True, kw_only=True):
+    """Spearman's test of the gain of one system over another against ζ of the datasets."""
+
+    datasets: Count
+
+
 class OverallTest(PairedTest, frozen=True, kw_only=True):
     """The signed-rank test of overall F1, each dataset and run a block."""
 
@@ -93,6 +99,13 @@ class MainResult(Spread, frozen=True, kw_only=True, omit_defaults=False):
     identical: Mapping[str, str] | UnsetType = UNSET
 
 
+class DatasetMean(Part, frozen=True, kw_only=True, omit_defaults=False):
+    """A mean over datasets, and over how many; runs were averaged first."""
+
+    mean: Fraction
+    used: Count
+
+
 class BucketSpread(BucketEdges, frozen=True, kw_only=True):
     """F1 in one bucket over runs."""
 
@@ -110,6 +123,7 @@ class ModelWise(Part, frozen=True, kw_only=True, omit_defaults=False):
     used: Mapping[str, Count] = field(default_factory=dict)
     tests: Mapping[str, TrendTest | None] = field(default_factory=dict)
     friedman: BlockTest
+    wilcoxon: PairedTest | UnsetType = UNSET  # of the worst against the best bucket
     buckets_differ: BucketsDiffer | UnsetType = UNSET
 
 
@@ -127,11 +141,14 @@ class AttributeWise(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SelfDiagnosis(Part, frozen=True, kw_only=True):
-    """The best and the worst bucket of one system."""
+    """The best and the worst bucket of one system, and Fu20's test of one against the other over runs."""
 
     best: str | None
     worst: str | None
     gap: Fraction
+    best_f1: Fraction | UnsetType = UNSET
+    worst_f1: Fraction | UnsetType = UNSET
+    wilcoxon: PairedTest | UnsetType = UNSET
 
 
 class PairDiagnosis(Part, frozen=True, kw_only=True):
@@ -143,6 +160,8 @@ class PairDiagnosis(Part, frozen=True, kw_only=True):
     wilcoxon: Mapping[str, Mapping[str, PairedTest]]
     overall: OverallTest | UnsetType = UNSET
     over_datasets: DatasetTest | UnsetType = UNSET
+    gains: Mapping[str, float | None] = field(default_factory=dict)
+    pays: Mapping[str, ZetaTrend] = field(default_factory=dict)
 
 
 class RankedSlice(Part, frozen=True, kw_only=True, omit_defaults=False):
@@ -199,6 +218,22 @@ class FactorPoint(Part, frozen=True, kw_only=True):
     used: Count
 
 
+class FactorStep(Part, frozen=True, kw_only=True):
+    """By how much a system leads the one with the lowest value of a factor, by dataset and on average."""
+
+    value: float
+    system: str
+    gains: Mapping[str, float | None]
+    gain: float | None
+
+
+class FactorGroup(Part, frozen=True, kw_only=True):
+    """Systems that are equal in all factors but one, from its lowest value to its highest."""
+
+    factors: Mapping[str, Scalar]
+    steps: tuple[FactorStep, ...]
+
+
 class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
     """The pairs that differ in one factor alone, and scores against it where it is a number."""
 
@@ -206,12 +241,15 @@ class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
     values: Mapping[str, Scalar]
     pairs: tuple[tuple[str, str], ...]
     line: tuple[FactorPoint, ...] | None = None
+    groups: tuple[FactorGroup, ...] = ()
 
 
 class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     """What is computed over the runs of a study."""
 
     holistic: Mapping[str, Mapping[str, MainResult]]
+    average: Mapping[str, DatasetMean] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, Mapping[str, Spread]]] = field(default_factory=dict)
     performance_table: Mapping[str, Mapping[str, Mapping[str, tuple[BucketSpread, ...]]]] = field(
         default_factory=dict
     )

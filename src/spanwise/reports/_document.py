@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import convert
+from msgspec import UnsetType, convert
 
 from spanwise.diagnosis import distinct, letter, lettering
-from spanwise.document.scores import SystemScores, WeakSlice
-from spanwise.reports._wording import defined
+from spanwise.document.scores import BucketEdges, SystemScores, WeakSlice
+from spanwise.document.study import AttributeWise, MainResult, ModelWise, RankedSlice
+from spanwise.reports._wording import TOUGH, attribute, defined, plain, visible
 from spanwise.statistics import LEVEL
 
 Document = Mapping[str, Any]
@@ -58,7 +59,10 @@ def scored_labels(document: Document) -> list[str]:
     return list(dict.fromkeys([*(label for label in gold if label in known), *known]))
 
 
-def inner_keys(tree: Mapping[str, Mapping[str, Any]]) -> list[str]:
+K = TypeVar("K", bound=str)
+
+
+def inner_keys(tree: Mapping[str, Mapping[K, Any]]) -> list[K]:
     """The names of the second level over all of the first, in the order they are met."""
     return list(dict.fromkeys(key for inner in tree.values() for key in inner))
 
@@ -92,43 +96,68 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def single_runs(holistic: Mapping[str, Mapping[str, Any]]) -> bool:
+def single_runs(holistic: Mapping[str, Mapping[str, MainResult]]) -> bool:
     """Whether some system has a single run, so that letters say nothing about training."""
-    return any(cell.get("runs") == 1 for row in holistic.values() for cell in row.values())
+    return any(cell.runs == 1 for row in holistic.values() for cell in row.values())
 
 
-def differing(cell: Mapping[str, Any]) -> Any:
+def differing(cell: ModelWise | AttributeWise) -> float | None:
     """p that buckets differ; of a document without that test, Friedman's over datasets × runs."""
-    return (cell.get("buckets_differ") or cell.get("friedman") or {}).get("p")
+    return cell.buckets_differ.p if cell.buckets_differ else cell.friedman.p
 
 
-def greyed(cell: Mapping[str, Any]) -> bool:
+def greyed(cell: ModelWise | AttributeWise) -> bool:
     """Whether the buckets of an attribute cannot be told apart, or could not be tested."""
     p = differing(cell)
     return p is None or not p < LEVEL
 
 
-def bucket_of(value: Any) -> str | None:
-    """The name of a bucket, given as such or as an object that also carries its score."""
-    if isinstance(value, Mapping):
-        value = value.get("bucket", value.get("name"))
-    return None if value is None else str(value)
+TINY = 20  # mentions under which a recall is marked
+
+
+def bucket_words(bucket: BucketEdges) -> str:
+    """What a bucket holds, in words: its interval, its one value, or its category."""
+    if bucket.label:
+        return visible(bucket.label)
+    if bucket.is_category:
+        return visible(str(bucket.value))
+    low, high = (None if isinstance(end, UnsetType) else end for end in (bucket.low, bucket.high))
+    if low is None and high is None:
+        return visible(bucket.name)
+    if low is None:
+        return f"up to {plain(high)}"
+    if high is None:
+        return f"over {plain(low)}"
+    return plain(low) if low == high else f"({plain(low)}, {plain(high)}]"
+
+
+def slice_words(row: RankedSlice) -> str:
+    """A slice of a study in words, the bucket with what it holds."""
+    name = visible(row.name)
+    if row.kind == "label":
+        return f"type is {name}"
+    if row.kind == "tough" or not row.attribute:
+        return TOUGH.get(name, name)
+    held = visible(row.label or "")
+    if not held or held == name:
+        return f"{attribute(row.attribute)} {name}"
+    return f"{attribute(row.attribute)} {name} {held if held[0] in '([' else f'({held})'}"
 
 
 def common_letters(
-    holistic: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    holistic: Mapping[str, Mapping[str, MainResult]],
 ) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
-    """One letter a system for a whole table of datasets, and whom each beats in each of them.
+    """One letter per system for a whole table of datasets, and whom each beats in each of them.
 
     A study letters its systems anew in every dataset, by score; a table of all datasets needs
-    one letter a row.
+    one letter per row.
     """
     own = {system: letter(place) for place, system in enumerate(holistic)}
     beats: dict[tuple[str, str], str] = {}
-    for dataset in dict.fromkeys(name for row in holistic.values() for name in row):
-        cells = {system: row.get(dataset) or {} for system, row in holistic.items()}
-        of = {str(cell["letter"]): own[system] for system, cell in cells.items() if cell.get("letter")}
-        for system, cell in cells.items():
-            beaten = sorted(of[letter] for letter in str(cell.get("letters") or "") if letter in of)
-            beats[system, dataset] = "".join(beaten)
+    for dataset in inner_keys(holistic):
+        cells = {system: row[dataset] for system, row in holistic.items() if dataset in row}
+        of = {cell.letter: own[system] for system, cell in cells.items() if cell.letter}
+        for system in holistic:
+            letters = cells[system].letters if system in cells else ""
+            beats[system, dataset] = "".join(sorted(of[sign] for sign in letters or "" if sign in of))
     return own, beats

@@ -128,6 +128,24 @@ def p_value(p: float | None) -> str:
     return "1" if p > 0.995 else f"{p:.2f}"
 
 
+def small_p(p: float | None) -> str:
+    """A p-value whose size shows even where it is tiny.
+
+    Examples:
+        >>> small_p(0.0000312), small_p(0.0312), small_p(0.0)
+        ('3.1×10⁻⁵', '0.031', '0')
+    """
+    if p is None or not defined(p) or p >= 0.001:
+        return p_value(p)
+    if not p:
+        return "0"
+    digits, _, exponent = f"{p:.1e}".partition("e-")
+    return f"{digits}×10⁻{exponent.lstrip('0').translate(_RAISED)}"
+
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def correlation(value: float | None) -> str:
     """A rank correlation with two decimals and its sign.
 
@@ -172,9 +190,23 @@ def spread(mean: float | None, std: float | None) -> str:
     return f"{points(mean)} ±{points(std)}" if std is not None and defined(std) else points(mean)
 
 
-def attribute(name: str) -> str:
-    """An attribute in words: `entity_length` is `entity length`."""
+def attribute(name: str, *, short: bool = False) -> str:
+    """An attribute in words, or by the short name of the papers.
+
+    Examples:
+        >>> attribute("entity_length"), attribute("entity_length", short=True)
+        ('entity length', 'eLen')
+    """
+    if short and name in SHORT:
+        return SHORT[name]
     return visible(name).replace("_", " ")
+
+
+SHORT = {
+    "entity_length": "eLen", "sentence_length": "sLen", "entity_density": "eDen", "oov_density": "oDen",
+    "entity_frequency": "eFre", "token_frequency": "tFre", "entity_label_consistency": "eCon",
+    "token_label_consistency": "tCon", "label": "tag",
+}  # fmt: skip
 
 
 def bucket(cell: Mapping[str, Any]) -> str:
@@ -198,16 +230,15 @@ def bucket(cell: Mapping[str, Any]) -> str:
     return plain(low) if low == high else f"({plain(low)}, {plain(high)}]"
 
 
-def upper_bound(cell: Mapping[str, Any]) -> str:
+def upper_bound(held: str) -> str:
     """What a bucket holds behind those of lower values: of an interval its upper end alone.
 
     Examples:
-        >>> upper_bound({"name": "S", "label": "(0, 0.67]"}), upper_bound({"name": "L", "label": "(0.67, 1)"})
+        >>> upper_bound("(0, 0.67]"), upper_bound("(0.67, 1)")
         ('≤ 0.67', '< 1')
-        >>> upper_bound({"name": "XL", "label": "≥ 4"})
+        >>> upper_bound("≥ 4")
         '≥ 4'
     """
-    held = bucket(cell)
     _, comma, end = held.partition(", ")
     if not (comma and held.startswith("(") and held.endswith((")", "]"))):
         return held
@@ -235,21 +266,6 @@ def _spoken(title: str) -> str:
     for sign in "≤≥<>":
         words = words.replace(f" = {sign}", f" {sign}")
     return words
-
-
-def place(row: Mapping[str, Any]) -> str:
-    """Any slice of any analysis in words, the bucket with what it holds.
-
-    Examples:
-        >>> place({"kind": "bucket", "attribute": "entity_length", "name": "XL", "label": "over 3"})
-        'entity length XL (over 3)'
-    """
-    if row.get("kind") in ("label", "tough") or not row.get("attribute"):
-        return slice_title(row)
-    name, held = visible(row.get("name")), visible(row.get("label") or "")
-    if not held or held == name:
-        return f"{attribute(row['attribute'])} {name}"
-    return f"{attribute(row['attribute'])} {name} {held if held[0] in '([' else f'({held})'}"
 
 
 def held_by_buckets(systems: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from spanwise.errors import InputError, at
 from spanwise.formats import read_text
@@ -83,7 +84,7 @@ GRID: dict[str, tuple[type, ...]] = {
     "train": (dict,),
 }
 TRAINED = "trained"  # the folder for predictions of systems that a study trains
-COMPARE: dict[str, tuple[type, ...]] = {"systems": (list,), "name": (str,)}
+COMPARE: dict[str, tuple[type, ...]] = {"systems": (list,), "datasets": (list,), "name": (str,)}
 COLUMNS = ("token", "tag")  # of `columns`; any other name is a column to keep
 
 _WORDS = {
@@ -124,11 +125,15 @@ class System(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """Two systems to compare, and the one factor in which they differ (None: asked for by name)."""
+    """Two systems to compare, and the one factor in which they differ (None: asked for by name).
+
+    `datasets` are those on which they are compared; None for all.
+    """
 
     first: str
     second: str
     factor: str | None = None
+    datasets: tuple[str, ...] | None = None
 
 
 class Manifest(Struct, frozen=True):
@@ -201,9 +206,7 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
             systems=len(systems),
             own="predictions" in tree["systems"][system.name] or system.is_trained,
         )
-    asked = [
-        check.pair(number, value, tree["systems"]) for number, value in enumerate(tree.get("compare", []))
-    ]
+    asked = [check.pair(number, value, tree) for number, value in enumerate(tree.get("compare", []))]
     pairs = _pairs([pair for group in asked for pair in group], systems)
     return Manifest(
         path=path,
@@ -217,20 +220,20 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
     )
 
 
-def _pairs(asked: Iterable[tuple[str, str]], systems: Iterable[System]) -> list[Pair]:
+def _pairs(asked: Iterable[Pair], systems: Iterable[System]) -> list[Pair]:
     """The pairs asked for, in the direction they were asked, and those that differ in one factor alone.
 
     Where nothing is asked and no system names a factor, all pairs.
     """
     listed = {system.name: system for system in systems}
-    chosen = {frozenset(pair): pair for pair in asked}
+    chosen = {frozenset((pair.first, pair.second)): pair for pair in asked}
     everything = not chosen and not any(system.factors for system in listed.values())
     for one, other in combinations(listed.values(), 2):
         if everything or _differing(one, other):
-            pair = _in_order(one, other)
-            chosen.setdefault(frozenset(pair), pair)
+            names = _in_order(one, other)
+            chosen.setdefault(frozenset(names), Pair(*names))
     return [
-        Pair(first, second, _differing(listed[first], listed[second])) for first, second in chosen.values()
+        replace(pair, factor=_differing(listed[pair.first], listed[pair.second])) for pair in chosen.values()
     ]
 
 
@@ -397,21 +400,27 @@ class _Check(Struct, frozen=True):
                     f"Put {{{name}}} into it.",
                 )
 
-    def pair(self, number: int, table: Any, systems: Mapping[str, Any]) -> list[tuple[str, str]]:
+    def pair(self, number: int, table: Any, tree: Mapping[str, Any]) -> list[Pair]:
         where = ("compare",)
         if not isinstance(table, dict):
             raise self.error(where, '\'compare\' must be written as [[compare]] with systems = ["a", "b"].')
         self.keys(table, COMPARE, where)
         names = table.get("systems", [])
-        for name in names:
-            if name not in systems:
-                near = difflib.get_close_matches(str(name), systems, n=1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
-                message = f"no system is called {name!r}.{hint}\nThere are: {', '.join(sorted(systems))}."
-                raise self.error(where, message)
+        chosen = table.get("datasets")
+        self.among("system", names, tree["systems"])
+        self.among("dataset", chosen or [], tree["datasets"])
         if len(set(names)) < 2:
             raise self.error(where, f"comparison {number + 1} needs two different systems, not {names!r}.")
-        return list(combinations(names, 2))
+        datasets = None if chosen is None else tuple(sorted(chosen))
+        return [Pair(first, second, datasets=datasets) for first, second in combinations(names, 2)]
+
+    def among(self, what: str, names: Iterable[Any], known: Mapping[str, Any]) -> None:
+        for name in names:
+            if name not in known:
+                near = difflib.get_close_matches(str(name), known, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                message = f"no {what} is called {name!r}.{hint}\nThere are: {', '.join(sorted(known))}."
+                raise self.error(("compare",), message)
 
 
 def _line(text: str, keys: tuple[str, ...]) -> int | None:

@@ -33,6 +33,12 @@ class StudyScores(Struct, frozen=True):
     datasets: Mapping[str, DatasetRuns]
     systems: Sequence[str]
 
+    def on(self, datasets: Sequence[str] | None) -> StudyScores:
+        """The same runs on some of the datasets; on all where none are named."""
+        if datasets is None:
+            return self
+        return StudyScores({name: self.datasets[name] for name in datasets}, self.systems)
+
     def runs(self, system: str, dataset: str) -> Mapping[str, SystemScores]:
         """The scored runs of a system on a dataset, by name."""
         return self.datasets[dataset].runs.get(system, {})
@@ -98,3 +104,13 @@ def _spread(bucket: BucketScores, values: Mapping[str, float]) -> BucketSpread:
 def overall(run: SystemScores) -> float:
     """F1 of one run."""
     return or_nan(run.exact.overall.f1)
+
+
+SCORES: Mapping[str, Callable[[SystemScores], float]] = {
+    "precision": lambda run: or_nan(run.exact.overall.precision),
+    "recall": lambda run: or_nan(run.exact.overall.recall),
+    "f1": overall,
+    "fair_precision": lambda run: or_nan(run.fair.overall.precision),
+    "fair_recall": lambda run: or_nan(run.fair.overall.recall),
+    "fair_f1": lambda run: or_nan(run.fair.overall.f1),
+}

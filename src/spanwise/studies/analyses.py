@@ -30,9 +30,8 @@ from spanwise.document.study import (
     BucketsDiffer,
     BucketSpread,
     BucketWise,
+    DatasetMean,
     DatasetRuns,
-    FactorLine,
-    FactorPoint,
     MainResult,
     ModelWise,
     OverallTest,
@@ -46,8 +45,9 @@ from spanwise.document.study import (
 )
 from spanwise.statistics import LEVEL, Test, complete_blocks, correct, fisher, friedman, spearman, wilcoxon
 from spanwise.studies._datasets import Blocks, dataset_tests
+from spanwise.studies._factors import factors, gains_of, where_it_pays, zeta_of
 from spanwise.studies._manifest import Manifest, Pair
-from spanwise.studies._scores import StudyScores, is_categorical, over_runs, overall
+from spanwise.studies._scores import SCORES, StudyScores, is_categorical, over_runs, overall
 
 # By dataset, system and attribute: p that the buckets differ.
 Differ: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float | None]]]
@@ -72,11 +72,22 @@ def analyses(
     ranks, flips = ranked(scores)
     return Analyses(
         holistic=holistic(scores),
+        average={system: _average(scores, system) for system in scores.systems},
+        scores={
+            system: {
+                dataset: {
+                    name: over_runs(scores.over(system, dataset, pick)) for name, pick in SCORES.items()
+                }
+                for dataset in scores.datasets
+                if scores.runs(system, dataset)
+            }
+            for system in scores.systems
+        },
         performance_table=_by_cell(scores, scores.buckets),
         model_wise=model_wise(scores, differ),
         attribute_wise=attribute_wise(scores, differ),
         bucket_wise=BucketWise(
-            self_=_by_cell(scores, lambda s, d, a: _self(scores.buckets(s, d, a))),
+            self_=_by_cell(scores, lambda s, d, a: _self(scores, s, d, a)),
             comparative=comparative(scores, manifest.pairs, correction=correction),
             ranks=ranks,
             rank_flips=flips,
@@ -97,9 +108,38 @@ def _by_cell(scores: StudyScores, make: Callable[[str, str, str], T]) -> dict[st
     }
 
 
-def _self(buckets: Sequence[BucketSpread]) -> SelfDiagnosis:
-    diagnosis = self_diagnosis(buckets)
-    return SelfDiagnosis(best=diagnosis.best, worst=diagnosis.worst, gap=diagnosis.gap)
+def _self(scores: StudyScores, system: str, dataset: str, attribute: str) -> SelfDiagnosis:
+    diagnosis = self_diagnosis(scores.buckets(system, dataset, attribute))
+    return SelfDiagnosis(
+        best=diagnosis.best,
+        worst=diagnosis.worst,
+        gap=diagnosis.gap,
+        best_f1=diagnosis.best_f1,
+        worst_f1=diagnosis.worst_f1,
+        wilcoxon=_ends_test(_ends(scores, system, dataset, attribute)),
+    )
+
+
+def _ends(scores: StudyScores, system: str, dataset: str, attribute: str) -> list[tuple[float, float]]:
+    """F1 of every run in the buckets that are worst and best on the mean over runs."""
+    diagnosis = self_diagnosis(scores.buckets(system, dataset, attribute))
+    rows = [scores.row(run, attribute) for run in scores.runs(system, dataset).values()]
+    return [(row.get(diagnosis.worst or "", nan), row.get(diagnosis.best or "", nan)) for row in rows]
+
+
+def _ends_test(ends: Sequence[tuple[float, float]]) -> PairedTest:
+    """Wilcoxon's test of the worst against the best bucket, as Fu20 has it.
+
+    The buckets are chosen by the same scores, so that a small p shows less than it seems to.
+    """
+    test = wilcoxon([worst for worst, _ in ends], [best for _, best in ends])
+    return PairedTest(**test.to_dict("pairs"), difference=mean_of(worst - best for worst, best in ends).mean)
+
+
+def _average(scores: StudyScores, system: str) -> DatasetMean:
+    means = (over_runs(scores.over(system, dataset, overall)).mean for dataset in scores.datasets)
+    mean = mean_of(map(or_nan, means))
+    return DatasetMean(mean=mean.mean, used=mean.used)
 
 
 def holistic(scores: StudyScores) -> dict[str, dict[str, MainResult]]:
@@ -179,6 +219,9 @@ def _model_wise(scores: StudyScores, system: str, attribute: str, differ: Differ
         used={"spearman": means["rho"].used, "std": means["sigma"].used},
         tests={dataset: _trend(buckets) for dataset, buckets in rows.items()},
         friedman=_friedman(blocks),
+        wilcoxon=_ends_test(
+            [pair for dataset in scores.datasets for pair in _ends(scores, system, dataset, attribute)]
+        ),
         buckets_differ=_differing({name: row.get(system, {}).get(attribute) for name, row in differ.items()}),
     )
 
@@ -234,9 +277,9 @@ def _attribute_wise(scores: StudyScores, dataset: str, attribute: str, differ: D
         for system in scores.systems
         for run, scored in scores.runs(system, dataset).items()
     ]
-    zeta = _zeta(scores.datasets[dataset], attribute)
+    zeta = zeta_of(scores.datasets[dataset], attribute)
     highest = max(
-        (value for part in scores.datasets.values() if (value := _zeta(part, attribute)) is not None),
+        (value for part in scores.datasets.values() if (value := zeta_of(part, attribute)) is not None),
         default=None,
     )
     return AttributeWise(
@@ -251,10 +294,6 @@ def _attribute_wise(scores: StudyScores, dataset: str, attribute: str, differ: D
     )
 
 
-def _zeta(part: DatasetRuns, attribute: str) -> float | None:
-    return None if part.dataset is None else part.dataset.zeta.get(attribute)
-
-
 # ---- bucket-wise ----------------------------------------------------------------------------
 
 
@@ -264,7 +303,8 @@ def comparative(scores: StudyScores, pairs: Sequence[Pair], *, correction: str) 
     The tests of all buckets of all attributes over all pairs are one family, those of the
     overall scores another.
     """
-    paired = [_paired(scores, pair) for pair in pairs]
+    parts = [scores.on(pair.datasets) for pair in pairs]
+    paired = [_paired(part, pair) for part, pair in zip(parts, pairs, strict=True)]
     attributes = scores.attributes()
     buckets = {
         (place, attribute, name): test
@@ -274,12 +314,13 @@ def comparative(scores: StudyScores, pairs: Sequence[Pair], *, correction: str) 
     }
     tests = dict(zip(buckets, _corrected(list(buckets.values()), correction), strict=True))
     whole = _corrected([_overall_test(sides) for sides in paired], correction)
-    blocks = dataset_tests([_by_dataset(scores, pair) for pair in pairs], correction)
+    means = [_by_dataset(part, pair) for part, pair in zip(parts, pairs, strict=True)]
+    blocks = dataset_tests(means, correction)
     return tuple(
         PairDiagnosis(
             systems=(pair.first, pair.second),
             factor=pair.factor,
-            datasets={dataset: _leads(scores, pair, dataset) for dataset in scores.datasets},
+            datasets={dataset: _leads(scores, pair, dataset) for dataset in parts[place].datasets},
             wilcoxon={
                 attribute: {
                     name: test for (at, of, name), test in tests.items() if (at, of) == (place, attribute)
@@ -288,6 +329,8 @@ def comparative(scores: StudyScores, pairs: Sequence[Pair], *, correction: str) 
             },
             overall=whole[place],
             over_datasets=blocks[place],
+            gains=gains_of(parts[place], pair.first, pair.second),
+            pays=where_it_pays(parts[place], pair),
         )
         for place, pair in enumerate(pairs)
     )
@@ -341,9 +384,14 @@ def _leads(scores: StudyScores, pair: Pair, dataset: str) -> dict[str, BucketLea
             for system in (pair.first, pair.second)
         )
         names = [name for name in first if name in second]
-        leads[attribute] = comparative_diagnosis(
+        found = comparative_diagnosis(
             [first[name] for name in names], [second[name] for name in names], names
         )
+        best, worst = (
+            lead and replace(lead, first=plain(first[lead.bucket]), second=plain(second[lead.bucket]))
+            for lead in (found.best, found.worst)
+        )
+        leads[attribute] = replace(found, best=best, worst=worst)
     return leads
 
 
@@ -466,30 +514,3 @@ def _scored_slices(run: SystemScores) -> Iterator[ScoredSlice]:
     for subset, found in run.tough.items():
         recall = found.overall
         yield ScoredSlice("tough", None, subset, recall.mentions, None, or_nan(recall.recall))
-
-
-# ---- factors --------------------------------------------------------------------------------
-
-
-def factors(scores: StudyScores, manifest: Manifest) -> dict[str, FactorLine]:
-    """For each factor the pairs that differ in it alone and, where it is a number, scores against it."""
-    known = sorted({key for system in manifest.systems for key in system.factors})
-    return {factor: _factor(scores, manifest, factor) for factor in known}
-
-
-def _factor(scores: StudyScores, manifest: Manifest, factor: str) -> FactorLine:
-    having = [system for system in manifest.systems if factor in system.factors]
-    numeric = all(isinstance(system.factors[factor], int | float) for system in having)
-    points = [_point(scores, system.name, system.factors[factor]) for system in having]
-    return FactorLine(
-        numeric=numeric,
-        values={system.name: system.factors[factor] for system in having},
-        pairs=tuple((pair.first, pair.second) for pair in manifest.pairs if pair.factor == factor),
-        line=tuple(sorted(points, key=lambda point: (point.value, point.system))) if numeric else None,
-    )
-
-
-def _point(scores: StudyScores, system: str, value: Any) -> FactorPoint:
-    spreads = {dataset: over_runs(scores.over(system, dataset, overall)) for dataset in scores.datasets}
-    mean = mean_of(or_nan(spread.mean) for spread in spreads.values())
-    return FactorPoint(value=value, system=system, datasets=spreads, mean=mean.mean, used=mean.used)

@@ -292,13 +292,17 @@ def run_pairs(
     cache: Path | None,
 ) -> dict[str, PairedTests]:
     """The paired tests of every dataset, by its name."""
-    pairs = tuple((pair.first, pair.second) for pair in manifest.pairs)
     results: dict[str, PairedTests] = {}
     fresh = []
     for dataset in manifest.datasets:
         here = [task for task in tasks if task.dataset == dataset.name]
         if not here:
             continue
+        pairs = tuple(
+            (pair.first, pair.second)
+            for pair in manifest.pairs
+            if pair.datasets is None or dataset.name in pair.datasets
+        )
         settings = cells[here[0].key].settings
         options: dict[str, Any] = {key: getattr(settings, key) for key in ("resamples", "seed", "confidence")}
         options["correction"] = manifest.settings.get("correction", "holm")

@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("csv", "numbers in full, as fractions"),
     ):
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
+    parser.add_argument("--short", action="store_true", help="attributes by their short names: eLen, eCon")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
 
 
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         names = list(tables(document)) if args.names == ["all"] else args.names
         form = f"to_{args.form or 'markdown'}"
-        text = "\n".join(getattr(table(document, name), form)() for name in names)
+        text = "\n".join(getattr(table(document, name, short=args.short), form)() for name in names)
     give(text, args.output)
     return 0
 

@@ -15,6 +15,7 @@ from spanwise.reports._wording import visible
 
 Row = dict[str, Any]
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
+LATER_SHAPES = ("cross", "triangle-right", "triangle-left")  # where the colours begin again
 # The channel itself: for what `alt.value` gives, Altair searches its whole schema every time.
 _AT: Any = alt.XValue
 MARGIN = 8.0  # around a chart that stands alone
@@ -38,6 +39,17 @@ class Plot(Struct, frozen=True):
         if len(groups) == 1:
             return groups[0]
         return {"layer": groups, "resolve": {"scale": {"x": "independent"}}}
+
+
+def shape(place: int) -> str:
+    """The shape of the system or dataset at `place`: with its colour, unlike those of 23 others.
+
+    Examples:
+        >>> shape(0), shape(2), shape(6), shape(12)
+        ('circle', 'diamond', 'cross', 'triangle-right')
+    """
+    turn, at = divmod(place, len(SHAPES))
+    return LATER_SHAPES[(turn - 1) % len(LATER_SHAPES)] if turn else SHAPES[at]
 
 
 class Drawing(Struct, frozen=True):
@@ -95,7 +107,7 @@ def _legend(drawing: Drawing, palette: Palette) -> tuple[list[Any], float]:
         at: Any = alt.Chart(alt.InlineData(values=({},)))
         layers += [
             at.mark_point(
-                shape=SHAPES[place % len(SHAPES)], color=palette.series(place), filled=place != 1,
+                shape=shape(place), color=palette.series(place), filled=place != 1,
                 opacity=1, size=60, aria=False, **fill,
             ).encode(x=alt.value(x), y=alt.value(y)),
             at.mark_text(
@@ -198,7 +210,7 @@ def bands(rows: Iterable[Row], height: float, x: Any, *, colour: str, thick: flo
 def dots(rows: Iterable[Row], height: float, x: Any, *, colour: str, place: int = 0, **style: Any) -> Any:
     """A point a row: filled for the first system, hollow or of another shape for the others."""
     options = {
-        "shape": SHAPES[place % len(SHAPES)], "size": 70, "opacity": 1, "strokeWidth": 2,
+        "shape": shape(place), "size": 70, "opacity": 1, "strokeWidth": 2,
         "filled": place != 1, **style,
     }  # fmt: skip
     return _layer(rows, height, "point", colour, options, x=x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing, Row
@@ -46,7 +46,7 @@ class Layout(Struct, frozen=True):
     reference_says: str = ""
     intervals: bool = True
     domain: tuple[float, float] | None = None
-    places: Sequence[int] = field(default=(0, 1, 2, 3, 4, 5))
+    places: Sequence[int] = range(1000)
 
 
 def draw(name: str, title: str, rows: Sequence[Line], layout: Layout, style: Style) -> Drawing:

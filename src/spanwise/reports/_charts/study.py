@@ -15,18 +15,12 @@ from spanwise.reports._charts.rows import Layout, Line, Point, draw
 from spanwise.reports._charts.style import Style, points_pair, reach, share, shortened, titled
 from spanwise.reports._document import Document
 
-MOST_SERIES = 6
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
-ALIASES = {
-    "entity_length": "eLen", "sentence_length": "sLen", "entity_density": "eDen", "oov_density": "oDen",
-    "entity_frequency": "eFre", "token_frequency": "tFre", "entity_label_consistency": "eCon",
-    "token_label_consistency": "tCon", "label": "tag",
-}  # fmt: skip
 
 
 def alias(name: str) -> str:
     """The short name of an attribute, as the papers' figures write it."""
-    return ALIASES.get(name, shortened(name, 12))
+    return words.SHORT.get(name, shortened(name, 12))
 
 
 def systems(document: Document) -> list[str]:
@@ -36,7 +30,7 @@ def systems(document: Document) -> list[str]:
 
 def holistic(document: Document, style: Style) -> Drawing:
     """Mean F1 over runs of every system on every dataset, with the runs as small dots."""
-    names = systems(document)[:MOST_SERIES]
+    names = systems(document)
     table = document["analyses"]["holistic"]
     rows = []
     for dataset in document["datasets"]:
@@ -82,7 +76,7 @@ def radar(document: Document, measure: str, style: Style, *, size: float = 118) 
     table = document["analyses"]["attribute_wise"]
     width, middle = 2 * size + 60, size + 30
     outlines: list[Any] = []
-    for place, dataset in enumerate(list(document["datasets"])[:MOST_SERIES]):
+    for place, dataset in enumerate(document["datasets"]):
         values = [
             relative(document, name, dataset)
             if measure == "zeta"
@@ -168,7 +162,7 @@ def drivers(document: Document, style: Style) -> Drawing | None:
     rows = []
     for name in names:
         points = []
-        for dataset in list(document["datasets"])[:MOST_SERIES]:
+        for dataset in document["datasets"]:
             cell = table.get(dataset, {}).get(name, {})
             value = cell.get("rho1")
             told = (
@@ -184,23 +178,27 @@ def drivers(document: Document, style: Style) -> Drawing | None:
 
 
 def factor(document: Document, name: str, style: Style) -> Drawing | None:
-    """F1 against a numeric factor of the systems, one line a dataset (Fu20, Figure 5)."""
-    points = (document["analyses"].get("factors") or {}).get(name, {}).get("line") or []
-    if len(points) < 2:
+    """Gain in F1 over the lowest value of a numeric factor, one line per group of comparable systems.
+
+    A group is equal in all other factors. Where there is one group alone, it has one line per dataset.
+
+    References:
+        Fu, Liu and Neubig (2020), Figure 5.
+    """
+    groups = (document["analyses"].get("factors") or {}).get(name, {}).get("groups") or []
+    if not groups:
         return None
     plot, height = 280.0, 170.0
     series: list[tuple[str, list[dict[str, Any]]]] = []
-    for dataset in list(document["datasets"])[:MOST_SERIES]:
-        rows = []
-        for n, point in enumerate(points):
-            value = share((point["datasets"].get(dataset) or {}).get("mean"))
-            if value is not None:
-                told = (
-                    f"{words.visible(point['system'])} on {words.visible(dataset)}: "
-                    f"{words.visible(name)} {words.plain(point['value'])}, F1 {value:.1f}"
-                )
-                rows.append({"v": float(point["value"]), "f": value, "n": n, "d": told})
-        series.append((dataset, rows))
+    if len(groups) == 1:
+        for dataset in document["datasets"]:
+            steps = [(step, step["gains"].get(dataset)) for step in groups[0]["steps"]]
+            series.append((dataset, _steps(name, f" on {words.visible(dataset)}", steps)))
+    else:
+        for group in groups:
+            others = ", ".join(f"{key} = {value}" for key, value in group["factors"].items())
+            steps = [(step, step["gain"]) for step in group["steps"]]
+            series.append((others or "no other factor", _steps(name, ", mean over datasets", steps)))
     low, high = reach([row["f"] for _, rows in series for row in rows])
     left, right = reach([row["v"] for _, rows in series for row in rows])
     x = alt.X(
@@ -209,7 +207,7 @@ def factor(document: Document, name: str, style: Style) -> Drawing | None:
     )  # fmt: skip
     y = alt.Y(
         "f:Q", scale=alt.Scale(domain=[low, high], nice=False, zero=False),
-        axis=alt.Axis(title=None, tickCount=5, labelBaseline="middle", labelPadding=6),
+        axis=alt.Axis(title="gain in F1, points", tickCount=5, labelBaseline="middle", labelPadding=6),
     )  # fmt: skip
     layers: list[Any] = []
     for place, (_, rows) in enumerate(series):
@@ -227,11 +225,28 @@ def factor(document: Document, name: str, style: Style) -> Drawing | None:
                 filled=place != 1,
                 size=50,
                 opacity=1,
-                shape=marks.SHAPES[place % len(marks.SHAPES)],
+                shape=marks.shape(place),
             ).encode(x=x, y=y, description=alt.Description("d:N"))
         )
-    title = f"F1 against {shortened(name, 30)}"
-    return Drawing(f"factor-{name}", title, marks.plot(*layers), plot, height, 46, 16, 8, 44)
+    title = f"Gain in F1 over the lowest {shortened(name, 30)}"
+    legend = tuple((at, label) for at, (label, _) in enumerate(series))
+    return Drawing(f"factor-{name}", title, marks.plot(*layers), plot, height, 60, 16, 8, 44, legend=legend)
+
+
+def _steps(
+    name: str, where: str, steps: Sequence[tuple[Mapping[str, Any], float | None]]
+) -> list[dict[str, Any]]:
+    """The points of one line, with what each says."""
+    rows = []
+    for n, (step, gain) in enumerate(steps):
+        value = share(gain)
+        if value is not None:
+            told = (
+                f"{words.visible(step['system'])}{where}: "
+                f"{words.visible(name)} {words.plain(step['value'])}, gain {words.signed(gain)} F1"
+            )
+            rows.append({"v": float(step["value"]), "f": value, "n": n, "d": told})
+    return rows
 
 
 # ---- bucket-wise ----------------------------------------------------------------------------

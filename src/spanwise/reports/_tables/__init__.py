@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from spanwise.document.head import Document, plain_of
+from spanwise.document.loading import as_document
+from spanwise.document.study import Study
 from spanwise.errors import unknown
-from spanwise.reports._tables import _result, _study
+from spanwise.reports._tables import _diagnoses, _result, _study
 from spanwise.reports._tables._latex import latex
 from spanwise.reports._tables._table import Cell, Interval, Number, Table, markdown, text_of
 
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
 
-_Maker = Callable[[Mapping[str, Any]], Table | None]
-
 
 def names(document: Mapping[str, Any] | Document) -> list[str]:
     """The names of the tables that can be made of this document."""
-    document = plain_of(document)
     return list(tables(document))
 
 
-def tables(document: Mapping[str, Any] | Document) -> dict[str, Table]:
-    """Every table that the document has the numbers for, by name."""
-    document = plain_of(document)
-    made = {name: maker(document) for name, maker in _makers(document).items()}
-    return {name: found for name, found in made.items() if found is not None and found.rows}
+def tables(document: Mapping[str, Any] | Document, *, short: bool = False) -> dict[str, Table]:
+    """Every table that the document has the numbers for, by name; with `short`, attributes as eLen, eCon."""
+    made = {name: maker() for name, maker in _makers(document, short).items()}
+    return {name: table for name, table in made.items() if table is not None and table.rows}
 
 
-def table(document: Mapping[str, Any] | Document, name: str) -> Table:
+def table(document: Mapping[str, Any] | Document, name: str, *, short: bool = False) -> Table:
     """The table called `name`; the error for another name lists those there are."""
-    document = plain_of(document)
-    makers = _makers(document)
-    found = makers[name](document) if name in makers else None
+    makers = _makers(document, short)
+    found = makers[name]() if name in makers else None
     if found is None or not found.rows:
         raise unknown("table of this document", name, names(document))
     return found
 
 
-def _makers(document: Mapping[str, Any]) -> Mapping[str, _Maker]:
-    return _study.TABLES if "analyses" in document else _result.TABLES
+def _makers(document: Mapping[str, Any] | Document, short: bool) -> dict[str, Callable[[], Table | None]]:
+    if document.kind == "study" if isinstance(document, Document) else "analyses" in document:
+        study = as_document(document)
+        assert isinstance(study, Study)
+        makers = {**_study.TABLES, **_diagnoses.TABLES}
+        return {name: partial(maker, study, short=short) for name, maker in makers.items()}
+    plain = plain_of(document)
+    return {name: partial(maker, plain) for name, maker in _result.TABLES.items()}

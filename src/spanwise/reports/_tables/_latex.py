@@ -49,8 +49,8 @@ _SIGNS = {
     "ρ": "$\\rho$",
     "σ": "$\\sigma$",
     "β": "$\\beta$",
-    "¹": "$^{1}$",
-    "²": "$^{2}$",
+    **{sign: f"$^{{{digit}}}$" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    "⁻": "$^{-}$",
     "⟨": "\\textless{}",
     "⟩": "\\textgreater{}",
 }

@@ -1,265 +1,323 @@
-"""The tables of a study document."""
+"""The tables of a study: its scores, its data, and how scores move over buckets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Protocol
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from spanwise.document.study import AttributeWise, BlockTest, ModelWise, Spread, Study
 from spanwise.reports import _wording as say
-from spanwise.reports._document import (
-    Document,
-    bucket_of,
-    common_letters,
-    differing,
-    greyed,
-    inner_keys,
-    single_runs,
-)
-from spanwise.reports._tables._result import count, marked, p_value, points, signed, statements
+from spanwise.reports._document import TINY, common_letters, differing, greyed, inner_keys, single_runs
+from spanwise.reports._tables._result import count, marked, p_value, points
 from spanwise.reports._tables._table import Cell, Number, Table
 
 
-def _analysis(document: Document, *path: str) -> Any:
-    node: Any = document.get("analyses") or {}
-    for key in path:
-        node = node.get(key) or {}
-    return node
+class Maker(Protocol):
+    """A function that makes one table of a study."""
+
+    def __call__(self, document: Study, *, short: bool = False) -> Table | None: ...
 
 
-def _mean(found: Mapping[str, Any] | None) -> Number:
-    row = found or {}
-    mean, std = row.get("mean"), row.get("std")
-    return Number(mean, say.spread(mean, std), std=std)
+def over_runs(spread: Spread | None) -> Number:
+    """A mean over runs, with its standard deviation."""
+    if spread is None:
+        return Number(None, say.UNDEFINED)
+    return Number(spread.mean, say.spread(spread.mean, spread.std), std=spread.std)
 
 
-def holistic(document: Document) -> Table | None:
+def holistic(document: Study, *, short: bool = False) -> Table | None:
     """Systems by datasets: mean F1 and its spread over runs, with letters where they were tested."""
-    table = _analysis(document, "holistic")
+    table = document.analyses.holistic
     datasets = inner_keys(table)
     own, beats = common_letters(table)
     lettered = any(beats.values())
-    columns: dict[str, list[Number]] = {}
-    for dataset in datasets:
-        cells = [replace(_mean(table[one].get(dataset)), letters=beats[one, dataset]) for one in table]
-        columns[dataset] = marked(cells)
+    columns = {
+        dataset: marked(
+            [replace(over_runs(table[one].get(dataset)), letters=beats[one, dataset]) for one in table]
+        )
+        for dataset in datasets
+    }
+    average = _average(document)
     rows = []
     for at, system in enumerate(table):
         signs = (own[system],) if lettered else ()
-        rows.append((*signs, system, *(columns[dataset][at] for dataset in datasets)))
+        mean = (average[at],) if average else ()
+        rows.append((*signs, system, *(columns[dataset][at] for dataset in datasets), *mean))
     caption = (
         "Exact-match F1 in points: mean and sample standard deviation over runs. Bold: best of its dataset."
     )
     if lettered:
-        test = say.named_test(document.get("settings") or {})
+        test = say.named_test({"correction": document.settings.correction or ""})
         caption += (
             f" Raised letters: significantly better than the system with that letter ({test}, p < .05)."
         )
     if lettered and single_runs(table):
         caption += " Where a system has one run: of these models; training seeds not considered."
-    header = ("letter", "system", *datasets) if lettered else ("system", *datasets)
+    header = (*(("letter",) if lettered else ()), "system", *datasets, *(("mean",) if average else ()))
     return Table("holistic", caption, header, tuple(rows))
 
 
-def model_wise(document: Document) -> Table | None:
-    """Systems by attributes: mean rank correlation of F1 with the bucket number, and mean deviation."""
-    table = _analysis(document, "model_wise")
-    attributes = inner_keys(table)
+def _average(document: Study) -> list[Number]:
+    """Mean F1 over datasets of every system; nothing where the document has none."""
+    average = document.analyses.average
+    systems = list(document.analyses.holistic)
+    return marked([points(average[name].mean) for name in systems]) if set(systems) <= set(average) else []
+
+
+SCORES = {
+    "precision": "precision", "recall": "recall", "f1": "F1",
+    "fair_precision": "fair precision", "fair_recall": "fair recall", "fair_f1": "fair F1",
+}  # fmt: skip
+
+
+def scores(document: Study, *, short: bool = False) -> Table | None:
+    """Precision, recall and F1, counted traditionally and fairly, of every system on every dataset."""
+    table = document.analyses.scores
     rows: list[tuple[Cell, ...]] = []
-    for system, found in table.items():
-        row: list[Cell] = [system]
-        for attribute in attributes:
-            cell = found.get(attribute) or {}
-            weak = greyed(cell)
-            rho, sigma = ((cell.get(key) or {}).get("mean") for key in ("spearman", "std"))
-            row += [Number(rho, say.correlation(rho), weak=weak), Number(sigma, say.points(sigma), weak=weak)]
-        rows.append(tuple(row))
-    header = ["system"]
-    for attribute in attributes:
-        header += [f"{say.attribute(attribute)} Sρ", f"{say.attribute(attribute)} Sσ"]
+    for dataset in inner_keys(table):
+        systems = [system for system in table if dataset in table[system]]
+        columns = [
+            marked([over_runs(table[system][dataset].get(name)) for system in systems]) for name in SCORES
+        ]
+        rows += [(dataset, system, *(column[at] for column in columns)) for at, system in enumerate(systems)]
+    caption = (
+        "Traditional and fair scores (Ortmann 2022) in points: mean and sample standard deviation over runs."
+        " Bold: best of its dataset."
+    )
+    return Table("scores", caption, ("dataset", "system", *SCORES.values()), tuple(rows))
+
+
+def datasets(document: Study, *, short: bool = False) -> Table | None:
+    """How much there is of what."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, part in document.datasets.items():
+        facts = part.dataset
+        if facts is not None:
+            sizes = [facts.documents, facts.sentences, facts.tokens, facts.mentions, len(facts.labels)]
+            rows.append((name, *map(count, sizes)))
+    header = ("dataset", "documents", "sentences", "tokens", "mentions", "types")
+    return Table("datasets", "The datasets.", header, tuple(rows))
+
+
+def model_wise(document: Study, *, short: bool = False) -> Table | None:
+    """Systems by attributes: mean F1, mean rank correlation with the bucket number, mean deviation."""
+    average = _average(document)
+    f1 = [[number] for number in average] or [[] for _ in document.analyses.model_wise]
     caption = (
         "Model-wise: Spearman's correlation of F1 with the bucket number and standard deviation of F1 over"
-        " buckets, mean over datasets (Fu, Liu and Neubig 2020)."
-        " Grey or in brackets: buckets cannot be told apart (test over units, datasets combined, p ≥ .05)."
+        f" buckets, mean over datasets (Fu, Liu and Neubig 2020). {_GREY}"
     )
-    return Table("model_wise", caption, tuple(header), tuple(rows))
+    header, rows = _model_wise(document, "mean", f1, short=short)
+    return Table("model_wise", caption, ("system", *header), tuple(rows))
 
 
-def attribute_wise(document: Document) -> Table | None:
+_GREY = (
+    "Bold: the largest of its column. Grey or in brackets: buckets cannot be told apart"
+    " (test over units, datasets combined, p ≥ .05)."
+)
+
+
+def model_wise_by_dataset(document: Study, *, short: bool = False) -> Table | None:
+    """The numbers of `model_wise` for every dataset."""
+    table = document.analyses.holistic
+    rows: list[tuple[Cell, ...]] = []
+    header: Sequence[str] = ()
+    for dataset in document.datasets:
+        f1 = [[number] for number in marked([over_runs(row.get(dataset)) for row in table.values()])]
+        header, part = _model_wise(document, dataset, f1, short=short)
+        rows += [(dataset, *row) for row in part]
+    caption = (
+        "Model-wise by dataset: Spearman's correlation of F1 with the bucket number and standard deviation of"
+        f" F1 over buckets (Fu, Liu and Neubig 2020). {_GREY}"
+    )
+    return Table("model_wise_by_dataset", caption, ("dataset", "system", *header), tuple(rows))
+
+
+def _model_wise(
+    document: Study, key: str, f1: Sequence[Sequence[Number]], *, short: bool
+) -> tuple[list[str], list[tuple[Cell, ...]]]:
+    """S^ρ and S^σ of one dataset, or their means, behind the scores of the systems."""
+    table = document.analyses.model_wise
+    attributes = inner_keys(table)
+    columns: list[list[Number]] = []
+    header = ["F1"] if any(f1) else []
+    for attribute in attributes:
+        cells = [row.get(attribute) for row in table.values()]
+        columns.append(_largest([_rho(cell, key) for cell in cells]))
+        columns.append(_largest([_sigma(cell, key) for cell in cells]))
+        name = say.attribute(attribute, short=short)
+        header += [f"{name} Sρ", f"{name} Sσ"]
+    return header, [(system, *f1[at], *(column[at] for column in columns)) for at, system in enumerate(table)]
+
+
+def _rho(cell: ModelWise | None, key: str) -> Number:
+    value = None if cell is None else cell.spearman.get(key)
+    return Number(value, say.correlation(value), weak=cell is None or _weak(cell, key))
+
+
+def _sigma(cell: ModelWise | None, key: str) -> Number:
+    value = None if cell is None else cell.std.get(key)
+    return Number(value, say.points(value), weak=cell is None or _weak(cell, key))
+
+
+def _weak(cell: ModelWise, key: str) -> bool:
+    """Whether the buckets cannot be told apart, on one dataset where it was tested by itself."""
+    if key != "mean" and cell.buckets_differ and key in cell.buckets_differ.datasets:
+        p = cell.buckets_differ.datasets[key]
+        return p is None or not p < 0.05
+    return greyed(cell)
+
+
+def _largest(numbers: Sequence[Number]) -> list[Number]:
+    """The same numbers, the largest in size marked where there is something to choose."""
+    sizes = [abs(number.value) for number in numbers if number.value is not None]
+    if len(sizes) < 2:
+        return list(numbers)
+    return [
+        replace(number, best=number.value is not None and abs(number.value) == max(sizes))
+        for number in numbers
+    ]
+
+
+def attribute_wise(document: Study, *, short: bool = False) -> Table | None:
     """Datasets by attributes: mean value, rank correlation and deviation over models."""
     rows: list[tuple[Cell, ...]] = []
-    for dataset, found in _analysis(document, "attribute_wise").items():
-        for attribute, row in found.items():
-            weak, p = greyed(row), differing(row)
+    for dataset, attributes in document.analyses.attribute_wise.items():
+        for attribute, row in attributes.items():
+            weak = greyed(row)
             numbers = [
-                Number(row.get("zeta"), say.plain(row.get("zeta"))),
-                Number(row.get("rho1"), say.correlation(row.get("rho1")).removeprefix("+"), weak=weak),
-                Number(row.get("rho2"), say.correlation(row.get("rho2")), weak=weak),
-                Number(row.get("sigma"), say.points(row.get("sigma")), weak=weak),
+                Number(row.zeta, say.plain(row.zeta)),
+                Number(row.rho1, say.correlation(row.rho1).removeprefix("+"), weak=weak),
+                Number(row.rho2, say.correlation(row.rho2), weak=weak),
+                Number(row.sigma, say.points(row.sigma), weak=weak),
             ]
-            rows.append((dataset, say.attribute(attribute), *numbers, p_value(p)))
+            name = say.attribute(attribute, short=short)
+            rows.append((dataset, name, *numbers, p_value(differing(row))))
     caption = (
         "Attribute-wise: mean value ζ, mean absolute (ρ¹) and signed (ρ²) rank correlation of F1 with the"
         " bucket number and mean deviation σ over models."
         " Grey or in brackets: the buckets cannot be told apart (test over units, p ≥ .05)."
     )
-    return Table(
-        "attribute_wise", caption, ("dataset", "attribute", "ζ", "ρ¹", "ρ²", "σ", "Friedman p"), tuple(rows)
-    )
+    header = ("dataset", "attribute", "ζ", "ρ¹", "ρ²", "σ", "p")
+    return Table("attribute_wise", caption, header, tuple(rows))
 
 
-def self_diagnosis(document: Document) -> Table | None:
-    """Best and worst bucket of every system, dataset and attribute."""
+def friedman(document: Study, *, short: bool = False) -> Table | None:
+    """Fu20's Friedman tests over buckets, of every system and of every dataset."""
     rows: list[tuple[Cell, ...]] = []
-    for system, datasets in _analysis(document, "bucket_wise", "self").items():
-        for dataset, attributes in datasets.items():
-            for attribute, found in attributes.items():
-                ends = [bucket_of(found.get(end)) or say.UNDEFINED for end in ("worst", "best")]
-                rows.append((system, dataset, say.attribute(attribute), *ends, points(found.get("gap"))))
-    header = ("system", "dataset", "attribute", "worst", "best", "gap")
-    return Table(
-        "self_diagnosis",
-        "Self-diagnosis: worst and best bucket, and the F1 between them.",
-        header,
-        tuple(rows),
+    tests: tuple[tuple[str, Mapping[str, Mapping[str, ModelWise | AttributeWise]]], ...] = (
+        ("system", document.analyses.model_wise),
+        ("dataset", document.analyses.attribute_wise),
     )
-
-
-def comparative_diagnosis(document: Document) -> Table | None:
-    """Where the first system of every pair leads most and least."""
-    rows: list[tuple[Cell, ...]] = []
-    for pair in _analysis(document, "bucket_wise", "comparative") or ():
-        one, other = pair["systems"]
-        for dataset, attributes in pair["datasets"].items():
-            for attribute, found in attributes.items():
-                ends: list[Cell] = []
-                for end in ("best", "worst"):
-                    cell = found.get(end)
-                    ends += [
-                        bucket_of(cell) or say.UNDEFINED,
-                        signed(cell.get("difference") if isinstance(cell, Mapping) else None),
-                    ]
-                rows.append((one, other, dataset, say.attribute(attribute), *ends, signed(found.get("beta"))))
-    header = ("first", "second", "dataset", "attribute", "leads most", "by", "leads least", "by", "β")
-    caption = "Comparative diagnosis: the buckets where the first leads the second most and least, in F1."
-    return Table("comparative_diagnosis", caption, header, tuple(rows))
-
-
-def wilcoxon(document: Document) -> Table | None:
-    """The signed-rank test of every pair in every bucket, and overall."""
-    rows: list[tuple[Cell, ...]] = []
-    for pair in _analysis(document, "bucket_wise", "comparative") or ():
-        whole = {"": {"all": pair["overall"]}} if pair.get("overall") else {}
-        for attribute, buckets in {**whole, **(pair.get("wilcoxon") or {})}.items():
-            for bucket, test in buckets.items():
-                rows.append(
-                    (*pair["systems"], say.attribute(attribute) or "overall", bucket, *_test(test, "pairs"))
-                )
-    header = (
-        "first",
-        "second",
-        "attribute",
-        "bucket",
-        "difference",
-        "pairs",
-        "statistic",
-        "p",
-        "corrected p",
-    )
-    caption = (
-        "fu20-wilcoxon: signed-rank tests over datasets × runs (which are not independent)."
-        " Bold: significant after correction, p < .05."
-    )
-    return Table("wilcoxon", caption, header, tuple(rows))
-
-
-def _test(test: Mapping[str, Any], size: str) -> list[Cell]:
-    difference = replace(signed(test.get("difference")), best=bool(test.get("significant")))
-    statistic = Number(test.get("statistic"), say.plain(test.get("statistic")))
-    return [
-        difference,
-        count(test.get(size)),
-        statistic,
-        p_value(test.get("p")),
-        p_value(test.get("p_corrected")),
-    ]
-
-
-def friedman(document: Document) -> Table | None:
-    """The Friedman tests over buckets, of every system and of every dataset."""
-    rows: list[tuple[Cell, ...]] = []
-    for kind in ("model_wise", "attribute_wise"):
-        for name, attributes in _analysis(document, kind).items():
+    for what, table in tests:
+        for name, attributes in table.items():
             for attribute, row in attributes.items():
-                test = row.get("friedman") or {}
-                statistic = Number(test.get("statistic"), say.plain(test.get("statistic")))
-                blocks, p = count(test.get("blocks")), p_value(test.get("p"))
-                what = "system" if kind == "model_wise" else "dataset"
-                rows.append((what, name, say.attribute(attribute), blocks, statistic, p))
+                test = row.friedman
+                statistic = Number(test.statistic, say.plain(test.statistic))
+                blocks = count(None if test.blocks is UNSET else test.blocks)
+                words = say.attribute(attribute, short=short)
+                rows.append((what, name, words, blocks, statistic, _small(test)))
     header = ("of", "name", "attribute", "blocks", "statistic", "p")
-    caption = "fu20-friedman over buckets. Blocks: datasets × runs for a system, models × runs for a dataset."
+    caption = (
+        "fu20-friedman: tests over buckets as in Fu, Liu and Neubig (2020). Blocks: datasets × runs for a system,"
+        f" models × runs for a dataset. {_DEPENDENT}"
+    )
     return Table("friedman", caption, header, tuple(rows))
 
 
-def rank_flips(document: Document) -> Table | None:
-    """The slices in which the order of two systems turns round."""
+_DEPENDENT = "Runs on one test set are not independent, so that p is too small."
+
+
+def _small(test: BlockTest) -> Number:
+    return Number(test.p, say.small_p(test.p), weak=test.p is None or not test.p < 0.05)
+
+
+def _matrix(
+    table: Mapping[str, Mapping[str, ModelWise]] | Mapping[str, Mapping[str, AttributeWise]], short: bool
+) -> tuple[list[str], list[tuple[Cell, ...]]]:
+    attributes = inner_keys(table)
     rows: list[tuple[Cell, ...]] = []
-    found: Sequence[Mapping[str, Any]] = _analysis(document, "bucket_wise", "rank_flips") or ()
-    for row in found:
-        numbers = count(row.get("gold")), points(row.get("lead")), points(row.get("reversal"))
-        names = str(row.get("overall")), str(row.get("here"))
-        rows.append(
-            (
-                str(row.get("dataset") or ""),
-                say.place(row),
-                numbers[0],
-                names[0],
-                numbers[1],
-                names[1],
-                numbers[2],
-            )
-        )
-    header = ("dataset", "slice", "gold", "leads overall", "by", "leads here", "by")
-    return Table("rank_flips", "Slices in which the order of two systems turns round.", header, tuple(rows))
+    for name, row in table.items():
+        cells = [
+            _small(row[key].friedman) if key in row else Number(None, say.UNDEFINED) for key in attributes
+        ]
+        rows.append((name, *cells))
+    return [say.attribute(attribute, short=short) for attribute in attributes], rows
 
 
-def tough(document: Document) -> Table | None:
-    """Recall on tough mentions: mean and spread over runs."""
-    table = _analysis(document, "tough")
+def friedman_systems(document: Study, *, short: bool = False) -> Table | None:
+    """p of Fu20's Friedman tests, systems by attributes."""
+    header, rows = _matrix(document.analyses.model_wise, short)
+    caption = (
+        "p of Friedman's test over buckets for every system, blocks being datasets × runs (Fu, Liu and Neubig"
+        f" 2020). Grey or in brackets: p ≥ .05. {_DEPENDENT}"
+    )
+    return Table("friedman_systems", caption, ("system", *header), tuple(rows))
+
+
+def friedman_datasets(document: Study, *, short: bool = False) -> Table | None:
+    """p of Fu20's Friedman tests, datasets by attributes."""
+    header, rows = _matrix(document.analyses.attribute_wise, short)
+    caption = (
+        "p of Friedman's test over buckets for every dataset, blocks being models × runs (Fu, Liu and Neubig"
+        f" 2020). Grey or in brackets: p ≥ .05. {_DEPENDENT}"
+    )
+    return Table("friedman_datasets", caption, ("dataset", *header), tuple(rows))
+
+
+def tough(document: Study, *, short: bool = False) -> Table | None:
+    """Recall on all and on tough mentions: mean and spread over runs, and the range over systems."""
+    table = document.analyses.tough
     rows: list[tuple[Cell, ...]] = []
     for dataset in inner_keys(table):
-        for subset in inner_keys({system: found.get(dataset) or {} for system, found in table.items()}):
-            cells = [_mean((found.get(dataset) or {}).get(subset)) for found in table.values()]
-            rows.append((dataset, subset, *marked(cells)))
-    caption = "Recall on tough mentions (Tu and Lignos 2021): mean and sample standard deviation over runs."
-    return Table("tough", caption, ("dataset", "subset", *table), tuple(rows))
+        parts = {system: row.get(dataset, {}) for system, row in table.items()}
+        facts = document.datasets[dataset].dataset if dataset in document.datasets else None
+        whole = [document.analyses.scores.get(system, {}).get(dataset, {}).get("recall") for system in table]
+        if any(spread is not None for spread in whole):
+            cells = [over_runs(spread) for spread in whole]
+            gold = facts.mentions if facts else None
+            rows.append((dataset, "ALL", _mentions(gold), *_ranged(cells, gold)))
+        for subset in inner_keys(parts):
+            spreads = [part.get(subset) for part in parts.values()]
+            sizes = [one.mentions for one in spreads if one is not None and one.mentions is not UNSET]
+            gold = max(sizes, default=None)
+            cells = [over_runs(spread) for spread in spreads]
+            rows.append((dataset, subset, _mentions(gold), *_ranged(cells, gold)))
+    caption = (
+        "Recall on all and on tough mentions (Tu and Lignos 2021): mean and sample standard deviation over"
+        f" runs. Range: highest less lowest system. † fewer than {TINY} mentions."
+    )
+    return Table("tough", caption, ("dataset", "subset", "gold", *table, "range"), tuple(rows))
 
 
-def datasets(document: Document) -> Table | None:
-    """How much there is of what."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, found in (document.get("datasets") or {}).items():
-        facts = found.get("dataset") or {}
-        sizes = [count(facts.get(key)) for key in ("documents", "sentences", "tokens", "mentions")]
-        rows.append((name, *sizes, count(len(facts.get("labels") or ()))))
-    header = ("dataset", "documents", "sentences", "tokens", "mentions", "types")
-    return Table("datasets", "The datasets.", header, tuple(rows))
+def _mentions(number: int | None) -> Number:
+    mark = "†" if number is not None and number < TINY else ""
+    return Number(number, say.count(number) + mark)
 
 
-TABLES: dict[str, Callable[[Document], Table | None]] = {
+def _ranged(cells: Sequence[Number], mentions: int | None) -> list[Number]:
+    """The recalls, the best marked unless it rests on a few mentions, and how far they lie apart."""
+    values = [cell.value for cell in cells if cell.value is not None]
+    tiny = mentions is not None and mentions < TINY
+    between = points(max(values) - min(values) if len(values) > 1 else None)
+    return [*(cells if tiny else marked(cells)), between]
+
+
+TABLES: dict[str, Callable[..., Table | None]] = {
     made.__name__: made
     for made in (
         holistic,
+        scores,
         datasets,
         model_wise,
+        model_wise_by_dataset,
         attribute_wise,
-        self_diagnosis,
-        comparative_diagnosis,
-        wilcoxon,
         friedman,
-        rank_flips,
+        friedman_systems,
+        friedman_datasets,
         tough,
-        statements,
     )
 }

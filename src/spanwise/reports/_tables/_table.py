@@ -149,7 +149,10 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 def markdown(text: str) -> str:
     """Text that Markdown shows as it stands: no markup, no HTML, no links, no mentions of people."""
-    shown = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # Only what could begin an entity, a tag or a quotation: "< 0.001" stays readable in the source.
+    shown = re.sub(r"&(?=[#\w])", "&amp;", visible(text))
+    shown = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", shown)
+    shown = re.sub(r"^(\s*)>", r"\1&gt;", shown)
     shown = re.sub(r"([\\`*_{}\[\]#|~$])", r"\\\1", shown)
     return shown.replace("://", "&#58;//").replace("@", "&#64;").replace("www.", "www&#46;")
 

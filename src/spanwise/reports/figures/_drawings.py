@@ -45,13 +45,14 @@ def of_evaluation(document: Mapping[str, Any]) -> list[Drawing]:
 
 def of_study(document: Mapping[str, Any]) -> list[Drawing]:
     """Scores, what the datasets are like, what drives difficulty, and what each pair gains."""
-    systems = tuple(enumerate(study.systems(document)[: study.MOST_SERIES]))
-    datasets = tuple(enumerate(list(document["datasets"])[: study.MOST_SERIES]))
+    systems = tuple(enumerate(study.systems(document)))
+    datasets = tuple(enumerate(document["datasets"]))
     found = [replace(study.holistic(document, STYLE), legend=systems)]
     zeta, rho = study.radar(document, "zeta", STYLE), study.radar(document, "rho1", STYLE)
     several = [zeta, rho and replace(rho, name="radar-rho"), study.drivers(document, STYLE)]
-    several += [study.factor(document, name, STYLE) for name in document["analyses"].get("factors") or {}]
     found += [replace(one, legend=datasets) for one in several if one]
+    lines = [study.factor(document, name, STYLE) for name in document["analyses"].get("factors") or {}]
+    found += [one for one in lines if one]
     pairs = (document["analyses"].get("bucket_wise") or {}).get("comparative") or []
     found += [one for pair in pairs if (one := study.increase(pair, STYLE))]
     return found

@@ -52,7 +52,7 @@ def drawings(document: Document, name: str) -> list[Drawing]:
 def _figure_4(document: Document) -> list[Drawing]:
     if "analyses" not in document:
         return []
-    legend = tuple(enumerate(list(document["datasets"])[: study.MOST_SERIES]))
+    legend = tuple(enumerate(document["datasets"]))
     found = []
     for measure, part in (("zeta", "zeta"), ("rho1", "rho")):
         drawing = study.radar(document, measure, STYLE)
@@ -198,11 +198,8 @@ def _short(bucket: str) -> str:
 def _figure_5(document: Document) -> list[Drawing]:
     if "analyses" not in document:
         return []
-    legend = tuple(enumerate(list(document["datasets"])[: study.MOST_SERIES]))
     found = [study.factor(document, name, STYLE) for name in document["analyses"].get("factors") or {}]
-    return [
-        replace(one, name=one.name.replace("factor-", "fu20-figure5-"), legend=legend) for one in found if one
-    ]
+    return [replace(one, name=one.name.replace("factor-", "fu20-figure5-")) for one in found if one]
 
 
 def _figure_6(document: Document) -> list[Drawing]:

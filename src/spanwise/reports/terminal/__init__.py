@@ -32,6 +32,8 @@ def render(
         saved: files that were written, to be named at the end.
         seconds: how long it took, to be named at the top.
     """
+    from spanwise.document.loading import as_document
+    from spanwise.document.study import Study
     from spanwise.reports.terminal import _dataset, _frame, _result, _several, _study
     from spanwise.reports.terminal._layout import fit, paint
 
@@ -42,10 +44,15 @@ def render(
         lines = import_module(f"spanwise.reports.terminal.{document.kind}").lines(document, room)
         lines += _frame.footer({"signature": document.signature}, room, saved)
         return paint([fit(line, room) for line in lines], color=color)
+    if document.kind == "study" if isinstance(document, Document) else "datasets" in document:
+        study = as_document(document)
+        assert isinstance(study, Study)
+        lines = _study.lines(study, room, seconds) + _frame.footer(
+            {"signature": study.signature}, room, saved
+        )
+        return paint([fit(line, room) for line in lines], color=color)
     document = plain_of(document)
-    if "analyses" in document or "datasets" in document:
-        lines = _study.lines(document, room, seconds)
-    elif "systems" not in document:
+    if "systems" not in document:
         lines = _dataset.lines(document, room, seconds)
     elif len(document["systems"]) == 1:
         lines = _result.lines(document, room, seconds, saved)

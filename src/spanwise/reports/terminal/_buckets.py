@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._layout import Cell, Column, Line, and_more, grid, packed, text
 
-Buckets = Sequence[Mapping[str, Any]]
+Held: TypeAlias = Sequence[tuple[str, str]]  # names of buckets, and what each holds in words
 
 MOST = 24
 
 
-def legend(tables: Iterable[tuple[Sequence[str], Buckets]], titles: Sequence[str], width: int) -> list[Line]:
-    """One row a table of buckets behind the names it goes by: each bucket with what it holds.
+def legend(tables: Iterable[tuple[Sequence[str], Held]], titles: Sequence[str], width: int) -> list[Line]:
+    """One row per table of buckets behind the names it goes by: each bucket with what it holds.
 
     Buckets that are named by what they hold, such as categories, need no row.
     """
     rows: list[list[Cell]] = []
     for names, buckets in tables:
-        held = [_held(bucket) for bucket in buckets if say.bucket(bucket) != say.visible(bucket["name"])]
+        held = [_held(name, words) for name, words in buckets if words != say.visible(name)]
         if held:
             rows.append([*(text(name) for name in names), packed(held, join="  ")])
     if not rows:
@@ -30,5 +30,5 @@ def legend(tables: Iterable[tuple[Sequence[str], Buckets]], titles: Sequence[str
     return [[], *grid(columns, rows[:MOST], width), *and_more(len(rows) - MOST, width)]
 
 
-def _held(bucket: Mapping[str, Any]) -> Line:
-    return [(f"{say.visible(bucket['name'])} ", "faint"), (say.upper_bound(bucket), "")]
+def _held(name: str, words: str) -> Line:
+    return [(f"{say.visible(name)} ", "faint"), (say.upper_bound(words), "")]

@@ -353,7 +353,10 @@ def _attributes(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Li
         *table,
         *_left_out(systems, shown, width),
         *legend(
-            (([say.attribute(name)], found.get("buckets") or ()) for name, found in tables.items()),
+            (
+                ([say.attribute(name)], [(one["name"], say.bucket(one)) for one in found["buckets"]])
+                for name, found in tables.items()
+            ),
             ["attribute"],
             width,
         ),

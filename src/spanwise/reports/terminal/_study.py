@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
+from msgspec import UNSET, UnsetType
 from rich.cells import cell_len
 
 from spanwise.diagnosis import F1
+from spanwise.document.comparison import BucketLead, BucketLeads, ScoreTest
+from spanwise.document.scores import Subset
+from spanwise.document.study import (
+    Analyses,
+    AttributeWise,
+    DatasetRuns,
+    ModelWise,
+    PairDiagnosis,
+    PairedTest,
+    PlanNotes,
+    RankFlip,
+    SelfDiagnosis,
+    Spread,
+    Study,
+    SubsetSpread,
+)
 from spanwise.reports import _wording as say
 from spanwise.reports._document import (
-    Document,
-    bucket_of,
+    TINY,
+    bucket_words,
     common_letters,
     differing,
     greyed,
     highest,
     inner_keys,
-    score_row,
     single_runs,
-    union,
+    slice_words,
 )
-from spanwise.reports.terminal._buckets import legend
+from spanwise.reports.terminal._buckets import Held, legend
 from spanwise.reports.terminal._frame import banner, in_words
 from spanwise.reports.terminal._layout import (
     Cell,
@@ -41,44 +57,34 @@ MOST_FLIPS = 8
 MOST_PAIRS = 15
 
 
-def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
+def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
     """All sections of a study."""
-    analyses: Mapping[str, Any] = document.get("analyses") or {}
-    buckets: Mapping[str, Any] = analyses.get("bucket_wise") or {}
+    analyses = document.analyses
+    buckets = analyses.bucket_wise
     return [
-        *banner(document, seconds),
-        *_inputs(document, width),
-        *_warnings(document, width),
-        *_holistic(analyses.get("holistic") or {}, width),
-        *_differences(document, buckets.get("comparative") or [], width),
-        *_model_wise(analyses.get("model_wise") or {}, width),
-        *_attribute_wise(analyses.get("attribute_wise") or {}, width),
-        *_self(buckets.get("self") or {}, width),
-        *_comparative(buckets.get("comparative") or [], width),
-        *_held(document.get("datasets") or {}, width),
-        *_flips(buckets.get("rank_flips") or [], width),
-        *_tough(analyses.get("tough") or {}, width),
-        *in_words(document, width),
+        *banner({"spanwise": document.spanwise}, seconds),
+        *_inputs(document.datasets, width),
+        *_warnings(document.plan, width),
+        *_holistic(analyses, width),
+        *_differences(document.datasets, buckets.comparative, width),
+        *_model_wise(analyses.model_wise, width),
+        *_attribute_wise(analyses.attribute_wise, width),
+        *_self(buckets.self_, width),
+        *_comparative(buckets.comparative, width),
+        *_held(document.datasets, width),
+        *_flips(buckets.rank_flips, width),
+        *_tough(analyses.tough, width),
+        *in_words(document.to_dict(), width),
     ]
 
 
-def _inputs(document: Document, width: int) -> list[Line]:
-    datasets: Mapping[str, Any] = document.get("datasets") or {}
+def _inputs(datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
     rows: list[list[Cell]] = []
-    for name, found in datasets.items():
-        facts: Mapping[str, Any] = found.get("dataset") or {}
-        runs = {system: len(them) for system, them in (found.get("runs") or {}).items()}
-        rows.append(
-            [
-                text(name, "strong"),
-                say.count(facts.get("sentences")),
-                say.count(facts.get("tokens")),
-                say.count(facts.get("mentions")),
-                say.count(len(facts.get("labels") or ())),
-                say.count(len(runs)),
-                _range(list(runs.values())),
-            ]
-        )
+    for name, part in datasets.items():
+        facts = part.dataset
+        sizes = (facts.sentences, facts.tokens, facts.mentions, len(facts.labels)) if facts else (None,) * 4
+        runs = [len(them) for them in part.runs.values()]
+        rows.append([text(name, "strong"), *map(say.count, sizes), say.count(len(runs)), _range(runs)])
     columns = [
         Column("dataset", least=10),
         *(
@@ -129,23 +135,26 @@ def _matrix(
     return result[1:]
 
 
-def _holistic(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+def _holistic(analyses: Analyses, width: int) -> list[Line]:
+    table = analyses.holistic
     if not table:
         return []
     datasets = inner_keys(table)
-    best = {name: highest([_value(table[system], name, "mean") for system in table]) for name in datasets}
+    best = {name: highest([_mean(row.get(name)) for row in table.values()]) for name in datasets}
     own, beats = common_letters(table)
     lettered = any(beats.values())
     titles = {f"{own[system]}  {say.visible(system)}" if lettered else system: system for system in table}
 
     def cell(title: str, dataset: str) -> Line:
-        found = table[titles[title]].get(dataset) or {}
-        mean = found.get("mean")
+        system = titles[title]
+        result = table[system].get(dataset)
+        mean = _mean(result)
         top = mean is not None and mean == best[dataset]
-        words: Line = [(say.spread(mean, found.get("std")), "strong" if top else "")]
+        std = result.std if result is not None else None
+        words: Line = [(say.spread(mean, std), "strong" if top else "")]
         if lettered:
             # Blanks stand for missing letters, so that the numbers stay in line.
-            words.append((f" {beats[titles[title], dataset]:<{len(table) - 1}}", "good"))
+            words.append((f" {beats[system, dataset]:<{len(table) - 1}}", "good"))
         return words
 
     note = "F1, mean ± std over runs" + (" · letters: significantly better than" if lettered else "")
@@ -157,38 +166,37 @@ def _holistic(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     ]
 
 
-def _warnings(document: Document, width: int) -> list[Line]:
-    plan: Mapping[str, Any] = document.get("plan") or {}
+def _mean(spread: Spread | None) -> float | None:
+    return None if spread is None else spread.mean
+
+
+def _warnings(plan: PlanNotes | UnsetType, width: int) -> list[Line]:
     words = []
-    if plan.get("missing"):
-        words.append(f"{say.plural(len(plan['missing']), 'run')} missing")
-    if plan.get("identical"):
-        words.append(f"{say.plural(len(plan['identical']), 'file')} the same as another run, counted once")
+    if plan and plan.missing:
+        words.append(f"{say.plural(len(plan.missing), 'run')} missing")
+    if plan and plan.identical:
+        words.append(f"{say.plural(len(plan.identical), 'file')} the same as another run, counted once")
     return flow([[("! ", "warn"), *text(word)] for word in words], width)
 
 
-def _differences(document: Document, pairs: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
+def _differences(
+    datasets: Mapping[str, DatasetRuns], pairs: Sequence[PairDiagnosis], width: int
+) -> list[Line]:
     """Every pair: the difference on each dataset with its paired test, and over all of them."""
-    datasets: Mapping[str, Any] = document.get("datasets") or {}
-    found: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    tests: dict[tuple[str, str], dict[str, ScoreTest]] = {}
     for dataset, part in datasets.items():
-        for comparison in part.get("comparisons") or ():
-            one, other = comparison["systems"]
-            row = score_row(comparison, F1)
-            if row is not None:
-                found.setdefault((one, other), {})[dataset] = row
-    whole = {tuple(pair["systems"]): pair.get("overall") or {} for pair in pairs}
+        for comparison in part.comparisons:
+            test = comparison.score(F1)
+            if test is not None:
+                tests.setdefault(comparison.systems, {})[dataset] = test
+    diagnosed = {pair.systems: pair for pair in pairs}
     shown = list(datasets)[: max(1, (width - 40) // 9)]
+    keys = list(dict.fromkeys([*diagnosed, *tests]))
     rows: list[list[Cell]] = []
-    for key in list(dict.fromkeys([*whole, *found]))[:MOST_PAIRS]:
-        test = whole.get(key) or {}
+    for key in keys[:MOST_PAIRS]:
         names = [*text(key[0]), (" − ", "faint"), *text(key[1])]
-        each: list[Cell] = [_marked(found.get((key[0], key[1]), {}).get(name)) for name in shown]
-        overall: list[Cell] = [
-            _marked(test), say.count(test.get("pairs")) if test else "",
-            say.p_value(test.get("p")) if test else "", say.p_value(test.get("p_corrected")) if test else "",
-        ]  # fmt: skip
-        rows.append([names, *each, *overall])
+        each: list[Cell] = [_marked(tests.get(key, {}).get(name)) for name in shown]
+        rows.append([names, *each, *_over_all(diagnosed.get(key))])
     if not rows:
         return []
     columns = [
@@ -199,31 +207,48 @@ def _differences(document: Document, pairs: Sequence[Mapping[str, Any]], width: 
         Column("p", right=True, rank=3),
         Column("corrected", right=True, rank=1),
     ]
-    notes = list(dict.fromkeys(str(test["note"]) for test in whole.values() if test.get("note")))
+    notes = list(dict.fromkeys(pair.overall.note for pair in pairs if pair.overall and pair.overall.note))
     return [
-        *heading("Differences", "F1 · * significant · p: fu20-wilcoxon over datasets × runs", width),
+        *heading("Differences", "F1 · mean over datasets, all runs · * significant", width),
         *grid(columns, rows, width),
+        *and_more(len(keys) - MOST_PAIRS, width),
         *_cut(shown, datasets, width),
+        *sentence("p: fu20-wilcoxon over datasets × runs of equal name", width, style="faint"),
         *(line for note in notes for line in sentence(f"fu20-wilcoxon: {note}", width, style="faint")),
         *_over_both(datasets, shown, width),
     ]
 
 
-def _over_both(datasets: Mapping[str, Any], shown: Sequence[str], width: int) -> list[Line]:
+def _over_all(pair: PairDiagnosis | None) -> list[Cell]:
+    """The mean difference over datasets, and Fu20's test over pairs of runs."""
+    if pair is None or not pair.overall:
+        return ["", "", "", ""]
+    test = pair.overall
+    # Of an older document the mean over the pairs of runs.
+    whole = pair.over_datasets or test
+    return [
+        [(say.signed(_set(whole.difference)), "strong")],
+        say.count(_set(test.pairs)),
+        say.p_value(test.p),
+        [(say.p_value(_set(test.p_corrected)), ""), ("*" if test.significant else " ", "good")],
+    ]
+
+
+def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width: int) -> list[Line]:
     """The differences when data and runs are both drawn anew, where systems have several runs."""
     rows: list[list[Cell]] = []
     for dataset in shown:
-        for comparison in datasets[dataset].get("comparisons") or ():
-            test = score_row(comparison, F1)
-            if test is None or test["interval"] is None or min(comparison.get("runs") or [0]) < 2:
+        for comparison in datasets[dataset].comparisons:
+            test = comparison.score(F1)
+            if test is None or test.interval is None or min(comparison.runs or (0,)) < 2:
                 continue
             rows.append(
                 [
-                    " − ".join(say.visible(name) for name in comparison["systems"]),
+                    " − ".join(say.visible(name) for name in comparison.systems),
                     say.visible(dataset),
-                    say.signed_interval(test["interval"]),
-                    say.p_value(test["p_corrected"]),
-                    [("*" if test["significant"] else " ", "good")],
+                    say.signed_interval(test.interval),
+                    say.p_value(test.p_corrected),
+                    [("*" if test.significant else " ", "good")],
                 ]
             )
     if not rows:
@@ -236,40 +261,46 @@ def _over_both(datasets: Mapping[str, Any], shown: Sequence[str], width: int) ->
         Column(""),
     ]
     about = "t-test over runs and units · p corrected over pairs · * significant"
-    return [*heading("Over data and runs at once", about, width), *grid(columns, rows[:MOST_PAIRS], width)]
+    return [
+        *heading("Over data and runs at once", about, width),
+        *grid(columns, rows[:MOST_PAIRS], width),
+        *and_more(len(rows) - MOST_PAIRS, width),
+    ]
 
 
-def _cut(shown: Sequence[str], datasets: Mapping[str, Any], width: int) -> list[Line]:
+def _cut(shown: Sequence[str], datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
     if len(shown) == len(datasets):
         return []
     words = f"the first {len(shown)} of {len(datasets)} datasets; all are in the JSON"
     return flow([[(words, "faint")]], width, indent=2)
 
 
-def _marked(row: Mapping[str, Any] | None) -> Line:
-    if not row:
+def _marked(test: ScoreTest | None) -> Line:
+    if test is None:
         return []
-    return [(say.signed(row.get("difference")), "strong"), ("*" if row.get("significant") else " ", "good")]
+    return [(say.signed(test.difference), "strong"), ("*" if test.significant else " ", "good")]
 
 
-def _value(row: Mapping[str, Any], name: str, key: str) -> float | None:
-    found = row.get(name) or {}
-    value: float | None = found.get(key)
-    return value
+T = TypeVar("T")
 
 
-def _model_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+def _set(value: T | UnsetType) -> T | None:
+    """A value of the document, None where it was not set."""
+    return None if isinstance(value, UnsetType) else value
+
+
+def _model_wise(table: Mapping[str, Mapping[str, ModelWise]], width: int) -> list[Line]:
     if not table:
         return []
     attributes = inner_keys(table)
 
     def cell(attribute: str, system: str) -> Line:
-        found = table[system].get(attribute) or {}
-        rho = (found.get("spearman") or {}).get("mean")
-        sigma = (found.get("std") or {}).get("mean")
-        words = f"{say.correlation(rho)} / {say.points(sigma)}"
+        row = table[system].get(attribute)
+        if row is None:
+            return [(say.UNDEFINED, "faint")]
+        words = f"{say.correlation(row.spearman.get('mean'))} / {say.points(row.std.get('mean'))}"
         # Brackets say without colour what grey says with it.
-        return [(f"({words})", "faint")] if greyed(found) else [(words, "")]
+        return [(f"({words})", "faint")] if greyed(row) else [(words, "")]
 
     return [
         *heading(
@@ -279,23 +310,22 @@ def _model_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line
     ]
 
 
-def _attribute_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+def _attribute_wise(table: Mapping[str, Mapping[str, AttributeWise]], width: int) -> list[Line]:
     rows: list[list[Cell]] = []
-    for dataset, found in table.items():
-        for name, row in found.items():
+    for dataset, attributes in table.items():
+        for name, row in attributes.items():
             weak = greyed(row)
             style = "faint" if weak else ""
-            rho = say.correlation(row.get("rho1")).removeprefix("+")
-            p = say.p_value(differing(row))
+            rho = say.correlation(row.rho1).removeprefix("+")
             rows.append(
                 [
                     text(dataset, "strong"),
                     text(say.attribute(name)),
-                    say.plain(row.get("zeta")),
+                    say.plain(row.zeta),
                     [(f"({rho})" if weak else rho, style)],
-                    [(say.correlation(row.get("rho2")), style)],
-                    [(say.points(row.get("sigma")), style)],
-                    p,
+                    [(say.correlation(row.rho2), style)],
+                    [(say.points(row.sigma), style)],
+                    say.p_value(differing(row)),
                 ]
             )
     columns = [
@@ -305,21 +335,27 @@ def _attribute_wise(table: Mapping[str, Mapping[str, Any]], width: int) -> list[
         Column("ρ¹", right=True),
         Column("ρ²", right=True),
         Column("σ", right=True),
-        Column("Friedman p", right=True, rank=1),
+        Column("p", right=True, rank=1),
     ]
-    note = "what drives difficulty, mean over models"
+    note = "what drives difficulty, mean over models · p: do buckets differ?"
     return [*heading("By attribute", note, width), *grid(columns, rows, width)] if rows else []
 
 
-def _self(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> list[Line]:
+def _self(table: Mapping[str, Mapping[str, Mapping[str, SelfDiagnosis]]], width: int) -> list[Line]:
     result: list[Line] = []
     for system, datasets in table.items():
         attributes = inner_keys(datasets)
 
-        def cell(attribute: str, dataset: str, datasets: Mapping[str, Any] = datasets) -> Line:
-            found = datasets[dataset].get(attribute) or {}
-            worst, best = _bucket(found.get("worst")), _bucket(found.get("best"))
-            return [(f"{worst} → {best} ", "faint"), (say.points(found.get("gap")), "strong")]
+        def cell(
+            attribute: str, dataset: str, datasets: Mapping[str, Mapping[str, SelfDiagnosis]] = datasets
+        ) -> Line:
+            row = datasets[dataset].get(attribute)
+            if row is None:
+                return [(say.UNDEFINED, "faint")]
+            return [
+                (f"{_bucket(row.worst)} → {_bucket(row.best)} ", "faint"),
+                (say.points(row.gap), "strong"),
+            ]
 
         if result:
             result.append([])
@@ -328,68 +364,71 @@ def _self(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> l
     return [*heading("Self-diagnosis", note, width), *result] if result else []
 
 
-def _bucket(value: Any) -> str:
-    """A bucket's name, given as such or as an object that also carries its score."""
-    name = bucket_of(value)
+def _bucket(name: str | None) -> str:
     return say.UNDEFINED if name is None else say.visible(name)
 
 
-def _comparative(pairs: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
+def _comparative(pairs: Sequence[PairDiagnosis], width: int) -> list[Line]:
     result: list[Line] = []
     for pair in pairs:
-        one, other = pair["systems"]
-        datasets: Mapping[str, Mapping[str, Any]] = pair.get("datasets") or {}
-        tests: Mapping[str, Mapping[str, Any]] = pair.get("wilcoxon") or {}
+        one, other = pair.systems
 
-        def cell(attribute: str, dataset: str, datasets: Mapping[str, Any] = datasets) -> Line:
-            found = datasets[dataset].get(attribute) or {}
-            return [*_end(found.get("best"), "good"), ("  ", ""), *_end(found.get("worst"), "bad")]
+        def cell(
+            attribute: str, dataset: str, datasets: Mapping[str, Mapping[str, BucketLeads]] = pair.datasets
+        ) -> Line:
+            leads = datasets[dataset].get(attribute)
+            if leads is None:
+                return [(say.UNDEFINED, "faint")]
+            return [*_end(leads.best, "good"), ("  ", ""), *_end(leads.worst, "bad")]
 
         if result:
             result.append([])
         result.append([("  ", ""), *text(one, "strong"), (" − ", "faint"), *text(other, "strong")])
-        result += _matrix("attribute", inner_keys(datasets), list(datasets), cell, width, worded=True)
-        result += _wilcoxon(tests, width)
+        names = inner_keys(pair.datasets)
+        result += _matrix("attribute", names, list(pair.datasets), cell, width, worded=True)
+        result += _wilcoxon(pair.wilcoxon, width)
     note = "buckets where the first leads most and least, F1"
     return [*heading("Comparative diagnosis", note, width), *result] if result else []
 
 
-def _end(value: Any, style: str) -> Line:
-    if not isinstance(value, Mapping):
-        return [(_bucket(value), "faint")]
-    return [(f"{_bucket(value)} ", "faint"), (say.signed(value.get("difference")), style)]
+def _end(lead: BucketLead | None, style: str) -> Line:
+    if lead is None:
+        return [(say.UNDEFINED, "faint")]
+    return [(f"{_bucket(lead.bucket)} ", "faint"), (say.signed(lead.difference), style)]
 
 
-def _wilcoxon(tests: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+def _wilcoxon(tests: Mapping[str, Mapping[str, PairedTest]], width: int) -> list[Line]:
     """The buckets that differ over datasets and runs, or why none can be said to."""
-    found = [
-        (test.get("p_corrected", test.get("p")), f"{say.attribute(name)} {say.visible(bucket)}", test)
-        for name, buckets in tests.items()
-        for bucket, test in buckets.items()
-        if isinstance(test, Mapping)
-    ]
-    tested = [row for row in found if row[0] is not None]
+    tested: list[tuple[float, str, PairedTest]] = []
+    for name, buckets in tests.items():
+        for bucket, test in buckets.items():
+            p = test.p if isinstance(test.p_corrected, UnsetType) else test.p_corrected
+            if p is not None:
+                tested.append((p, f"{say.attribute(name)} {say.visible(bucket)}", test))
     real = [[(f"{words} (p {say.p_value(p)})", "")] for p, words, _ in tested if p < LEVEL]
     if real:
         return flow([[("fu20-wilcoxon: ", "faint"), *real[0]], *real[1:]], width, indent=2)
     if not tested:
         return []
     p, _, test = min(tested, key=lambda row: row[0])
-    why = f"; {test['note']}" if test.get("note") else f", smallest p {say.p_value(p)}"
+    why = f"; {test.note}" if test.note else f", smallest p {say.p_value(p)}"
     return sentence(f"fu20-wilcoxon: no bucket differs significantly{why}", width, style="faint")
 
 
-def _held(datasets: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+def _held(datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
     """What the buckets of each attribute hold: in all datasets where it is the same, else in each."""
-    tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = {}
+    tables: dict[str, dict[str, Held]] = {}
     for dataset, part in datasets.items():
-        for runs in (part.get("runs") or {}).values():
-            for name, found in union(runs, "attributes").items():
-                tables.setdefault(name, {}).setdefault(dataset, found.get("buckets") or ())
-    rows: list[tuple[list[str], Sequence[Mapping[str, Any]]]] = []
-    for name, found in tables.items():
-        parts = list(found.items())
-        if len({tuple(map(say.bucket, buckets)) for buckets in found.values()}) == 1 < len(parts):
+        for runs in part.runs.values():
+            for run in runs.values():
+                for name, table in run.attributes.items():
+                    held = tables.setdefault(name, {})
+                    if dataset not in held:
+                        held[dataset] = [(bucket.name, bucket_words(bucket)) for bucket in table.buckets]
+    rows: list[tuple[list[str], Held]] = []
+    for name, held in tables.items():
+        parts = list(held.items())
+        if len({tuple(buckets) for buckets in held.values()}) == 1 < len(parts):
             parts = [("all", parts[0][1])]
         rows += [([say.attribute(name), dataset], buckets) for dataset, buckets in parts]
     titles = ["attribute", "dataset"]
@@ -399,19 +438,18 @@ def _held(datasets: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
     return [*heading("Buckets", "from the lowest values to the highest", width), *shown[1:]] if shown else []
 
 
-def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
-    table: list[list[Cell]] = []
-    for row in rows[:MOST_FLIPS]:
-        table.append(
-            [
-                text(row.get("dataset") or ""),
-                text(say.place(row)),
-                text(row.get("overall")),
-                [(say.signed(row.get("lead")), "")],
-                text(row.get("here"), "strong"),
-                [(say.signed(row.get("reversal")), "strong")],
-            ]
-        )
+def _flips(rows: Sequence[RankFlip], width: int) -> list[Line]:
+    table: list[list[Cell]] = [
+        [
+            text(flip.dataset),
+            text(slice_words(flip)),
+            text(flip.overall),
+            [(say.signed(flip.lead), "")],
+            text(flip.here, "strong"),
+            [(say.signed(flip.reversal), "strong")],
+        ]
+        for flip in rows[:MOST_FLIPS]
+    ]
     columns = [
         Column("dataset", least=8),
         Column("slice", least=14),
@@ -423,32 +461,40 @@ def _flips(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
     if not table:
         return []
     return [
-        *heading("Rank flips", "slices where the order of two systems turns round", width),
+        *heading("Rank flips", "slices where the order of two systems reverses", width),
         *grid(columns, table, width),
         *and_more(len(rows) - MOST_FLIPS, width),
     ]
 
 
-def _tough(table: Mapping[str, Mapping[str, Mapping[str, Any]]], width: int) -> list[Line]:
+def _tough(table: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]], width: int) -> list[Line]:
     result: list[Line] = []
     for dataset in inner_keys(table):
-        parts = {system: found.get(dataset) or {} for system, found in table.items()}
+        parts = {
+            system: {str(subset): spread for subset, spread in row.get(dataset, {}).items()}
+            for system, row in table.items()
+        }
         words = {
             say.TOUGH.get(name, name): name
             for name in inner_keys(parts)
-            if any(say.defined((part.get(name) or {}).get("mean")) for part in parts.values())
+            if any(say.defined(_mean(part.get(name))) for part in parts.values())
         }
 
         def cell(
-            word: str, system: str, parts: Mapping[str, Any] = parts, words: Mapping[str, str] = words
+            word: str,
+            system: str,
+            parts: Mapping[str, Mapping[str, SubsetSpread]] = parts,
+            words: Mapping[str, str] = words,
         ) -> Line:
-            found = parts[system].get(words[word]) or {}
-            return [(say.spread(found.get("mean"), found.get("std")), "")]
+            spread = parts[system].get(words[word])
+            std = spread.std if spread is not None else None
+            small = spread is not None and spread.mentions is not UNSET and spread.mentions < TINY
+            return [(say.spread(_mean(spread), std), ""), ("†" if small else "", "warn")]
 
         if not words:
             continue
         if result:
             result.append([])
         result += _matrix(say.visible(dataset), list(words), list(table), cell, width)
-    note = "recall, mean ± standard deviation over runs"
+    note = f"recall, mean ± standard deviation over runs · † under {TINY} mentions"
     return [*heading("Tough mentions", note, width), *result] if result else []
