@@ -35,15 +35,12 @@ def with_factor() -> dict[str, Any]:
                 "rho2": 0.1,
             }
             rows[f"own_{at}"] = {**cell, "sigma": 0.1, "friedman": {"p": 0.01, "blocks": 6}}
-    line = [
-        {
-            "value": value,
-            "system": system,
-            "datasets": {d: {"mean": 0.7 + value / 1000} for d in document["datasets"]},
-        }
-        for value, system in ((100, "crf"), (200, "bert"))
+    steps = [
+        {"value": value, "system": system, "gains": dict.fromkeys(document["datasets"], gain), "gain": gain}
+        for value, system, gain in ((100, "crf", 0.0), (200, "bert", 0.1))
     ]
-    document["analyses"]["factors"] = {"size": {"numeric": True, "line": line}}
+    groups = [{"factors": {"data": "news"}, "steps": steps}]
+    document["analyses"]["factors"] = {"size": {"numeric": True, "groups": groups}}
     return document
 
 

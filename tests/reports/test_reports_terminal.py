@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from spanwise.document.study import MainResult
 from spanwise.reports import _wording as say
 from spanwise.reports import terminal
 from spanwise.reports._document import common_letters
@@ -294,11 +295,9 @@ def test_buckets_named_by_what_they_hold_are_not_explained() -> None:
 
 
 def test_a_study_gives_each_system_one_letter_for_all_datasets() -> None:
-    holistic = {
-        "x": {"one": {"letter": "a", "letters": "b"}, "two": {"letter": "b", "letters": ""}},
-        "y": {"one": {"letter": "b", "letters": ""}, "two": {"letter": "a", "letters": "b"}},
-    }
-    own, beats = common_letters(holistic)
+    best = MainResult(mean=0.9, std=None, runs=1, letter="a", letters="b")
+    second = MainResult(mean=0.8, std=None, runs=1, letter="b", letters="")
+    own, beats = common_letters({"x": {"one": best, "two": second}, "y": {"one": second, "two": best}})
     assert own == {"x": "a", "y": "b"}
     assert beats == {("x", "one"): "b", ("y", "one"): "", ("x", "two"): "", ("y", "two"): "a"}
 

@@ -174,7 +174,7 @@ def _weak(cell: ModelWise, key: str) -> bool:
 def _largest(numbers: Sequence[Number]) -> list[Number]:
     """The same numbers, the largest in size marked where there is something to choose."""
     sizes = [abs(number.value) for number in numbers if number.value is not None]
-    if len(sizes) < 2:
+    if len(set(sizes)) < 2:
         return list(numbers)
     return [
         replace(number, best=number.value is not None and abs(number.value) == max(sizes))
