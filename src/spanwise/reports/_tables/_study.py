@@ -222,7 +222,7 @@ def friedman(document: Study, *, short: bool = False) -> Table | None:
                 rows.append((what, name, words, blocks, statistic, _small(test)))
     header = ("of", "name", "attribute", "blocks", "statistic", "p")
     caption = (
-        "fu20-friedman: tests over buckets as in Fu, Liu and Neubig (2020). Blocks: datasets × runs for a system,"
+        "fu20-friedman: tests over buckets (Fu, Liu and Neubig 2020). Blocks: datasets × runs for a system,"
         f" models × runs for a dataset. {_DEPENDENT}"
     )
     return Table("friedman", caption, header, tuple(rows))
