@@ -11,6 +11,7 @@ import pytest
 HEAVY = {
     "scipy", "rich", "altair", "vl_convert", "jinja2", "pandas", "polars", "pyarrow",
     "spacy", "zstandard", "datasets", "seqeval", "nervaluate", "seqscore", "statsmodels",
+    "torch", "pycrfsuite",
 }  # fmt: skip
 
 

@@ -81,3 +81,18 @@ def test_impossible_windows_are_refused() -> None:
         windows(corpus, 0)
     with pytest.raises(ChoiceError, match="'concat' or 'context'"):
         windows(corpus, 2, mode="sliding")  # type: ignore[arg-type]
+
+
+def test_joined_sentences_hold_the_same_tokens_and_mentions() -> None:
+    from spanwise import Annotation, Mentions
+    from spanwise.taggers.windowing import joined
+
+    corpus = Corpus.of([["a", "b"], ["c"], ["d", "e"], ["f"]], documents=[3, 1])
+    text = Annotation(corpus, Mentions.of([(0, 1, 2, "X"), (2, 0, 2, "Y"), (3, 0, 1, "X")]))
+    found = joined(text, 2)
+    assert [found.corpus.words(number) for number in range(len(found.corpus))] == [
+        ["a", "b", "c"], ["d", "e"], ["f"],
+    ]  # fmt: skip
+    assert found.mentions.rows() == [(0, 1, 2, "X"), (1, 0, 2, "Y"), (2, 0, 1, "X")]
+    assert found.corpus.documents is not None
+    assert found.corpus.documents.tolist() == [0, 2, 3]

@@ -98,8 +98,10 @@ def _array(file: Path) -> NDArray[np.floating]:
         return np.asarray(next(iter(held.values())))
     try:
         found = np.load(file, allow_pickle=False)
-    except ValueError as error:
-        raise InputError(f"{file}: the features cannot be read: {error}.") from None
+    except ValueError:
+        raise InputError(
+            f"{file}: the file holds no array of numbers.\nExpected one row per token."
+        ) from None
     return np.asarray(found if isinstance(found, np.ndarray) else found[found.files[0]])
 
 

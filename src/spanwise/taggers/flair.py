@@ -194,7 +194,8 @@ def _unpickled(data: bytes) -> tuple[Any, dict[str, NDArray[np.float32]]]:
             count = int.from_bytes(file.read(8), "little")
             storages[key] = np.frombuffer(file.read(4 * count), np.float32)
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"the language models of Flair cannot be read: {error}.") from None
+        text = str(error).rstrip(".")
+        raise InputError(f"the language models of Flair cannot be read: {text}.") from None
     return tree, storages
 
 

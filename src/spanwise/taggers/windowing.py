@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Ints, ints
-from spanwise.corpus import Corpus
+from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import ChoiceError, InputError
 
 Mode = Literal["concat", "context"]
@@ -125,3 +126,24 @@ def _with_context(bounds: Ints, document: Ints, reach: Ints, sentences: int, lim
             possible &= (right - left) <= turn
             left, right = np.where(possible, next_left, left), np.where(possible, next_right, right)
     return first[left], last[right], first, last
+
+
+def joined(annotation: Annotation, sentences: int, *, cross: bool = False) -> Annotation:
+    """The same tokens and mentions with up to `sentences` sentences of one document made one.
+
+    For trainers that know no windows: predictions made on these sentences lie on the same tokens.
+    """
+    corpus, mentions = annotation.corpus, annotation.mentions
+    made = windows(corpus, sentences, cross=cross)
+    bounds = np.append(made.start, len(corpus.tokens))
+    place = corpus.sentences[mentions.sentence] + mentions.start
+    window = np.searchsorted(bounds, place, side="right") - 1
+    start = place - bounds[window]
+    documents = None
+    if corpus.documents is not None and not cross:
+        documents = ints(np.searchsorted(bounds, corpus.sentences[corpus.documents]))
+    text = Corpus(corpus.tokens, corpus.vocabulary, ints(bounds), documents)
+    moved = replace(
+        mentions, sentence=ints(window), start=ints(start), end=ints(start + mentions.end - mentions.start)
+    )
+    return Annotation(text, moved, annotation.reading)

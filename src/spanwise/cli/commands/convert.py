@@ -30,6 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lossy", action="store_true", help="leave out what the format cannot hold, and say what it was"
     )
+    parser.add_argument(
+        "--context",
+        type=int,
+        metavar="K",
+        help="join up to K sentences of one document to one, for other trainers",
+    )
+    parser.add_argument(
+        "--cross-documents", action="store_true", help="let joined sentences cross the borders of documents"
+    )
     add_reading(parser)
 
 
@@ -41,6 +50,10 @@ def run(args: argparse.Namespace) -> int:
     if "-" not in (args.target, args.source) and _same_file(args.source, args.target):
         raise ChoiceError(f"{args.target} is the file to read, too.\nWrite to another file.")
     annotation = read(args.source, **reading_of(args))
+    if args.context is not None:
+        from spanwise.taggers.windowing import joined
+
+        annotation = joined(annotation, args.context, cross=args.cross_documents)
     if args.target == "-":
         lost = _print(annotation, args)
     else:
