@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, slice_path
+from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, mean_of, slice_path
+from spanwise.document import Input
 from spanwise.document.comparison import Comparison, Finding, ScoreTest
+from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import SystemScores, WeakSlice
+from spanwise.document.settings import Settings
 from spanwise.statistics import LEVEL
 
 MOST_FINDINGS = 4
@@ -34,21 +38,69 @@ def findings(document: Evaluation) -> tuple[Finding, ...]:
     if not systems:
         return ()
     order = list(lettering({name: system.exact.overall.f1 for name, system in systems.items()}))
-    comparison = document.comparison(order[0], order[1]) if len(order) > 1 else None
-    lead = None if comparison is None else lead_finding(comparison, order[0])
+    lead = _lead_of(document.comparisons, order)
     return findings_of(document, order[0], lead)
 
 
 def findings_of(document: Evaluation, name: str, lead: Finding | None) -> tuple[Finding, ...]:
     """The findings about one system, and about its lead over another; at most four."""
-    system = document.systems[name]
+    odd = _data_finding(document.inputs, document.dataset, document.settings)
+    return _in_order(_own_findings(name, document.systems[name], lead), lead, odd)
+
+
+def findings_over_runs(
+    systems: Mapping[str, Mapping[str, SystemScores]],
+    comparisons: Sequence[Comparison],
+    inputs: Sequence[Input],
+    dataset: DatasetFacts,
+    settings: Settings,
+) -> tuple[Finding, ...]:
+    """The same of systems with several runs each: about the one with the highest mean F1.
+
+    What is said of a system is what more than half of its runs show, in the numbers of the run that shows
+    it and lies nearest to the median; `runs` says how many do. With one run each, these are the findings of
+    an evaluation.
+    """
+    f1 = {name: {run: one.exact.overall.f1 for run, one in runs.items()} for name, runs in systems.items()}
+    defined = {name: [one for one in runs.values() if one is not None] for name, runs in f1.items()}
+    order = list(lettering({name: mean_of(values).mean for name, values in defined.items()}))
+    if not order:
+        return ()
+    name, lead = order[0], _lead_of(comparisons, order)
+    ranked = sorted(systems[name], key=lambda run: (f1[name][run] is not None, f1[name][run] or 0.0))
+    middle = (len(ranked) - 1) // 2
+    nearest = sorted(ranked, key=lambda run: abs(ranked.index(run) - middle))
+    shown = {run: _own_findings(name, systems[name][run], lead) for run in nearest}
+    number = Counter((row.kind, row.path) for rows in shown.values() for row in rows)
+    own: dict[tuple[str, ...], Finding] = {}
+    for run, rows in shown.items():
+        for row in rows:
+            agreeing = number[row.kind, row.path]
+            if 2 * agreeing > len(shown):
+                several = {"run": run, "runs": (agreeing, len(shown))} if len(shown) > 1 else {}
+                own.setdefault((row.kind, *row.path), replace(row, **several))
+    return _in_order(list(own.values()), lead, _data_finding(inputs, dataset, settings))
+
+
+def _lead_of(comparisons: Sequence[Comparison], order: Sequence[str]) -> Finding | None:
+    """The lead of the first of several systems over the second."""
+    pair = set(order[:2])
+    comparison = next((row for row in comparisons if len(pair) > 1 and set(row.systems) == pair), None)
+    return None if comparison is None else lead_finding(comparison, order[0])
+
+
+def _own_findings(name: str, system: SystemScores, lead: Finding | None) -> list[Finding]:
+    """What is said of one system: its costliest kind of error, and where it is weak."""
     weak = _weak_findings(name, system)
     if lead:
         weak = sorted(weak, key=lambda row: -(row.cost or 0.0))[:1]
     gain = _gain_finding(name, system)
-    rows = [gain if gain and _matters(gain) else None, *weak, lead, _data_finding(document)]
-    if lead and lead.even:
-        rows = [lead, *(row for row in rows if row is not lead)]
+    return [gain, *weak] if gain and _matters(gain) else weak
+
+
+def _in_order(own: Sequence[Finding], lead: Finding | None, odd: Finding | None) -> tuple[Finding, ...]:
+    """The lead behind what is said of the first system, but before it where the two are even."""
+    rows = [lead, *own, odd] if lead and lead.even else [*own, lead, odd]
     return tuple(row for row in rows if row)[:MOST_FINDINGS]
 
 
@@ -218,18 +270,18 @@ def _chosen(path: Sequence[str]) -> Mapping[str, str]:
             return {"gold": path[2]}
 
 
-def _data_finding(document: Evaluation) -> Finding | None:
+def _data_finding(inputs: Sequence[Input], dataset: DatasetFacts, settings: Settings) -> Finding | None:
     """What a reader should check before believing any number: repairs, leaks, misfits, few units."""
-    alignments = [row.alignment for row in document.inputs if row.alignment is not None]
+    alignments = [row.alignment for row in inputs if row.alignment is not None]
     odd = {
-        "repairs": sum(row.repairs for row in document.inputs),
-        "duplicates_with_train": document.dataset.duplicates_with_train or 0,
+        "repairs": sum(row.repairs for row in inputs),
+        "duplicates_with_train": dataset.duplicates_with_train or 0,
         "changed_tokens": sum(alignment.changed_tokens for alignment in alignments),
         "unplaced": sum(alignment.unplaced for alignment in alignments),
-        "notes": sum(len(row.notes) for row in document.inputs),
+        "notes": sum(len(row.notes) for row in inputs),
     }
     total = sum(odd.values())
-    few = document.settings.few_units
+    few = settings.few_units
     if not total and not few:
         return None
     return Finding(
@@ -239,7 +291,7 @@ def _data_finding(document: Evaluation) -> Finding | None:
         value=total,
         count=total,
         of={key: value for key, value in odd.items() if value},
-        few_units=document.settings.units if few else None,
+        few_units=settings.units if few else None,
         path=("inputs",),
         filter={},
     )

@@ -1,4 +1,4 @@
-"""The options that say how files are read, under the names of the keywords of `spanwise.read`."""
+"""The options that several commands share, made from the records of settings."""
 
 from __future__ import annotations
 
@@ -6,36 +6,11 @@ import argparse
 import re
 from typing import Any
 
-_KEYWORDS = (
-    "format",
-    "token_column",
-    "tag_column",
-    "separator",
-    "scheme",
-    "repair",
-    "comments",
-    "duplicates",
-    "labels",
-    "documents",
-    "encoding",
-    "limits",
-)
+from spanwise.settings import SETTINGS, column
 
-# What else of the library's keywords its messages name.
+# What else messages name: keywords of other functions.
 _OTHERS = (
-    "align",
-    "examples",
     "root",
-    "vocabulary",
-    "unit",
-    "preset",
-    "train",
-    "resamples",
-    "seed",
-    "confidence",
-    "memory",
-    "workers",
-    "examples_cap",
     "against",
     "fail_under",
     "fail_drop",
@@ -62,39 +37,30 @@ _OTHERS = (
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options for reading files to a command."""
-    group = parser.add_argument_group("how to read the files")
-    group.add_argument("--format", metavar="NAME", help="the format, as 'list formats' names it")
-    group.add_argument(
-        "--token-column", metavar="COLUMN", type=_column,
-        help="the column of the tokens, a number from 0 or a name (default: 0)",
-    )  # fmt: skip
-    group.add_argument(
-        "--tag-column", metavar="COLUMN", type=_column, help="the column of the tags (default: -1, the last)"
-    )
-    group.add_argument("--separator", choices=["tab", "blank"], help="between columns (default: recognised)")
-    group.add_argument("--scheme", metavar="NAME", help="the tag scheme, as 'list schemes' names it")
-    group.add_argument(
-        "--repair", choices=["conlleval", "discard", "none"],
-        help="what becomes of impossible tags (default: conlleval; none: an error)",
-    )  # fmt: skip
-    group.add_argument("--comments", metavar="MARK", help="leave out lines that begin with MARK, such as '#'")
-    group.add_argument(
-        "--duplicates", choices=["error", "drop"],
-        help="what becomes of a mention that stands twice (default: error)",
-    )  # fmt: skip
-    group.add_argument(
-        "--labels", metavar="TAG,TAG", type=_listed,
-        help="what numbers of tags mean, in their order: O,B-PER,I-PER",
-    )  # fmt: skip
-    group.add_argument(
-        "--documents", metavar="FIELD",
-        help="the field that names a sentence's document; none: disregard documents",
-    )  # fmt: skip
-    group.add_argument("--encoding", metavar="NAME", help="the encoding of the text (default: utf-8)")
-    group.add_argument(
-        "--limit", dest="limits", metavar="NAME=NUMBER", action=_Limits,
-        help="raise a bound on what files may ask for: labels, nested, unpacked (bytes) or values",
-    )  # fmt: skip
+    add_settings(parser.add_argument_group("how to read the files"), "read")
+
+
+def add_settings(group: Any, name: str) -> None:
+    """Add the options of all settings of a group."""
+    for setting in SETTINGS.values():
+        if setting.group == name and setting.help:
+            add_setting(group, setting.name)
+
+
+def add_setting(group: Any, name: str) -> None:
+    """Add the option of one setting, as its record has it."""
+    setting = SETTINGS[name]
+    how: dict[str, Any] = {"help": setting.help, "dest": name}
+    if setting.type is bool:
+        group.add_argument(setting.option, action="store_true", **how)
+        return
+    if setting.type is list:
+        how |= {"action": "append", "default": None if setting.default is None else list(setting.default)}
+    elif setting.type is dict:
+        how["action"] = _Limits
+    else:
+        how |= {"type": setting.type, "default": setting.default, "choices": setting.choices or None}
+    group.add_argument(setting.option, metavar=setting.metavar, **how)
 
 
 class _Limits(argparse.Action):
@@ -111,15 +77,13 @@ class _Limits(argparse.Action):
 
 def add_train(group: Any) -> None:
     """Add the option for training data."""
-    group.add_argument("--train", metavar="FILE", action="append", help="training data; may be repeated")
+    add_setting(group, "train")
 
 
 def add_words(group: Any) -> None:
     """Add the options for how attributes compare words."""
-    group.add_argument(
-        "--vocabulary", metavar="FILE", help="known words, one a line, for words out of vocabulary"
-    )
-    group.add_argument("--lowercase", action="store_true", help="compare strings of attributes in lower case")
+    add_setting(group, "vocabulary")
+    add_setting(group, "lowercase")
 
 
 def add_screen(group: Any, what: str = "screen") -> None:
@@ -142,7 +106,7 @@ def add_width(group: Any, what: str = "screen") -> None:
 def add_scores(group: Any) -> None:
     """Add the options for where the scores of predictions stand."""
     group.add_argument(
-        "--score-column", metavar="COLUMN", type=_column,
+        "--score-column", metavar="COLUMN", type=column,
         help="the column of token scores in a file of columns, a number from 0 or a name",
     )  # fmt: skip
     group.add_argument(
@@ -157,10 +121,7 @@ def add_scores(group: Any) -> None:
 
 def add_align(group: Any) -> None:
     """Add the option that says how predictions are put on the gold text."""
-    group.add_argument(
-        "--align", default="strict", choices=["strict", "position", "characters", "diff"],
-        help="what to do where the tokens of predictions differ (default: strict, an error)",
-    )  # fmt: skip
+    add_setting(group, "align")
 
 
 def add_answers(group: Any) -> None:
@@ -238,7 +199,8 @@ def _aliases(path: str | None) -> dict[str, str]:
 
 def reading_of(args: argparse.Namespace) -> dict[str, Any]:
     """The keywords of `spanwise.read` that were given; what was left out keeps its default there."""
-    given = {name: getattr(args, name, None) for name in _KEYWORDS}
+    flags = (one.name for one in SETTINGS.values() if one.group == "read" and one.help)
+    given = {name: getattr(args, name, None) for name in flags}
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -251,7 +213,7 @@ def in_options(text: str) -> str:
         >>> in_options("examples_cap is -1, but must be 0 or more.")
         '--examples-cap is -1, but must be 0 or more.'
     """
-    keywords = "|".join((*_KEYWORDS, *_OTHERS))
+    keywords = "|".join(name for name in (*SETTINGS, *_OTHERS) if name != "name")  # systems: name=path
 
     def option(match: re.Match[str]) -> str:
         name = f"--{match[1].replace('_', '-')}"
@@ -261,12 +223,3 @@ def in_options(text: str) -> str:
     text = re.sub(rf"""\b({keywords})=(?!\{{)(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
     text = re.sub(r"limits=\{'(\w+)': …\}", r"--limit \1=N", text).replace("lossy=True", "--lossy")
     return re.sub(rf"\A({keywords})(?= (?:is|asks|needs) )", option, text)
-
-
-def _column(text: str) -> int | str:
-    """A number where it is one, else a name."""
-    return int(text) if text.removeprefix("-").isdecimal() else text
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]

@@ -10,70 +10,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import add_align, add_answers, add_policy, add_screen, add_train, add_words
+from spanwise.cli.arguments import add_answers, add_policy, add_screen, add_settings
 from spanwise.errors import ChoiceError, InputError
+from spanwise.settings import SETTINGS
 from spanwise.streams import is_pipe, put, say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
     from spanwise.evaluation import Result
 
+NOT_WITH_RUNS = (
+    "save_edges", "edges", "redact", "memory", "answers", "preset", "columns", "fail_under", "against",
+    "floor", "gate", "junit",
+)  # fmt: skip
+
 
 def add_evaluating(parser: argparse.ArgumentParser) -> None:
     """The options that shape numbers, under the names of the keywords of `spanwise.evaluate`."""
     group = parser.add_argument_group("what to compute")
-    add_train(group)
-    group.add_argument("--name", help="what to call the dataset; by default the gold file's stem")
-    group.add_argument(
-        "--focus", default="gold", choices=["gold", "predicted", "both"],
-        help="the label under which errors count (default: gold; both: half each)",
-    )  # fmt: skip
-    group.add_argument(
-        "--weights", metavar="CREDIT", action="append", default=[],
-        help="a further credit: ortmann-eq6, ortmann-eq7, or a formula 'BE = 0.5 TP + 0.25 FP + 0.25 FN'",
-    )  # fmt: skip
-    group.add_argument(
-        "--attributes", metavar="NAMES", help="names with commas, or fu20 (default), fu19, all, none"
-    )
-    group.add_argument(
-        "--attribute", metavar="NAME=column:N", action="append", default=[],
-        help="an attribute that comes with the data: NAME=column:N or NAME=field:NAME",
-    )  # fmt: skip
-    group.add_argument(
-        "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[],
-        help="how to cut an attribute: entity_length=1,2,3 or sentence_length=balanced:6; may be repeated",
-    )  # fmt: skip
-    group.add_argument("--edges", metavar="FILE", help="use the buckets that --save-edges wrote")
-    group.add_argument(
-        "--cross", metavar="A,B", action="append", default=[], help="cross the buckets of two attributes"
-    )
-    add_words(group)
-    group.add_argument(
-        "--resamples", type=int, default=1000, help="bootstrap resamples (default: 1000; 0: none)"
-    )
-    group.add_argument("--seed", type=int, default=0, help="of the resampling (default: 0)")
-    group.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default: 0.95)")
-    group.add_argument(
-        "--unit", metavar="UNIT",
-        help="what intervals and tests take as independent: sentence, document, or block:N (sentences)",
-    )  # fmt: skip
-    group.add_argument(
-        "--correction",
-        default="holm",
-        choices=["holm", "bh"],
-        help="of p-values within a family (default: holm)",
-    )
-    group.add_argument(
-        "--memory", metavar="SIZE",
-        help="evaluate in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
-        "files are large); changes no number",
-    )  # fmt: skip
-    group.add_argument(
-        "--workers", type=int, metavar="N",
-        help="processes for the parts (default: as many as there are cores, where files are large); "
-        "changes no number",
-    )  # fmt: skip
-    add_align(group)
+    add_settings(group, "compute")
     add_engine(parser)
     group = parser.add_argument_group("answers without offsets")
     add_policy(group)
@@ -134,12 +89,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
         help="what the result is to be found by, such as commit=8c1f2e or epoch=7; may be repeated",
     )  # fmt: skip
     group.add_argument("--save-edges", metavar="FILE", help="write the buckets for use with --edges")
-    group.add_argument(
-        "--examples", default="errors", choices=["errors", "all", "none"],
-        help="the sentences that the document and the page hold (default: errors)",
-    )  # fmt: skip
-    group.add_argument("--examples-cap", type=int, default=10_000, help="the most sentences they hold")
-    group.add_argument("--redact", action="store_true", help="leave out all text")
+    add_settings(group, "show")
     group.add_argument("--quiet", action="store_true", help="show neither the screen nor progress")
     group.add_argument(
         "--progress", action="store_true",
@@ -183,40 +133,14 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     from spanwise.cli.showing import progress_of
 
     reading = reading_of(args)
-    attributes, columns, fields = given_attributes(args)
-    if columns:
-        reading["columns"] = columns
-    if fields:
-        reading["fields"] = fields
+    keywords = _keywords(args, reading)
     gold, systems = sources_of(args, reading)
     function = partial(
         evaluation.compare if compare else evaluation.evaluate,
         gold,
         systems,
-        train=args.train,
-        name=args.name,
-        focus=args.focus,
-        weights=args.weights,
-        attributes=attributes,
-        buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
-        edges=_read_edges(args.edges),
-        cross=[_cross(text) for text in args.cross],
-        vocabulary=read_vocabulary(args.vocabulary),
-        lowercase=args.lowercase,
-        resamples=args.resamples,
-        seed=args.seed,
-        confidence=args.confidence,
-        unit=args.unit,
-        correction=args.correction,
-        align=args.align,
-        examples=_examples(args),
-        examples_cap=args.examples_cap,
-        redact=args.redact,
-        memory=args.memory,
-        workers=args.workers,
+        **keywords,
         progress=progress_of(args),
-        preset=getattr(args, "preset", None),
-        switched_off=getattr(args, "switch_off", ()),
         answers=given_answers(args),
         command=shlex.join(["spanwise", *args.command_line]),
         tags=dict(parted(text, "--tag commit=8c1f2e") for text in getattr(args, "tag", ())),
@@ -224,6 +148,25 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     )
     with engine_of(args) as engine:
         return function(engine=engine)
+
+
+def _keywords(args: argparse.Namespace, reading: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the command has options for; what attributes read is added to `reading`."""
+    given = {
+        name: getattr(args, name)
+        for name, setting in SETTINGS.items()
+        if setting.group != "read" and setting.keyword and name in args
+    }
+    attributes, columns, fields = given_attributes(args)
+    reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
+    return given | {
+        "attributes": attributes,
+        "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+        "edges": _read_edges(args.edges),
+        "cross": [_cross(text) for text in args.cross],
+        "vocabulary": read_vocabulary(args.vocabulary),
+        "examples": _examples(args),
+    }
 
 
 def _examples(args: argparse.Namespace) -> str:
@@ -353,29 +296,29 @@ def compare_runs(args: argparse.Namespace) -> int:
     from spanwise.cli.arguments import reading_of
     from spanwise.studies import study
 
-    for flag in ("save_edges", "edges", "redact", "memory"):
-        if getattr(args, flag):
+    for flag in NOT_WITH_RUNS:
+        if getattr(args, flag, None):
             option = flag.replace("_", "-")
             raise ChoiceError(
                 f"--{option} cannot be used with runs.\nLeave it out, or compare one run of each."
             )
-    dataset = {"test": args.gold, "train": args.train or [], **reading_of(args), "align": args.align}
+    attributes, columns, fields = given_attributes(args)
+    added = {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
+    dataset = {"test": args.gold, "train": args.train or [], **reading_of(args), **added, "align": args.align}
     if args.vocabulary:
         dataset["vocabulary"] = args.vocabulary
-    settings = {
-        name: getattr(args, name)
-        for name in ("resamples", "seed", "confidence", "unit", "correction", "lowercase", "focus", "weights")
-        if getattr(args, name) is not None
-    }
+    keys = [name for name, one in SETTINGS.items() if one.toml is not None and not one.per_dataset]
+    settings = {name: getattr(args, name) for name in keys if getattr(args, name, None) is not None}
     named = named_systems(args.systems)
     document = study(
         {
             "datasets": {args.name or _named(args.gold)[0]: dataset},
             "systems": {name: {"predictions": path} for name, path in named.items()},
-            "attributes": args.attributes or "fu20",
+            **settings,
+            "attributes": attributes or "fu20",
             "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
             "cross": [list(_cross(text)) for text in args.cross],
-            **settings,
+            "examples": args.examples if args.json else "none",
         },
         workers=args.workers,
         cache=False,

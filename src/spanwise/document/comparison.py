@@ -120,6 +120,8 @@ class Finding(Part, frozen=True, kw_only=True):
     even: bool = False
     of: Mapping[str, int] | UnsetType = UNSET
     few_units: Count | UnsetType | None = UNSET
+    run: str | UnsetType = UNSET  # the run that the numbers are of, where there are several
+    runs: tuple[Count, Count] | UnsetType = UNSET  # how many of how many runs show the same
 
 
 Findings = Annotated[tuple[Finding, ...], Meta(max_length=4)]

@@ -13,6 +13,7 @@ from spanwise.document.head import Count, Part
 class Settings(Part, frozen=True, kw_only=True):
     """Every choice that shapes a number of an evaluation, or what the document holds."""
 
+    matcher: str | UnsetType = UNSET  # where it is not the fair one
     focus: Literal["gold", "predicted", "both"]
     resamples: Count
     seed: Count
@@ -41,6 +42,7 @@ class Settings(Part, frozen=True, kw_only=True):
 class StudySettings(Part, frozen=True, kw_only=True):
     """The settings that all evaluations of a study share; those in which they differ are left out."""
 
+    matcher: str | UnsetType = UNSET
     focus: Literal["gold", "predicted", "both"] | UnsetType = UNSET
     resamples: Count | UnsetType = UNSET
     seed: Count | UnsetType = UNSET

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 from msgspec import UNSET, UnsetType, field
+from msgspec.structs import replace
 
-from spanwise.document.comparison import BucketLeads, Comparison
+from spanwise.document.comparison import BucketLeads, Comparison, Findings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.head import Count, Document, Fraction, Interval, Part, Probability, Scalar
 from spanwise.document.scores import BucketEdges, Subset, SystemScores
+from spanwise.document.sentences import ExampleCounts, Sentence
 from spanwise.document.settings import StudySettings
 from spanwise.registry import reach
 
@@ -259,14 +261,21 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     tough: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]]
     factors: Mapping[str, FactorLine] = field(default_factory=dict)
     letters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    letters_about: Mapping[str, str] | UnsetType = UNSET  # by dataset, where a system has a single run
 
 
 class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """The runs of every system on one dataset, and the tests between systems."""
+    """The runs of every system on one dataset, and the tests between systems.
+
+    Sentences stand under their system, as those of an evaluation whose systems are its runs.
+    """
 
     dataset: DatasetFacts | None
     runs: Mapping[str, Mapping[str, SystemScores]]
     comparisons: tuple[Comparison, ...] = ()
+    findings: Findings = ()
+    examples: Mapping[str, ExampleCounts] | UnsetType = UNSET
+    sentences: Mapping[str, Sequence[Sentence]] | UnsetType = UNSET
 
 
 class PlanNotes(Part, frozen=True, kw_only=True, omit_defaults=False):
@@ -289,6 +298,12 @@ class Study(Document, frozen=True, kw_only=True):
     systems_factors: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
     datasets: Mapping[str, DatasetRuns]
     analyses: Analyses
+
+    def without_sentences(self) -> Self:
+        """The document without its sentences: all that a screen needs."""
+        return replace(
+            self, datasets={name: replace(one, sentences=UNSET) for name, one in self.datasets.items()}
+        )
 
     def __getitem__(self, dataset: str) -> DatasetRuns:
         return self.datasets[dataset]

@@ -16,7 +16,7 @@ from spanwise.engines.spark import SparkEngine
 from spanwise.engines.threads import MOST, at_once
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress, Source, Training, many_blocks
-from spanwise.evaluation._choices import CAP, Choices
+from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._compared import compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
 from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
@@ -29,6 +29,8 @@ from spanwise.evaluation._units import unpacked
 from spanwise.evaluation.mentions import MentionColumns, mention_columns
 from spanwise.evaluation.result import Result, result_of
 from spanwise.formats import opened
+from spanwise.matching import Matcher
+from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
 
 __all__ = [
@@ -53,6 +55,7 @@ def evaluate(
     gold: Any = None,
     train: Any = None,
     name: str | None = None,
+    matcher: str | Matcher = "fair",
     focus: str = "gold",
     weights: str | Credit | Sequence[str | Credit] = (),
     attributes: str | Sequence[str | Attribute] | None = None,
@@ -92,6 +95,8 @@ def evaluate(
         gold: the same by name, or the column of gold in a Spark frame.
         systems: predictions by name, or one or several files, which are named by their stem.
         train: one or more training files or frames; without it nothing is said of seen and unseen mentions.
+        matcher: how mentions are paired where errors are named: "fair", or the name of another, such as one
+            that an installed package adds. Exact and relaxed scores do not depend on it.
         focus: the label under which errors count: "gold", "predicted", or "both" (half each).
         weights: further credits, by name ("ortmann-eq7") or formula ("BE = 0.5 TP + 0.25 FP + 0.25 FN").
         attributes: names, or a preset ("fu20", "fu19", "all", "none"); by default the eight of Fu20.
@@ -147,9 +152,9 @@ def evaluate(
     if departures is not None and attributes is None:
         attributes = "none"
     choices = Choices.of(
-        focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges, cross=cross,
-        vocabulary=vocabulary, lowercase=lowercase, resamples=resamples, seed=seed, confidence=confidence,
-        unit=unit, pairs=pairs, correction=correction, align=align, examples=examples,
+        matcher=matcher, focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges,
+        cross=cross, vocabulary=vocabulary, lowercase=lowercase, resamples=resamples, seed=seed,
+        confidence=confidence, unit=unit, pairs=pairs, correction=correction, align=align, examples=examples,
         examples_cap=examples_cap, redact=redact, command=command, tags=tags or {}, reading=reading,
     )  # fmt: skip
     said = progress or _unheard

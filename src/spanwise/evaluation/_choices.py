@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from numbers import Integral
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from spanwise.alignment import How
 from spanwise.attributes import Attribute, choose
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit, credit_of
+from spanwise.document.settings import Settings
 from spanwise.errors import ChoiceError, unknown
-from spanwise.statistics import CORRECTIONS
-
-FOCI = ("gold", "predicted", "both")
-POLICIES = ("errors", "all", "none")  # which sentences a result document holds
-CAP = 10_000  # and how many of them at most
+from spanwise.matching import MATCHERS, Matcher
+from spanwise.settings import SETTINGS
 
 
 class Choices(Struct, frozen=True, eq=False):
     """The keywords of `evaluate` that shape its numbers or what is shown of them."""
 
+    matcher: Matcher
     focus: str
     credits: Mapping[str, Credit]
     attributes: Any
@@ -50,6 +48,7 @@ class Choices(Struct, frozen=True, eq=False):
     def of(
         cls,
         *,
+        matcher: str | Matcher,
         weights: str | Credit | Sequence[str | Credit],
         attributes: str | Sequence[str | Attribute] | None,
         buckets: Mapping[str, str | Strategy] | None,
@@ -67,6 +66,7 @@ class Choices(Struct, frozen=True, eq=False):
         own = _without_entry(_listed(attributes))
         crosses = _crosses(cross, own)
         return cls(
+            matcher=MATCHERS.find(matcher),
             credits=_credits(weights),
             attributes=_with_crossed(attributes, [own.get(name, name) for pair in crosses for name in pair]),
             buckets={own.get(name, name): how for name, how in (buckets or {}).items()},
@@ -77,23 +77,9 @@ class Choices(Struct, frozen=True, eq=False):
         )
 
     def __post_init__(self) -> None:
-        if self.focus not in FOCI:
-            raise unknown("focus", self.focus, FOCI)
-        if self.correction not in CORRECTIONS:
-            raise unknown("correction", self.correction, CORRECTIONS)
-        if self.examples not in POLICIES:
-            raise unknown("policy for examples", self.examples, POLICIES)
-        for name in ("resamples", "seed", "examples_cap"):
-            if not isinstance(getattr(self, name), Integral):
-                raise ChoiceError(f"{name} is {getattr(self, name)!r}, but must be a whole number.")
-        if not 0 <= self.resamples <= 1_000_000:
-            raise ChoiceError(f"resamples is {self.resamples!r}, but must be between 0 and 1,000,000.")
-        if self.seed < 0:
-            raise ChoiceError(f"seed is {self.seed!r}, but must be 0 or more.")
-        if not 0.5 <= self.confidence < 1:
-            raise ChoiceError(f"confidence is {self.confidence!r}, but must be at least 0.5 and below 1.")
-        if self.examples_cap < 0:
-            raise ChoiceError(f"examples_cap is {self.examples_cap!r}, but must be 0 or more.")
+        for name in self.__struct_fields__:
+            if name in SETTINGS:
+                SETTINGS[name].check(getattr(self, name))
 
     def check_systems(self, names: Sequence[str]) -> None:
         """Refuse pairs of systems that there are not."""
@@ -119,23 +105,16 @@ class Choices(Struct, frozen=True, eq=False):
 
     def to_dict(self) -> dict[str, Any]:
         """The choices as the settings of a result document."""
+        same = {name: getattr(self, name) for name in Settings.__struct_fields__ if hasattr(self, name)}
         return {
-            "focus": self.focus,
-            "resamples": self.resamples,
-            "seed": self.seed,
-            "confidence": self.confidence,
-            "correction": self.correction,
-            "align": self.align,
+            name: value for name, value in same.items() if name not in ("attributes", "buckets", "unit")
+        } | {
+            "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
             "repair": self.reading.get("repair", "conlleval"),
-            "lowercase": self.lowercase,
             "credits": {name: credit.formula() for name, credit in self.credits.items()},
             "vocabulary": None if self.vocabulary is None else len(self.vocabulary),
-            "examples": self.examples,
-            "examples_cap": self.examples_cap,
             "redacted": self.redact,
             "preset": None,
-            "command": self.command,
-            "tags": dict(self.tags),
         }
 
 

@@ -33,7 +33,8 @@ class Case(Struct, frozen=True, eq=False, dict=True):
     units: Units
     gold: Mentions
     predicted: Mentions
-    matching: Matching
+    matching: Matching  # what happened to each mention
+    exact: Matching  # whose TP have the right span and label
 
     @property
     def labels(self) -> Sequence[str]:
@@ -53,7 +54,7 @@ class Case(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def right(self) -> Bools:
         """Which gold mentions were found exactly."""
-        return np.asarray(self.matching.gold_outcome == OUTCOME["TP"])
+        return np.asarray(self.exact.gold_outcome == OUTCOME["TP"])
 
     @cached_property
     def found(self) -> Ints:
@@ -63,7 +64,7 @@ class Case(Struct, frozen=True, eq=False, dict=True):
     @property
     def found_pairs(self) -> tuple[Ints, Ints]:
         """The gold mentions that were found exactly, and their partners."""
-        return self.found, ints(self.matching.gold_partner[self.found])
+        return self.found, ints(self.exact.gold_partner[self.found])
 
     @cached_property
     def wrong(self) -> Ints:
@@ -363,7 +364,7 @@ def _accuracy(case: Case) -> Counts | None:
         return None
     tokens = np.bincount(case.units.of_sentence, weights=corpus.lengths, minlength=case.units.number)
     left_gold = case.gold.take(~case.right)
-    wrong = case.matching.predicted_outcome != OUTCOME["TP"]
+    wrong = case.exact.predicted_outcome != OUTCOME["TP"]
     left_predicted = case.predicted.take(wrong & case.predicted.placed)
     gold_at, gold_tag = _tags(corpus, left_gold)
     predicted_at, predicted_tag = _tags(corpus, left_predicted)

@@ -21,6 +21,7 @@ from spanwise.evaluation._system import Counted, system_scores
 from spanwise.evaluation._uncertain import tested
 from spanwise.findings import findings
 from spanwise.intervals import FEW_UNITS
+from spanwise.settings import signed_parts
 from spanwise.uncertainty import Resampling
 
 UNMARKED = (
@@ -83,30 +84,11 @@ def summary_of(
 def signature(document: Evaluation) -> str:
     """Every setting that shapes a number, in one line that can stand under a table."""
     settings, gold = document.settings, document.inputs[0]
-    parts = [
-        "spanwise",
-        f"v:{document.spanwise}",
-        "match:exact+fair",
-        f"focus:{settings.focus}",
-        f"scheme:{gold.scheme or gold.format}",
-        f"repair:{settings.repair}",
-        f"align:{settings.align}",
-        f"ci:{'logit-t' if settings.resamples else 'none'}.{settings.unit}{settings.block or ''}",
-        f"conf:{settings.confidence}",
-        f"seed:{settings.seed}",
-    ]
+    others = {"scheme": f"scheme:{gold.scheme or gold.format}"}
     if settings.resamples and len(document.systems) > 1:
         second = "maxt" if settings.correction == "holm" else settings.correction
-        parts.append(f"test:randomisation.{settings.resamples}.{settings.correction}+{second}")
-    if settings.attributes:
-        cuts = (f"{name}[{settings.buckets[name]}]" for name in settings.attributes)
-        parts.append("attributes:" + "+".join(cuts))
-    if settings.credits:
-        parts.append("weights:" + "+".join(settings.credits))
-    if settings.lowercase:
-        parts.append("lowercase")
-    if settings.vocabulary is not None:
-        parts.append(f"vocabulary:{settings.vocabulary}")
+        others["correction"] = f"test:randomisation.{settings.resamples}.{settings.correction}+{second}"
+    parts = ["spanwise", f"v:{document.spanwise}", *signed_parts(settings, others)]
     placed = {str(row.evidence) for row in document.inputs if row.format == "answers"}
     parts += [f"answers[{how}]" for how in sorted(placed)]
     if gold.sha256:

@@ -61,7 +61,7 @@ from spanwise.evaluation._measures import (
     tough_outcomes,
 )
 from spanwise.evaluation._uncertain import Scored
-from spanwise.matching import OUTCOMES, Matching, fair_and_overlap
+from spanwise.matching import OUTCOMES, Matching, fair_and_overlap, match
 from spanwise.matching.overlap import CATEGORIES, relaxed_counts
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, with_overall
 
@@ -103,8 +103,10 @@ class Evaluated(Struct, frozen=True, eq=False):
 def evaluate_system(data: Dataset, predicted: AttributeSide, choices: Choices) -> Evaluated:
     """Match one system's mentions of a block and count them into every table."""
     gold, other = with_one_labelling([data.gold, predicted.mentions])
-    matching, overlap = fair_and_overlap(gold, other)
-    case = Case(data.inputs.corpus, data.units, gold, other, matching)
+    fair, overlap = fair_and_overlap(gold, other)
+    chosen = choices.matcher
+    matching = fair if chosen.name == "fair" else match(gold, other, matcher=chosen)
+    case = Case(data.inputs.corpus, data.units, gold, other, matching, fair)
     events = matching.events()
     measures = [
         *exact_measures(case),

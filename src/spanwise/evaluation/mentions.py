@@ -244,7 +244,7 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     for place, one in enumerate(block.systems.values()):
         side = f"system{place}"
         arrays |= _side(side, one.case.predicted, labels, names, one.predicted_sides)
-        partner = np.where(one.case.right, one.matching.gold_partner, -1)
+        partner = np.where(one.case.right, one.case.exact.gold_partner, -1)
         arrays |= {
             f"{side}.outcome": one.matching.gold_outcome.astype(np.uint8),
             f"{side}.partner": partner.astype(np.int32),

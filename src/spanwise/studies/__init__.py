@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.document import Input
+from spanwise.document.comparison import Comparison
 from spanwise.document.settings import StudySettings
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
 from spanwise.engines.threads import cores
+from spanwise.findings import findings_over_runs
 from spanwise.studies._cache import default_folder
 from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest
 from spanwise.studies._plan import Cell as PlannedCell
@@ -75,14 +78,15 @@ def study(
     cells = run_cells(tasks, workers=number, progress=said)
     tested = run_pairs(read, tasks, cells, progress=said, cache=kept)
     datasets = {
-        dataset.name: DatasetRuns(
-            dataset=next((cells[t.key].dataset for t in tasks if t.dataset == dataset.name), None),
-            runs={task.system: cells[task.key].runs for task in tasks if task.dataset == dataset.name},
-            comparisons=tested[dataset.name].comparisons if dataset.name in tested else (),
+        dataset.name: _dataset(
+            {task.system: cells[task.key] for task in tasks if task.dataset == dataset.name},
+            tested[dataset.name].comparisons if dataset.name in tested else (),
+            plan.test[dataset.name].shown,
         )
         for dataset in read.datasets
     }
     differ = {dataset: tests.buckets_differ for dataset, tests in tested.items()}
+    about = {dataset: tests.letters_about for dataset, tests in tested.items() if tests.letters_about}
     found = analyses(datasets, read, correction=read.settings.get("correction", "holm"), differ=differ)
     return Study(
         spanwise=__version__,
@@ -99,7 +103,33 @@ def study(
             found,
             holistic=_with_tests(found.holistic, tested, plan),
             letters={dataset: tests.letters for dataset, tests in tested.items()},
+            letters_about=about or UNSET,
         ),
+    )
+
+
+def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...], path: str) -> DatasetRuns:
+    """What the document says of one dataset: the cells of its systems, and what to know first."""
+    if not cells:
+        return DatasetRuns(dataset=None, runs={})
+    first, *others = cells.values()
+    runs = {system: cell.runs for system, cell in cells.items()}
+    predicted = [row for cell in others for row in cell.inputs if row.role == "predicted"]
+    asked = first.settings.examples != "none"
+    return DatasetRuns(
+        dataset=first.dataset,
+        runs=runs,
+        comparisons=comparisons,
+        findings=findings_over_runs(
+            runs, comparisons, [*first.inputs, *predicted], first.dataset, first.settings
+        ),
+        examples={name: cell.examples for name, cell in cells.items() if cell.examples} if asked else UNSET,
+        sentences={
+            name: [replace(row, source=row.source and path + row.source) for row in cell.sentences]
+            for name, cell in cells.items()
+        }
+        if asked
+        else UNSET,
     )
 
 

@@ -8,83 +8,61 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin
 
-from msgspec import Struct, field
+from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
-from spanwise.errors import InputError, at
+from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats import read_text
+from spanwise.settings import SETTINGS as DECLARED
 
 PLACEHOLDERS = ("dataset", "system", "run")
 
 # What may stand where, and of which type; the words are the keywords of the Python functions.
-READING: dict[str, tuple[type, ...]] = {
-    "format": (str,),
-    "columns": (dict,),
-    "token_column": (int, str),
-    "tag_column": (int, str),
-    "separator": (str,),
-    "scheme": (str,),
-    "repair": (str,),
-    "align": (str,),
-    "documents": (str,),
-    "duplicates": (str,),
-    "comments": (str,),
-    "labels": (list,),
-    "fields": (dict,),
-    "encoding": (str,),
+READING: dict[str, Any] = {
+    name: one.toml for name, one in DECLARED.items() if one.toml is not None and one.per_dataset
 }
-SETTINGS: dict[str, tuple[type, ...]] = {
-    "attributes": (str, list),
-    "buckets": (dict,),
-    "cross": (list,),
-    "resamples": (int,),
-    "seed": (int,),
-    "confidence": (float,),
-    "unit": (str,),
-    "correction": (str,),
-    "shared_seeds": (bool,),
-    "lowercase": (bool,),
-    "focus": (str,),
-    "weights": (list, str),
-}
-TOP: dict[str, tuple[type, ...]] = {
-    "name": (str,),
-    "predictions": (str,),
-    "runs": (list,),
-    "datasets": (dict,),
-    "systems": (dict,),
-    "compare": (list,),
-    "grid": (dict,),
-    "context": (list,),
-    "trained": (str,),
+SETTINGS: dict[str, Any] = {
+    name: one.toml for name, one in DECLARED.items() if one.toml is not None and not one.per_dataset
+} | {"shared_seeds": bool}
+TOP: dict[str, Any] = {
+    "name": str,
+    "predictions": str,
+    "runs": list[Any],
+    "datasets": dict[str, Any],
+    "systems": dict[str, Any],
+    "compare": list[Any],
+    "grid": dict[str, Any],
+    "context": list[Any],
+    "trained": str,
     **SETTINGS,
     **READING,
 }
-DATASET: dict[str, tuple[type, ...]] = {
-    "train": (str, list),
-    "dev": (str,),
-    "test": (str,),
-    "vocabulary": (str,),
+DATASET: dict[str, Any] = {
+    "train": str | list[Any],
+    "dev": str,
+    "test": str,
+    "vocabulary": str,
     **READING,
 }
-SYSTEM: dict[str, tuple[type, ...]] = {
-    "predictions": (str,),
-    "factors": (dict,),
-    "runs": (list,),
-    "train": (dict,),
-    "command": (list,),
+SYSTEM: dict[str, Any] = {
+    "predictions": str,
+    "factors": dict[str, Any],
+    "runs": list[Any],
+    "train": dict[str, Any],
+    "command": list[Any],
 }
-GRID: dict[str, tuple[type, ...]] = {
-    "char": (list,),
-    "word": (list,),
-    "encoder": (list,),
-    "decoder": (list,),
-    "train": (dict,),
+GRID: dict[str, Any] = {
+    "char": list[Any],
+    "word": list[Any],
+    "encoder": list[Any],
+    "decoder": list[Any],
+    "train": dict[str, Any],
 }
 TRAINED = "trained"  # the folder for predictions of systems that a study trains
-COMPARE: dict[str, tuple[type, ...]] = {"systems": (list,), "datasets": (list,), "name": (str,)}
+COMPARE: dict[str, Any] = {"systems": list[Any], "datasets": list[Any], "name": str}
 COLUMNS = ("token", "tag")  # of `columns`; any other name is a column to keep
 
 _WORDS = {
@@ -262,19 +240,28 @@ class _Check(Struct, frozen=True):
     def error(self, keys: tuple[str, ...], message: str) -> InputError:
         return InputError(at(self.path, _line(self.text, keys), message))
 
-    def keys(
-        self, table: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], where: tuple[str, ...]
-    ) -> None:
+    def keys(self, table: Mapping[str, Any], known: Mapping[str, Any], where: tuple[str, ...]) -> None:
         for key, value in table.items():
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 message = f"the key {key!r} means nothing here.{hint}\nThere are: {', '.join(sorted(known))}."
                 raise self.error((*where, key), message)
-            # bool is an int to Python, but `resamples = true` is a slip
-            if not isinstance(value, known[key]) or (isinstance(value, bool) and bool not in known[key]):
-                expected = " or ".join(_WORDS[kind] for kind in known[key])
-                raise self.error((*where, key), f"{key!r} must be {expected}, not {value!r}.")
+            try:
+                convert(value, known[key])
+            except ValidationError:
+                kinds = get_args(known[key]) if isinstance(known[key], UnionType) else (known[key],)
+                expected = " or ".join(_WORDS[get_origin(kind) or kind] for kind in kinds)
+                raise self.error((*where, key), f"{key!r} must be {expected}, not {value!r}.") from None
+            if known is TOP and key in SETTINGS and key in DECLARED:
+                self.value(key, value)
+
+    def value(self, key: str, value: Any) -> None:
+        """Refuse a value that `evaluate` would refuse, with its line where there is one."""
+        try:
+            DECLARED[key].check(value)
+        except ChoiceError as error:
+            raise self.error((key,), str(error)) if self.text else error from None
 
     def reading(self, table: Mapping[str, Any], where: tuple[str, ...]) -> dict[str, Any]:
         reading = {key: table[key] for key in READING if key in table}

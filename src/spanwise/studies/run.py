@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
@@ -16,7 +16,7 @@ from spanwise.corpus import Annotation
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.scores import SystemScores
-from spanwise.document.sentences import UnitCounts
+from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
 from spanwise.document.settings import Settings
 from spanwise.engines import local_engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
@@ -58,11 +58,16 @@ def check_settings(manifest: Manifest) -> None:
     """Refuse unknown attributes and bucketings before any file is opened, with their place."""
     from spanwise import buckets
     from spanwise.attributes import ATTRIBUTES, choose
+    from spanwise.matching import MATCHERS
 
     try:
         _attributes(manifest)
     except ChoiceError as error:
         raise InputError(at(manifest.place("attributes"), None, str(error))) from None
+    try:
+        MATCHERS.find(manifest.settings.get("matcher", "fair"))
+    except ChoiceError as error:
+        raise InputError(at(manifest.place("matcher"), None, str(error))) from None
     for name, how in manifest.settings.get("buckets", {}).items():
         try:
             choose([name]) if ":" in name else ATTRIBUTES.find(name)
@@ -79,7 +84,12 @@ def _attributes(manifest: Manifest) -> list[Any]:
 
 
 def can_be_kept(manifest: Manifest) -> bool:
-    """Whether all attributes are spanwise's own; others may change without a trace in any file."""
+    """Whether all attributes and the matcher are spanwise's own; others may change without a trace."""
+    from spanwise.matching import MATCHERS
+
+    matcher = MATCHERS.find(manifest.settings.get("matcher", "fair"))
+    if not matcher.function.__module__.startswith("spanwise.matching."):
+        return False
     # A function of the user's stands behind a wrapper of ours, or in a module of its own.
     own = ("spanwise.attributes.shape", "spanwise.attributes.training", "spanwise.attributes.given")
     return all(one.function.__module__ in own for one in _attributes(manifest))
@@ -182,6 +192,8 @@ class CellResult(Struct, frozen=True):
     dataset: DatasetFacts
     runs: Mapping[str, SystemScores]
     units: UnitCounts
+    examples: ExampleCounts | UnsetType = UNSET
+    sentences: tuple[Sentence, ...] = ()  # whose systems are the runs; places are lines of the gold file
 
 
 def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
@@ -197,8 +209,7 @@ def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
         name=task.dataset,
         vocabulary=None if task.vocabulary is None else read_words(task.vocabulary),
         pairs=[],
-        examples="none",
-        **task.options,
+        **{"examples": "none", **task.options},
     )
     assert result.units is not UNSET
     kept = CellResult(
@@ -209,6 +220,10 @@ def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
         runs=result.systems,
         # Processes hand over plain values: what would be made later is made now.
         units=replace(result.units, systems={name: tuple(one) for name, one in result.units.systems.items()}),
+        examples=result.examples,
+        sentences=tuple(
+            replace(one, source=one.source and one.source.removeprefix(task.test)) for one in result.sentences
+        ),
     )
     if task.cache is not None:
         Cache(task.cache).put(task.key, kept)

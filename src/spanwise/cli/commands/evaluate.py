@@ -2,7 +2,7 @@
 
 Give gold and predictions as two or more files, or one file whose last two
 columns are gold and predicted tags. Name systems as name=path; otherwise the
-file's stem is the name.
+file's stem is the name. A path with {run} in it stands for the runs of a system.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise evaluate`."""
-    from spanwise.cli.arguments import add_reading
+    from spanwise.cli.arguments import add_reading, add_settings
     from spanwise.cli.evaluating import add_evaluating, add_gates, add_outputs
 
     parser.add_argument(
@@ -30,15 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_evaluating(parser)
     add_outputs(parser)
     add_gates(parser)
-    group = parser.add_argument_group("figures of other programs")
-    group.add_argument(
-        "--preset", choices=["interpreteval"],
-        help="the bucket figures of the program released with Fu, Liu and Neubig (2020)",
-    )  # fmt: skip
-    group.add_argument(
-        "--switch-off", metavar="SWITCH", action="append", default=[],
-        help="a departure of the preset that shall not hold; may be repeated",
-    )  # fmt: skip
+    add_settings(parser.add_argument_group("figures of other programs"), "preset")
     add_reading(parser)
 
 
@@ -50,6 +42,10 @@ def run(args: argparse.Namespace) -> int:
     check_outputs(args)
     if args.format == "conlleval":
         return _conlleval(args)
+    if any("{run}" in system for system in args.systems):
+        from spanwise.cli.evaluating import compare_runs
+
+        return compare_runs(args)
     return finish(args, evaluate_files(args))
 
 

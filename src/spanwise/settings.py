@@ -1,0 +1,244 @@
+"""The settings of `evaluate` and `read`, each declared once.
+
+The flags of the command line, the keys of a study's manifest, the checks of values, the parts of a
+signature and the options that messages name all follow from these records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from spanwise.errors import ChoiceError, unknown
+
+if TYPE_CHECKING:
+    from spanwise.document.settings import Settings as Kept
+
+Bounds = tuple[Callable[[Any], bool], str]  # whether a value will do, and what it must be
+CAP = 10_000  # the most sentences that a document holds
+
+
+# Not a Struct: `--help` needs these records, and the import of msgspec would cost it more than all of them.
+class Setting(NamedTuple):
+    """One keyword: its flag, its check, its key in a manifest, and its part of the signature."""
+
+    name: str
+    help: str = ""
+    group: Literal["compute", "show", "preset", "read"] = "compute"
+    type: Callable[..., Any] = str  # of the flag; bool: a switch, list: may be repeated
+    default: Any = None  # of the flag
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    noun: str = ""  # what one of its choices is called in messages
+    whole: bool = False  # a whole number
+    bounds: Bounds | None = None
+    toml: Any = None  # the type of its key in a manifest; None: it is none
+    signed: Callable[[Kept], str] | None = None  # its part of the signature, empty where it says nothing
+    flag: str = ""  # where it differs from the name
+    keyword: bool = True  # False: a flag alone, from which other keywords are made
+
+    @property
+    def option(self) -> str:
+        """The flag."""
+        return f"--{self.flag or self.name.replace('_', '-')}"
+
+    @property
+    def per_dataset(self) -> bool:
+        """Whether each dataset of a study may have its own: how its files are read, and put on gold."""
+        return self.group == "read" or self.name == "align"
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that the keyword does not take.
+
+        Examples:
+            >>> SETTINGS["seed"].check(-1)
+            Traceback (most recent call last):
+                ...
+            spanwise.errors.ChoiceError: seed is -1, but must be 0 or more.
+        """
+        if self.choices and self.noun and value not in self.choices:
+            raise unknown(self.noun, value, self.choices)
+        if self.whole and not isinstance(value, Integral):
+            raise ChoiceError(f"{self.name} is {value!r}, but must be a whole number.")
+        if self.bounds is not None and not self.bounds[0](value):
+            raise ChoiceError(f"{self.name} is {value!r}, but must be {self.bounds[1]}.")
+
+
+def column(text: str) -> int | str:
+    """A number where it is one, else a name."""
+    return int(text) if text.removeprefix("-").isdecimal() else text
+
+
+def listed(text: str) -> list[str]:
+    """Names between commas."""
+    return [name.strip() for name in text.split(",")]
+
+
+def _interval(kept: Kept) -> str:
+    return f"ci:{'logit-t' if kept.resamples else 'none'}.{kept.unit}{kept.block or ''}"
+
+
+def _attributes(kept: Kept) -> str:
+    cuts = "+".join(f"{name}[{kept.buckets[name]}]" for name in kept.attributes)
+    return f"attributes:{cuts}" if cuts else ""
+
+
+_DECLARED = (
+    Setting(
+        "train", "training data; may be repeated", type=list, metavar="FILE",
+    ),
+    Setting("name", "what to call the dataset; by default the gold file's stem"),
+    Setting(
+        "matcher", "what pairs mentions to name errors, as 'list matchers' has it (default: fair)",
+        default="fair", metavar="NAME", toml=str,
+        signed=lambda kept: f"match:exact+{kept.matcher or 'fair'}",
+    ),
+    Setting(
+        "focus", "the label under which errors count (default: gold; both: half each)",
+        default="gold", choices=("gold", "predicted", "both"), noun="focus", toml=str,
+        signed=lambda kept: f"focus:{kept.focus}",
+    ),
+    Setting(
+        "weights",
+        "a further credit: ortmann-eq6, ortmann-eq7, or a formula 'BE = 0.5 TP + 0.25 FP + 0.25 FN'",
+        type=list, default=(), metavar="CREDIT", toml=list[Any] | str,
+        signed=lambda kept: "weights:" + "+".join(kept.credits) if kept.credits else "",
+    ),
+    Setting(
+        "attributes", "names with commas, or fu20 (default), fu19, all, none",
+        metavar="NAMES", toml=str | list[Any], signed=_attributes,
+    ),
+    Setting(
+        "attribute", "an attribute that comes with the data: NAME=column:N or NAME=field:NAME",
+        type=list, default=(), metavar="NAME=column:N", keyword=False,
+    ),
+    Setting(
+        "buckets",
+        "how to cut an attribute: entity_length=1,2,3 or sentence_length=balanced:6; may be repeated",
+        type=list, default=(), metavar="ATTRIBUTE=HOW", toml=dict[str, Any],
+    ),
+    Setting("edges", "use the buckets that --save-edges wrote", metavar="FILE"),
+    Setting(
+        "cross", "cross the buckets of two attributes", type=list, default=(), metavar="A,B", toml=list[Any]
+    ),
+    Setting(
+        "vocabulary", "known words, one a line, for words out of vocabulary", metavar="FILE",
+        signed=lambda kept: "" if kept.vocabulary is None else f"vocabulary:{kept.vocabulary}",
+    ),
+    Setting(
+        "lowercase", "compare strings of attributes in lower case", type=bool, default=False, toml=bool,
+        signed=lambda kept: "lowercase" if kept.lowercase else "",
+    ),
+    Setting(
+        "resamples", "bootstrap resamples (default: 1000; 0: none)",
+        type=int, default=1000, whole=True, toml=int,
+        bounds=(lambda value: 0 <= value <= 1_000_000, "between 0 and 1,000,000"),
+    ),
+    Setting(
+        "seed", "of the resampling (default: 0)", type=int, default=0, whole=True, toml=int,
+        bounds=(lambda value: value >= 0, "0 or more"), signed=lambda kept: f"seed:{kept.seed}",
+    ),
+    Setting(
+        "confidence", "of the intervals (default: 0.95)", type=float, default=0.95, toml=float,
+        bounds=(lambda value: 0.5 <= value < 1, "at least 0.5 and below 1"),
+        signed=lambda kept: f"conf:{kept.confidence}",
+    ),
+    Setting(
+        "unit", "what intervals and tests take as independent: sentence, document, or block:N (sentences)",
+        metavar="UNIT", toml=str, signed=_interval,
+    ),
+    Setting(
+        "correction", "of p-values within a family (default: holm)",
+        default="holm", choices=("holm", "bh"), noun="correction", toml=str,
+    ),
+    Setting(
+        "memory",
+        "evaluate in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
+        "files are large); changes no number",
+        metavar="SIZE",
+    ),
+    Setting(
+        "workers",
+        "processes for the parts (default: as many as there are cores, where files are large); "
+        "changes no number",
+        type=int, metavar="N",
+    ),
+    Setting(
+        "align", "what to do where the tokens of predictions differ (default: strict, an error)",
+        default="strict", choices=("strict", "position", "characters", "diff"), toml=str,
+        signed=lambda kept: f"align:{kept.align}",
+    ),
+    Setting(
+        "examples", "the sentences that the document and the page hold (default: errors)", "show",
+        default="errors", choices=("errors", "all", "none"), noun="policy for examples", toml=str,
+    ),
+    Setting(
+        "examples_cap", "the most sentences they hold", "show", int, CAP, whole=True, toml=int,
+        bounds=(lambda value: value >= 0, "0 or more"),
+    ),
+    Setting("redact", "leave out all text", "show", bool, False),
+    Setting(
+        "preset", "the bucket figures of the program released with Fu, Liu and Neubig (2020)", "preset",
+        choices=("interpreteval",),
+    ),
+    Setting(
+        "switched_off", "a departure of the preset that shall not hold; may be repeated", "preset",
+        type=list, default=(), metavar="SWITCH", flag="switch-off",
+    ),
+    # How files are read.
+    Setting("format", "the format, as 'list formats' names it", "read", metavar="NAME", toml=str),
+    Setting(
+        "token_column", "the column of the tokens, a number from 0 or a name (default: 0)", "read", column,
+        metavar="COLUMN", toml=int | str,
+    ),
+    Setting(
+        "tag_column", "the column of the tags (default: -1, the last)", "read", column,
+        metavar="COLUMN", toml=int | str,
+    ),
+    Setting(
+        "separator", "between columns (default: recognised)", "read", choices=("tab", "blank"), toml=str
+    ),
+    Setting("scheme", "the tag scheme, as 'list schemes' names it", "read", metavar="NAME", toml=str),
+    Setting(
+        "repair", "what becomes of impossible tags (default: conlleval; none: an error)", "read",
+        choices=("conlleval", "discard", "none"), toml=str, signed=lambda kept: f"repair:{kept.repair}",
+    ),
+    Setting(
+        "comments", "leave out lines that begin with MARK, such as '#'", "read", metavar="MARK", toml=str
+    ),
+    Setting(
+        "duplicates", "what becomes of a mention that stands twice (default: error)", "read",
+        choices=("error", "drop"), toml=str,
+    ),
+    Setting(
+        "labels", "what numbers of tags mean, in their order: O,B-PER,I-PER", "read", listed,
+        metavar="TAG,TAG", toml=list[Any],
+    ),
+    Setting(
+        "documents", "the field that names a sentence's document; none: disregard documents", "read",
+        metavar="FIELD", toml=str,
+    ),
+    Setting("encoding", "the encoding of the text (default: utf-8)", "read", metavar="NAME", toml=str),
+    Setting(
+        "limits", "raise a bound on what files may ask for: labels, nested, unpacked (bytes) or values", "read",
+        dict, metavar="NAME=NUMBER", flag="limit",
+    ),
+    # Without flags of their own: --attribute asks for what they name.
+    Setting("columns", group="read", toml=dict[str, Any]),
+    Setting("fields", group="read", toml=dict[str, Any]),
+)  # fmt: skip
+
+SETTINGS: Mapping[str, Setting] = {one.name: one for one in _DECLARED}
+
+# The parts of a signature in the order that published ones have; others stand behind them.
+_FIRST = ("matcher", "focus", "scheme", "repair", "align", "unit", "confidence", "seed", "correction")
+_NEXT = ("attributes", "weights", "lowercase", "vocabulary")
+
+
+def signed_parts(kept: Kept, others: Mapping[str, str]) -> list[str]:
+    """The parts of a signature that settings have; `others` are those that take more than one of them."""
+    parts = {one.name: one.signed(kept) for one in SETTINGS.values() if one.signed is not None}
+    parts |= others
+    order = dict.fromkeys([*_FIRST, *_NEXT, *parts])
+    return [parts[name] for name in order if parts.get(name)]
