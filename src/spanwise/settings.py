@@ -221,8 +221,8 @@ _DECLARED = (
     ),
     Setting("encoding", "the encoding of the text (default: utf-8)", "read", metavar="NAME", toml=str),
     Setting(
-        "limits", "raise a bound on what files may ask for: labels, nested, unpacked (bytes) or values", "read",
-        dict, metavar="NAME=NUMBER", flag="limit",
+        "limits", "raise a bound on what files may ask for: labels, nested, unpacked (bytes) or values",
+        "read", dict, metavar="NAME=NUMBER", flag="limit",
     ),
     # Without flags of their own: --attribute asks for what they name.
     Setting("columns", group="read", toml=dict[str, Any]),

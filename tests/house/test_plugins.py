@@ -12,6 +12,7 @@ import pytest
 
 MODULE = '''
 from spanwise.attributes import own
+from spanwise.matching import Matcher, match
 from spanwise.reports import Report
 
 
@@ -24,13 +25,27 @@ def letters(mention):
     return sum(map(len, mention.tokens))
 
 
+def known(side):
+    """How many tokens the training data hold."""
+    return [side.context.lexicon.tokens] * len(side.mentions)
+
+
+def no_errors_named(gold, predicted):
+    return match(gold, predicted, matcher="exact")
+
+
 mine = Report("mine", "F1 of every system", f1_only, ".txt")
 size = own(letters, name="letters")
+trained = own(known, name="known", needs=["train"], columns=True)
+plain = Matcher("plain", "FN and FP alone", no_errors_named)
 '''
 POINTS = """[spanwise.reports]
 mine = theirs:mine
 [spanwise.attributes]
 letters = theirs:size
+known = theirs:trained
+[spanwise.matchers]
+plain = theirs:plain
 """
 GOLD = "Ann B-PER\nin O\nRome B-LOC\n\n"
 
@@ -64,3 +79,26 @@ def test_a_report_and_an_attribute_of_a_package_work_by_name(package: Path) -> N
     assert "letters" in document["systems"]["pred"]["attributes"]
     assert _spanwise(package, "export", "run.json", "mine") == "pred 0.6666666666666666\n"
     assert "mine" in _spanwise(package, "list", "reports")
+
+
+def test_an_attribute_of_a_package_sees_the_training_data(package: Path) -> None:
+    asked = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--attributes", "known"]
+    _spanwise(package, *asked, "--train", "gold.conll", "--json", "run.json")
+    document = json.loads((package / "run.json").read_text(encoding="utf-8"))
+    buckets = document["systems"]["pred"]["attributes"]["known"]["buckets"]
+    assert [(one["low"], one["high"]) for one in buckets if one["gold"]] == [(None, 3)]
+
+
+def test_a_matcher_of_a_package_names_the_errors(package: Path) -> None:
+    (package / "pred.conll").write_text(GOLD.replace("B-LOC", "B-PER"))
+    asked = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--json", "run.json"]
+    found = {}
+    for matcher in ("fair", "plain"):
+        _spanwise(package, *asked, "--matcher", matcher)
+        document = json.loads((package / "run.json").read_text(encoding="utf-8"))
+        fair = document["systems"]["pred"]["fair"]["overall"]
+        found[matcher] = fair["LE"], fair["FN"], fair["FP"], document["systems"]["pred"]["exact"]
+        assert f"|match:exact+{matcher}|" in document["signature"]
+    assert found["fair"][:3] == (1, 0, 0)
+    assert found["plain"][:3] == (0, 1, 1)
+    assert found["fair"][3] == found["plain"][3]

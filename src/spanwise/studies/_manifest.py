@@ -261,7 +261,9 @@ class _Check(Struct, frozen=True):
         try:
             DECLARED[key].check(value)
         except ChoiceError as error:
-            raise self.error((key,), str(error)) if self.text else error from None
+            if not self.text:
+                raise
+            raise self.error((key,), str(error)) from None
 
     def reading(self, table: Mapping[str, Any], where: tuple[str, ...]) -> dict[str, Any]:
         reading = {key: table[key] for key in READING if key in table}

@@ -1,0 +1,66 @@
+"""Settings: declared once, with the keywords, flags and signatures that follow."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.cli.main import parser_of
+from spanwise.settings import SETTINGS
+
+GOLD = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "O"]]
+PREDICTED = {"one": [["B-PER", "O", "O"], ["B-LOC", "O", "O"]], "two": GOLD}
+PYTHON_ALONE = {"gold", "systems", "pairs", "engine", "progress", "answers", "command", "reading"}
+
+
+def test_every_keyword_of_evaluate_is_declared() -> None:
+    keywords = set(inspect.signature(spanwise.evaluate).parameters) - PYTHON_ALONE
+    assert keywords == {name for name, one in SETTINGS.items() if one.group != "read" and one.keyword}
+
+
+def test_a_flag_has_the_default_of_its_keyword() -> None:
+    keywords = inspect.signature(spanwise.evaluate).parameters
+    flags = vars(parser_of("evaluate").parse_args(["gold.conll"]))
+    for name in set(keywords) & set(flags) - PYTHON_ALONE - {"workers"}:  # commands use all cores
+        assert (flags[name] or None) == (keywords[name].default or None), name
+
+
+CHANGED: dict[str, Any] = {
+    "matcher": "exact",
+    "focus": "both",
+    "weights": "ortmann-eq7",
+    "attributes": "label",
+    "buckets": {"entity_length": "1"},
+    "vocabulary": ["a"],
+    "lowercase": True,
+    "resamples": 20,
+    "seed": 1,
+    "confidence": 0.9,
+    "unit": "block:2",
+    "correction": "bh",
+    "align": "position",
+    "repair": "discard",
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_setting_that_shapes_numbers_shows_in_the_signature(name: str) -> None:
+    usual = {"resamples": 10}
+    before = spanwise.evaluate(GOLD, PREDICTED, **usual).signature
+    assert spanwise.evaluate(GOLD, PREDICTED, **{**usual, name: CHANGED[name]}).signature != before
+
+
+def test_every_signed_setting_is_among_those_tried() -> None:
+    assert {name for name, one in SETTINGS.items() if one.signed is not None} <= set(CHANGED)
+
+
+def test_another_matcher_leaves_exact_and_relaxed_scores_alone() -> None:
+    fair, other = (
+        spanwise.evaluate(GOLD, PREDICTED, matcher=name, resamples=0) for name in ("fair", "exact")
+    )
+    assert fair["one"].exact == other["one"].exact
+    assert fair["one"].relaxed == other["one"].relaxed
+    assert (fair["one"].fair.overall.BEs, other["one"].fair.overall.BEs) == (1, 0)
