@@ -13,7 +13,18 @@ from spanwise.settings import SETTINGS
 
 GOLD = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "O"]]
 PREDICTED = {"one": [["B-PER", "O", "O"], ["B-LOC", "O", "O"]], "two": GOLD}
-PYTHON_ALONE = {"gold", "systems", "pairs", "engine", "progress", "answers", "command", "source", "reading"}
+PYTHON_ALONE = {
+    "gold",
+    "systems",
+    "pairs",
+    "engine",
+    "progress",
+    "answers",
+    "command",
+    "source",
+    "tags",
+    "reading",
+}
 
 
 def test_every_keyword_of_evaluate_is_declared() -> None:
