@@ -166,6 +166,13 @@ def _worth(statement: str, text: str) -> Weights:
                 f"and one of {', '.join(_PARTS)}, joined by '+'.\nWrite it as in {_EXAMPLE!r}."
             )
         worth[part.upper()] += 1.0 if number is None else float(number)
+    total = sum(worth.values())
+    # An error that is one false positive and one false negative is counted traditionally.
+    if total > 1 + 1e-9 and worth != {"TP": 0.0, "FP": 1.0, "FN": 1.0}:
+        raise ChoiceError(
+            f"in the credit {statement!r} the shares add up to {total:g}, but an outcome counts once.\n"
+            "Lower them until they add up to 1 at most, or write FP + FN to count an error twice."
+        )
     return worth["TP"], worth["FP"], worth["FN"]
 
 

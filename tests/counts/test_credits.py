@@ -63,10 +63,11 @@ def test_presets_keep_the_worth_of_an_error_at_one():
 
 
 weight = st.integers(0, 8).map(lambda eighths: eighths / 8)
+shares = st.tuples(weight, weight, weight).filter(lambda three: sum(three) <= 1)
 
 
 @settings(deadline=None, derandomize=True)
-@given(st.dictionaries(st.sampled_from(OUTCOMES), st.tuples(weight, weight, weight), min_size=1))
+@given(st.dictionaries(st.sampled_from(OUTCOMES), shares, min_size=1))
 def test_a_credit_written_as_a_formula_reads_back_the_same(weights):
     credit = Credit("mine", "for a test", weights)
     formula = credit.formula()
@@ -122,3 +123,9 @@ def test_weights_of_an_unknown_outcome_are_refused():
 def test_a_credit_is_taken_where_a_name_is():
     credit = Credit("mine", "for a test", {"LE": (1, 0, 0)})
     assert credit_of(credit) is credit
+
+
+def test_a_credit_whose_shares_add_up_to_more_than_one_is_refused() -> None:
+    with pytest.raises(ChoiceError, match=r"the shares add up to 1\.5"):
+        parse("LE = 0.5 TP + 0.5 FP + 0.5 FN")
+    assert parse("LE = FP + FN").weights["LE"] == (0, 1, 1)

@@ -93,7 +93,7 @@ def where_it_pays(scores: StudyScores, pair: Pair) -> dict[str, ZetaTrend]:
     """For each attribute, Spearman's test of the gain on a dataset against its ζ.
 
     References:
-        Fu, Liu and Neubig (2020), section 5: which datasets profit from a choice.
+        Fu, Liu and Neubig (2020): which datasets profit from a choice.
     """
     gains = gains_of(scores, pair.first, pair.second)
     trends = {}

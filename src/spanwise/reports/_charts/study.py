@@ -259,7 +259,7 @@ def increase(pair: Mapping[str, Any], style: Style) -> Drawing | None:
         return None
     step, line = 26.0, 26.0
     datasets = list(pair["datasets"])
-    cells, heads, groups = [], [], []
+    cells, heads, groups, numbers = [], [], [], []
     x = 0.0
     most = max((abs(v) for d in datasets for _, _, v in heat_row(pair, d) if v is not None), default=0) or 1
     place: dict[tuple[str, str], float] = {}
@@ -280,10 +280,12 @@ def increase(pair: Mapping[str, Any], style: Style) -> Drawing | None:
                 f"{words.visible(dataset)}, {words.attribute(attribute)} {words.visible(bucket)}: "
                 f"{words.signed(value)}%"
             )
+            middle = {"x": at + step / 2, "y": line * (row + 0.5)}
+            numbers.append({**middle, "t": f"{100 * value:+.0f}".replace("-", words.MINUS)})
             cells.append(
                 {
                     "x": at + 1, "x2": at + step - 1, "y": row * line + 1, "y2": row * line + line - 1,
-                    "c": colour, "o": 0.06 + 0.94 * (abs(value) / most) ** 0.5, "d": told,
+                    "c": colour, "o": 0.06 + 0.54 * (abs(value) / most) ** 0.5, "d": told,
                 }
             )  # fmt: skip
     extent_x, height = x, line * len(datasets)
@@ -306,12 +308,13 @@ def increase(pair: Mapping[str, Any], style: Style) -> Drawing | None:
     sides = [{"y": line * (row + 0.5), "t": shortened(name, 14)} for row, name in enumerate(datasets)]
     chart = marks.plot(
         boxes,
+        marks.written(numbers, height, across, colour=style.palette["ink"], fontSize=8.5),
         marks.written(heads, height, across, colour=style.palette["muted"], fontSize=9),
         marks.written(groups, height, across, colour=style.palette["ink"], fontSize=10.5),
         marks.texts(sides, height, at=-8, colour=style.palette["ink"], align="right"),
     )
     first, second = (words.visible(name) for name in pair["systems"])
-    title = f"Relative increase of F1, {first} over {second}"
+    title = f"Relative increase of F1 in percent, {first} over {second}"
     return Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 36, 6)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from spanwise.document.head import Document, plain_of
+from spanwise.document.description import Description
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
@@ -37,11 +39,13 @@ def table(document: Mapping[str, Any] | Document, name: str, *, short: bool = Fa
     return found
 
 
-def _makers(document: Mapping[str, Any] | Document, short: bool) -> dict[str, Callable[[], Table | None]]:
-    if document.kind == "study" if isinstance(document, Document) else "analyses" in document:
-        study = as_document(document)
-        assert isinstance(study, Study)
+def _makers(document: Mapping[str, Any] | Document, short: bool) -> Mapping[str, Callable[[], Table | None]]:
+    typed = as_document(document)
+    if isinstance(typed, Study):
         makers = {**_study.TABLES, **_diagnoses.TABLES}
-        return {name: partial(maker, study, short=short) for name, maker in makers.items()}
-    plain = plain_of(document)
-    return {name: partial(maker, plain) for name, maker in _result.TABLES.items()}
+        return {name: partial(maker, typed, short=short) for name, maker in makers.items()}
+    if isinstance(typed, Evaluation):
+        return {name: partial(maker, typed) for name, maker in _result.TABLES.items()}
+    if isinstance(typed, Description):
+        return {"composition": partial(_result.composition, typed.dataset)}
+    return {}

@@ -132,7 +132,7 @@ def factors(document: Study, *, short: bool = False) -> Table | None:
 
 def statements(document: Study, *, short: bool = False) -> Table | None:
     """One sentence per question, as it can stand in a paper."""
-    return _result.statements(document.to_dict())
+    return _result.statements(document)
 
 
 def rank_flips(document: Study, *, short: bool = False) -> Table | None:

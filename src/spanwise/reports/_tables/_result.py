@@ -1,20 +1,25 @@
-"""The tables of a result document."""
+"""The tables of an evaluation, and of a described test set."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.diagnosis import letter
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document
+from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
+from spanwise.document.settings import Settings
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document, scored_labels, union
+from spanwise.reports._document import TINY, bucket_words
 from spanwise.reports._statements import statements as worded
 from spanwise.reports._tables._table import Cell, Interval, Number, Table
 
 RELAXED = ("strict", "exact", "partial", "type")
-PARTS = ("correct", "incorrect", "partial", "missed", "spurious")
+OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 
 
 def points(value: float | None) -> Number:
@@ -51,87 +56,100 @@ def marked(numbers: Sequence[Number]) -> list[Number]:
     return [replace(number, best=number.value == max(inside)) for number in numbers]
 
 
-def _systems(document: Document) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = document.get("systems") or {}
-    return found
+def mentions(number: int | None) -> Number:
+    """How many mentions a subset has, with a mark where they are few."""
+    mark = "†" if number is not None and number < TINY else ""
+    return Number(number, say.count(number) + mark)
 
 
-def _settings(document: Document) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = document.get("settings") or {}
-    return found
+def ranged(cells: Sequence[Number], number: int | None) -> list[Number]:
+    """Recalls, the best marked unless it rests on a few mentions, and how far they lie apart."""
+    values = [cell.value for cell in cells if cell.value is not None]
+    tiny = number is not None and number < TINY
+    between = points(max(values) - min(values) if len(values) > 1 else None)
+    return [*(cells if tiny else marked(cells)), between]
 
 
-def _resampling(document: Document) -> str:
-    settings = _settings(document)
-    if not settings.get("resamples"):
+def _rates(rates: Rates | None) -> list[Number]:
+    if rates is None:
+        return [points(None)] * 3
+    return [points(rates.precision), points(rates.recall), points(rates.f1)]
+
+
+def _resampling(settings: Settings) -> str:
+    if not settings.resamples:
         return ""
-    level = 100 * (settings.get("confidence") or 0.95)
-    few = " (few units)" if settings.get("few_units") else ""
-    return f" Intervals: {level:.0f}% logit-t, jackknife over {settings.get('unit', 'sentence')}s{few}."
+    few = " (few units)" if settings.few_units else ""
+    return f" Intervals: {100 * settings.confidence:.0f}% logit-t, jackknife over {settings.unit}s{few}."
 
 
-def _tested(document: Document) -> str:
-    return f"{say.named_test(_settings(document))}, p < .05"
+def _tested(settings: Settings) -> str:
+    return f"{say.named_test({'correction': settings.correction})}, p < .05"
 
 
-def holistic(document: Document) -> Table | None:
-    """One row a system: F1 with interval and letters, precision, recall, fair and macro F1."""
-    given = _systems(document)
-    letters: Mapping[str, str] = document.get("letters") or {}
+def holistic(document: Evaluation) -> Table | None:
+    """One row per system: F1 with interval and letters, precision, recall, fair and macro F1."""
+    given, letters = document.systems, document.letters
     # The letters stand in order of F1, and so do the rows.
     systems = {name: given[name] for name in dict.fromkeys([*letters, *given]) if name in given}
-    exact = {name: system["exact"]["overall"] for name, system in systems.items()}
     columns = [
-        [replace(points(exact[name]["f1"]), letters=letters.get(name) or "") for name in systems],
-        [points(exact[name]["precision"]) for name in systems],
-        [points(exact[name]["recall"]) for name in systems],
-        [points(((system.get("fair") or {}).get("overall") or {}).get("f1")) for system in systems.values()],
-        [points((system["exact"].get("macro") or {}).get("f1")) for system in systems.values()],
+        [
+            replace(points(one.exact.overall.f1), letters=letters.get(name) or "")
+            for name, one in systems.items()
+        ],
+        [points(system.exact.overall.precision) for system in systems.values()],
+        [points(system.exact.overall.recall) for system in systems.values()],
+        [points(system.fair.overall.f1) for system in systems.values()],
+        [points(system.exact.macro.f1) for system in systems.values()],
     ]
     f1, *others = [marked(column) for column in columns]
     rows: list[tuple[Cell, ...]] = []
-    for at, name in enumerate(systems):
-        ends = (exact[name].get("interval") or {}).get("f1")
+    for at, (name, system) in enumerate(systems.items()):
+        ends = interval(system.exact.overall.interval.get("f1"))
         signs = [letter(at)] if letters else []
-        rows.append((*signs, name, f1[at], interval(ends), *(column[at] for column in others)))
-    caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + _resampling(document)
+        rows.append((*signs, name, f1[at], ends, *(column[at] for column in others)))
+    settings = document.settings
+    caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + _resampling(settings)
     if len(systems) > 1:
         caption += " Bold: best."
     if any(letters.values()):
         caption += (
-            f" Raised letters: significantly better than the system with that letter ({_tested(document)})."
+            f" Raised letters: significantly better than the system with that letter ({_tested(settings)})."
         )
     header = ("system", "F1", "interval", "precision", "recall", "fair F1", "macro F1")
     return Table("holistic", caption, (("letter", *header) if letters else header), tuple(rows))
 
 
-def labels(document: Document) -> Table | None:
-    """One row a label: precision, recall and F1 of one system, or the F1 of several."""
-    systems = _systems(document)
-    tables = {name: system["exact"]["labels"] for name, system in systems.items()}
-    order = scored_labels(document)
+def _labels(document: Evaluation) -> list[str]:
+    """The labels that some system has scores of, the most frequent gold ones first."""
+    scored = dict.fromkeys(label for system in document.systems.values() for label in system.exact.labels)
+    return list(
+        dict.fromkeys([label for label in document.dataset.labels_in_order if label in scored] + list(scored))
+    )
+
+
+def labels(document: Evaluation) -> Table | None:
+    """One row per label: precision, recall and F1 of one system, or the F1 of several."""
+    systems = document.systems
     rows: list[tuple[Cell, ...]] = []
-    for label in order:
-        cells = {name: table.get(label) or {} for name, table in tables.items()}
-        gold = next((cell["gold"] for cell in cells.values() if cell), None)
-        if len(systems) == 1:
-            (one,) = cells.values()
-            scores: list[Number] = [points(one.get(score)) for score in ("precision", "recall", "f1")]
-            ends = interval((one.get("interval") or {}).get("f1"))
-            rows.append((label, count(gold), *scores, ends))
+    for label in _labels(document):
+        cells = [system.exact.labels.get(label) for system in systems.values()]
+        gold = count(next((cell.gold for cell in cells if cell is not None), None))
+        if len(cells) == 1:
+            ends = interval(None if cells[0] is None else cells[0].interval.get("f1"))
+            rows.append((label, gold, *_rates(cells[0]), ends))
         else:
-            rows.append((label, count(gold), *marked([points(cell.get("f1")) for cell in cells.values()])))
+            rows.append((label, gold, *marked([points(cell.f1 if cell else None) for cell in cells])))
     if len(systems) == 1:
         header: tuple[str, ...] = ("type", "gold", "precision", "recall", "F1", "interval")
-        return Table("labels", "Exact-match scores by type." + _resampling(document), header, tuple(rows))
+        caption = "Exact-match scores by type." + _resampling(document.settings)
+        return Table("labels", caption, header, tuple(rows))
     return Table("labels", "Exact-match F1 by type. Bold: best.", ("type", "gold", *systems), tuple(rows))
 
 
-def errors(document: Document) -> Table | None:
-    """One row a kind of error: how many, and what mending all of them would add to F1."""
-    systems = _systems(document)
-    if not systems:
-        return None
+def errors(document: Evaluation) -> Table | None:
+    """One row per kind of error: how many, and what fixing all of them would add to F1."""
+    systems = document.systems
     header = ["error"]
     for name in systems:
         header += ["errors", "F1 gain"] if len(systems) == 1 else [f"{name} errors", f"{name} F1 gain"]
@@ -139,97 +157,105 @@ def errors(document: Document) -> Table | None:
     for kind in say.ERRORS:
         row: list[Cell] = [say.OUTCOMES[kind]]
         for system in systems.values():
-            row.append(count(((system.get("fair") or {}).get("overall") or {}).get(kind)))
-            row.append(signed(((system.get("gains") or {}).get(kind) or {}).get("gain")))
+            row += [count(system.fair.overall.count(kind)), signed(system.gains.of(kind).gain)]
         rows.append(tuple(row))
-    caption = "Errors by kind, each counted once, and the F1 that mending all errors of one kind would add."
+    caption = "Errors by kind, each counted once, and the F1 that fixing all errors of one kind would add."
     return Table("errors", caption, tuple(header), tuple(rows))
 
 
-def fair(document: Document) -> Table | None:
-    """Traditional and fair scores side by side, with the counts of each outcome."""
-    outcomes = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
+_FAIR = (*(say.OUTCOMES[kind] for kind in OUTCOMES), "fair precision", "fair recall", "fair F1")
+
+
+def fair(document: Evaluation) -> Table | None:
+    """Fair scores with the counts of each outcome."""
     rows: list[tuple[Cell, ...]] = []
-    for name, system in _systems(document).items():
-        overall = (system.get("fair") or {}).get("overall")
-        if overall:
-            scores = [points(overall[score]) for score in ("precision", "recall", "f1")]
-            rows.append((name, *(count(overall.get(kind)) for kind in outcomes), *scores))
-    header = (
-        "system",
-        *(say.OUTCOMES[kind] for kind in outcomes),
-        "fair precision",
-        "fair recall",
-        "fair F1",
+    for name, system in document.systems.items():
+        overall = system.fair.overall
+        rows.append((name, *(count(overall.count(kind)) for kind in OUTCOMES), *_rates(overall)))
+    caption = "Outcomes of mentions and fair scores (Ortmann 2022)."
+    return Table("fair", caption, ("system", *_FAIR), tuple(rows))
+
+
+def fair_labels(document: Evaluation) -> Table | None:
+    """Fair scores by label with the counts of each outcome, the kinds of boundary errors apart."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, system in document.systems.items():
+        found = system.fair.labels
+        for label in dict.fromkeys([*(one for one in _labels(document) if one in found), *found]):
+            scores = found[label]
+            rows.append((name, label, *(count(scores.count(kind)) for kind in OUTCOMES), *_rates(scores)))
+    caption = (
+        "Outcomes of mentions and fair scores by type (Ortmann 2022, Table 2)."
+        f" Errors count under the {document.settings.focus} type, spurious mentions under the predicted one."
     )
-    return Table("fair", "Outcomes of mentions and fair scores (Ortmann 2022).", header, tuple(rows))
+    return Table("fair_labels", caption, ("system", "type", *_FAIR), tuple(rows))
 
 
-def credits(document: Document) -> Table | None:
+def credits(document: Evaluation) -> Table | None:
     """Scores under every credit that was asked for, beside the exact and the fair ones."""
     rows: list[tuple[Cell, ...]] = []
-    for name, system in _systems(document).items():
-        found = {"exact": system["exact"]["overall"], "fair": (system.get("fair") or {}).get("overall") or {}}
-        asked = {credit: part["overall"] for credit, part in (system.get("credits") or {}).items()}
-        for credit, cell in {**found, **asked}.items() if asked else ():
-            rows.append((name, credit, *(points(cell.get(score)) for score in ("precision", "recall", "f1"))))
+    for name, system in document.systems.items():
+        asked = {} if system.credits is UNSET else system.credits
+        both: dict[str, Rates] = {"exact": system.exact.overall, "fair": system.fair.overall}
+        scores = {**both, **{credit: part.overall for credit, part in asked.items()}}
+        rows += [(name, credit, *_rates(rates)) for credit, rates in scores.items() if asked]
     header = ("system", "credit", "precision", "recall", "F1")
     return Table("credits", "Scores under several credits for errors (Ortmann 2022).", header, tuple(rows))
 
 
-def relaxed(document: Document) -> Table | None:
+def relaxed(document: Evaluation) -> Table | None:
     """The four matchings of MUC and SemEval-2013."""
     rows: list[tuple[Cell, ...]] = []
-    for name, system in _systems(document).items():
-        for scheme in RELAXED:
-            found = (system.get("relaxed") or {}).get(scheme)
-            if found:
-                parts = [count(found.get(part)) for part in PARTS]
-                scores = [points(found[score]) for score in ("precision", "recall", "f1")]
-                rows.append((name, scheme, *parts, *scores))
-    header = ("system", "matching", *PARTS, "precision", "recall", "F1")
+    for name, system in document.systems.items():
+        matchings = {} if system.relaxed is UNSET else system.relaxed
+        for matching in RELAXED:
+            scores = matchings.get(matching)
+            if scores is not None:
+                parts = (scores.correct, scores.incorrect, scores.partial, scores.missed, scores.spurious)
+                rows.append((name, matching, *map(count, parts), *_rates(scores)))
+    parts_named = ("correct", "incorrect", "partial", "missed", "spurious")
+    header = ("system", "matching", *parts_named, "precision", "recall", "F1")
     return Table("relaxed", "Relaxed matchings of MUC and SemEval-2013 task 9.1.", header, tuple(rows))
 
 
-def tough(document: Document) -> Table | None:
-    """Recall on mentions by what training showed of them."""
-    systems = _systems(document)
-    first = union(systems, "tough")
+def tough(document: Evaluation) -> Table | None:
+    """Recall on all mentions and by what training showed of them, with the range over systems."""
+    systems = document.systems
+    subsets = dict.fromkeys(subset for system in systems.values() for subset in system.tough)
     rows: list[tuple[Cell, ...]] = []
-    for subset in first:
-        cells = [
-            (system.get("tough") or {}).get(subset, {}).get("overall") or {} for system in systems.values()
+
+    def add(subset: str, words: str, gold: int | None, recalls: Sequence[float | None]) -> None:
+        cells = ranged([points(recall) for recall in recalls], gold)
+        rows.append((subset, words, mentions(gold), *(cells if len(systems) > 1 else cells[:-1])))
+
+    if subsets:
+        recalls = [system.exact.overall.recall for system in systems.values()]
+        add("ALL", "all mentions", document.dataset.mentions, recalls)
+    for subset in subsets:
+        cells: list[SubsetRecall | None] = [
+            system.tough[subset].overall if subset in system.tough else None for system in systems.values()
         ]
-        recalls = marked([points(cell.get("recall")) for cell in cells])
-        rows.append(
-            (subset, say.TOUGH.get(subset, subset), count(first[subset]["overall"]["mentions"]), *recalls)
-        )
-    caption = "Recall on tough mentions (Tu and Lignos 2021)."
-    names = ["recall"] if len(systems) == 1 else list(systems)
+        gold = next((cell.mentions for cell in cells if cell is not None), None)
+        add(subset, say.TOUGH.get(subset, subset), gold, [cell.recall if cell else None for cell in cells])
+    caption = f"Recall on tough mentions (Tu and Lignos 2021). † fewer than {TINY} mentions."
+    if len(systems) > 1:
+        caption += " Range: highest less lowest system."
+    names = ["recall"] if len(systems) == 1 else [*systems, "range"]
     return Table("tough", caption, ("subset", "mentions", "gold", *names), tuple(rows))
 
 
-def attributes(document: Document) -> Table | None:
-    """One row a system and attribute: worst and best bucket, their gap, and the trend over buckets."""
+def attributes(document: Evaluation) -> Table | None:
+    """One row per system and attribute: worst and best bucket, their gap, and the trend over buckets."""
     rows: list[tuple[Cell, ...]] = []
-    for name, system in _systems(document).items():
-        for attribute, found in (system.get("attributes") or {}).items():
-            buckets = {bucket["name"]: bucket for bucket in found["buckets"]}
+    for name, system in document.systems.items():
+        for attribute, table in system.attributes.items():
             ends: list[Cell] = []
-            for end in ("worst", "best"):
-                bucket = buckets.get(found.get(end))
-                ends += [_bucket(bucket), points(bucket["f1"] if bucket else None)]
-            trend = Number(found.get("spearman"), say.correlation(found.get("spearman")))
-            rows.append(
-                (
-                    name,
-                    say.attribute(attribute),
-                    *ends,
-                    points(found.get("gap")),
-                    trend,
-                    points(found.get("std")),
-                )
-            )
+            for end in (table.worst, table.best):
+                bucket = None if end is None else table.bucket(end)
+                ends += [_bucket(bucket), points(bucket.f1 if bucket else None)]
+            trend = Number(table.spearman, say.correlation(table.spearman))
+            numbers = (points(table.gap), trend, points(table.std))
+            rows.append((name, say.attribute(attribute), *ends, *numbers))
     header = ("system", "attribute", "worst", "F1", "best", "F1", "gap", "Sρ", "Sσ")
     caption = (
         "Self-diagnosis by attribute: worst and best bucket, the F1 between them, Spearman's correlation of"
@@ -238,52 +264,49 @@ def attributes(document: Document) -> Table | None:
     return Table("attributes", caption, header, tuple(rows))
 
 
-def _bucket(bucket: Mapping[str, Any] | None) -> str:
+def _bucket(bucket: BucketScores | None) -> str:
     if bucket is None:
         return say.UNDEFINED
-    words = say.bucket(bucket)
-    return bucket["name"] if words == bucket["name"] else f"{bucket['name']} {words}"
+    words = bucket_words(bucket)
+    return bucket.name if words == bucket.name else f"{bucket.name} {words}"
 
 
-def buckets(document: Document) -> Table | None:
-    """One row a bucket: its gold units and the F1 of every system."""
-    systems = _systems(document)
+def _attributes(systems: Mapping[str, SystemScores]) -> dict[str, AttributeScores]:
+    """Every attribute that some system has; saved results that are compared may differ in them."""
+    tables: dict[str, AttributeScores] = {}
+    for system in systems.values():
+        for name, table in system.attributes.items():
+            tables.setdefault(name, table)
+    return tables
+
+
+def buckets(document: Evaluation) -> Table | None:
+    """One row per bucket: its gold units and the F1 of every system."""
+    systems = document.systems
     rows: list[tuple[Cell, ...]] = []
-    first = union(systems, "attributes")
-    for attribute, found in first.items():
-        for bucket in found["buckets"]:
-            cells = [_same_bucket(system, attribute, bucket["name"]) for system in systems.values()]
-            scores = marked([points(cell.get("f1")) for cell in cells])
-            rows.append(
-                (say.attribute(attribute), bucket["name"], say.bucket(bucket), count(bucket["gold"]), *scores)
-            )
+    for attribute, table in _attributes(systems).items():
+        for bucket in table.buckets:
+            cells = [_same_bucket(system, attribute, bucket.name) for system in systems.values()]
+            scores = marked([points(cell.f1 if cell else None) for cell in cells])
+            about = (say.attribute(attribute), bucket.name, bucket_words(bucket), count(bucket.gold))
+            rows.append((*about, *scores))
     names = ["F1"] if len(systems) == 1 else list(systems)
     return Table("buckets", "F1 by bucket.", ("attribute", "bucket", "values", "gold", *names), tuple(rows))
 
 
-def _same_bucket(system: Mapping[str, Any], attribute: str, name: str) -> Mapping[str, Any]:
-    found = (system.get("attributes") or {}).get(attribute) or {}
-    return next((bucket for bucket in found.get("buckets") or () if bucket["name"] == name), {})
+def _same_bucket(system: SystemScores, attribute: str, name: str) -> BucketScores | None:
+    return system.attributes[attribute].bucket(name) if attribute in system.attributes else None
 
 
-def slices(document: Document) -> Table | None:
+def slices(document: Evaluation) -> Table | None:
     """The slices of every system, the costliest first."""
     rows: list[tuple[Cell, ...]] = []
-    for name, system in _systems(document).items():
-        for row in system.get("slices") or ():
-            score = say.SCORES.get(row["score"], row["score"])
-            ends = interval(row.get("interval"))
-            rows.append(
-                (
-                    name,
-                    say.slice_title(row),
-                    count(row["gold"]),
-                    score,
-                    points(row["value"]),
-                    ends,
-                    points(row["cost"]),
-                )
-            )
+    for name, system in document.systems.items():
+        for row in system.slices:
+            title = say.slice_title({"kind": row.kind, "name": row.name, "title": row.title})
+            score = say.SCORES.get(row.score, row.score)
+            numbers = (points(row.value), interval(row.interval), points(row.cost))
+            rows.append((name, title, count(row.gold), score, *numbers))
     header = ("system", "slice", "gold", "score", "value", "interval", "cost")
     caption = (
         "Slices by cost: share of gold units times how far the score lies below the overall one;"
@@ -292,89 +315,85 @@ def slices(document: Document) -> Table | None:
     return Table("slices", caption, header, tuple(rows))
 
 
-def comparisons(document: Document) -> Table | None:
+def comparisons(document: Evaluation) -> Table | None:
     """Every tested difference of every pair of systems."""
-    held = say.held_by_buckets(document.get("systems") or {})
+    held = {
+        (name, bucket.name): bucket_words(bucket)
+        for name, table in _attributes(document.systems).items()
+        for bucket in table.buckets
+    }
     rows: list[tuple[Cell, ...]] = []
-    for comparison in document.get("comparisons") or ():
-        one, other = comparison["systems"]
-        for row in comparison["scores"]:
+    for comparison in document.comparisons:
+        for row in comparison.scores:
+            a, b, gold = (None if value is UNSET else value for value in (row.a, row.b, row.mentions))
             rows.append(
                 (
-                    one, other, say.path_title(row["path"], held), count(row.get("mentions")),
-                    points(row.get("a")), points(row.get("b")),
-                    replace(signed(row["difference"]), best=bool(row.get("significant"))),
-                    interval(row.get("interval"), differs=True),
-                    p_value(row.get("p")), p_value(row.get("p_corrected")),
+                    *comparison.systems, say.path_title(row.path, held), count(gold), points(a), points(b),
+                    replace(signed(row.difference), best=row.significant),
+                    interval(row.interval, differs=True), p_value(row.p), p_value(row.p_corrected),
                 )
             )  # fmt: skip
-    header = (
-        "first",
-        "second",
-        "score",
-        "gold",
-        "of first",
-        "of second",
-        "difference",
-        "interval",
-        "p",
-        "corrected p",
-    )
-    caption = f"Differences between systems. Bold: significant ({_tested(document)})."
-    return Table("comparisons", caption, header, tuple(rows))
+    numbers = ("gold", "of first", "of second", "difference", "interval", "p", "corrected p")
+    caption = f"Differences between systems. Bold: significant ({_tested(document.settings)})."
+    return Table("comparisons", caption, ("first", "second", "score", *numbers), tuple(rows))
 
 
 def statements(document: Document) -> Table | None:
     """One sentence per question, as it can stand in a paper."""
     caption = "Each pair of systems in words. Intervals of differences are not corrected for many pairs."
-    return Table("statements", caption, ("statement",), tuple((text,) for text in worded(document)))
+    sentences = worded(document.without_sentences().to_dict())
+    return Table("statements", caption, ("statement",), tuple((text,) for text in sentences))
 
 
-def confusion(document: Document) -> Table | None:
+def confusion(document: Evaluation) -> Table | None:
     """Errors only: gold labels as rows, predicted ones as columns, what was missed and what is spurious."""
-    systems = _systems(document)
-    names = list(
-        dict.fromkeys(
-            w for system in systems.values() for w in (system.get("confusion") or {}).get("labels", ())
-        )
-    )
+    systems = document.systems
+    names = list(dict.fromkeys(label for system in systems.values() for label in system.confusion.labels))
     rows: list[tuple[Cell, ...]] = []
     for name, system in systems.items():
-        found = system.get("confusion")
-        if not found:
-            continue
-        at = {label: place for place, label in enumerate(found["labels"])}
-        for label in found["labels"]:
-            counts = found["counts"][at[label]]
+        table = system.confusion
+        at = {label: place for place, label in enumerate(table.labels)}
+        for label in table.labels:
+            counts = table.counts[at[label]]
             cells = [count(counts[at[other]]) if other in at else count(0) for other in names]
-            rows.append((name, label, *cells, count(found["missed"][at[label]])))
-        spurious = [count(found["spurious"][at[other]]) if other in at else count(0) for other in names]
-        rows.append((name, "spurious", *spurious, ""))
+            rows.append((name, label, *cells, count(table.missed[at[label]])))
+        if table.labels:
+            spurious = [count(table.spurious[at[other]]) if other in at else count(0) for other in names]
+            rows.append((name, "spurious", *spurious, ""))
     caption = (
         "Errors only: gold types as rows, predicted types as columns; boundary errors stand on the diagonal."
     )
     return Table("confusion", caption, ("system", "gold", *names, "missed"), tuple(rows))
 
 
-def composition(document: Document) -> Table | None:
-    """What share of each label's gold mentions lies in each tough subset."""
-    dataset = document.get("dataset") or {}
-    order = list(dataset.get("label_order") or dataset.get("labels") or ())
+def composition(dataset: DatasetFacts) -> Table | None:
+    """How many of each label's gold mentions lie in each tough subset, and which share that is."""
+    order = list(dataset.labels_in_order)
     rows: list[tuple[Cell, ...]] = []
-    for subset, found in (dataset.get("tough") or {}).items():
-        shares = [points((found["labels"].get(label) or {}).get("share")) for label in order]
-        rows.append((subset, count(found["overall"]["mentions"]), points(found["overall"]["share"]), *shares))
-    caption = "Share of gold mentions in each tough subset, in percent, overall and by type."
-    return Table("composition", caption, ("subset", "gold", "all", *order), tuple(rows))
+    for subset, shares in (dataset.tough or {}).items():
+        cells: list[Cell] = [mentions(shares.overall.mentions), points(shares.overall.share)]
+        for label in order:
+            share = shares.labels.get(label)
+            cells += [mentions(share.mentions if share else None), points(share.share if share else None)]
+        rows.append((subset, *cells))
+    header = ["subset", "all", "all %"]
+    for label in order:
+        header += [label, f"{label} %"]
+    caption = (
+        "Gold mentions in each tough subset and their share in percent, overall and by type"
+        f" (Tu and Lignos 2021). † fewer than {TINY} mentions."
+    )
+    return Table("composition", caption, tuple(header), tuple(rows))
 
 
-TABLES: dict[str, Callable[[Document], Table | None]] = {
+TABLES: dict[str, Callable[[Evaluation], Table | None]] = {
     made.__name__: made
     for made in (
         holistic,
         labels,
         errors,
         fair,
+        fair_labels,
         credits,
         relaxed,
         tough,
@@ -384,6 +403,5 @@ TABLES: dict[str, Callable[[Document], Table | None]] = {
         comparisons,
         statements,
         confusion,
-        composition,
     )
-}
+} | {"composition": lambda document: composition(document.dataset)}

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from spanwise.document.study import AttributeWise, BlockTest, ModelWise, Spread, Study
 from spanwise.reports import _wording as say
 from spanwise.reports._document import TINY, common_letters, differing, greyed, inner_keys, single_runs
-from spanwise.reports._tables._result import count, marked, p_value, points
+from spanwise.reports._tables._result import count, marked, mentions, p_value, points, ranged
 from spanwise.reports._tables._table import Cell, Number, Table
 
 
@@ -279,31 +279,18 @@ def tough(document: Study, *, short: bool = False) -> Table | None:
         if any(spread is not None for spread in whole):
             cells = [over_runs(spread) for spread in whole]
             gold = facts.mentions if facts else None
-            rows.append((dataset, "ALL", _mentions(gold), *_ranged(cells, gold)))
+            rows.append((dataset, "ALL", mentions(gold), *ranged(cells, gold)))
         for subset in inner_keys(parts):
             spreads = [part.get(subset) for part in parts.values()]
             sizes = [one.mentions for one in spreads if one is not None and one.mentions is not UNSET]
             gold = max(sizes, default=None)
             cells = [over_runs(spread) for spread in spreads]
-            rows.append((dataset, subset, _mentions(gold), *_ranged(cells, gold)))
+            rows.append((dataset, subset, mentions(gold), *ranged(cells, gold)))
     caption = (
         "Recall on all and on tough mentions (Tu and Lignos 2021): mean and sample standard deviation over"
         f" runs. Range: highest less lowest system. † fewer than {TINY} mentions."
     )
     return Table("tough", caption, ("dataset", "subset", "gold", *table, "range"), tuple(rows))
-
-
-def _mentions(number: int | None) -> Number:
-    mark = "†" if number is not None and number < TINY else ""
-    return Number(number, say.count(number) + mark)
-
-
-def _ranged(cells: Sequence[Number], mentions: int | None) -> list[Number]:
-    """The recalls, the best marked unless it rests on a few mentions, and how far they lie apart."""
-    values = [cell.value for cell in cells if cell.value is not None]
-    tiny = mentions is not None and mentions < TINY
-    between = points(max(values) - min(values) if len(values) > 1 else None)
-    return [*(cells if tiny else marked(cells)), between]
 
 
 TABLES: dict[str, Callable[..., Table | None]] = {
