@@ -224,7 +224,7 @@ def test_a_discontinuous_training_mention_is_no_occurrence_of_its_tokens():
 
 def test_an_unplaced_mention_has_no_value_where_its_text_is_needed():
     predicted = Mentions.of([(0, 0, 2, "ORG"), (0, -1, -1, "LOC"), (0, -1, -1, "LOC")])
-    found = context(predicted=(predicted,))
+    found = context()
     for attribute in choose("all"):
         got = values(attribute, found, predicted)
         sentence_alone = attribute.name in {

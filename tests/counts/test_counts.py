@@ -42,7 +42,7 @@ def test_distinct_rows_do_not_depend_on_the_order_of_units(matrix: np.ndarray, r
 
 
 def test_a_collision_of_hashes_costs_time_only(monkeypatch: object) -> None:
-    for module in ("columns", "counts"):
+    for module in ("hashing", "counts"):
         ones = lambda width: np.ones(width, dtype=np.uint64)  # noqa: E731
         monkeypatch.setattr(f"spanwise.{module}.multipliers", ones)  # type: ignore[attr-defined]
     matrix = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.int32)
