@@ -113,7 +113,10 @@ def test_a_source_that_was_read_whole_is_cut_like_one_that_is_streamed(
     path = write(tmp_path / "a.conll", lines_of(1))
     streamed = look(path, documents=documents)
     held = Held.of({"only": read(path, documents=documents)}, tokens=40)
-    assert contents(held) == contents(streamed)
+    whole, parts = contents(held), contents(streamed)
+    assert [part[:-1] for part in whole] == [part[:-1] for part in parts]
+    # Repairs of what was read whole are all counted with its first part.
+    assert sum(part[-1] for part in whole) == sum(part[-1] for part in parts)
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from spanwise.alignment import How, align
 from spanwise.attributes import Lexicon
 from spanwise.corpus import Annotation, with_one_vocabulary
-from spanwise.description import KnownSentences, input_entry, reading_entry
+from spanwise.description import KnownSentences, content_of, input_entry, reading_entry
 from spanwise.engines.threads import together
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation._choices import Choices
@@ -217,6 +217,8 @@ def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) ->
 
 def _entry(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, Any]:
     reading = reading_of(one, layer, repairs=sums.repairs, labels=sorted(sums.labels))
+    if role == "gold" and reading.sha256 is None and isinstance(one, Held):
+        reading = replace(reading, sha256=content_of(one.layers[layer]))
     entry = reading_entry(role, reading, sentences=one.sentences, tokens=one.tokens, mentions=sums.mentions)
     return {**entry, "alignment": sums.alignment}
 
