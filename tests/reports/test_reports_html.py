@@ -7,11 +7,14 @@ import hashlib
 import json
 import re
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from documents import description, result, sentences
 from study_documents import study
+
+import spanwise
 
 pytest.importorskip("altair", reason="the page needs the extra 'report'")
 pytest.importorskip("vl_convert", reason="the page needs the extra 'report'")
@@ -21,11 +24,13 @@ from msgspec.structs import replace
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import document_of
 from spanwise.document.scores import Confusion
+from spanwise.document.study import Study
 from spanwise.reports._links import examples
 from spanwise.reports.html import render
 from spanwise.reports.html.board import order_of, standings, ties
 from spanwise.reports.html.matrices import confusion_view
 from spanwise.reports.html.packing import contents
+from spanwise.reports.html.verdicts import overall_verdict, verdicts
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{7*7}}\u202e\x1b[31m"
 
@@ -113,6 +118,23 @@ def test_a_study_has_its_tables_and_radars() -> None:
     assert render(study(names=("news", "tweets", "law"))) == page
 
 
+def test_a_study_says_who_leads_on_each_dataset_and_over_all() -> None:
+    plain = study(names=("news", "tweets", "law"))
+    document = document_of(plain)
+    assert isinstance(document, Study)
+    overall, rows = overall_verdict(document), verdicts(document)
+    assert overall is not None and overall.leader == "bert"
+    assert overall.said.startswith(" has the highest mean F1 over 3 datasets, ")
+    assert "It leads on 2 of 3" in overall.said
+    assert [(row.dataset, row.leader) for row in rows] == [
+        ("news", "bert"),
+        ("tweets", "crf"),
+        ("law", "bert"),
+    ]
+    page = render(plain)
+    assert 'id="datasets"' in page and ">average<" in page
+
+
 def test_a_page_without_training_data_and_attributes_says_so() -> None:
     document = result("crf")
     document["systems"]["crf"] |= {"tough": {}, "attributes": {}, "slices": []}
@@ -174,6 +196,20 @@ def test_a_confusion_matrix_of_many_labels_adds_up_the_rare_ones() -> None:
 def test_a_description_is_a_page_too() -> None:
     page = render(description())
     assert "120 sentences, 240 gold mentions, 4 labels." in page
+    assert 'id="labels"' in page and 'id="tough"' in page and "<script>" in page
+
+
+def test_the_page_of_a_description_tells_of_leaks_and_conflicts(tmp_path: Path) -> None:
+    gold = [("Ann met Bob", ["B-PER", "O", "B-PER"]), ("Ann met Bob", ["B-LOC", "O", "B-PER"])]
+    corpus = "".join(
+        "".join(f"{word} {tag}\n" for word, tag in zip(text.split(), tags, strict=True)) + "\n"
+        for text, tags in gold
+    )
+    path = tmp_path / "same.conll"
+    path.write_text(corpus, encoding="utf-8")
+    page = spanwise.describe(str(path), train=str(path)).to_html()
+    assert "2 test sentences are also in training:" in page
+    assert "1 group of equal sentences:" in page and "1 token sequence with several labels:" in page
 
 
 def hostile(text: str) -> dict[str, Any]:

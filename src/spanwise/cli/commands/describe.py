@@ -7,6 +7,7 @@ import argparse
 EPILOG = """examples:
   spanwise describe test.conll
   spanwise describe test.conll --train train.conll
+  spanwise describe test.conll --train train.conll --html data.html
   spanwise describe test.conll --train train.conll --json - --quiet"""
 
 
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_words(group)
     group = parser.add_argument_group("what to show and write")
     group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the page")
     group.add_argument("--examples", type=int, default=20, help="the most conflicts shown (default: 20)")
     group.add_argument("--redact", action="store_true", help="leave out all text")
     group.add_argument("--quiet", action="store_true", help="do not show the screen")
@@ -51,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.json:
         give(described.to_json(), args.json)
+    if args.html:
+        described.to_html(args.html)
     if not args.quiet and args.json != "-":
-        show(described, saved=[args.json] if args.json else [], args=args)
+        show(described, saved=[path for path in (args.json, args.html) if path], args=args)
     return 0

@@ -29,8 +29,6 @@ FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard, and a pai
 
 def parts(document: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that the template of an evaluation or a description asks for."""
-    if not document.get("systems"):
-        return {"template": "description.html.jinja", "data": None, "title": _title(document), "charts": {}}
     order = ranked(document)
     labels = evaluation.label_order(document)
     shared = {

@@ -376,6 +376,7 @@
     $("summary").dataset.count = String(total);
     $("summary").dataset.shows = location.hash;
     chips(choices);
+    score(choices);
     for (const key of ["unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "over"]) fill(key, choices);
     $("q").value = choices.q || "";
     redraw();
@@ -387,6 +388,7 @@
     event.target.setAttribute("aria-pressed", String(state.all));
     redraw();
   });
+  const score = window.spanwiseScore({ data, sentences, pair: window.spanwisePair });
   const fill = window.spanwiseControls({ data, state, list, visible, bucketTitle, without, more, redraw, OUTCOMES });
   window.spanwiseShow = show;
   const asked = address();

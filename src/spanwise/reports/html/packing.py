@@ -39,9 +39,33 @@ def contents(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "systems": systems, "labels": labels, "tough": tough, "toughWords": words.TOUGH,
         "outcomes": words.OUTCOMES, "attributes": attributes, "redacted": bool(settings.get("redacted")),
+        "known": _known(document, systems),
         "examples": document.get("examples") or {"policy": "none", "cap": 0, "shown": 0, "of": 0},
         "sentences": _columns([packer.sentence(row) for row in sentences]),
     }  # fmt: skip
+
+
+def _known(document: Mapping[str, Any], systems: Sequence[str]) -> dict[str, list[list[Any]]]:
+    """Gold, predicted and correct of every system, and an interval, for each single filter."""
+    found: dict[str, list[list[Any]]] = {}
+
+    def add(key: str, place: int, cell: Mapping[str, Any], gold: str = "gold", score: str = "f1") -> None:
+        rows = found.setdefault(key, [[0, 0 if gold == "gold" else None, 0] for _ in systems])
+        ends = (cell.get("interval") or {}).get(score) or ()
+        rows[place] = [cell[gold], cell["predicted"] if gold == "gold" else None, cell["correct"], *ends]
+
+    for place, name in enumerate(systems):
+        system = document["systems"][name]
+        add("", place, system["exact"]["overall"])
+        for label, cell in system["exact"]["labels"].items():
+            add(f"gold\n{label}", place, cell)
+        for subset, table in (system.get("tough") or {}).items():
+            add(f"tough\n{subset}", place, table["overall"], "mentions", "recall")
+        for attribute, table in (system.get("attributes") or {}).items():
+            if table["unit"] == "mention":
+                for cell in table["buckets"]:
+                    add(f"bucket\n{attribute}\n{cell['name']}", place, cell)
+    return found
 
 
 def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:

@@ -20,9 +20,10 @@ from spanwise.reports._links import examples
 from spanwise.reports._statements import statements
 from spanwise.reports.html.packing import packed
 
-OTHERS = ("slices", "confidence", "agreement", "suspects")  # kinds of documents with a page of their own
+# Kinds of documents with a page of their own.
+OTHERS = ("slices", "confidence", "agreement", "suspects", "description")
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
-SCRIPTS = ("page.js", "controls.js", "examples.js")
+SCRIPTS = ("page.js", "controls.js", "filter.js", "examples.js")
 PAIR = "pair.js"  # of pages on which a pair is chosen
 
 
@@ -51,7 +52,12 @@ def _scripts(data: Mapping[str, Any] | None) -> list[str]:
 def _parts(document: Mapping[str, Any]) -> dict[str, Any]:
     """What the template of a kind of document asks for."""
     kind = document.get("kind")
-    name = kind if kind in OTHERS else "study" if "analyses" in document else "evaluation"
+    if kind in OTHERS:
+        name = kind
+    elif "analyses" in document:
+        name = "study"
+    else:
+        name = "evaluation" if document.get("systems") else "description"
     parts: dict[str, Any] = import_module(f"spanwise.reports.html.{name}").parts(document)
     return parts
 

@@ -8,15 +8,20 @@ from typing import Any
 from markupsafe import Markup
 from msgspec.structs import replace
 
+from spanwise.document.loading import as_document
+from spanwise.document.study import Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks, study
 from spanwise.reports._charts.palette import PAGE
 from spanwise.reports._charts.style import Style
 from spanwise.reports._charts.svg import svg
+from spanwise.reports.html.verdicts import averages, overall_verdict, verdicts
 
 
 def parts(document: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that the template of a study asks for."""
+    typed = as_document(document)
+    assert isinstance(typed, Study)
     analyses = document["analyses"]
     names = study.systems(document)
     datasets = list(document["datasets"])
@@ -26,9 +31,11 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "title": words.visible(document.get("name") or "study"),
         "data": None,
         "names": names,
+        "overall": overall_verdict(typed),
+        "verdicts": verdicts(typed),
+        "averages": averages(typed),
         "datasets": datasets,
         "best": {dataset: _best(analyses["holistic"], dataset) for dataset in datasets},
-        "wins": _wins(analyses["holistic"], datasets),
         "runs": max(
             (cell.get("runs") or 0 for row in analyses["holistic"].values() for cell in row.values()),
             default=0,
@@ -55,16 +62,6 @@ def _best(holistic: Mapping[str, Any], dataset: str) -> float | None:
         if words.defined((row.get(dataset) or {}).get("mean"))
     ]
     return max(means, default=None)
-
-
-def _wins(holistic: Mapping[str, Any], datasets: list[str]) -> list[tuple[str, int]]:
-    """How many datasets each system has the highest mean F1 on, most first."""
-    found = dict.fromkeys(holistic, 0)
-    for dataset in datasets:
-        best = _best(holistic, dataset)
-        for name, row in holistic.items():
-            found[name] += best is not None and (row.get(dataset) or {}).get("mean") == best
-    return sorted(found.items(), key=lambda row: (-row[1], row[0]))
 
 
 def _pair(pair: Mapping[str, Any]) -> dict[str, Any]:

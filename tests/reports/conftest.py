@@ -1,0 +1,5 @@
+"""The browser that tests of pages share."""
+
+from browsing import browser
+
+__all__ = ["browser"]

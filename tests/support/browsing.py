@@ -1,0 +1,60 @@
+"""A browser for tests of pages, and a page that is opened in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not CHROMIUM:
+        pytest.skip("no chromium found; install Debian's, or set SPANWISE_CHROMIUM to one")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as tool:
+        try:
+            opened = tool.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        except playwright.Error as error:
+            pytest.skip(f"{CHROMIUM} does not start: {str(error).splitlines()[0]}")
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A page with everything it asked for or complained of."""
+
+    def __init__(
+        self, browser: Any, path: Path, *, width: int = 1440, scheme: str = "light", at: str = ""
+    ) -> None:
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
+        )
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(f"file://{path}{at}")
+        self.page.wait_for_selector("html[data-ready]", state="attached")
+
+    def count(self) -> int:
+        return int(self.page.get_attribute("#summary", "data-count"))
+
+    def drawn(self) -> int:
+        """How many mentions are marked in the list once all of it is drawn."""
+        while self.page.is_visible("#more"):
+            self.page.click("#more")
+        total: int = self.page.evaluate(
+            "[...document.querySelectorAll('.example')]"
+            ".reduce((sum, card) => sum + Number(card.dataset.hits), 0)"
+        )
+        return total
