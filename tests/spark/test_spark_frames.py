@@ -107,3 +107,19 @@ def test_a_malformed_tag_is_named_by_its_file_and_row(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         spanwise.evaluate(given, gold="tags", systems={"mine": "predicted"})
     assert str(caught.value).startswith(f"{tmp_path}/some.parquet:3: token 1: 'PER' is ")
+
+
+def test_frames_of_their_own_are_joined_and_rows_without_a_partner_are_named(tmp_path: Path) -> None:
+    gold = {"id": [1, 2, 3], "tokens": [["a"], ["b"], ["c"]], "tags": [["B-X"], ["O"], ["B-Y"]]}
+    given = frame(tmp_path / "gold.parquet", gold)
+    said = [["B-X"], ["O"], ["B-X"]]
+    predicted = frame(tmp_path / "predicted.parquet", {"id": [3, 2, 1], "tags": said[::-1]})
+    options: dict[str, Any] = {"gold": "tags", "tokens": "tokens", "sentence": "id", "resamples": 0}
+    result = spanwise.evaluate(given, systems={"mine": predicted}, **options)
+    expected = spanwise.evaluate(gold["tags"], {"mine": said}, resamples=0)
+    assert result["mine"].exact == expected["mine"].exact
+    fewer = predicted.where("id != 2")
+    with pytest.raises(InputError, match=r"1 sentence that gold has, but .*; the first is 2"):
+        spanwise.evaluate(given, systems={"mine": fewer}, **options)
+    with pytest.raises(InputError, match=r"2 sentences that these predictions have, .* is 1"):
+        spanwise.evaluate(given.where("id = 3"), systems={"mine": predicted}, **options)

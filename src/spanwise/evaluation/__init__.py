@@ -20,7 +20,14 @@ from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._compared import compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
 from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
-from spanwise.evaluation._frames import Columns, columns_of, frame_training, is_frame, opened_frame
+from spanwise.evaluation._frames import (
+    Columns,
+    columns_of,
+    frame_training,
+    is_frame,
+    joined_frames,
+    opened_frame,
+)
 from spanwise.evaluation._inputs import Inputs, check_sources, gather, named_sources, unit_of
 from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
@@ -136,6 +143,7 @@ def evaluate(
     columns = None
     if is_frame(source):
         named = {key: reading.pop(key, None) for key in ("tokens", "document", "sentence")}
+        source, systems = joined_frames(source, gold, systems, named["sentence"])
         columns = columns_of(source, gold, systems, named)
     gold = gold if source is None else source
     if gold is None:
@@ -232,6 +240,7 @@ def _opened_frame(
     engine: Engine | None,
 ) -> tuple[Shared, dict[str, str], Sequence[Mapping[str, Any]], FrameEngine]:
     """The same of a Spark frame, and the engine that runs where its blocks lie."""
+    engine = engine or engine_of(frame.sparkSession)
     partitions = engine.partitions if isinstance(engine, SparkEngine) else None
     choices.check_systems(list(columns.systems))
     progress("read", 0, 1)

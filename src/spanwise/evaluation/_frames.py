@@ -16,7 +16,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Mentions, Reading, Source
 from spanwise.description import reading_entry
 from spanwise.engines.frames import FrameEngine, Packed
-from spanwise.errors import ChoiceError, InputError, at, unknown
+from spanwise.errors import ChoiceError, InputError, at, many, unknown
 from spanwise.evaluation._blocks import BlockSums, Training, block_of
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Block
@@ -171,7 +171,11 @@ def opened_frame(
     """Pack a frame into blocks where it lies, and look at all of them once: errors in rows are found here."""
     reading = dict(choices.reading)
     packed = Packed.of(_prepared(frame, columns, partitions))
-    parts = packed.each(_looked_at, (columns, reading))
+    try:
+        parts = packed.each(_looked_at, (columns, reading))
+    except BaseException:
+        packed.free()
+        raise
     every = [one for part in parts for one in part]
     if not every:
         empty = InputError(at(PATH, None, "the frame has no row.\nGive at least one sentence."))
@@ -280,7 +284,12 @@ def _of_row(table: Any, layer: str, reading: Mapping[str, Any], error: InputErro
         except InputError as alone:
             text = str(alone).removeprefix("<Table>: ").removeprefix("sentence 1, ")
             if "file" not in table.column_names:
-                return InputError(at(PATH, None, text))
+                named = (
+                    f"sentence {one.column('sentence')[0].as_py()!r}, "
+                    if "sentence" in one.column_names
+                    else ""
+                )
+                return InputError(at(PATH, None, named + text))
             path = one.column("file")[0].as_py().removeprefix("file://").removeprefix("file:")
             return InputError(at(path, one.column("row")[0].as_py() + 1, text))
     return error
@@ -327,3 +336,50 @@ def columns_of(frame: Any, gold: Any, systems: Any, named: Mapping[str, Any]) ->
         if name is not None and name not in frame.columns:
             raise unknown("column of the frame", name, frame.columns)
     return columns
+
+
+def joined_frames(frame: Any, gold: Any, systems: Any, sentence: str | None) -> tuple[Any, Any]:
+    """One frame, where predictions come in frames of their own, and the columns of the systems in it.
+
+    Rows belong together by their `sentence`; the tags of predictions are in a column called as that of gold.
+    """
+    if not isinstance(systems, Mapping) or not any(map(is_frame, systems.values())):
+        return frame, systems
+    if sentence is None:
+        raise ChoiceError(
+            "predictions in frames of their own need a column that names the sentences of all frames.\n"
+            'Name it, as in sentence="id".'
+        )
+    columns = dict(systems)
+    for number, (name, other) in enumerate(systems.items()):
+        if not is_frame(other):
+            continue
+        for column in (gold, sentence):
+            if column not in other.columns:
+                raise unknown(f"column of the frame of {name!r}", column, other.columns)
+        _check_rows(frame, other, name, sentence)
+        columns[name] = f"predicted {number}"
+        frame = frame.join(other.select(sentence, other[gold].alias(columns[name])), sentence)
+    return frame, columns
+
+
+def _check_rows(frame: Any, other: Any, name: str, sentence: str) -> None:
+    """Refuse predictions that lack sentences of gold, have others, or have one twice."""
+    from pyspark.sql import functions
+
+    ours, theirs = frame.select(sentence), other.select(sentence)
+    found = {
+        "gold has, but not these predictions": ours.join(theirs, sentence, "left_anti"),
+        "these predictions have, but not gold": theirs.join(ours, sentence, "left_anti"),
+        "these predictions have more than once": theirs.groupBy(sentence).count().where("count > 1"),
+        "gold has more than once": ours.groupBy(sentence).count().where("count > 1"),
+    }
+    for trouble, rows in found.items():
+        number, first = rows.agg(functions.count("*"), functions.min(sentence)).first()
+        if number:
+            sentences = many(number, "sentence")
+            wrong = InputError(
+                f"the frame of {name!r}: there {'is' if number == 1 else 'are'} {sentences} that {trouble}; "
+                f"the first is {first!r}.\nGive each sentence of gold one row of predictions."
+            )
+            raise wrong
