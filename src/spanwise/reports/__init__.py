@@ -35,8 +35,10 @@ def render(document: Mapping[str, Any] | Document, name: str | Report, **choices
     """The document in the form called `name`, as text or bytes.
 
     Examples:
-        >>> render({"systems": {}, "dataset": {}}, "flat")
-        '{}\\n'
+        >>> import spanwise
+        >>> result = spanwise.evaluate([["B-PER"]], {"crf": [["B-PER"]]}, resamples=0)
+        >>> render(result, "flat").splitlines()[1]
+        ' "precision": 1.0,'
     """
     return REPORTS.find(name).function(document, **choices)
 

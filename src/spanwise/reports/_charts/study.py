@@ -207,7 +207,9 @@ def factor(document: Document, name: str, style: Style) -> Drawing | None:
     )  # fmt: skip
     y = alt.Y(
         "f:Q", scale=alt.Scale(domain=[low, high], nice=False, zero=False),
-        axis=alt.Axis(title="gain in F1, points", tickCount=5, labelBaseline="middle", labelPadding=6),
+        axis=alt.Axis(
+            title="gain in F1, points", titleX=-38, tickCount=5, labelBaseline="middle", labelPadding=6
+        ),
     )  # fmt: skip
     layers: list[Any] = []
     for place, (_, rows) in enumerate(series):

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from spanwise.document.head import Document, plain_of
+from msgspec import UNSET
+
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document
+from spanwise.document.loading import as_document
+from spanwise.document.scores import SystemScores
 from spanwise.reports._wording import defined, visible
 
-_METRICS = (
-    ("f1", "F1", ("exact", "overall", "f1")),
-    ("precision", "Precision", ("exact", "overall", "precision")),
-    ("recall", "Recall", ("exact", "overall", "recall")),
-    ("accuracy", "Accuracy", ("exact", "overall", "accuracy")),
-    ("f1", "Macro F1", ("exact", "macro", "f1")),
-    ("f1", "Fair F1", ("fair", "overall", "f1")),
+_METRICS: tuple[tuple[str, str, Callable[[SystemScores], object]], ...] = (
+    ("f1", "F1", lambda one: one.exact.overall.f1),
+    ("precision", "Precision", lambda one: one.exact.overall.precision),
+    ("recall", "Recall", lambda one: one.exact.overall.recall),
+    (
+        "accuracy",
+        "Accuracy",
+        lambda one: None if one.exact.overall.accuracy is UNSET else one.exact.overall.accuracy,
+    ),
+    ("f1", "Macro F1", lambda one: one.exact.macro.f1),
+    ("f1", "Fair F1", lambda one: one.fair.overall.f1),
 )
 
 
@@ -30,11 +39,11 @@ def model_index(
         name: of the model, where the document has one system; else the systems' names.
         dataset: its identifier; else the name it has in the document.
     """
-    document = plain_of(document)
-    systems: Mapping[str, Any] = document.get("systems") or {}
-    called = (document.get("dataset") or {}).get("name") or "unknown"
+    typed = as_document(document)
+    systems = typed.systems if isinstance(typed, Evaluation) else {}
+    called = (typed.dataset.name if isinstance(typed, Evaluation) else "") or "unknown"
     # A comment, since a `source` must carry an address; `visible` keeps it on one line.
-    lines = [f"# {visible(document['signature'])}"] if document.get("signature") else []
+    lines = [f"# {visible(typed.signature)}"] if typed.signature else []
     lines.append("model-index:")
     for system, found in systems.items():
         model = name if name is not None and len(systems) == 1 else system
@@ -49,8 +58,8 @@ def model_index(
             f"      type: {_text(dataset or called)}",
             "    metrics:",
         ]
-        for kind, title, path in _METRICS:
-            value = _follow(found, path)
+        for kind, title, score in _METRICS:
+            value = score(found)
             if defined(value):
                 lines += [
                     f"    - type: {_text(kind)}",
@@ -58,12 +67,6 @@ def model_index(
                     f"      name: {_text(title)}",
                 ]
     return "\n".join(lines) + "\n" if systems else "model-index: []\n"
-
-
-def _follow(tree: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        tree = (tree or {}).get(key)
-    return tree
 
 
 def _text(value: object) -> str:

@@ -7,10 +7,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spanwise.document.head import Document, plain_of
-from spanwise.reports._wording import ERRORS, defined
+from msgspec import UnsetType
 
-SCORES = ("precision", "recall", "f1")
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document
+from spanwise.document.loading import as_document
+from spanwise.document.scores import Rates, SystemScores
+from spanwise.document.study import Analyses, Study
+from spanwise.reports._wording import ERRORS
 
 
 def flat(document: Mapping[str, Any] | Document) -> dict[str, float]:
@@ -22,62 +26,67 @@ def flat(document: Mapping[str, Any] | Document) -> dict[str, float]:
     the same of tough mentions.
 
     Examples:
-        >>> scores = {"precision": 1.0, "recall": 0.5, "f1": 2 / 3}
-        >>> flat({"systems": {"crf": {"exact": {"overall": scores, "labels": {}}}}})["recall"]
+        >>> import spanwise
+        >>> flat(spanwise.evaluate([["B-PER", "B-LOC"]], {"crf": [["B-PER", "O"]]}, resamples=0))["recall"]
         0.5
     """
-    document = plain_of(document)
-    if "analyses" in document:
-        return dict(_study(document["analyses"]))
-    systems: Mapping[str, Any] = document.get("systems") or {}
-    if len(systems) == 1:
-        return dict(_system(next(iter(systems.values()))))
-    return {f"{name}/{key}": value for name, one in systems.items() for key, value in _system(one)}
+    typed = as_document(document)
+    if isinstance(typed, Study):
+        return dict(_study(typed.analyses))
+    if not isinstance(typed, Evaluation):
+        return {}
+    if len(typed.systems) == 1:
+        return dict(_system(next(iter(typed.systems.values()))))
+    return {f"{name}/{key}": value for name, one in typed.systems.items() for key, value in _system(one)}
 
 
 def flat_json(document: Mapping[str, Any] | Document) -> str:
     """The same as one JSON object, undefined scores null."""
-    document = plain_of(document)
     values = {name: None if math.isnan(value) else value for name, value in flat(document).items()}
     return json.dumps(values, ensure_ascii=False, indent=1 if values else None, allow_nan=False) + "\n"
 
 
-def _number(value: Any) -> float:
-    return float(value) if defined(value) else math.nan
+def _number(value: float | UnsetType | None) -> float:
+    return math.nan if value is None or isinstance(value, UnsetType) else float(value)
 
 
-def _system(system: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    exact = system["exact"]
-    for score in SCORES:
-        yield score, _number(exact["overall"].get(score))
-    yield "accuracy", _number(exact["overall"].get("accuracy"))
-    for kind in ("macro", "weighted"):
-        for score in SCORES:
-            yield f"{kind}/{score}", _number((exact.get(kind) or {}).get(score))
-    fair = (system.get("fair") or {}).get("overall") or {}
-    for score in SCORES:
-        yield f"fair/{score}", _number(fair.get(score))
-    for name, credit in (system.get("credits") or {}).items():
-        yield f"credit/{name}/f1", _number(credit["overall"].get("f1"))
+def _rates(rates: Rates) -> Iterator[tuple[str, float]]:
+    yield "precision", _number(rates.precision)
+    yield "recall", _number(rates.recall)
+    yield "f1", _number(rates.f1)
+
+
+def _system(system: SystemScores) -> Iterator[tuple[str, float]]:
+    exact = system.exact
+    yield from _rates(exact.overall)
+    yield "accuracy", _number(exact.overall.accuracy)
+    averages: dict[str, Rates] = {
+        "macro": exact.macro,
+        "weighted": exact.weighted,
+        "fair": system.fair.overall,
+    }
+    for kind, rates in averages.items():
+        yield from ((f"{kind}/{score}", value) for score, value in _rates(rates))
+    for name, credit in (system.credits or {}).items():
+        yield f"credit/{name}/f1", _number(credit.overall.f1)
     for kind in ERRORS:
-        yield f"gain/{kind}", _number(((system.get("gains") or {}).get(kind) or {}).get("gain"))
-    for label, cell in exact["labels"].items():
-        for score in SCORES:
-            yield f"label/{label}/{score}", _number(cell.get(score))
-    for subset, cell in (system.get("tough") or {}).items():
-        yield f"tough/{subset}/recall", _number(cell["overall"].get("recall"))
-    for attribute, found in (system.get("attributes") or {}).items():
-        for bucket in found["buckets"]:
-            yield f"attribute/{attribute}/{bucket['name']}/f1", _number(bucket.get("f1"))
+        yield f"gain/{kind}", _number(system.gains.of(kind).gain)
+    for label, scores in exact.labels.items():
+        yield from ((f"label/{label}/{score}", value) for score, value in _rates(scores))
+    for subset, recalls in system.tough.items():
+        yield f"tough/{subset}/recall", _number(recalls.overall.recall)
+    for attribute, table in system.attributes.items():
+        for bucket in table.buckets:
+            yield f"attribute/{attribute}/{bucket.name}/f1", _number(bucket.f1)
 
 
-def _study(analyses: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    for system, datasets in (analyses.get("holistic") or {}).items():
-        for dataset, cell in datasets.items():
-            for key in ("mean", "std"):
-                yield f"{dataset}/{system}/f1/{key}", _number(cell.get(key))
-    for system, datasets in (analyses.get("tough") or {}).items():
-        for dataset, subsets in datasets.items():
-            for subset, cell in subsets.items():
-                for key in ("mean", "std"):
-                    yield f"{dataset}/{system}/tough/{subset}/recall/{key}", _number(cell.get(key))
+def _study(analyses: Analyses) -> Iterator[tuple[str, float]]:
+    for system, datasets in analyses.holistic.items():
+        for dataset, result in datasets.items():
+            yield f"{dataset}/{system}/f1/mean", _number(result.mean)
+            yield f"{dataset}/{system}/f1/std", _number(result.std)
+    for system, parts in analyses.tough.items():
+        for dataset, subsets in parts.items():
+            for subset, recall in subsets.items():
+                yield f"{dataset}/{system}/tough/{subset}/recall/mean", _number(recall.mean)
+                yield f"{dataset}/{system}/tough/{subset}/recall/std", _number(recall.std)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from spanwise.document.head import Document, plain_of
+from msgspec import UnsetType
+
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document, Interval
+from spanwise.document.loading import as_document
+from spanwise.document.scores import BucketScores, Rates, SystemScores
+from spanwise.document.study import Study
 from spanwise.errors import MissingExtra
 from spanwise.reports._tables import Cell, Number, Table
 from spanwise.reports._wording import ERRORS
@@ -20,23 +26,23 @@ def rows(document: Mapping[str, Any] | Document) -> list[dict[str, Any]]:
     the tough subset or the attribute; `part` the bucket or, of tough mentions, the label. `low` and
     `high` are the ends of the interval, `gold` the gold mentions or units.
     """
-    document = plain_of(document)
-    if "datasets" in document:
+    typed = as_document(document)
+    if isinstance(typed, Study):
         return [
             row
-            for dataset, found in document["datasets"].items()
-            for system, runs in (found.get("runs") or {}).items()
+            for dataset, part in typed.datasets.items()
+            for system, runs in part.runs.items()
             for run, scored in runs.items()
             for row in _system(dataset, system, run, scored)
         ]
-    dataset = (document.get("dataset") or {}).get("name")
-    systems: Mapping[str, Any] = document.get("systems") or {}
-    return [row for system, scored in systems.items() for row in _system(dataset, system, None, scored)]
+    if not isinstance(typed, Evaluation):
+        return []
+    name = typed.dataset.name
+    return [row for system, scored in typed.systems.items() for row in _system(name, system, None, scored)]
 
 
 def rows_csv(document: Mapping[str, Any] | Document) -> str:
     """The rows as comma-separated values; undefined numbers are `n/a`, what does not apply is empty."""
-    document = plain_of(document)
     made: list[tuple[Cell, ...]] = []
     for row in rows(document):
         texts = tuple(row[name] or "" for name in COLUMNS[:7])
@@ -47,7 +53,6 @@ def rows_csv(document: Mapping[str, Any] | Document) -> str:
 
 def to_pandas(document: Mapping[str, Any] | Document) -> Any:
     """The rows as a pandas frame."""
-    document = plain_of(document)
     try:
         import pandas
     except ImportError as error:
@@ -57,7 +62,6 @@ def to_pandas(document: Mapping[str, Any] | Document) -> Any:
 
 def to_polars(document: Mapping[str, Any] | Document) -> Any:
     """The rows as a polars frame."""
-    document = plain_of(document)
     try:
         import polars
     except ImportError as error:
@@ -75,42 +79,46 @@ def _missing(package: str) -> MissingExtra:
 
 
 def _system(
-    dataset: str | None, system: str, run: str | None, scored: Mapping[str, Any]
+    dataset: str | None, system: str, run: str | None, scored: SystemScores
 ) -> Iterator[dict[str, Any]]:
-    for kind, name, part, cell, scores in _cells(scored):
-        for score in scores:
-            ends = (cell.get("interval") or {}).get(score) or (None, None)
+    for kind, name, part, gold, interval, scores in _cells(scored):
+        for score, value in scores.items():
+            low, high = interval.get(score) or (None, None)
             yield {
                 "dataset": dataset, "system": system, "run": run, "kind": kind, "name": name, "part": part,
-                "score": score, "value": cell.get(score), "low": ends[0], "high": ends[1],
-                "gold": cell.get("gold", cell.get("mentions")),
+                "score": score, "value": value, "low": low, "high": high, "gold": gold,
             }  # fmt: skip
 
 
-_Cells = Iterator[tuple[str, str | None, str | None, Mapping[str, Any], tuple[str, ...]]]
-_EXACT = ("precision", "recall", "f1")
+_Scores: TypeAlias = dict[str, float | None]
+_Ends: TypeAlias = Mapping[str, Interval | None]
+_Cells: TypeAlias = Iterator[tuple[str, str | None, str | None, int | None, _Ends, _Scores]]
 
 
-def _cells(scored: Mapping[str, Any]) -> _Cells:
-    exact = scored["exact"]
-    yield "overall", None, None, exact["overall"], (*_EXACT, "accuracy")
-    for kind in ("macro", "weighted"):
-        if exact.get(kind):
-            yield kind, None, None, exact[kind], _EXACT
-    for label, cell in exact["labels"].items():
-        yield "label", label, None, cell, _EXACT
-    fair = scored.get("fair") or {}
-    if fair:
-        yield "fair", None, None, fair["overall"], _EXACT
-        for label, cell in fair["labels"].items():
-            yield "fair", label, None, cell, _EXACT
+def _three(rates: Rates | BucketScores) -> _Scores:
+    return {"precision": rates.precision, "recall": rates.recall, "f1": rates.f1}
+
+
+def _cells(scored: SystemScores) -> _Cells:
+    """Kind, name and part of every cell, its gold units, its intervals and its scores."""
+    exact, fair = scored.exact, scored.fair
+    overall = exact.overall
+    accuracy = None if isinstance(overall.accuracy, UnsetType) else overall.accuracy
+    scores = {**_three(overall), "accuracy": accuracy}
+    yield "overall", None, None, overall.gold, overall.interval, scores
+    yield "macro", None, None, None, exact.macro.interval, _three(exact.macro)
+    yield "weighted", None, None, None, exact.weighted.interval, _three(exact.weighted)
+    for label, cell in exact.labels.items():
+        yield "label", label, None, cell.gold, cell.interval, _three(cell)
+    yield "fair", None, None, None, fair.overall.interval, _three(fair.overall)
+    for label, rates in fair.labels.items():
+        yield "fair", label, None, None, rates.interval, _three(rates)
     for kind in ERRORS:
-        if kind in (scored.get("gains") or {}):
-            yield "gain", kind, None, scored["gains"][kind], ("gain",)
-    for subset, cell in (scored.get("tough") or {}).items():
-        yield "tough", subset, None, cell["overall"], ("recall",)
-        for label, inner in cell["labels"].items():
-            yield "tough", subset, label, inner, ("recall",)
-    for attribute, found in (scored.get("attributes") or {}).items():
-        for bucket in found["buckets"]:
-            yield "attribute", attribute, bucket["name"], bucket, _EXACT
+        gain = scored.gains.of(kind)
+        yield "gain", kind, None, None, gain.interval, {"gain": gain.gain}
+    for subset, recalls in scored.tough.items():
+        for part, row in ((None, recalls.overall), *recalls.labels.items()):
+            yield "tough", subset, part, row.mentions, row.interval, {"recall": row.recall}
+    for attribute, table in scored.attributes.items():
+        for bucket in table.buckets:
+            yield "attribute", attribute, bucket.name, bucket.gold, bucket.interval, _three(bucket)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from spanwise.document.head import Document, plain_of
+from spanwise.document.head import Document
+from spanwise.document.loading import as_document
 from spanwise.errors import MissingExtra
 from spanwise.reports._wording import visible
 from spanwise.reports.outlets._flat import flat
@@ -23,13 +24,13 @@ def log_mlflow(
     Args:
         mlflow: the module or a stand-in with `log_metrics` and `set_tag`; imported when not given.
     """
-    document = plain_of(document)
+    typed = as_document(document)
     target = mlflow if mlflow is not None else _imported("mlflow", "logging to MLflow")
     target.log_metrics(
-        {re.sub(r"[^\w\-./: ]", "_", name): value for name, value in _defined(document, prefix)}, step=step
+        {re.sub(r"[^\w\-./: ]", "_", name): value for name, value in _defined(typed, prefix)}, step=step
     )
-    if document.get("signature"):
-        target.set_tag("spanwise.signature", visible(document["signature"])[:5000])
+    if typed.signature:
+        target.set_tag("spanwise.signature", visible(typed.signature)[:5000])
 
 
 def log_wandb(
@@ -40,18 +41,18 @@ def log_wandb(
     Args:
         run: what `wandb.init` gave back; the current run when not given.
     """
-    document = plain_of(document)
+    typed = as_document(document)
     target = run if run is not None else _imported("wandb", "logging to Weights & Biases").run
     if target is None:
         raise MissingExtra(
             "there is no Weights & Biases run to log to.\nCall wandb.init() first, or pass run=."
         )
-    target.log(dict(_defined(document, prefix)), step=step)
-    if document.get("signature"):
-        target.summary["spanwise/signature"] = visible(document["signature"])
+    target.log(dict(_defined(typed, prefix)), step=step)
+    if typed.signature:
+        target.summary["spanwise/signature"] = visible(typed.signature)
 
 
-def _defined(document: Mapping[str, Any], prefix: str) -> list[tuple[str, float]]:
+def _defined(document: Document, prefix: str) -> list[tuple[str, float]]:
     # A tracker draws NaN as a gap at best and as zero at worst; what is undefined is left out.
     return [
         (prefix + visible(name), value) for name, value in flat(document).items() if not math.isnan(value)
