@@ -205,3 +205,17 @@ def test_a_reader_that_leaves_early_is_no_error(files: Path) -> None:
     done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=False, cwd=files)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("train", ["parts", "parts/*.conll"])
+def test_training_files_are_named_by_a_folder_or_a_pattern(tmp_path: Path, train: str) -> None:
+    (tmp_path / "parts").mkdir()
+    for name in ("a.conll", "b.conll", "_SUCCESS"):
+        (tmp_path / "parts" / name).write_text("Rome B-LOC\n")
+    gold = tmp_path / "gold.conll"
+    gold.write_text("Rome B-LOC\n")
+    written = tmp_path / "out.json"
+    call = ["evaluate", str(gold), f"it={gold}", "--train", str(tmp_path / train), "--quiet"]
+    assert main([*call, "--json", str(written)]) == 0
+    read = [one["path"] for one in json.loads(written.read_text())["inputs"] if one["role"] == "train"]
+    assert [Path(path).name for path in read] == ["a.conll", "b.conll"]

@@ -56,10 +56,11 @@ def test_a_worker_that_dies_once_in_every_stage_changes_no_byte(
 ) -> None:
     monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
     monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    engine = SparkEngine(session(), 2)
     demo = generate(tmp_path, sentences=40)
     options: dict[str, Any] = {"attributes": [own(fragile)], "train": demo.train, "resamples": 20}
     expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
-    found = spanwise.evaluate(demo.gold, demo.systems, engine=SparkEngine(session(), 2), **options)
+    found = spanwise.evaluate(demo.gold, demo.systems, engine=engine, **options)
     assert found.to_json() == expected
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from spanwise.settings import SETTINGS, column
@@ -78,6 +80,39 @@ class _Limits(argparse.Action):
 def add_train(group: Any) -> None:
     """Add the option for training data."""
     add_setting(group, "train")
+
+
+def training_files(given: Sequence[str] | None) -> list[str] | None:
+    """The training files that were named: by their paths, by patterns such as 'train/*.conll', or by folders.
+
+    A folder that is an input by itself, as that of brat is, stays what it is.
+    """
+    if given is None:
+        return None
+    from glob import glob, has_magic
+
+    files: list[str] = []
+    for path in given:
+        if Path(path).is_dir() and not _is_input(path):
+            inside = sorted(one for one in Path(path).iterdir() if one.is_file())
+            files += [str(one) for one in inside if one.name[0] not in "._"]
+        elif has_magic(path) and not Path(path).exists():
+            files += sorted(glob(path, recursive=True)) or [path]  # noqa: PTH207 - a pattern may be absolute
+        else:
+            files.append(path)
+    return files
+
+
+def _is_input(folder: str) -> bool:
+    """Whether some format reads the folder as a whole."""
+    from spanwise.errors import InputError
+    from spanwise.formats import format_of, opened
+
+    try:
+        format_of(opened(folder), None)
+    except InputError:
+        return False
+    return True
 
 
 def add_words(group: Any) -> None:

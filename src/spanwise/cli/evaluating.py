@@ -152,6 +152,8 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
 
 def _keywords(args: argparse.Namespace, reading: dict[str, Any]) -> dict[str, Any]:
     """The settings that the command has options for; what attributes read is added to `reading`."""
+    from spanwise.cli.arguments import training_files
+
     given = {
         name: getattr(args, name)
         for name, setting in SETTINGS.items()
@@ -160,6 +162,7 @@ def _keywords(args: argparse.Namespace, reading: dict[str, Any]) -> dict[str, An
     attributes, columns, fields = given_attributes(args)
     reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
     return given | {
+        "train": training_files(args.train),
         "attributes": attributes,
         "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
         "edges": _read_edges(args.edges),
