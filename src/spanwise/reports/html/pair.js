@@ -92,7 +92,7 @@
     const rows = group.rows.map((row, place) => ({ row, at: first + place, scores: [now.a, now.b].map((system) => board.scores[system][first + place]) }));
     const ends = rows.flatMap(({ scores }) => scores.flatMap((score) => score || []));
     const domain = [Math.min(...ends), Math.max(...ends)];
-    const [element, body] = table([[""], ["n", "r"], ["A and B", "track"], ["A", "r"], ["B", "r"], ["A \u2212 B", "r"], ["95%", "r wideonly"], ["p", "r"]]);
+    const [element, body] = table([["score"], ["n", "r"], ["A and B", "track"], ["A", "r"], ["B", "r"], ["A \u2212 B", "r"], ["95%", "r wideonly"], ["p", "r"]]);
     for (const { row, at, scores } of rows) {
       if (!scores[0] && !scores[1]) continue;
       const test = testOf(at), line = make("tr", test && !test.significant ? "weak" : "");
@@ -147,7 +147,7 @@
     const wrong = [1, 2, 3, 4];
     const onlyA = sum([0], wrong), onlyB = sum(wrong, [0]);
     section.append(make("p", "note", `Gold mentions by what became of them: rows A, columns B. A alone is right ${number(onlyA)} times, B alone ${number(onlyB)} times.`));
-    const [two, body] = table([[""], ["B right", "r"], ["B wrong", "r"]]);
+    const [two, body] = table([["gold mentions"], ["B right", "r"], ["B wrong", "r"]]);
     const rows = [
       ["A right", number(counts[0][0]), onlyA ? link(number(onlyA), { unit: "gold", system: a, outcome: "TP", over: b, of: onlyA }) : "0"],
       ["A wrong", onlyB ? link(number(onlyB), { unit: "gold", system: b, outcome: "TP", over: a, of: onlyB }) : "0",
@@ -191,7 +191,7 @@
       const rows = parts[choice.value].map(([name, value]) => [name, turn() * value]).sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
       const shown = rows.length > 14 ? [...rows.slice(0, 13), [`${rows.length - 13} others`, rows.slice(13).reduce((sum, [, value]) => sum + value, 0)]] : rows;
       const most = Math.max(...shown.map(([, value]) => Math.abs(value)), 0.01);
-      const [element, body] = table([[""], ["", "track"], ["F1", "r"]]);
+      const [element, body] = table([["part"], ["contribution", "track"], ["F1", "r"]]);
       for (const [name, value] of shown) {
         const line = make("tr"), bar = document.createElementNS(SVG, "svg");
         bar.setAttribute("viewBox", "0 0 160 14");
