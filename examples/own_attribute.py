@@ -19,5 +19,5 @@ with tempfile.TemporaryDirectory() as folder:
     result = spanwise.evaluate(demo.gold, dict(demo.systems), attributes=[own(opens)], resamples=0)
 
 for name, system in result.systems.items():
-    for bucket in system.attributes.opens.buckets:
-        print(f"{name}: {bucket['name']} {100 * bucket['f1']:.1f} ({bucket['gold']} mentions)")
+    for bucket in system.attributes["opens"].buckets:
+        print(f"{name}: {bucket.name} {100 * bucket.f1:.1f} ({bucket.gold} mentions)")

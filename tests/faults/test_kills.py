@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fuzz import faults
 
+from fuzz import faults
 from spanwise.engines.local import Processes
 from spanwise.errors import InputError, WorkerLost
 

@@ -175,7 +175,8 @@ def test_comparisons_end_at_zero_unless_that_is_switched_off() -> None:
     worse = [["O", "O", "O", "B-geo-LOC", "O"], ["O", "O", "O", "O"]]
     better, found = small(), small(worse)
     clamped = interpreteval.compare(better, found)["label"]["worst"]
-    assert clamped == {"bucket": "loc", "difference": 0.0}
+    assert clamped is not None
+    assert (clamped.bucket, clamped.difference) == ("loc", 0.0)
     lead = interpreteval.compare(small(clamped=False), small(worse, clamped=False))["entity_length"]
     assert lead["worst"]["difference"] > 0
 

@@ -2,7 +2,7 @@
 
 The pages work in a folder that `spanwise demo .` has made; the blocks of a page share it and one namespace.
 `pycon` is run as a doctest, `python` is run, `console` runs each line behind `$` and compares what it
-prints, where `[…]` stands for anything; `toml` and `json` are parsed; `text` is no code.
+prints, where `[…]` stands for anything; `toml` and `json` are parsed; `text` is not code.
 With SPANWISE_REFRESH=1 the pages are given what the commands print.
 """
 
@@ -31,6 +31,7 @@ import pytest
 import spanwise
 from spanwise.cli.main import COMMANDS, main
 from spanwise.demo import generate
+from spanwise.errors import MissingExtra
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -106,7 +107,10 @@ def test_every_code_block_runs(page: Path, work: Path) -> None:
     for block in blocks(page):
         assert block.kind in KINDS, f"{block.place}: a block of kind {block.kind!r} cannot be tested"
         if block.kind == "python":
-            exec(compile(block.body, block.place, "exec"), namespace)
+            try:
+                exec(compile(block.body, block.place, "exec"), namespace)
+            except MissingExtra as missing:
+                pytest.skip(f"{block.place}: {missing}")
         elif block.kind == "pycon":
             run_doctest(block, namespace)
         elif block.kind == "console":
@@ -157,7 +161,7 @@ def execute(words: list[str]) -> tuple[int, str]:
         with contextlib.redirect_stdout(output):
             runpy.run_path(words[1], run_name="__main__")
         return 0, output.getvalue()
-    assert words[0] == "spanwise", f"{words[0]!r} is no command that the tests can run"
+    assert words[0] == "spanwise", f"{words[0]!r} is not a command that the tests can run"
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
@@ -187,7 +191,12 @@ def modules() -> list[str]:
 
 @pytest.mark.parametrize("name", modules())
 def test_every_example_in_a_docstring_runs(name: str) -> None:
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if str(missing.name).partition(".")[0] == "spanwise":
+            raise
+        pytest.skip(f"{name} needs {missing.name}, which an extra installs")
     results = doctest.testmod(module, optionflags=FLAGS)
     assert results.failed == 0
 
@@ -198,7 +207,7 @@ def documented() -> str:
 
 @pytest.mark.parametrize(("kind", "name"), registered())
 def test_every_registered_name_is_documented(kind: str, name: str) -> None:
-    assert f"`{name}`" in documented(), f"{kind}: `{name}` stands on no page"
+    assert f"`{name}`" in documented(), f"{kind}: `{name}` is on no page"
 
 
 def test_the_reference_is_made_from_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def shape(form: str) -> str:
 
     Examples:
         >>> shape("McDonald's-24")
-        'XxXx\\'x-0'
+        "XxXx'x-0"
     """
     kinds = ["0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in form]
     return "".join(kind for place, kind in enumerate(kinds) if place == 0 or kind != kinds[place - 1])
