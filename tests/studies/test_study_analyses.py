@@ -181,6 +181,45 @@ def test_a_numeric_factor_gives_a_line_of_score_against_it(found):
     assert factor["line"][1]["mean"] == pytest.approx(0.82)
 
 
+def test_the_gain_over_the_lowest_value_is_taken_among_systems_equal_in_all_other_factors() -> None:
+    scores = {"a": 0.5, "b": 0.6, "c": 0.9, "d": 0.7}
+    systems = {
+        name: {d: {"1": run(f1, 0.1, 0.2, 0.3, 0.4)} for d in ("d1", "d2")} for name, f1 in scores.items()
+    }
+    factors = {
+        "a": {"size": 1, "kind": "crf"}, "b": {"size": 4, "kind": "crf"},
+        "c": {"size": 2, "kind": "bert"}, "d": {"size": 8, "kind": "bert"},
+    }  # fmt: skip
+    groups = analyses(datasets(**systems), manifest(*scores, factors=factors))["factors"]["size"]["groups"]
+    assert [group["factors"] for group in groups] == [{"kind": "crf"}, {"kind": "bert"}]
+    gains = [[(step["system"], round(step["gain"], 6)) for step in group["steps"]] for group in groups]
+    assert gains == [[("a", 0.0), ("b", 0.1)], [("c", 0.0), ("d", -0.2)]]
+
+
+def test_self_diagnosis_has_the_scores_of_both_ends_and_a_test_over_runs(found) -> None:
+    parts, result = found
+    row = result["bucket_wise"]["self"]["a"]["d1"]["entity_length"]
+    mean = f1(parts, "d1", "a").mean(axis=0)
+    assert row["best_f1"] == pytest.approx(mean.max()) and row["worst_f1"] == pytest.approx(mean.min())
+    assert row["wilcoxon"]["pairs"] == 3 and row["wilcoxon"]["p"] == pytest.approx(0.25)
+    assert result["model_wise"]["a"]["entity_length"]["wilcoxon"]["pairs"] == 6
+
+
+def test_a_pair_can_be_compared_on_some_datasets_alone(found) -> None:
+    parts, _ = found
+    pair = Pair("a", "b", datasets=("d2",))
+    row = analyses(parts, manifest("a", "b", pairs=[pair]))["bucket_wise"]["comparative"][0]
+    assert list(row["datasets"]) == list(row["gains"]) == ["d2"]
+    assert row["overall"]["blocks"] == ["d2 1", "d2 2", "d2 3"]
+
+
+def test_gains_are_over_all_runs_and_stand_against_the_mean_value_of_attributes(found) -> None:
+    row = found[1]["bucket_wise"]["comparative"][0]
+    assert row["gains"] == pytest.approx({"d1": 0.1, "d2": 0.1})
+    assert row["pays"]["entity_length"]["datasets"] == 2
+    assert found[1]["average"]["a"] == {"mean": pytest.approx(0.82), "used": 2}
+
+
 def test_a_factor_in_words_gives_no_line():
     one = {"d1": {"1": run(0.5, 0.1, 0.2, 0.3, 0.4)}}
     result = analyses(datasets(a=one, b=one), manifest("a", "b", factors={"a": {"kind": "crf"}}))

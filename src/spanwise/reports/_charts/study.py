@@ -251,6 +251,43 @@ def _steps(
     return rows
 
 
+def pay(pair: Mapping[str, Any], attribute: str, zeta: Mapping[str, Any], style: Style) -> Drawing | None:
+    """The gain of the first system over the second against ζ of an attribute, one point per dataset."""
+    rows = [
+        {
+            "v": zeta[dataset], "f": share(gain), "t": shortened(dataset, 14),
+            "d": f"{words.visible(dataset)}: ζ {words.plain(zeta[dataset])}, gain {words.signed(gain)} F1",
+        }
+        for dataset, gain in (pair.get("gains") or {}).items()
+        if gain is not None and zeta.get(dataset) is not None
+    ]  # fmt: skip
+    if len(rows) < 2:
+        return None
+    values = [row["v"] for row in rows]
+    pad = 0.15 * (max(values) - min(values)) or 0.1 * abs(values[0]) or 1.0
+    left, right = min(values) - pad, max(values) + pad
+    low, high = reach([0.0, *(row["f"] for row in rows)], pad=0.12)
+    x = alt.X(
+        "v:Q", scale=alt.Scale(domain=[left, right], nice=False, zero=False),
+        axis=alt.Axis(title=f"ζ of {titled(attribute)}", grid=False, tickCount=4, titlePadding=6),
+    )  # fmt: skip
+    y = alt.Y(
+        "f:Q", scale=alt.Scale(domain=[low, high], nice=False, zero=False),
+        axis=alt.Axis(
+            title="gain in F1, points", titleX=-38, tickCount=4, labelBaseline="middle", labelPadding=6
+        ),
+    )  # fmt: skip
+    base = alt.Chart(alt.InlineData(values=tuple(rows)))
+    points = base.mark_point(color=style.palette["s0"], filled=True, size=50, opacity=1)
+    names = base.mark_text(color=style.palette["ink"], align="left", dx=7, fontSize=10, aria=False)
+    chart = marks.plot(
+        points.encode(x=x, y=y, description=alt.Description("d:N")), names.encode(x=x, y=y, text="t:N")
+    )
+    first, second = (words.visible(name) for name in pair["systems"])
+    title = f"Gain of {first} over {second} against ζ of {titled(attribute)}"
+    return Drawing(f"pays-{first}-{second}-{attribute}", title, chart, 240.0, 150.0, 60, 60, 8, 44)
+
+
 # ---- bucket-wise ----------------------------------------------------------------------------
 
 

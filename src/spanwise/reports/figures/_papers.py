@@ -208,6 +208,17 @@ def _figure_6(document: Document) -> list[Drawing]:
     return [replace(one, name=one.name.replace("increase-", "fu20-figure6-")) for one in found if one]
 
 
+def _pays(document: Document) -> list[Drawing]:
+    analyses = document.get("analyses") or {}
+    table: Mapping[str, Mapping[str, Any]] = analyses.get("attribute_wise") or {}
+    found = []
+    for pair in (analyses.get("bucket_wise") or {}).get("comparative") or []:
+        for attribute in pair.get("pays") or {}:
+            zeta = {dataset: row[attribute]["zeta"] for dataset, row in table.items() if attribute in row}
+            found.append(study.pay(pair, attribute, zeta, STYLE))
+    return [replace(one, name=one.name.replace("pays-", "fu20-pays-")) for one in found if one]
+
+
 def _shares(document: Document) -> list[Drawing]:
     return [
         replace(errors.shares(document, name, STYLE), name=f"ort22-figure1-{name}")
@@ -239,6 +250,13 @@ for _name, _summary, _function, _needs, _source in (
     ),
     ("fu20-figure5", "score against a factor", _figure_5, f"{_STUDY} with a numeric factor", _FU20),
     ("fu20-figure6", "heat map of relative increase", _figure_6, f"{_STUDY} with a pair to compare", _FU20),
+    (
+        "fu20-pays",
+        "gain of one system over another against ζ",
+        _pays,
+        f"{_STUDY} with a pair to compare and two datasets",
+        _FU20,
+    ),
     ("ort22-figure1", "shares of errors, traditional and fair", _shares, _RESULT, _ORT22),
     ("ort22-figure2", "confusion matrix of errors", _confusion, _RESULT, _ORT22),
 ):
