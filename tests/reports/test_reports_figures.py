@@ -149,7 +149,8 @@ def test_the_figures_of_one_result_are_drawn_for_every_system(name: str) -> None
 
 def test_every_paper_figure_has_a_line_that_says_what_it_is() -> None:
     assert set(papers()) == {
-        "fu20-figure4", "fu20-table3", "fu20-figure5", "fu20-pays", "fu20-figure6", "ort22-figure1", "ort22-figure2",
+        "fu20-figure4", "fu20-table3", "fu20-figure5", "fu20-figure6", "fu20-pays", "ort22-figure1",
+        "ort22-figure2",
     }  # fmt: skip
     assert all(papers().values())
 
