@@ -69,24 +69,7 @@ def _moment(seconds: float) -> str:
 
 def routes(bench: Bench) -> list[BaseRoute]:
     """The pages and what they are drawn with."""
-    table: dict[str, Callable[[Bench, Request], Response]] = {
-        "/": home,
-        "/g/{gold}": leaderboard,
-        "/g/{gold}/history": history_page,
-        "/g/{gold}/compare": choose_pair,
-        "/g/{gold}/compare/{a}/{b}": compare_page,
-        "/g/{gold}/slices": slices_page,
-        "/g/{gold}/slices/{slug}": saved_slice,
-        "/g/{gold}/sentences": sentences_page,
-        "/g/{gold}/sentences/{number}": sentence_page,
-        "/g/{gold}/worksheet": worksheet_page,
-        "/g/{gold}/gate": gate_page,
-        "/g/{gold}/evaluate": evaluate_page,
-        "/r/{result}": report_page,
-        "/settings": settings_page,
-        "/static/{name}": static,
-    }
-    return [Route(path, _page(bench, function), methods=["GET"]) for path, function in table.items()]
+    return [Route(path, _page(bench, function), methods=["GET"]) for path, function in _PAGES.items()]
 
 
 def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Callable[[Request], Any]:
@@ -416,3 +399,23 @@ def static(bench: Bench, request: Request) -> Response:
         raise NotHere("there is nothing of this name.")
     text = files(STATIC[name][0]).joinpath(STATIC[name][1], name).read_bytes()
     return Response(text, media_type=mimetypes.guess_type(name)[0] or "text/plain")
+
+
+_PAGES: dict[str, Callable[[Bench, Request], Response]] = {
+    "/": home,
+    "/g/{gold}": leaderboard,
+    "/g/{gold}/history": history_page,
+    "/g/{gold}/compare": choose_pair,
+    "/g/{gold}/compare/{a}/{b}": compare_page,
+    "/g/{gold}/slices": slices_page,
+    "/g/{gold}/slices/{slug}": saved_slice,
+    "/g/{gold}/sentences": sentences_page,
+    "/g/{gold}/sentences/{number}": sentence_page,
+    "/g/{gold}/worksheet": worksheet_page,
+    "/g/{gold}/gate": gate_page,
+    "/g/{gold}/evaluate": evaluate_page,
+    "/r/{result}": report_page,
+    "/settings": settings_page,
+    "/static/{name}": static,
+}
+PATHS = tuple(_PAGES)  # of all pages

@@ -1,0 +1,73 @@
+"""A small folder of results, and a client of the workbench over it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import spanwise
+from spanwise.cli.main import main
+
+TOKEN = "a-token-for-tests"
+PORT = 7350
+ORIGIN = f"http://127.0.0.1:{PORT}"
+HOSTILE = "<script>alert(1)</script>"
+
+
+def make_folder(folder: Path, *, sentences: int = 120) -> Path:
+    """The demo's files, one document of its three systems with columns, and a gate."""
+    folder.mkdir(exist_ok=True)
+    assert main(["demo", str(folder), "--sentences", str(sentences), "--only-files"]) == 0
+    gold, train = str(folder / "gold.conll"), str(folder / "train.conll")
+    named = [f"{name}={folder / name}.conll" for name in ("memoriser", "swapper")]
+    call = ["evaluate", gold, *named, "--train", train, "--json", str(folder / "all.json"), "--quiet"]
+    assert (
+        main([*call, "--columns", str(folder / "all.npz"), "--tag", "commit=8c1f", "--resamples", "100"]) == 0
+    )
+    (folder / "gate.toml").write_text(
+        'fail_under = 20\n[slices.orgs]\nwhere = "label=ORG"\nf1 = 99.5\n', encoding="utf-8"
+    )
+    return folder
+
+
+def hostile_folder(folder: Path) -> Path:
+    """Names, labels, words and notes that would be scripts if anybody forgot to escape them."""
+    folder.mkdir(exist_ok=True)
+    words = [HOSTILE, "\u202egnp.exe", "{{7*7}}", '"><img src=x onerror=alert(1)>']
+    lines = "".join(
+        f"{word}\t{tag}\n" for word, tag in zip(words, [f"B-{HOSTILE}", "O", "B-X", "O"], strict=True)
+    )
+    (folder / "gold.conll").write_text(lines + "\nplain\tO\n\n", encoding="utf-8")
+    name = f"{HOSTILE}'\"&"
+    result = spanwise.evaluate(
+        folder / "gold.conll",
+        {name: folder / "gold.conll"},
+        name=HOSTILE,
+        tags={HOSTILE: HOSTILE},
+        resamples=50,
+    )
+    result.to_json(folder / "run.json")
+    spanwise.evaluation.mention_columns(result).save(folder / "run.npz")
+    return folder
+
+
+@contextmanager
+def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> Iterator[object]:
+    """A client of the workbench over a folder; it knows the token unless told otherwise."""
+    from starlette.testclient import TestClient
+
+    from spanwise.workbench import application
+    from spanwise.workbench.guard import Door
+
+    app = application(folder, Door.at(PORT, TOKEN), read_only=read_only)
+    headers = {"authorization": f"Bearer {TOKEN}"} if known else {}
+    with TestClient(app, base_url=ORIGIN, headers=headers, follow_redirects=False) as client:
+        yield client
+
+
+def copied(folder: Path, to: Path) -> Path:
+    """A copy that a test may change."""
+    shutil.copytree(folder, to, ignore=shutil.ignore_patterns(".spanwise"))
+    return to

@@ -1,0 +1,34 @@
+"""One folder of results for all tests of the workbench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+
+from benches import client_of, make_folder
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one document, its columns and a gate; tests that write copy it first."""
+    return make_folder(tmp_path_factory.mktemp("bench") / "runs")
+
+
+@pytest.fixture(scope="session")
+def client(folder: Path) -> Iterator[Any]:
+    """A client that knows the token."""
+    with client_of(folder) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def gold(client: Any) -> str:
+    """The only gold of the folder."""
+    found: str = client.get("/api/v1/golds").json()[0]["slug"]
+    return found

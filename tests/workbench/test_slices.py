@@ -1,0 +1,185 @@
+"""A slice counted by bitmaps is an evaluation of its mentions; addresses, conditions and TOML are one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+import spanwise
+from spanwise.conditions import Comparison, Condition, parse
+from spanwise.errors import ChoiceError, InputError
+from spanwise.evaluation import MentionColumns, gather, mention_columns
+from spanwise.slices import describe_sides
+from spanwise.slices.floors import NamedSlice, read_gate, written_slices
+from spanwise.slices.index import SliceIndex
+from spanwise.workbench.links import Shown, View, view_of
+
+VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
+ATTRIBUTES = ("label", "entity_length", "entity_density", "sentence_length", "entity_frequency")
+
+
+@pytest.fixture(scope="module")
+def case(folder: Path) -> tuple[SliceIndex, object, object]:
+    files = {name: folder / f"{name}.conll" for name in ("memoriser", "swapper")}
+    index = SliceIndex.of(MentionColumns.load(folder / "all.npz"))
+    inputs = gather(
+        folder / "gold.conll", files, [folder / "train.conll"], align="strict", reading={}, name=None
+    )
+    return index, inputs, describe_sides(inputs)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_the_counts_of_a_slice_are_those_of_an_evaluation_of_its_mentions(case, data: st.DataObject) -> None:
+    index, inputs, sides = case
+    clauses = []
+    for attribute in data.draw(st.sets(st.sampled_from(ATTRIBUTES), min_size=1, max_size=3)):
+        names = [b.name for b in index.gold.buckets[attribute] if not b.rest]
+        chosen = tuple(sorted(data.draw(st.sets(st.sampled_from(names), min_size=1, max_size=2))))
+        clauses.append([Comparison(attribute, data.draw(st.sampled_from(["=", "!="])), chosen)])
+    condition = Condition.of(clauses)
+    gold = replace(inputs.gold, mentions=inputs.gold.mentions.take(sides.gold.mask(condition)))
+    for name, cell in index.counted(condition).items():
+        there = inputs.systems[name].take(sides.predicted[name].mask(condition))
+        found = spanwise.evaluate(
+            gold, {name: replace(inputs.gold, mentions=there)}, resamples=0, attributes="none"
+        )[name].exact.overall
+        assert (cell.gold, cell.predicted, cell.correct) == (found.gold, found.predicted, found.correct)
+        totals = index.measure(name, condition).counts.total
+        assert totals.tolist() == [[cell.gold, cell.predicted, cell.correct]]
+
+
+def test_buckets_and_tough_subsets_are_those_of_the_document(folder: Path, case) -> None:
+    index, document = case[0], spanwise.load(folder / "all.json")
+    for name, system in document.systems.items():
+        for attribute, table in system.attributes.items():
+            for bucket in table.buckets:
+                if table.unit != "mention" or bucket.rest:
+                    continue
+                cell = index.counted(Condition.equal({attribute: bucket.name}))[name]
+                assert (cell.gold, cell.predicted, cell.correct) == (
+                    bucket.gold,
+                    bucket.predicted,
+                    bucket.correct,
+                )
+        for subset, scores in system.tough.items():
+            cell = index.counted(Condition.equal({"toughness": subset}))[name]
+            assert cell.predicted is None and cell.score("f1") is None
+            assert cell.score("recall") == pytest.approx(scores.overall.recall)
+
+
+def test_facet_counts_add_up_to_the_slice(case) -> None:
+    index = case[0]
+    condition = parse("label=ORG")
+    number = index.counted(condition)["swapper"].gold
+    for attribute, counts in index.facets(condition).items():
+        if attribute not in ("label", "toughness"):
+            assert sum(counts.values()) == number
+    assert sum(index.facets(condition)["label"].values()) == index.gold.number
+
+
+def test_words_phrases_and_prefixes_choose_mentions(case) -> None:
+    index = case[0]
+    whole = index.counted(None)["swapper"].gold
+    of, prefix = (index.counted(parse(f"text={text}"))["swapper"].gold for text in ("of", "o*"))
+    assert 0 < of <= prefix <= whole
+    assert index.counted(parse("text!=of"))["swapper"].gold == whole - of
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("colour=red", "no attribute of these mentions is called 'colour'"),
+        ("label=ANIMAL", "no value of label is called 'ANIMAL'"),
+        ("toughness=HARD", "no tough subset is called 'HARD'"),
+        ("sentence_length>=4.5", "cuts through a bucket of sentence_length"),
+    ],
+)
+def test_conditions_that_cannot_be_counted_are_refused_with_a_sentence(case, text: str, says: str) -> None:
+    with pytest.raises(ChoiceError, match=says):
+        case[0].counted(parse(text))
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> Condition:
+    clauses = []
+    for _ in range(draw(st.integers(1, 4))):
+        clause = []
+        for _ in range(draw(st.integers(1, 2))):
+            operator = draw(st.sampled_from(["=", "!=", ">=", "<"]))
+            values = (str(draw(st.integers(-5, 5))),)
+            if operator in ("=", "!="):
+                values = tuple(sorted(draw(st.sets(VALUES, min_size=1, max_size=3))))
+            clause.append(
+                Comparison(draw(st.sampled_from(["label", "text", "after", "domain"])), operator, values)
+            )
+        clauses.append(clause)
+    return Condition.of(clauses)
+
+
+def merged(condition: Condition) -> bool:
+    """Whether two clauses ask the same attribute for equality, which a form means as or."""
+    alone = [
+        clause[0].attribute for clause in condition.clauses if len(clause) == 1 and clause[0].operator == "="
+    ]
+    return len(alone) != len(set(alone))
+
+
+@given(conditions())
+def test_an_address_is_read_back_as_the_same_conditions(condition: Condition) -> None:
+    if merged(condition):
+        return
+    view = View(condition, (Shown("outcome", "a&b:wrong"),))
+    again = view_of(parse_qsl(view.query(), keep_blank_values=True))
+    assert again == view and again.query() == view.query()
+
+
+@given(conditions(), st.text(st.characters(codec="utf-8"), min_size=1, max_size=8))
+def test_a_slice_is_read_back_from_toml(tmp_path_factory, condition: Condition, name: str) -> None:
+    path = tmp_path_factory.mktemp("toml") / "slices.toml"
+    path.write_text(
+        written_slices({name: NamedSlice(where=str(condition), f1=80)}), encoding="utf-8", newline=""
+    )
+    floor = read_gate(path).slices[0]
+    assert (floor.name, floor.condition, floor.least) == (name, condition, 80)
+
+
+def test_a_form_with_several_boxes_means_or() -> None:
+    assert str(view_of([("label", "ORG"), ("label", "PER")]).condition) == "label=ORG,PER"
+    assert (
+        str(view_of([("entity_length", ">=3"), ("label", "!PER,!LOC")]).condition)
+        == "entity_length>=3 & label!=LOC,PER"
+    )
+
+
+def test_more_than_sixteen_conditions_are_refused() -> None:
+    with pytest.raises(ChoiceError, match="more than 16"):
+        view_of([(f"a{number}", "x") for number in range(17)])
+
+
+def test_columns_are_the_same_bytes_and_hold_no_pickle(folder: Path, tmp_path: Path) -> None:
+    columns = MentionColumns.load(folder / "all.npz")
+    columns.save(tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (folder / "all.npz").read_bytes()
+    assert all(array.dtype.kind in "iu" for array in columns.arrays.values())
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY", b"x" * 100])
+def test_another_file_is_refused_as_columns(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "other.npz").write_bytes(content)
+    assert MentionColumns.read_head(tmp_path / "other.npz") is None
+    with pytest.raises(InputError, match="does not hold the columns of mentions"):
+        MentionColumns.load(tmp_path / "other.npz")
+
+
+def test_redacted_columns_hold_no_text() -> None:
+    gold = spanwise.read([["B-PER", "O"]], tokens=[["Secret", "left"]])
+    columns = mention_columns(spanwise.evaluate(gold, {"one": gold}, redact=True))
+    assert columns.words(0) == [] and "tokens" not in columns.arrays
+    with pytest.raises(ChoiceError, match="asks for words"):
+        SliceIndex.of(columns).counted(parse("text=Secret"))
