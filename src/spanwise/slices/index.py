@@ -236,7 +236,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
             return Measure(MeasureKey("slice"), counts, "recall", (OVERALL,), "exact", ("recall",))
         predicted = _per_unit(one.predicted.mask(condition), one.unit, units)
         counts = Counts.of_matrix(["slice"], EXACT, np.stack([gold, predicted, correct], axis=1))
-        return Measure(MeasureKey("slice"), counts, "exact", (OVERALL,), "exact", ("f1",))
+        return Measure(MeasureKey("exact"), counts, "exact", (OVERALL,), "exact", ("f1",))
 
 
 def _per_unit(words: Words, unit: Ints, units: int) -> Ints:

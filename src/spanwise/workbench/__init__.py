@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from spanwise.workbench.guard import Door, Guard
 
 __all__ = ["application", "serve"]
@@ -80,8 +82,17 @@ def serve(
         guard, host=host, port=port, log_level="warning", access_log=False, server_header=False,
         timeout_graceful_shutdown=2,
     )  # fmt: skip
+    events = guard.app.state.bench.events  # type: ignore[attr-defined]
+
+    class Server(uvicorn.Server):
+        """A server that lets go of pages that listen when it is to end."""
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            events.closed = True
+            super().handle_exit(sig, frame)
+
     try:
-        uvicorn.Server(config).run()
+        Server(config).run()
     finally:
         if not read_only:
             (private / "server").unlink(missing_ok=True)

@@ -435,7 +435,7 @@ async def events(bench: Bench, request: Request) -> Response:
         nonlocal last
         yield b"retry: 2000\n\n"
         quiet = 0
-        while not await request.is_disconnected():
+        while not bench.events.closed and not await request.is_disconnected():
             found = bench.events.after(last)
             for event in found:
                 last = event.id

@@ -1,0 +1,169 @@
+"""What people do in a browser, from end to end; no violation of the policy, and nothing axe objects to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benches import TOKEN, copied
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+uvicorn = pytest.importorskip("uvicorn")
+
+CHROMIUM = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def served(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A running server over a copy of the folder: its address, and the folder."""
+    from spanwise.workbench import application
+    from spanwise.workbench.guard import Door
+
+    there = copied(folder, tmp_path_factory.mktemp("served") / "runs")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    app = application(there, Door.at(port, TOKEN))
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}", there
+    app.app.state.bench.events.closed = True
+    server.should_exit = True
+    thread.join(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no chromium found; install Debian's, or set SPANWISE_CHROMIUM to one")
+    with playwright.sync_playwright() as tool:
+        opened = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any, served: tuple[str, Path]) -> Iterator[Any]:
+    """A page that knows the token; whatever the console says fails the test."""
+    address = served[0]
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.add_cookies([{"name": f"spanwise-{address.rpartition(':')[2]}", "value": TOKEN, "url": address}])
+    one = context.new_page()
+    said: list[str] = []
+    one.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    one.on("pageerror", lambda error: said.append(str(error)))
+    yield one
+    assert [text for text in said if "ERR_" not in text] == []
+    context.close()
+
+
+def test_a_result_that_comes_into_the_folder_appears(page: Any, served: tuple[str, Path]) -> None:
+    address, there = served
+    page.goto(address)
+    text = (there / "all.json").read_text(encoding="utf-8").replace('"swapper"', '"newcomer"')
+    (there / ".half").write_text(text, encoding="utf-8")
+    (there / ".half").rename(there / "late.json")
+    page.get_by_role("button", name="new result").click(timeout=8000)
+    page.get_by_role("row", name="newcomer").first.wait_for(timeout=5000)
+
+
+def test_two_systems_are_chosen_and_compared(page: Any, served: tuple[str, Path]) -> None:
+    page.goto(served[0])
+    for name in ("choose swapper", "choose memoriser"):
+        page.get_by_label(name).check()
+    page.get_by_role("button", name="Compare the two chosen").click()
+    page.get_by_role("heading", name="Who gets what right").wait_for()
+    page.get_by_role("link", name="swap", exact=False).first.click()
+    page.get_by_role("heading", name="Where the difference comes from").wait_for()
+
+
+def test_a_slice_is_built_saved_and_back_restores_the_view(page: Any, served: tuple[str, Path]) -> None:
+    page.goto(served[0])
+    page.get_by_role("link", name="Slices").click()
+    page.get_by_role("checkbox", name="ORG").check()
+    page.wait_for_url("**label=ORG**")
+    page.get_by_role("heading", name="label=ORG").wait_for()
+    page.get_by_role("checkbox", name="UNSEEN-ANY").check()
+    page.wait_for_url("**toughness=UNSEEN-ANY**")
+    page.go_back()
+    page.get_by_role("heading", name="label=ORG", exact=True).wait_for()
+    page.get_by_label("name", exact=True).fill("our orgs")
+    page.get_by_label("ask at least").fill("75")
+    page.get_by_role("button", name="Save slice").click()
+    page.wait_for_url("**/slices/our-orgs")
+    assert "our orgs" in (served[1] / "slices.toml").read_text(encoding="utf-8")
+
+
+def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tuple[str, Path]) -> None:
+    page.goto(served[0])
+    page.get_by_role("link", name="Sentences").click()
+    page.get_by_role("heading", name="Sentences").wait_for()
+    page.locator("main").focus()
+    page.keyboard.press("j")
+    page.keyboard.press("n")
+    page.keyboard.type("ends too early")
+    page.keyboard.press("Enter")
+    page.get_by_text("ends too early").first.wait_for()
+    page.get_by_role("link", name="Worksheet").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Worksheet (CSV)").click()
+    assert "ends too early" in Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_a_bad_file_is_answered_and_a_way_out_taken(
+    page: Any, served: tuple[str, Path], tmp_path: Path
+) -> None:
+    address, there = served
+    lines = (there / "swapper.conll").read_text(encoding="utf-8").split("\n")
+    words = [n for n, line in enumerate(lines) if line.strip() and "DOCSTART" not in line]
+    at = next(n for n in words if len(lines[n].split()[0]) > 4 and lines[n].endswith("O"))
+    word, tag = lines[at].split()
+    lines[at : at + 1] = [f"{word[:2]} {tag}", f"{word[2:]} {tag}"]
+    (tmp_path / "cut.conll").write_text("\n".join(lines), encoding="utf-8")
+    page.goto(address)
+    page.get_by_role("link", name="Evaluate").click()
+    page.locator("[data-files]").set_input_files(tmp_path / "cut.conll")
+    page.get_by_role("button", name="Align by characters").click(timeout=20000)
+    page.get_by_text("as cut · done").wait_for(timeout=20000)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_objects_to_no_page_and_nothing_scrolls_sideways(
+    browser: Any, served: tuple[str, Path], width: int
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    address = served[0]
+    scheme = "dark" if width == 390 else "light"
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context.add_cookies([{"name": f"spanwise-{address.rpartition(':')[2]}", "value": TOKEN, "url": address}])
+    one = context.new_page()
+    one.goto(address)
+    base = one.url
+    for path in (
+        "",
+        "/history",
+        "/compare",
+        "/slices?label=ORG",
+        "/sentences?show.outcome=wrong",
+        "/worksheet",
+        "/gate",
+        "/evaluate",
+    ):
+        one.goto(base + path)
+        one.get_by_role("heading", level=1).wait_for()
+        found = axe.Axe().run(one).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"][:150]) for v in found] == [], path
+        assert one.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+    context.close()
