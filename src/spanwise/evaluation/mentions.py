@@ -25,6 +25,7 @@ from spanwise.evaluation._counting import EvaluatedBlock
 from spanwise.evaluation._measures import Side
 from spanwise.evaluation.result import KeptMentions
 from spanwise.formats import write_atomically
+from spanwise.matching import OUTCOMES
 
 KIND = "spanwise columns"
 SCHEMA = 1
@@ -65,11 +66,6 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
 
     head: ColumnsHead
     arrays: Mapping[str, Column]
-
-    def __post_init__(self) -> None:
-        for name in ("sentences", "unit_of_sentence", "gold.sentence"):
-            if name not in self.arrays:
-                raise ValueError(f"the column {name} is missing")
 
     def side(self, who: str) -> str:
         """The first part of the names of the columns of gold or of one system."""
@@ -141,10 +137,9 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
         try:
             with np.load(os.fspath(path), allow_pickle=False) as archive:
                 head = msgspec.json.decode(archive["head"].tobytes(), type=ColumnsHead)
-                if head.kind != KIND or head.schema != SCHEMA:
-                    raise ValueError("another kind of columns")
                 found = cls(head, {name: archive[name] for name in archive.files if name != "head"})
-                found.check()
+                if head.kind != KIND or head.schema != SCHEMA or not found.fits():
+                    raise ValueError("other columns")
                 return found
         except _WRONG as error:
             raise InputError(
@@ -161,34 +156,30 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
         except _WRONG:
             return None
 
-    def check(self) -> None:
-        """Refuse columns whose lengths or numbers do not fit together."""
-        head = self.head
-        number = len(self.arrays["gold.sentence"])
-        if (
-            len(self.unit_of_sentence) != head.sentences
-            or len(self.arrays["sentences"]) != head.sentences + 1
-        ):
-            raise ValueError("sentences")
+    def fits(self) -> bool:
+        """Whether lengths and numbers of all columns fit together."""
+        head, arrays = self.head, self.arrays
+        number = len(arrays["gold.sentence"])
+        right = len(arrays["sentences"]) - 1 == len(self.unit_of_sentence) == head.sentences
         for side in ("gold", *(f"system{place}" for place in range(len(head.systems)))):
             size = len(self.column(side, "sentence"))
-            names = ["start", "end", "label", *(f"bucket.{name}" for name in head.buckets)]
             limits = {"sentence": head.sentences, "label": len(head.labels)}
             limits |= {f"bucket.{name}": len(cut) for name, cut in head.buckets.items()}
-            for name in ("sentence", *names):
-                column = self.column(side, name)
-                if column.ndim != 1 or len(column) != size or column.dtype.kind not in "iu":
-                    raise ValueError(name)
-                if name in limits and size and not 0 <= int(column.min()) <= int(column.max()) < limits[name]:
-                    raise ValueError(name)
-            if side == "gold":
-                continue
-            if not len(self.column(side, "outcome")) == len(self.column(side, "partner")) == number:
-                raise ValueError("outcome")
-            if number and not -1 <= int(self.column(side, "partner").max()) < max(size, 1):
-                raise ValueError("partner")
-            if len(self.column(side, "found")) != size:
-                raise ValueError("found")
+            right &= all(_below(self.column(side, name), size, limit) for name, limit in limits.items())
+            right &= all(_below(self.column(side, name), size, None) for name in ("start", "end"))
+            if side != "gold":
+                partner = self.column(side, "partner")
+                right &= _below(self.column(side, "found"), size, len(OUTCOMES))
+                right &= _below(self.column(side, "outcome"), number, len(OUTCOMES))
+                right &= _below(partner, number, None) and int(partner.max(initial=-1)) < size
+        return right
+
+
+def _below(column: Column, size: int, limit: int | None) -> bool:
+    """Whether a column has so many whole numbers, from 0 to below a limit where there is one."""
+    if column.ndim != 1 or len(column) != size or column.dtype.kind not in "iu":
+        return False
+    return limit is None or not size or 0 <= int(column.min()) <= int(column.max()) < limit
 
 
 def _strings(data: Column | None, at: Column | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -76,13 +77,19 @@ def read_gate(path: str | Path) -> GateFile:
             if not 1 < floor.least <= 100:
                 raise InputError(
                     f"{path}: the floor of slice {floor.name!r} is {floor.least:g}, "
-                    "but thresholds are points from 1 to 100."
+                    "but must be points from 1 to 100."
                 )
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: this is not TOML: {error}.\n{_EXAMPLE}") from error
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {error}.\n{_EXAMPLE}") from error
+        raise InputError(f"{path}: {_plainly(str(error))}.\n{_EXAMPLE}") from error
     return found
+
+
+def _plainly(message: str) -> str:
+    """What the decoder says, in our words."""
+    found = re.fullmatch(r"Object contains unknown field `(.+?)`(?: - at `(.+)`)?", message)
+    return f"there is no key {found[1]!r} here" if found else message[0].lower() + message[1:]
 
 
 _EXAMPLE = (
