@@ -44,14 +44,12 @@ class Packed(Struct, frozen=True, eq=False):
         """`function(data, shared)` of every block, by partition, in order."""
         context = self.frame.sparkSession.sparkContext
         sent = context.broadcast(Sent.of(shared))
-        try:
-            job = self.rows.mapPartitionsWithIndex(partial(_of_every, function, sent))
-            found: list[list[Outcome]] = [[] for _ in range(self.rows.getNumPartitions())]
-            for partition, outcome in answers(context, job.collect):
-                found[partition].append(outcome)
-            return found
-        finally:
-            sent.destroy()
+        job = self.rows.mapPartitionsWithIndex(partial(_of_every, function, sent))
+        found: list[list[Outcome]] = [[] for _ in range(self.rows.getNumPartitions())]
+        for partition, outcome in answers(context, job.collect):
+            found[partition].append(outcome)
+        sent.destroy()
+        return found
 
 
 class FrameEngine(Struct, frozen=True, eq=False):
@@ -81,18 +79,16 @@ class FrameEngine(Struct, frozen=True, eq=False):
         }
         waiting, size = iter(blocks), ROUNDS * int(context.defaultParallelism)
         sent: Any = None
-        try:
-            while some := list(islice(waiting, size)):
-                if sent is None:
-                    sent = context.broadcast(Sent.of(shared))
-                wanted = {place[block.number]: block for block in some}
-                rows = self.packed.rows.mapPartitionsWithIndex(partial(_of_some, function, sent, wanted))
-                partitions = list(dict.fromkeys(partition for partition, _ in wanted))
-                yield from answers(context, partial(context.runJob, rows, _as_they_are, partitions))
-                size = min(2 * size, MOST)
-        finally:
-            if sent is not None:
-                sent.destroy()
+        while some := list(islice(waiting, size)):
+            if sent is None:
+                sent = context.broadcast(Sent.of(shared))
+            wanted = {place[block.number]: block for block in some}
+            rows = self.packed.rows.mapPartitionsWithIndex(partial(_of_some, function, sent, wanted))
+            partitions = list(dict.fromkeys(partition for partition, _ in wanted))
+            yield from answers(context, partial(context.runJob, rows, _as_they_are, partitions))
+            size = min(2 * size, MOST)
+        if sent is not None:
+            sent.destroy()
 
 
 def _of_some(

@@ -51,17 +51,15 @@ class SparkEngine(Struct, frozen=True, eq=False):
         waiting = iter(blocks)
         size = ROUNDS * int(context.defaultParallelism)
         sent: Any = None
-        try:
-            while job := [_packed(block) for block in islice(waiting, size)]:
-                if sent is None:
-                    sent = context.broadcast(Sent.of(shared))
-                slices = min(len(job), self.partitions or len(job))
-                rows = context.parallelize(job, slices).mapPartitions(partial(_called, function, sent))
-                yield from answers(context, rows.collect)
-                size = min(2 * size, MOST)
-        finally:
-            if sent is not None:
-                sent.destroy()
+        while job := [_packed(block) for block in islice(waiting, size)]:
+            if sent is None:
+                sent = context.broadcast(Sent.of(shared))
+            slices = min(len(job), self.partitions or len(job))
+            rows = context.parallelize(job, slices).mapPartitions(partial(_called, function, sent))
+            yield from answers(context, rows.collect)
+            size = min(2 * size, MOST)
+        if sent is not None:
+            sent.destroy()  # after an error Spark does so by itself, once its last task has ended
 
 
 class Sent(Struct, frozen=True, eq=False):

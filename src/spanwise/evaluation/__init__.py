@@ -182,9 +182,11 @@ def evaluate(
         whole, kept = _one_block(blocks.inputs, shared, absent, said)
     else:
         where = place or local_engine(workers)
-        kept = whole = counted_whole(fixed(shared, looking_by(where), absent, said), where, said)
-    if isinstance(place, FrameEngine):
-        place.packed.free()
+        try:
+            kept = whole = counted_whole(fixed(shared, looking_by(where), absent, said), where, said)
+        finally:
+            if isinstance(place, FrameEngine):
+                place.packed.free()
     unit = shared.unit
     del shared  # and all that was made of the training text
     summary = summary_of(
