@@ -74,4 +74,6 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
         folded[one] for one in difflib.get_close_matches(str(name).casefold(), folded, n=1)
     ]
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return ChoiceError(f"no {kind} is called {name!r}.{hint}\nThere are: {', '.join(names)}.")
+    between = "; " if any("," in one for one in names) else ", "
+    listed = f"There are: {between.join(names)}." if names else "There are none yet."
+    return ChoiceError(f"no {kind} is called {name!r}.{hint}\n{listed}")

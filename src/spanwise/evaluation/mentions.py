@@ -67,9 +67,9 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
     head: ColumnsHead
     arrays: Mapping[str, Column]
 
-    def side(self, who: str) -> str:
-        """The first part of the names of the columns of gold or of one system."""
-        return "gold" if who == "gold" else f"system{self.head.systems.index(who)}"
+    def side(self, system: str) -> str:
+        """The first part of the names of a system's columns; those of gold begin with `gold`."""
+        return f"system{self.head.systems.index(system)}"
 
     def column(self, side: str, name: str) -> Column:
         """One column of a side."""
@@ -143,7 +143,7 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
                 return found
         except _WRONG as error:
             raise InputError(
-                f"{os.fspath(path)}: this file does not hold the columns of mentions.\n"
+                f"{os.fspath(path)}: this file does not hold mention columns.\n"
                 "Make it with spanwise evaluate … --columns FILE."
             ) from error
 
@@ -206,8 +206,8 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     block = live.kept if isinstance(live, KeptMentions) else None
     if not isinstance(block, EvaluatedBlock):
         raise ChoiceError(
-            "columns and floors of slices need every mention, but a loaded document and an evaluation in "
-            "parts do not keep them.\nEvaluate again, without memory= and with one worker."
+            "mention columns and slice floors need every mention, but a loaded document and an evaluation "
+            "in parts do not keep them.\nEvaluate again, without memory= and with one worker."
         )
     data, facts = block.data, block.data.facts
     corpus, redacted = data.inputs.corpus, result.settings.redacted

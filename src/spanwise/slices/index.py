@@ -142,7 +142,10 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
 
     def _with_text(self, one: Comparison) -> Words:
         if self.holds_text is None or one.operator != "=":
-            raise ChoiceError(f"{str(one)!r} asks for words, which are not known here.\nLeave it out.")
+            raise ChoiceError(
+                f"{str(one)!r} cannot be searched for.\n"
+                "Use text=WORD or text!=WORD, and columns of an evaluation that was not redacted."
+            )
         result = np.zeros_like(self.all)
         for value in one.values:
             result = result | packed(self.holds_text(value))

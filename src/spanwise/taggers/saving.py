@@ -41,7 +41,9 @@ def save(trained: Trained, folder: Path) -> None:
     try:
         part.mkdir(parents=True)
     except OSError as error:
-        raise InputError(f"{folder}: the folder cannot be written: {error.strerror}.") from None
+        raise InputError(
+            f"{folder}: the folder cannot be written: {error.strerror}.\nChoose another place."
+        ) from None
     try:
         _fill(trained, part)
         if folder.exists():

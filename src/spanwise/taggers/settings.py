@@ -85,7 +85,9 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
     try:
         made = msgspec.convert({**start, **given}, Settings)
     except msgspec.ValidationError as error:
-        raise ChoiceError(f"an option of the tagger is of the wrong type: {error}.") from None
+        raise ChoiceError(
+            f"an option of the tagger has the wrong type: {error}.\nCorrect its value."
+        ) from None
     for key, low in (("epochs", 1), ("batch", 1), ("context", 1), ("hidden", 1)):
         if getattr(made, key) < low:
             raise ChoiceError(f"{key} is {getattr(made, key)}, but must be {low} or more.")

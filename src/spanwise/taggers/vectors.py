@@ -169,12 +169,14 @@ def _from_text(file: Path, wanted: set[str]) -> dict[str, Matrix]:
                     vector = np.array(rest.split(), np.float32)
                 except ValueError:
                     raise InputError(
-                        f"{file}:{number}: the vector of {word!r} is not made of numbers."
+                        f"{file}:{number}: the vector of {word!r} is not made of numbers.\n"
+                        "Give a text file with a word and its numbers on each line."
                     ) from None
                 size = size or len(vector)
                 if len(vector) != size:
                     raise InputError(
-                        f"{file}:{number}: the vector has {len(vector)} numbers, the first one had {size}."
+                        f"{file}:{number}: the vector has {len(vector)} numbers; "
+                        f"expected {size}, as in the first line."
                     )
                 found.setdefault(word, vector)
     return found

@@ -57,7 +57,7 @@ def windows(
     if sentences < 1:
         raise ChoiceError(f"a window of {sentences} sentences cannot be made.\nGive 1 or more.")
     if mode not in ("concat", "context"):
-        raise ChoiceError(f"windows have the mode 'concat' or 'context', not {mode!r}.")
+        raise ChoiceError(f"the mode of windows is {mode!r}, but must be 'concat' or 'context'.")
     if sentences > 1 and corpus.documents is None and not cross:
         raise InputError(
             f"{corpus.source.path}: documents are not marked, "

@@ -67,7 +67,7 @@ def serve(
     if host not in LOOPBACK and behind_proxy is None:
         raise ChoiceError(
             f"--host {host} would open the workbench to other machines.\n"
-            "Put a proxy before it that knows its users, and name it with --behind-proxy https://NAME."
+            "Run it behind a proxy that authenticates users, and give its address: --behind-proxy https://NAME."
         )
     private = root / PRIVATE
     read_only = not os.access(root, os.W_OK)
@@ -104,7 +104,8 @@ def _claim(path: Path, address: str) -> None:
         number, _, there = path.read_text(encoding="utf-8").partition(" ")
         if number.isdecimal() and int(number) != os.getpid() and _alive(int(number)):
             raise InputError(
-                f"another workbench serves this folder at {there.strip()}.\nOpen that one, or end it."
+                f"another workbench already serves this folder at {there.strip()}.\n"
+                "Open that one, or stop it."
             )
     path.write_text(f"{os.getpid()} {address}\n", encoding="utf-8")
 

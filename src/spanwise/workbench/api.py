@@ -43,6 +43,7 @@ from spanwise.workbench.openapi import OPERATIONS, PREFIX, Operation, descriptio
 from spanwise.workbench.store import Changed, Gold, JobOptions, Note, Result
 from spanwise.workbench.watch import slug_of
 
+READ_ONLY = "the folder is read-only, so nothing can be saved.\nMake it writable, then restart the workbench."
 JSON, PROBLEM = "application/json", "application/problem+json"
 WORKSHEET = (
     "rank", "tied", "score", "kind", "source", "sentence", "gold_start", "gold_end", "gold_label",
@@ -68,12 +69,12 @@ def _answering(bench: Bench, operation: Operation) -> Callable[[Request], Any]:
             body = None
             if operation.body is not None:
                 if bench.read_only:
-                    raise Refused(503, "the folder cannot be written to, so nothing can be kept.")
+                    raise Refused(503, READ_ONLY)
                 if request.headers.get("content-type", "").partition(";")[0] != JSON:
-                    raise Refused(415, f"send the body as {JSON}.")
+                    raise Refused(415, f"the body must be sent as {JSON}.")
                 body = msgspec.json.decode(await request.body(), type=operation.body)
             elif operation.method == "DELETE" and bench.read_only:
-                raise Refused(503, "the folder cannot be written to, so nothing can be kept.")
+                raise Refused(503, READ_ONLY)
             found = await run_in_threadpool(SHORT[operation.name], bench, request, body)
         except Exception as error:
             return problem(error)
@@ -264,7 +265,7 @@ def remove_slice(bench: Bench, request: Request, _: Any) -> None:
 def _version(request: Request) -> int:
     text = request.headers.get("if-match", "").strip('"')
     if not text.isdecimal() or len(text) > 9:
-        raise Refused(428, "say in If-Match which version is to be changed.")
+        raise Refused(428, "the If-Match header must name the version to change.")
     return int(text)
 
 
@@ -279,9 +280,7 @@ def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
     gold = bench.gold(request.path_params["gold"])
     columns = bench.indexed(gold).index.columns
     if not 0 <= body.sentence < columns.head.sentences:
-        raise ChoiceError(
-            f"there is no sentence {body.sentence} in this gold file.\nThey are counted from 0."
-        )
+        raise ChoiceError(f"there is no sentence {body.sentence} in this gold file.\nSentences count from 0.")
     _check_note(body.tag, body.text, body.by)
     sha = sentence_sha(columns, body.sentence)
     note = Note(
@@ -317,7 +316,9 @@ def _check_note(tag: str, text: str, by: str) -> None:
     if not tag.strip() and not text.strip():
         raise ChoiceError("a note needs a tag or a text.\nWrite one of them.")
     if len(tag) > 60 or len(by) > 60 or len(text) > MOST_NOTE:
-        raise ChoiceError(f"a note may have {MOST_NOTE:,} characters, a tag and a name 60.\nShorten it.")
+        raise ChoiceError(
+            f"a note can have {MOST_NOTE:,} characters, its tag and author 60 each.\nShorten it."
+        )
 
 
 def worksheet(bench: Bench, request: Request, _: Any) -> Response:
@@ -384,7 +385,7 @@ def _options(given: Mapping[str, str]) -> dict[str, str]:
 async def upload(bench: Bench, request: Request) -> Response:
     """Keep the body as a file, whole or not at all, and put its evaluation into the queue."""
     if bench.read_only:
-        raise Refused(503, "the folder cannot be written to, so nothing can be evaluated.")
+        raise Refused(503, READ_ONLY)
     gold = bench.gold(request.path_params["gold"])
     asked = request.query_params
     name = asked.get("name") or "predictions"
@@ -407,7 +408,9 @@ async def upload(bench: Bench, request: Request) -> Response:
                     break
                 size += len(piece)
                 if size > MOST_UPLOAD:
-                    raise Refused(413, f"an upload may have {MOST_UPLOAD:,} bytes at most.")
+                    raise Refused(
+                        413, f"the upload is too large; at most {MOST_UPLOAD:,} bytes are accepted."
+                    )
                 stream.write(piece)
             stream.flush()
             os.fsync(stream.fileno())
@@ -416,7 +419,7 @@ async def upload(bench: Bench, request: Request) -> Response:
         half.rename(bench.jobs.uploads / kept)
     except (ClientDisconnect, TimeoutError):
         half.unlink(missing_ok=True)
-        raise Refused(408, "the upload was not finished.") from None
+        raise Refused(408, "the upload was interrupted.\nSend the file again.") from None
     except BaseException:
         half.unlink(missing_ok=True)
         raise

@@ -87,8 +87,8 @@ class Bench:
         found = self.shelf.indexed(gold)
         if found is None:
             raise NotHere(
-                "no columns of mentions over this gold file lie in the folder.\n"
-                "Evaluate with spanwise evaluate … --columns FILE.npz, and put the file there."
+                "the folder has no mention columns for this gold file.\n"
+                "Run spanwise evaluate … --columns FILE.npz and put the file into the folder."
             )
         return found
 
@@ -117,7 +117,7 @@ class Bench:
         if score not in (None, "precision", "recall", "f1"):
             raise unknown("score", score, ["precision", "recall", "f1"])
         if least is not None and not 1 < least <= 100:
-            raise ChoiceError(f"the floor is {least:g}, but must be points from 1 to 100.")
+            raise ChoiceError(f"the floor is {least:g}, but must be above 1 and at most 100, in points.")
         canonical = str(parse(where))
         slug = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60] or "slice"
         saved = self.store.put_slice(Slice(gold.slug, slug, name.strip(), canonical, score, least, version))

@@ -114,11 +114,11 @@ class Guard:
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
         if headers.get("host", []) not in [[host] for host in door.hosts]:
-            raise Refused(421, "This address belongs to another host.")
+            raise Refused(421, "This host name is not served here. Open the link that the workbench printed.")
         if any(origin not in door.origins for origin in headers.get("origin", [])):
-            raise Refused(403, "Another site may not ask here.")
+            raise Refused(403, "Requests from other sites are not accepted.")
         if any(site not in ("same-origin", "none") for site in headers.get("sec-fetch-site", [])):
-            raise Refused(403, "Another site may not ask here.")
+            raise Refused(403, "Requests from other sites are not accepted.")
         method, path = scope["method"], scope["path"]
         if method not in SAFE:
             self._check_size(headers, upload=method == "PUT" and path.endswith("/results"))
@@ -129,16 +129,18 @@ class Guard:
         if given and method in SAFE:
             return self._exchanged(given[0], path, [pair for pair in query if pair[0] != "token"])
         if not self._known(headers):
-            raise Refused(401, "Open the link that the workbench printed, or send its token as a Bearer.")
+            raise Refused(
+                401, "Open the link that the workbench printed, or send its token as a Bearer token."
+            )
         return None
 
     def _check_size(self, headers: dict[str, list[str]], *, upload: bool) -> None:
         most = self.door.upload if upload else MOST_BODY
         sizes = headers.get("content-length", [])
         if not upload and not sizes and "transfer-encoding" in headers:
-            raise Refused(411, "Say how long the body is.")
+            raise Refused(411, "The request must have a Content-Length header.")
         if any(not size.isdecimal() or int(size) > most for size in sizes):
-            raise Refused(413, f"The body may have {most:,} bytes at most.")
+            raise Refused(413, f"The body is too large; at most {most:,} bytes are accepted.")
 
     def _exchanged(
         self, token: str, path: str, query: list[tuple[str, str]]
@@ -146,7 +148,7 @@ class Guard:
         """A one-time token for a cookie, and an address without it."""
         match = next((one for one in self.once if secrets.compare_digest(one, token)), None)
         if match is None:
-            raise Refused(401, "The link was used before. Start the workbench again for another one.")
+            raise Refused(401, "This link has already been used. Restart the workbench to get a new one.")
         self.once.discard(match)
         # A path that begins with two slashes would lead to another host.
         to = "/" + path.lstrip("/\\") + (f"?{urlencode(query)}" if query else "")

@@ -122,7 +122,7 @@ class Shelf:
         def read() -> Evaluation:
             data = load(self.folder / result.path)
             if not isinstance(data, Evaluation):
-                raise InputError(f"{result.path}: this is no longer a result.\nEvaluate again.")
+                raise InputError(f"{result.path}: this file no longer holds an evaluation.\nEvaluate again.")
             return data
 
         return self._documents.get((result.path, result.sha256), read)

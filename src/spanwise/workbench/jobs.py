@@ -79,18 +79,16 @@ class Jobs:
     def _run(self) -> None:
         while (number := self._queue.get()) is not None:
             job = self.store.job(number)
-            if job is None or job.state != "waiting":
+            gold = None if job is None else self.store.gold(job.gold)
+            if job is None or gold is None or job.state != "waiting":
                 continue
             try:
-                self._evaluate(job)
+                self._evaluate(job, gold)
             except (OSError, InputError) as error:
                 self.store.set_job(job.id, "failed", error=str(error))
             self.events.tell("job", job.gold, f"{job.system} ended")
 
-    def _evaluate(self, job: Job) -> None:
-        gold = self.store.gold(job.gold)
-        if gold is None:
-            raise InputError("the gold file is no longer known.\nRegister it again.")
+    def _evaluate(self, job: Job, gold: Gold) -> None:
         stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', job.system).strip('.-')[:60] or 'system'}-{job.id}"
         task = Task(
             gold=str(inside(self.folder, gold.path)),
@@ -148,13 +146,12 @@ def inside(folder: Path, path: str | None) -> Path:
     Raises:
         InputError: there is no such file in the folder.
     """
-    if path is None:
-        raise InputError("the gold data are no file.\nRegister a gold file of the folder.")
-    for candidate in (folder / path, folder / Path(path).name):
+    for candidate in () if path is None else (folder / path, folder / Path(path).name):
         try:
             found = candidate.resolve(strict=True)
         except (OSError, RuntimeError, ValueError):
             continue
         if found.is_relative_to(folder) and found.is_file():
             return found
-    raise InputError(f"{path}: there is no such file in the folder.\nPut the gold and training files there.")
+    name = "the gold data" if path is None else path
+    raise InputError(f"{name}: there is no such file in the folder.\nPut the gold and training files there.")

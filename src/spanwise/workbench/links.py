@@ -104,5 +104,5 @@ def view_of(pairs: Iterable[tuple[str, str]]) -> View:
 
 def _shown(kind: str, value: str) -> Shown:
     if kind not in (OUTCOME, TAGGED):
-        raise ChoiceError(f"{SHOW}{kind} chooses no sentences.\nUse {SHOW}{OUTCOME} or {SHOW}{TAGGED}.")
+        raise ChoiceError(f"{SHOW}{kind} does not choose sentences.\nUse {SHOW}{OUTCOME} or {SHOW}{TAGGED}.")
     return Shown(kind, value)

@@ -160,7 +160,7 @@ def choose_pair(bench: Bench, request: Request) -> Response:
             f"/g/{gold.slug}/compare/{bench.result(asked[0], gold).id}/{bench.result(asked[1], gold).id}", 303
         )
     if len(rows) < 2:
-        raise NotHere("there is only one system over this gold file.\nPut another result into the folder.")
+        raise NotHere("there is only one system for this gold file.\nPut another result into the folder.")
     return RedirectResponse(f"/g/{gold.slug}/compare/{rows[0].id}/{rows[1].id}", 303)
 
 
@@ -283,7 +283,7 @@ def saved_slice(bench: Bench, request: Request) -> Response:
     gold = bench.gold(request.path_params["gold"])
     found = bench.store.slice(gold.slug, request.path_params["slug"])
     if found is None:
-        raise NotHere("there is no such slice.\nThe page of slices lists those that were saved.")
+        raise NotHere("there is no such slice.\nThe page of slices lists the saved ones.")
     return slices_page(bench, request, parse(found.conditions), found)
 
 
@@ -396,7 +396,7 @@ def static(bench: Bench, request: Request) -> Response:
     """A stylesheet or script, by name."""
     name = request.path_params["name"]
     if name not in STATIC:
-        raise NotHere("there is nothing of this name.")
+        raise NotHere("there is no such file.")
     text = files(STATIC[name][0]).joinpath(STATIC[name][1], name).read_bytes()
     return Response(text, media_type=mimetypes.guess_type(name)[0] or "text/plain")
 

@@ -172,8 +172,8 @@ class Store:
         version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
         if version > len(MIGRATIONS):
             raise InputError(
-                f"{self.path}: a later workbench wrote this file (version {version}, this one knows "
-                f"{len(MIGRATIONS)}).\nInstall a newer spanwise; notes and slices are in the file."
+                f"{self.path}: a newer workbench wrote this file (version {version}; this one reads up to "
+                f"{len(MIGRATIONS)}).\nInstall a newer spanwise; the notes and slices are still in the file."
             )
         for number in range(version, len(MIGRATIONS)):
             steps = f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version={number + 1}; COMMIT;"
@@ -267,7 +267,9 @@ class Store:
                 "SELECT version FROM slice WHERE gold=? AND slug=?", (one.gold, one.slug)
             ).fetchone()
             if (found[0] if found else 0) != one.version:
-                raise Changed(f"the slice {one.name!r} was changed or exists already")
+                raise Changed(
+                    f"the slice {one.name!r} already exists or has changed.\nReload it and try again."
+                )
             saved = msgspec.structs.replace(one, version=one.version + 1)
             db.execute("INSERT OR REPLACE INTO slice VALUES (?, ?, ?, ?, ?, ?, ?)", _values(saved))
         return saved
@@ -311,9 +313,11 @@ class Store:
         found = self.note(number)
         if not done or found is None:
             who = (
-                "was removed" if found is None else f"was changed by {found.by or 'somebody'}: {found.text!r}"
+                "was removed"
+                if found is None
+                else f"was changed by {found.by or 'someone else'}: {found.text!r}"
             )
-            raise Changed(f"the note {who}")
+            raise Changed(f"the note {who}.\nReload it and try again.")
         return found
 
     def remove_note(self, number: int) -> bool:

@@ -84,7 +84,9 @@ def options_of(file: str | None, pairs: list[str]) -> dict[str, Any]:
         try:
             options = tomllib.loads(read_text(file))
         except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{file}: the settings are not TOML: {error}.") from None
+            raise InputError(
+                f"{file}: the settings are not TOML: {error}.\nWrite lines such as: epochs = 10"
+            ) from None
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
