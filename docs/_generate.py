@@ -25,7 +25,7 @@ SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)
 FIGURES = {
     "score": "F1 of the three systems with their intervals: they cannot be told apart.",
     "labels": "F1 by label.",
-    "gains-shortsighted": "What mending each kind of error would add: `shortsighted` gets boundaries wrong.",
+    "gains-shortsighted": "What fixing each kind of error would add: `shortsighted` gets boundaries wrong.",
     "shares-memoriser": "Which errors `memoriser` makes, under traditional and fair counting.",
     "tough-memoriser": "Recall by what training has shown: `memoriser` misses what it has not seen.",
     "confusion-swapper": "Gold against predicted labels: `swapper` exchanges LOC and ORG.",

@@ -16,5 +16,5 @@ for name, system in result.systems.items():
     kind = max(gains, key=lambda key: gains[key])
     costliest = system.slices[0]
     print(f"{name}: F1 {100 * system.exact.overall.f1:.1f}")
-    print(f"  mending {kind} would add {100 * gains[kind]:.1f}")
+    print(f"  fixing {kind} would add {100 * gains[kind]:.1f}")
     print(f"  the costliest slice is {costliest['title']}: {100 * costliest['value']:.1f}")

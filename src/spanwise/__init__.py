@@ -6,7 +6,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers take it for true; importing typing would cost what the rest does
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Annotation",

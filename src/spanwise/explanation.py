@@ -157,7 +157,7 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Conve
     cells = len(pair.gold.labels)
     totals = pair.counts(pair.gold.label.astype(np.int64), pair.predicted.label.astype(np.int64), cells)
     repairs = sides[0].reading.repairs + sides[1].reading.repairs
-    mended = f"{repairs:,} impossible tags were read as conlleval reads them"
+    fixed = f"{repairs:,} impossible tags were read as conlleval reads them"
     labels, support = exact(totals), totals[:, 0]
     macro = {name: values[0] for name, values in averages(totals).items()}
     undefined = sum(int(np.isnan(labels[name]).sum()) for name in ("precision", "recall"))
@@ -167,7 +167,7 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Conve
     return [
         _row("exact, micro", exact(totals.sum(axis=0)), "spanwise, conlleval, seqeval, evaluate, spaCy",
              "span and label must be equal; every mention counts the same; "
-             f"{mended if repairs else 'no tag was impossible'}"),
+             f"{fixed if repairs else 'no tag was impossible'}"),
         _row("exact, macro", macro, "spanwise",
              f"the mean over {cells} labels: a rare label counts as much as a frequent one"),
         _row("exact, macro, undefined as 0", zeros, "seqeval, scikit-learn",

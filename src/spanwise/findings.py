@@ -25,7 +25,7 @@ LEAST_EFFECT = 0.01  # a point of F1 or recall
 def findings(document: Evaluation) -> tuple[Finding, ...]:
     """The few things a reader of a result document should know first, at most four.
 
-    About the system with the highest F1: the kind of error whose mending would gain most;
+    About the system with the highest F1: the kind of error whose fixing would gain most;
     mentions unseen in training, if their recall lies below that of seen ones; the costliest
     slice of other mentions; with a second system, whether the lead over the runner-up is real and where it
     comes from (then only the costlier of the two slices stands), or, first of all, that the two differ in

@@ -178,7 +178,7 @@ def credited(totals: Floats, credit: Credit, *, share: float = 1.0) -> Scores:
 
 
 def gains(totals: Floats) -> Scores:
-    """What exact F1 would gain if all errors of one kind were mended, one cell a kind (definitions: gain).
+    """What exact F1 would gain if all errors of one kind were fixed, one cell a kind (definitions: gain).
 
     `2(TP+a+b)/(n+m+b-c) - 2TP/(n+m)`; columns as in `GAINS`, of a single cell.
     """

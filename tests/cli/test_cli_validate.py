@@ -74,12 +74,12 @@ def test_files_of_other_formats_and_broken_ones_are_told_too(
     assert main(["validate", str(tmp_path / "missing.conll")]) == 3
 
 
-def test_the_mended_file_is_clean(tmp_path: Path) -> None:
+def test_the_fixed_file_is_clean(tmp_path: Path) -> None:
     path = tmp_path / "stray.conll"
     path.write_text("a B-X\nb I-Y\nc I-X\n")
     assert main(["validate", str(path)]) == 1
-    assert main(["convert", str(path), str(tmp_path / "mended.conll")]) == 0
-    assert main(["validate", str(tmp_path / "mended.conll")]) == 0
+    assert main(["convert", str(path), str(tmp_path / "fixed.conll")]) == 0
+    assert main(["validate", str(tmp_path / "fixed.conll")]) == 0
 
 
 def test_every_wrong_record_and_row_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -223,8 +223,8 @@ def test_the_test_over_buckets_takes_the_number_of_buckets_that_most_blocks_have
     [([(0, 2, "A"), (2, 4, "A")], [(0, 4, "A")]), ([(0, 4, "A")], [(0, 2, "A"), (2, 4, "A")])],
     ids=["two gold mentions in one", "one gold mention in two"],
 )
-def test_mending_errors_of_a_later_pass_adds_or_removes_a_prediction(gold, predicted):
-    # With one mention right beside them F1 is 2/5; all mended, every mention is right.
+def test_fixing_errors_of_a_later_pass_adds_or_removes_a_prediction(gold, predicted):
+    # With one mention right beside them F1 is 2/5; all fixed, every mention is right.
     right = [(5, 6, "A")]
     result = spanwise.evaluate([[*gold, *right]], {"s": [[*predicted, *right]]}, resamples=0).to_dict()
     gains = result["systems"]["s"]["gains"]

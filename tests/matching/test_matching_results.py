@@ -1,4 +1,4 @@
-"""What evaluation makes of the matching: Ortmann's tables from her files, gains mended by hand, halves."""
+"""What evaluation makes of the matching: Ortmann's tables from her files, gains fixed by hand, halves."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ def f1(gold: set, predicted: set) -> float:
 
 
 @pytest.mark.parametrize("kind", ["LE", "BE", "LBE", "FN", "FP"])
-def test_a_gain_is_what_mending_the_predictions_by_hand_adds(nested, kind):
+def test_a_gain_is_what_fixing_the_predictions_by_hand_adds(nested, kind):
     _, one, other = nested
     result = evaluate(one, {"mine": other}, resamples=0, attributes="none")["mine"]
     gold, predicted = result.gold.rows(), result.predicted.rows()
-    mended = set(predicted)
+    fixed = set(predicted)
     for g, p, outcome, turn in result.matching.events().rows():
         if (outcome[:2] if outcome != "LBE" else outcome) != kind:
             continue
         if turn in (1, 3) or outcome == "FP":
-            mended.discard(predicted[p])
+            fixed.discard(predicted[p])
         if turn in (1, 2) or outcome == "FN":
-            mended.add(gold[g])
-    gain = f1(set(gold), mended) - f1(set(gold), set(predicted))
+            fixed.add(gold[g])
+    gain = f1(set(gold), fixed) - f1(set(gold), set(predicted))
     assert result.gains[kind].gain == pytest.approx(gain, abs=1e-12)
 
 

@@ -82,9 +82,9 @@ def test_no_code_is_made_from_text(page: str) -> None:
 def test_a_chart_is_drawn_for_every_attribute_and_both_systems(page: str) -> None:
     titles = re.findall(r'<svg[^>]* aria-label="([^"]*)"', page)
     assert "F1 by entity length" in titles and "F1 by token frequency" in titles and "F1 by label" in titles
-    assert titles.count("F1 gained if all errors of a kind were mended") == 1
+    assert titles.count("F1 gained if all errors of a kind were fixed") == 1
     parts = "".join(unpacked(page)["parts"])
-    assert parts.count("F1 gained if all errors of a kind were mended") == 1
+    assert parts.count("F1 gained if all errors of a kind were fixed") == 1
 
 
 def test_the_page_without_sentences_is_small(page: str) -> None:

@@ -191,9 +191,9 @@ def system(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
     errors = {kind: fair[kind] for kind in ("LE", "BE", "LBE", "FN", "FP")}
     gains = {}
     for kind, count in errors.items():
-        mended = count if kind != "FP" else 0
+        fixed = count if kind != "FP" else 0
         extra, fewer = (count if kind == "FN" else 0), (count if kind == "FP" else 0)
-        gain = 2 * (correct + mended) / (gold + predicted + extra - fewer) - 2 * correct / (gold + predicted)
+        gain = 2 * (correct + fixed) / (gold + predicted + extra - fewer) - 2 * correct / (gold + predicted)
         gains[kind] = {"gain": gain, "count": count, "interval": {"gain": [gain * 0.7, gain * 1.3]}}
     first, second, *_ = sorted(gains, key=lambda kind: -gains[kind]["gain"])
     lead = gains[first]["gain"] - gains[second]["gain"]

@@ -177,7 +177,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
 
 _FEW = 16  # edges with which each value is compared, which is faster than to search among them
 _KINDS = {"numeric": "numbers", "category": "categories"}
-_ANEW = "Mend them, or save them anew."
+_ANEW = "Fix them, or save them anew."
 
 
 def _end(value: Any) -> float | None:

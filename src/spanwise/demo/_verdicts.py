@@ -14,7 +14,7 @@ from spanwise.document.head import Document, plain_of
 class Verdict(Struct, frozen=True):
     """What was planted in a system, what the result document ranks first, and whether that is it.
 
-    `slice` is the costliest slice, `gain` the kind of error whose mending would gain most F1 and how much,
+    `slice` is the costliest slice, `gain` the kind of error whose fixing would gain most F1 and how much,
     `confused` the pairs of labels that are confused most, with their counts.
     """
 

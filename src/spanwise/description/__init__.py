@@ -246,7 +246,7 @@ def _attribute(attribute: Attribute, gold: Values) -> dict[str, Any]:
 
 
 def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
-    """One of the `inputs` of a document: what was read, how, and what was mended on the way."""
+    """One of the `inputs` of a document: what was read, how, and what was fixed on the way."""
     corpus, reading = annotation.corpus, annotation.reading
     if role == "gold" and reading.sha256 is None:  # gold in memory is known by its content
         reading = replace(reading, sha256=content_of(annotation))

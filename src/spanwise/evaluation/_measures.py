@@ -136,7 +136,7 @@ def exact_measures(case: Case) -> list[Measure]:
 
 
 def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[str]) -> list[Measure]:
-    """Fair scores and those under other credits, overall and per label, and the gains of mending errors."""
+    """Fair scores and those under other credits, overall and per label, and the gains of fixing errors."""
     counts, share = _outcomes(case, events, focus)
     measures = []
     for credit in ("fair", *credits):

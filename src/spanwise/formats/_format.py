@@ -251,14 +251,14 @@ def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int
     if not found:
         return []
     lengths = ints(np.diff(tags.sentences))
-    mended: Tags | None = None
+    fixed: Tags | None = None
     if scheme != "IO":  # which cannot write all that conlleval reads
-        mended = encode(decode(tags, scheme).mentions, lengths, scheme)
+        fixed = encode(decode(tags, scheme).mentions, lengths, scheme)
     problems = []
     for sentence, token, tag, reason in found:
         advice = ""
-        if mended is not None:
-            better = mended.names[mended.codes[tags.sentences[sentence] + token]]
+        if fixed is not None:
+            better = fixed.names[fixed.codes[tags.sentences[sentence] + token]]
             advice = f" Write {better!r}." if better != tag else " Write the tag before it anew."
         problems.append(
             Problem(

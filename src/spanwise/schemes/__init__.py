@@ -363,7 +363,7 @@ def _first_impossible(
         _where(sentence, token, place),
         None,
         f"the tag {tag!r} is impossible in {scheme.name}: {reason}.{more}\n"
-        'Mend the file, name its scheme, or repair with "conlleval" or "discard".',
+        'Fix the file, name its scheme, or repair with "conlleval" or "discard".',
     )
 
 

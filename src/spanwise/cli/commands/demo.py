@@ -95,7 +95,7 @@ def _told(found: list[Verdict]) -> Iterator[str]:
         yield f"  {verdict.system}"
         yield f"    planted  {verdict.weakness}"
         kind, gain = verdict.gain
-        evidence = [f"mending {_KINDS[kind]} would add most, {100 * gain:.1f} points of F1"]
+        evidence = [f"fixing {_KINDS[kind]} would add most, {100 * gain:.1f} points of F1"]
         if verdict.slice is not None:
             row = verdict.slice
             score = "recall" if row["score"] == "recall" else "F1"

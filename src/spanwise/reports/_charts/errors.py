@@ -1,4 +1,4 @@
-"""The charts of errors: what mending them would gain, which labels are confused, their shares."""
+"""The charts of errors: what fixing them would gain, which labels are confused, their shares."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spanwise.reports._document import Document
 
 
 def gains(document: Document, focus: str, style: Style) -> Drawing:
-    """What mending each kind of error would add to F1, and of which kinds or labels its errors are."""
+    """What fixing each kind of error would add to F1, and of which kinds or labels its errors are."""
     system = document["systems"][focus]
     others = shown(document, focus)[1:]
     kinds = sorted(
@@ -68,7 +68,7 @@ def gains(document: Document, focus: str, style: Style) -> Drawing:
         written = marks.written(details, height, x, colour=palette["muted"], align="left", fontSize=10.5)
         chart = marks.apart(chart, marks.plot(written))
     return Drawing(
-        "gains", "F1 gained if all errors of a kind were mended", chart, plot, height, 126, 60, 2, 4
+        "gains", "F1 gained if all errors of a kind were fixed", chart, plot, height, 126, 60, 2, 4
     )
 
 

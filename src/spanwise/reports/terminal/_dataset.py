@@ -131,7 +131,7 @@ def _bucket(bucket: Mapping[str, Any]) -> str:
 
 
 def _conflicts(dataset: Mapping[str, Any], width: int) -> list[Line]:
-    """Names that carry several types, and sentences annotated in two ways: what a reader may want to mend."""
+    """Names that carry several types, and sentences annotated in two ways: what a reader may want to fix."""
     found: Mapping[str, Any] = dataset.get("conflicts") or {}
     names, sentences = found.get("labels") or {}, found.get("sentences") or {}
     result: list[Line] = []

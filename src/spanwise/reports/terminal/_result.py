@@ -126,7 +126,7 @@ def _errors(system: Mapping[str, Any], width: int) -> list[Line]:
         Column("count", right=True),
         Column("mostly", least=27, most=42),
     ]
-    note = "what mending every error of one kind would add"
+    note = "what fixing every error of one kind would add"
     return [*heading("Errors", note, width), *grid(columns, rows, width)] if rows else []
 
 

@@ -251,7 +251,7 @@ def _errors(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
             number = ((systems[name].get("fair") or {}).get("overall") or {}).get(kind)
             row.append([(say.signed(gain.get("gain")), "strong"), (f" ({say.count(number)})", "faint")])
         rows.append(row)
-    note = "F1 that mending all errors of a kind would add (errors)"
+    note = "F1 that fixing all errors of a kind would add (errors)"
     table = grid([Column("kind"), *_titles(shown, 16)], rows, width)
     return [*heading("Errors", note, width), *table, *_left_out(systems, shown, width)]
 
