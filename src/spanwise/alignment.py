@@ -151,7 +151,7 @@ def _check_inside(gold: Corpus, predicted: Annotation) -> None:
         return
     sentence, start, end, label = mentions.rows()[int(behind.argmax())]
     raise InputError(
-        f"{predicted.corpus.place(sentence)}: the mention {label} [{start}, {end}) ends behind sentence "
+        f"{predicted.corpus.place(sentence)}: the mention {label} [{start}, {end}) ends after sentence "
         f"{sentence + 1}, which has {many(int(lengths[sentence]), gold.unit)} in the gold file "
         f"({gold.place(sentence)}).\nGive predictions for the same sentences."
     )
@@ -307,7 +307,7 @@ def _moved(mentions: Mentions, start: Ints, end: Ints, maps: dict[int, _Map]) ->
 
 
 class _Map(Struct, frozen=True):
-    """Where a mention that starts before, or ends behind, a predicted token does so in the gold sentence."""
+    """Where a mention that starts before, or ends after, a predicted token does so in the gold sentence."""
 
     start: Sequence[int]
     end: Sequence[int]

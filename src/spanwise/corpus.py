@@ -347,7 +347,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
         sentence, start, end, label = self.rows()[row]
         where = f"sentence {sentence + 1}" if place is None else place(row)
         raise InputError(
-            f"{where}: the mention {label} [{start}, {end}) stands twice in one sentence.\n"
+            f"{where}: the mention {label} [{start}, {end}) occurs twice in one sentence.\n"
             'Remove one of them, or pass duplicates="drop".'
         )
 

@@ -96,7 +96,7 @@ def _sum(weights: Weights) -> str:
 def _weights(name: str, value: Iterable[float]) -> Weights:
     if name not in OUTCOMES:
         raise ChoiceError(
-            f"a credit gives weights to {', '.join(OUTCOMES)}, but not to {name!r}.\nName one of these."
+            f"a credit gives weights to {', '.join(OUTCOMES)}, but not to {name!r}.\nUse one of these."
         )
     parts = tuple(float(part) for part in value)
     if len(parts) != 3 or not all(0 <= part < np.inf for part in parts):
@@ -146,7 +146,7 @@ def _statement(statement: str) -> tuple[str, tuple[str, ...], Weights]:
     outcomes = _NAMES.get(left.strip().casefold())
     if outcomes is None:
         raise ChoiceError(
-            f"the credit {statement!r} begins with {left.strip()!r}, which is no outcome.\n"
+            f"the credit {statement!r} begins with {left.strip()!r}, which is not an outcome.\n"
             f"There are: {', '.join((*OUTCOMES[:2], 'BE', *OUTCOMES[2:]))}."
         )
     name = outcomes[0] if len(outcomes) == 1 else left.strip().upper()

@@ -441,7 +441,7 @@ def _check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> N
         if document.units is UNSET or not document.units.systems:
             raise InputError(
                 f"{name}: the document lacks its counts per unit.\n"
-                "Make it anew with spanwise evaluate --json."
+                "Make it again with spanwise evaluate --json."
             )
         here, there = (
             (_gold(one).sha256, _units(one).kind, _units(one).number, one.dataset.mentions)

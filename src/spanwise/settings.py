@@ -183,7 +183,7 @@ _DECLARED = (
         choices=("interpreteval",),
     ),
     Setting(
-        "switched_off", "a departure of the preset that shall not hold; may be repeated", "preset",
+        "switched_off", "a quirk of the preset to switch off; may be repeated", "preset",
         type=list, default=(), metavar="SWITCH", flag="switch-off",
     ),
     # How files are read.
@@ -208,7 +208,7 @@ _DECLARED = (
         "comments", "leave out lines that begin with MARK, such as '#'", "read", metavar="MARK", toml=str
     ),
     Setting(
-        "duplicates", "what becomes of a mention that stands twice (default: error)", "read",
+        "duplicates", "what to do with a mention that occurs twice (default: error)", "read",
         choices=("error", "drop"), toml=str,
     ),
     Setting(

@@ -250,11 +250,11 @@ def test_a_choice_names_attribute_and_strategy():
     ("text", "message"),
     [
         ("balancd:4", "no bucketing is called 'balancd'. Did you mean 'balanced'?"),
-        ("balanced:x", "expected numbers parted by commas, such as 1,2,3, not 'x'"),
+        ("balanced:x", "expected numbers separated by commas, such as 1,2,3, not 'x'"),
         ("balanced:2.5", "balanced takes one whole number of buckets"),
         ("balanced:0", "balanced takes one whole number of buckets"),
         ("balanced:1,2", "balanced takes one whole number of buckets"),
-        ("1,1", "a value stands twice"),
+        ("1,1", "a value is given twice"),
         ("1,nan", "edges must be finite"),
         ("special", "special needs values, such as special:0,1"),
         ("fixed", "fixed needs values"),
@@ -291,7 +291,7 @@ def test_values_that_are_no_numbers_are_refused(value):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({}, "this is no bucketing (KeyError"),
+        ({}, "this is not a bucketing (KeyError"),
         ({"attribute": "a", "kind": "odd", "buckets": [{"name": "x"}]}, "have the kind 'odd'"),
         ({"attribute": "a", "kind": "category", "buckets": [{"name": "x"}]}, "one of them has no value"),
         ({"attribute": "a", "kind": "numeric", "buckets": []}, "special values alone"),
@@ -301,11 +301,11 @@ def test_values_that_are_no_numbers_are_refused(value):
                 "kind": "numeric",
                 "buckets": [{"name": "x", "high": 3}, {"name": "y", "high": 2}, {"name": "z"}],
             },
-            "do not stand in order of value",
+            "are not in order of value",
         ),
         (
             {"attribute": "a", "kind": "numeric", "buckets": [{"name": "x", "high": "wide"}]},
-            "this is no bucketing (ValueError",
+            "this is not a bucketing (ValueError",
         ),
     ],
 )

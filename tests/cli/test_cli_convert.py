@@ -63,7 +63,7 @@ def test_what_the_target_cannot_say_is_an_error_and_leaves_no_file(
     nested = tmp_path / "nested.jsonl"
     nested.write_text('{"tokens": ["a", "b"], "spans": [[0, 2, "X"], [0, 1, "Y"]]}\n')
     assert main(["convert", str(nested), str(tmp_path / "out.conll")]) == 3
-    assert "overlaps the one before it, which tags cannot say" in capsys.readouterr().err
+    assert "overlaps the one before it, which tags cannot express" in capsys.readouterr().err
     assert not (tmp_path / "out.conll").exists()
     assert main(["convert", str(nested), str(tmp_path / "out.what")]) == 2
     assert "names no format to write" in capsys.readouterr().err

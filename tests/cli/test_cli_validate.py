@@ -66,7 +66,7 @@ def test_files_of_other_formats_and_broken_ones_are_told_too(
     assert main(["validate", str(bytes_)]) == 3
     shown = capsys.readouterr().out
     assert "g.conll:2: the byte 0xff is not UTF-8" in shown
-    assert "g.conll:3: 'o' is no tag" in shown
+    assert "g.conll:3: 'o' is not a tag" in shown
     empty = tmp_path / "empty.conll"
     empty.write_text("")
     assert main(["validate", str(empty)]) == 3
@@ -90,7 +90,7 @@ def test_every_wrong_record_and_row_is_listed(tmp_path: Path, capsys: pytest.Cap
     shown = capsys.readouterr().out.splitlines()
     assert [line.split(": ")[0].rsplit(":")[-1] for line in shown[:-1]] == ["2", "3", "4", "4", "5"]
     assert "the record has 0 tags, but 1 token" in shown[0]
-    assert "'o' is no tag" in shown[2]
+    assert "'o' is not a tag" in shown[2]
     assert "the tag 'I-X' is impossible in IOB2" in shown[3]
     twice = tmp_path / "g.jsonl"
     twice.write_text(

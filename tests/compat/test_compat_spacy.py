@@ -146,7 +146,7 @@ def test_spacy_files_round_trip_flat_and_nested_mentions(tmp_path: Path) -> None
 def test_wrong_documents_are_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.spacy"
     path.write_text("no")
-    with pytest.raises(InputError, match="this is no file of spaCy documents"):
+    with pytest.raises(InputError, match="this is not a file of spaCy documents"):
         read(path)
     with pytest.raises(InputError, match=r"document 1 has no group of spans 'sc'\.\nThere are: ents\."):
         read(doc(["a"]), tag_column="sc")

@@ -216,7 +216,7 @@ def test_overlapping_pieces_and_unplaced_mentions_cannot_be_written() -> None:
     whole = Mentions.of([(0, 0, 3, "X")])
     parts = Parts(ints([0, 2]), ints([0, 2]), ints([1, 3]))
     pieces = Mentions(whole.sentence, whole.start, whole.end, whole.label, whole.labels, parts)
-    refused(pieces, "lies in pieces, which tags cannot say")
+    refused(pieces, "is in pieces, which tags cannot express")
 
 
 def test_no_repair_is_an_error_with_the_place_and_the_number_of_others() -> None:
@@ -336,5 +336,5 @@ def test_a_million_tags_are_decoded_without_a_loop_over_them() -> None:
 
 
 def test_numbers_are_no_tags() -> None:
-    with pytest.raises(InputError, match=r"the tag 3 is no string.\nGive tags such as 'B-PER'"):
+    with pytest.raises(InputError, match=r"the tag 3 is not a string.\nGive tags such as 'B-PER'"):
         Tags.of([["O", 3]])  # type: ignore[list-item]

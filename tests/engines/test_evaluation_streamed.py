@@ -237,7 +237,7 @@ def test_a_wrong_tag_is_named_by_its_line_as_in_memory(
         with pytest.raises(InputError) as caught:
             spanwise.evaluate(files["gold"], {"one": files["one"]}, memory=memory, **options)
         said.append(str(caught.value))
-    assert said[0].startswith(f"{files['gold']}:{line + 1}: 'PER' is no tag")
+    assert said[0].startswith(f"{files['gold']}:{line + 1}: 'PER' is not a tag")
     assert said[0].endswith("2 more tokens with such tags.")
     assert said[1] == said[0]
 

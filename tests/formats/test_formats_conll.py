@@ -71,7 +71,7 @@ def test_with_tabs_a_token_may_hold_spaces_or_be_empty(file) -> None:  # type: i
 
 def test_the_separator_can_be_named(file) -> None:  # type: ignore[no-untyped-def]
     path = file("a\tb O\nc\td O\n")
-    with pytest.raises(InputError, match="'b O' is no tag"):
+    with pytest.raises(InputError, match="'b O' is not a tag"):
         formats.read(path)
     assert sentences(formats.read(path, separator="blank")) == [["a", "c"]]
     with pytest.raises(ChoiceError, match=r"no separator is called 'tabs'. Did you mean 'tab'"):
@@ -102,7 +102,7 @@ def test_a_column_that_is_not_there_is_said(file) -> None:  # type: ignore[no-un
     path = file("a O\n")
     with pytest.raises(InputError, match=r"f.conll:1: there is no column 5: the columns are 0 to 1"):
         formats.read(path, tag_column=5)
-    with pytest.raises(ChoiceError, match="the tokens and the tags are both said to stand in column 0"):
+    with pytest.raises(ChoiceError, match="the tokens and the tags would both be in column 0"):
         formats.read(path, tag_column=0)
 
 

@@ -95,7 +95,7 @@ def test_tokens_that_come_with_a_text_are_its_tokens(read) -> None:  # type: ign
     ]
     found = read({"text": "New York ", "tokens": tokens, "spans": [{"start": 0, "end": 8, "label": "LOC"}]})
     assert found.corpus.words(0) == ["New York"]
-    with pytest.raises(InputError, match="a token ends behind the text, which has 3 characters"):
+    with pytest.raises(InputError, match="a token ends after the text, which has 3 characters"):
         read({"text": "New", "tokens": tokens, "spans": []})
 
 
@@ -128,14 +128,14 @@ def test_a_list_of_objects_is_read_too(tmp_path: Path) -> None:
     )
     assert formats.read(path).mentions.rows() == [(0, 0, 1, "X")]
     path.write_text('[{"tokens": ["a"],\n "tags": ["B-X"]\n')
-    with pytest.raises(InputError, match=r"list.json:3: this is no JSON"):
+    with pytest.raises(InputError, match=r"list.json:3: this is not JSON"):
         formats.read(path)
 
 
 def test_every_sentence_and_token_has_the_line_of_its_record(read) -> None:  # type: ignore[no-untyped-def]
     found = read({"tokens": ["a", "b"], "tags": ["O", "O"]}, {"tokens": ["c", "d"], "tags": ["O", "O"]})
     assert found.corpus.place(1, 1).endswith("f.jsonl:2")
-    with pytest.raises(InputError, match=r"f.jsonl:2: 'o' is no tag"):
+    with pytest.raises(InputError, match=r"f.jsonl:2: 'o' is not a tag"):
         read({"tokens": ["a"], "tags": ["O"]}, {"tokens": ["c", "d"], "tags": ["O", "o"]})
 
 
@@ -143,21 +143,24 @@ def test_every_sentence_and_token_has_the_line_of_its_record(read) -> None:  # t
     ("record", "said"),
     [
         ({"tokens": ["a"], "tags": ["O", "O"]}, "the record has 2 tags, but 1 token"),
-        ({"tokens": ["a", 3], "tags": ["O", "O"]}, "the token 3 is no string"),
+        ({"tokens": ["a", 3], "tags": ["O", "O"]}, "the token 3 is not a string"),
         ({"tokens": ["a"]}, "the record needs 'tokens' with 'tags' or 'spans', or 'text' with 'spans'"),
         ({}, "its keys are: none"),
         ({"text": "a"}, "its keys are: 'text'"),
-        ({"tokens": ["a"], "spans": [[0, 2, "X"]]}, "ends behind the sentence, which has 1 token"),
-        ({"text": "ab", "spans": [[0, 3, "X"]]}, "ends behind the sentence, which has 2 characters"),
+        ({"tokens": ["a"], "spans": [[0, 2, "X"]]}, "ends after the sentence, which has 1 token"),
+        (
+            {"text": "ab", "spans": [[0, 3, "X"]]},
+            "ends after the sentence, which has 2 characters",
+        ),
         ({"tokens": ["a"], "spans": [[0, 0, "X"]]}, r"the span \[0, 0\) of X is empty"),
         ({"tokens": ["a"], "spans": [[-1, 1, "X"]]}, "begins before the sentence"),
-        ({"tokens": ["a"], "spans": [[0, 1]]}, r"\[0, 1\] is no span"),
-        ({"tokens": ["a"], "spans": [[0, 1, 5]]}, "is no span"),
-        ({"tokens": ["a"], "spans": [{"start": 0, "end": 1}]}, "'end': 1} is no span"),
-        ({"tokens": ["a"], "spans": [[0, 1.5, "X"]]}, "is no span"),
-        ({"tokens": ["a"], "spans": [[0, True, "X"]]}, "is no span"),
-        ({"tokens": ["a"], "spans": ["x" * 99]}, "xxx… is no span"),
-        ({"tokens": ["a"], "spans": [[0, 1, "X"], [0, 1, "X"]]}, "stands twice in one sentence"),
+        ({"tokens": ["a"], "spans": [[0, 1]]}, r"\[0, 1\] is not a span"),
+        ({"tokens": ["a"], "spans": [[0, 1, 5]]}, "is not a span"),
+        ({"tokens": ["a"], "spans": [{"start": 0, "end": 1}]}, "'end': 1} is not a span"),
+        ({"tokens": ["a"], "spans": [[0, 1.5, "X"]]}, "is not a span"),
+        ({"tokens": ["a"], "spans": [[0, True, "X"]]}, "is not a span"),
+        ({"tokens": ["a"], "spans": ["x" * 99]}, "xxx… is not a span"),
+        ({"tokens": ["a"], "spans": [[0, 1, "X"], [0, 1, "X"]]}, "occurs twice in one sentence"),
         (3, "a JSON object is expected, not int"),
         (["a", "b", "c"], "a JSON object is expected, not list"),
     ],

@@ -78,7 +78,7 @@ def test_real_span_files_are_read_and_written_byte_for_byte(data: Path, tmp_path
         ("X\t1\t2\tx, y", "'x, y' should be the numbers of the tokens"),
         ("X\t1\t3\t1, 2", "the tokens '1, 2' do not run from 1 to 3"),
         ("\t1\t3", "the row has no label"),
-        ("X\t1\t1\nX\t1\t1", "the mention X .0, 1. stands twice in one sentence"),
+        ("X\t1\t1\nX\t1\t1", "the mention X .0, 1. occurs twice in one sentence"),
     ],
 )
 def test_a_wrong_row_is_said_with_its_line(tmp_path: Path, row: str, said: str) -> None:
@@ -135,13 +135,13 @@ def test_lists_of_tags_and_of_spans_are_annotations() -> None:
         ),
         (
             lambda: formats.from_spans([[(0, 3, "X")]], tokens=[["a"]]),
-            "ends behind the sentence, which has 1 token",
+            "ends after the sentence, which has 1 token",
         ),
         (lambda: formats.from_spans([[(2, 1, "X")]]), r"the span \[2, 1\) of X is empty"),
         (lambda: formats.from_spans([[(2, 3, "")]]), "has no label"),
-        (lambda: formats.from_spans([["PER"]]), "'PER' is no span"),
-        (lambda: formats.from_spans([[(0, 1, "X"), (0, 1, "X")]]), "stands twice"),
-        (lambda: formats.from_tags([["O", "PER"]]), "<tags>: sentence 1, token 2: 'PER' is no tag"),
+        (lambda: formats.from_spans([["PER"]]), "'PER' is not a span"),
+        (lambda: formats.from_spans([[(0, 1, "X"), (0, 1, "X")]]), "occurs twice"),
+        (lambda: formats.from_tags([["O", "PER"]]), "<tags>: sentence 1, token 2: 'PER' is not a tag"),
     ],
 )
 def test_wrong_lists_are_said(call, said: str) -> None:  # type: ignore[no-untyped-def]
@@ -209,7 +209,7 @@ def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> N
         tmp_path / "odd.jsonl",
         '{"text": "ab", "spans": [{"start": 0, "end": 2, "label": "X", "parts": [[0, 1], [1, 2]]}]}',
     )
-    with pytest.raises(InputError, match="the mentions lie in pieces"):
+    with pytest.raises(InputError, match="some mentions are in pieces"):
         formats.write(formats.read(odd), tmp_path / "out.conll")
 
 
@@ -234,7 +234,7 @@ def test_what_lines_cannot_say_is_not_written(
 
 def test_empty_sentences_and_reserved_labels_are_not_lost(tmp_path: Path) -> None:
     read = formats.from_spans([[], [(0, 1, "NONE")]], tokens=[[], ["a"]])
-    with pytest.raises(InputError, match="sentence 1 has no token, and a blank line more says nothing"):
+    with pytest.raises(InputError, match="sentence 1 has no token, which blank lines cannot show"):
         formats.write(read, tmp_path / "out.conll")
     with pytest.raises(InputError, match="the label 'NONE' means something else in a span file"):
         formats.write(read, tmp_path / "out.spans")

@@ -88,13 +88,13 @@ def test_brat_writes_tokens_as_a_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ann", "words"),
     [
-        ("T1 PER 0 3\n", "a.ann:1: 'T1 PER 0 3' is no mention.\nExpected is 'T1<tab>Label 0 5<tab>text'"),
+        ("T1 PER 0 3\n", "a.ann:1: 'T1 PER 0 3' is not a mention.\nExpected 'T1<tab>Label 0 5<tab>text'"),
         (
             "T1\tPER 0 99\tAnn\n",
-            "a.ann:1: the mention PER 0 99 does not lie in the text, which has 39 characters",
+            "a.ann:1: the mention PER 0 99 is not inside the text, which has 39 characters",
         ),
-        ("T1\tPER 3 3\t\n", "a.ann:1: the mention PER 3 3 does not lie in the text"),
-        ("T1\tPER 0 3\tAnn\nT2\tPER 0 3\tAnn\n", "the mention PER [0, 3) stands twice in one sentence"),
+        ("T1\tPER 3 3\t\n", "a.ann:1: the mention PER 3 3 is not inside the text"),
+        ("T1\tPER 0 3\tAnn\nT2\tPER 0 3\tAnn\n", "the mention PER [0, 3) occurs twice in one sentence"),
     ],
 )
 def test_brat_names_the_place_of_an_error(tmp_path: Path, ann: str, words: str) -> None:
@@ -140,7 +140,7 @@ def test_pubtator_reads_articles_with_offsets_over_title_and_abstract(tmp_path: 
         ),
         (
             "12|t|A\n12|a|\n12\t0\t9\tA\tX\n",
-            "the mention X [0, 9) does not lie in text '12', which has 2",
+            "the mention X [0, 9) is not inside text '12', which has 2",
         ),
     ],
 )
@@ -187,7 +187,7 @@ def test_label_studio_reads_the_short_export(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"data": 1}', "this is no list of tasks.\nExport the project as JSON or JSON-MIN."),
+        ('{"data": 1}', "this is not a list of tasks.\nExport the project as JSON or JSON-MIN."),
         ("[3]", "task 1 is not built as Label Studio builds it (AttributeError: "),
         ("[" * 100_000, "it is nested too deeply"),
         ('[{"data": {"a": "x", "b": "y"}}]', "task 1 has no text: its fields are ['a', 'b']"),
@@ -195,7 +195,7 @@ def test_label_studio_reads_the_short_export(tmp_path: Path) -> None:
             '[{"data": {"text": "x"}, "annotations": [{"result": [{"value": {"labels": ["A"]}}]}]}]',
             "task 1 is not built as Label Studio builds it (KeyError: 'start')",
         ),
-        ("[", "export.json:1: this is no JSON"),
+        ("[", "export.json:1: this is not JSON"),
     ],
 )
 def test_label_studio_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
@@ -228,12 +228,12 @@ def test_spert_spans_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{}", "this is no list of sentences"),
+        ("{}", "this is not a list of sentences"),
         ('[{"sentence": ["a"]}]', "sentence 1 cannot be read (KeyError: 'entities')"),
         ('[{"sentence": ["a"], "ner": [{"index": [], "type": "X"}]}]', "a mention without tokens"),
         (
             '[{"sentence": ["a"], "ner": [{"index": [4], "type": "X"}]}]',
-            "not lie in sentence 1, which has 1",
+            "not inside sentence 1, which has 1",
         ),
     ],
 )
@@ -270,9 +270,9 @@ def test_xmi_expands_no_entities(tmp_path: Path) -> None:
     ("content", "words"),
     [
         (XMI.replace("sofaString", "other"), "the file has no text"),
-        (XMI[:300], "this is no XML"),
+        (XMI[:300], "this is not XML"),
         (XMI.replace("UTF-8", "UTF-5"), "doc.xmi:1: the encoding that the file declares is not known"),
-        (XMI.replace('begin="3" end="6" value', 'begin="x" end="6" value'), "has no proper offsets"),
+        (XMI.replace('begin="3" end="6" value', 'begin="x" end="6" value'), "has no valid offsets"),
         (
             XMI.replace("NamedEntity", "Lemma").replace("Custom", "POS"),
             "no annotation has the type",
@@ -289,7 +289,7 @@ def test_an_empty_list_of_texts_and_texts_without_tokens_are_refused(tmp_path: P
     path = tmp_path / "x.json"
     path.write_text("[]")
     assert "there is no sentence and no text in it" in error(path, format="w2ner")
-    with pytest.raises(InputError, match="the mentions lie in pieces, which cannot be written by tokens"):
+    with pytest.raises(InputError, match="some mentions are in pieces, which cannot be written by tokens"):
         write(discontinuous(), tmp_path / "y.json", format="w2ner")
     textless = from_spans([[(0, 1, "X")]])
     with pytest.raises(InputError, match="the sentences have no text that could be written"):
@@ -337,7 +337,9 @@ def test_brat_documents_stay_in_their_folder_and_do_not_replace_each_other(tmp_p
     def named(*names: str) -> Annotation:
         return annotation([Standoff("a", (), name) for name in names], Origin("here", "memory"), Options())
 
-    with pytest.raises(InputError, match=r"a document is called '\.\./x', which is no file in the folder"):
+    with pytest.raises(
+        InputError, match=r"a document is called '\.\./x', which is not the name of a file in the folder"
+    ):
         write(named("../x"), tmp_path / "in", format="brat")
     with pytest.raises(InputError, match="two documents have the same name"):
         write(named("x", "x"), tmp_path / "in", format="brat")

@@ -306,7 +306,7 @@ def test_a_mention_that_stands_twice_is_refused():
     once = mentions_of([[(0, 2, "A")]])
     for matcher in MATCHERS.names():
         for sides in ((gold, once), (once, gold)):
-            with pytest.raises(InputError, match=r"the mention A \[0, 2\) stands twice in one sentence"):
+            with pytest.raises(InputError, match=r"the mention A \[0, 2\) occurs twice in one sentence"):
                 match(*sides, matcher=matcher)
 
 

@@ -320,7 +320,7 @@ def test_tough_subsets_without_training_data_are_refused():
 
 
 def test_a_document_without_sentences_is_refused():
-    with pytest.raises(InputError, match=r"holds no sentences\.\nMake it anew with examples=\"errors\""):
+    with pytest.raises(InputError, match=r"holds no sentences\.\nMake it again with examples=\"errors\""):
         listing({"systems": {}})
 
 

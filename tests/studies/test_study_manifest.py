@@ -76,13 +76,13 @@ def test_reading_at_the_top_holds_for_every_dataset_that_says_nothing_else(tmp_p
 
 
 def test_broken_toml_is_told_with_its_line(tmp_path):
-    refuse(tmp_path, "a = 1\nb = = 2\n", "study.toml:2: the manifest is no TOML")
+    refuse(tmp_path, "a = 1\nb = = 2\n", "study.toml:2: the manifest is not TOML")
 
 
 def test_text_that_is_not_utf8_is_refused(tmp_path):
     path = tmp_path / "study.toml"
     path.write_bytes(b'name = "\xff"\n')
-    with pytest.raises(InputError, match="the manifest is no UTF-8 text"):
+    with pytest.raises(InputError, match="the manifest is not UTF-8 text"):
         read_manifest(path)
 
 
@@ -90,11 +90,11 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_known_one(tmp_path
     refuse(
         tmp_path,
         MANIFEST.replace("resamples = 50", "resample = 50"),
-        "study.toml:3: the key 'resample' means nothing here. Did you mean 'resamples'?",
+        "study.toml:3: the key 'resample' is not known here. Did you mean 'resamples'?",
         "There are: ",
     )
     wrong = MANIFEST.replace('train = "south/train.txt"', 'training = "south/train.txt"')
-    refuse(tmp_path, wrong, "study.toml:10: the key 'training' means nothing here. Did you mean 'train'?")
+    refuse(tmp_path, wrong, "study.toml:10: the key 'training' is not known here. Did you mean 'train'?")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path, old, new, expected):
 
 def test_a_system_without_predictions_is_told_what_to_add(tmp_path):
     text = "\n".join(MANIFEST.splitlines()[1:])
-    refuse(tmp_path, text, "nothing says where the predictions of 'large' lie.", "Add, above all tables")
+    refuse(tmp_path, text, "where to find the predictions of 'large'.", "Add, above all tables")
 
 
 def test_a_table_that_is_none_is_refused(tmp_path):
@@ -141,7 +141,7 @@ def test_datasets_and_systems_must_be_there(tmp_path):
     [
         ('systems = ["large", "smal"]', "no system is called 'smal'. Did you mean 'small'?"),
         ('systems = ["large"]', "comparison 1 needs two different systems, not ['large']."),
-        ('system = ["large"]', "the key 'system' means nothing here."),
+        ('system = ["large"]', "the key 'system' is not known here."),
     ],
 )
 def test_a_wrong_comparison_is_told_with_its_place(tmp_path, asked, expected):

@@ -110,7 +110,7 @@ def _row(line: Mapping[str, str], where: str, ground: Shared) -> Row:
         size = len(ground.corpus.texts[sentence])
     if not 0 <= start < end or (end > size and not ground.corpus.without_text):
         raise InputError(
-            f"{where}: the mention [{start}, {end}) does not lie in sentence {sentence + 1}.\n"
+            f"{where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
             "Positions are half-open and count from 0."
         )
     label = line["label"].removeprefix("'") if line["label"].startswith("'") else line["label"]

@@ -168,7 +168,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
             strategy = str(data.get("strategy", ""))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
-                f"this is no bucketing ({type(error).__name__}: {error}).\n"
+                f"this is not a bucketing ({type(error).__name__}: {error}).\n"
                 "Give saved edges, which have the keys 'attribute', 'kind' and 'buckets'."
             ) from error
         _check_order(attribute, kind, buckets)
@@ -177,7 +177,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
 
 _FEW = 16  # edges with which each value is compared, which is faster than to search among them
 _KINDS = {"numeric": "numbers", "category": "categories"}
-_ANEW = "Fix them, or save them anew."
+_ANEW = "Fix them, or save them again."
 
 
 def _end(value: Any) -> float | None:
@@ -203,9 +203,7 @@ def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None
     special = [bucket.low for bucket in buckets if bucket.special]
     ascending &= all(a is not None and b is not None and a < b for a, b in pairwise(special))
     if None in inner or None in special or not ascending:
-        raise InputError(
-            f"{where} do not stand in order of value, or one in the middle has an open end.\n{_ANEW}"
-        )
+        raise InputError(f"{where} are not in order of value, or one in the middle has an open end.\n{_ANEW}")
 
 
 def _with_rest(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:

@@ -198,7 +198,7 @@ def _parse_numbers(listed: str, text: str) -> tuple[float, ...]:
         numbers = tuple(float(part) for part in listed.split(","))
     except ValueError:
         raise ChoiceError(
-            f"{text!r}: expected numbers parted by commas, such as 1,2,3, not {listed!r}."
+            f"{text!r}: expected numbers separated by commas, such as 1,2,3, not {listed!r}."
         ) from None
     if not all(isfinite(number) for number in numbers):
         raise ChoiceError(
@@ -213,7 +213,7 @@ def _check_numbers(strategy: Strategy, text: str) -> None:
         if not numbers:
             raise ChoiceError(f"{text!r}: {name} needs values, such as {name}:0,1.")
         if len(set(numbers)) != len(numbers):
-            raise ChoiceError(f"{text!r}: a value stands twice; leave one out.")
+            raise ChoiceError(f"{text!r}: a value is given twice; leave one out.")
     elif numbers and (len(numbers) > 1 or numbers[0] != int(numbers[0]) or numbers[0] < 1):
         raise ChoiceError(f"{text!r}: {name} takes one whole number of buckets, such as {name}:4.")
     elif numbers and numbers[0] > MOST:

@@ -426,9 +426,13 @@ def _read_edges(path: str | None) -> dict[str, Any] | None:
     try:
         edges = json.loads(read_text(path))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: these are no saved edges.\nMake them with --save-edges FILE.") from error
+        raise InputError(
+            f"{path}: this file was not written by --save-edges.\nMake them with --save-edges FILE."
+        ) from error
     if not isinstance(edges, dict) or not all(isinstance(value, dict) for value in edges.values()):
-        raise InputError(f"{path}: these are no saved edges.\nMake them with --save-edges FILE.")
+        raise InputError(
+            f"{path}: this file was not written by --save-edges.\nMake them with --save-edges FILE."
+        )
     return edges
 
 

@@ -101,7 +101,7 @@ def strict(
     letters = [PREFIXES.index(letter) for letter in prefixes]
     flags, kinds, types = flags_of(tags, letters, named, rules)
     size = len(flags)
-    outside = np.ones(size + 1, dtype=bool)  # the last run ends behind all tokens
+    outside = np.ones(size + 1, dtype=bool)  # the last run ends after all tokens
     np.equal(flags & _INSIDE, 0, out=outside[:-1])
     outside[np.cumsum(tags.sizes + 1) - (tags.sizes + 1)] = True
     runs = np.flatnonzero(outside)

@@ -125,7 +125,7 @@ def evaluate(
         progress: called as `progress(step, done, total)` while files are read ("read"), gold is looked at
             ("look") and systems are counted ("count"); totals are files and blocks.
         preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
-        switched_off: departures of the preset from the definitions that shall not hold.
+        switched_off: quirks of the preset to switch off.
         answers: the policy that places the answers of systems that give no positions, such as "ordered", or
             the keywords of `spanwise.place`; lists of records with answers are placed in any case.
         tags: what the result is to be found by, such as `{"commit": "8c1f2e", "epoch": "7"}`.

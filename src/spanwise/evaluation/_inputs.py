@@ -222,7 +222,7 @@ def _merged(gold: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation
     )
     if not files or not all(isinstance(source, str | os.PathLike) for source in files.values()):
         raise ChoiceError(
-            "gold stands alone, but is no file that holds predicted tags as well.\n"
+            "no predictions were given, and the gold data are not a file that holds predicted tags too.\n"
             "Give the predictions as systems."
         )
     found = {key: reader.read_layers(source) for key, source in files.items()}

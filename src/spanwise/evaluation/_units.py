@@ -44,7 +44,7 @@ def unpacked(entries: Sequence[PackedMeasure], *, place: str) -> list[Measure]:
     except (ValueError, TypeError, zlib.error) as error:
         raise InputError(
             f"{place}: its counts per unit cannot be read ({error}).\n"
-            "Make the result document anew with spanwise evaluate --json."
+            "Make the result document again with spanwise evaluate --json."
         ) from error
 
 

@@ -97,7 +97,7 @@ def read(
         prefer: The scheme of the gold file, for predictions.
         repair: What becomes of impossible tags: "conlleval", "discard", or "none" for an error.
         comments: Lines that begin with this are left out.
-        duplicates: What becomes of a mention that stands twice: "error" or "drop".
+        duplicates: What to do with a mention that occurs twice: "error" or "drop".
         labels: The names behind numbers of tags, in their order.
         documents: "none" to disregard marks of documents, or the field that names a sentence's document.
         columns, fields: More columns (one value a token) or fields (one value a sentence) to keep, by name.
@@ -375,7 +375,7 @@ def write(
     """
     if not isinstance(annotation, Annotation):
         raise ChoiceError(
-            f"{annotation!r} is no annotation that could be written.\n"
+            f"{annotation!r} is not an annotation that can be written.\n"
             "Give what spanwise.read gives, then the path."
         )
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))

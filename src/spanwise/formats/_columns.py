@@ -161,7 +161,7 @@ def layout_of(
         tags = tuple(places[1 : 1 + len(tag_columns)])
         if places[0] in tags:
             raise ChoiceError(
-                at(path, number, "the tokens and the tags are both said to stand in column "
+                at(path, number, "the tokens and the tags would both be in column "
                    f"{places[0]}.\nName another column.")
             )  # fmt: skip
         return Layout(path, separator, len(fields), number, tuple(places), tags, mark), skipped

@@ -278,7 +278,7 @@ def in_tokens(annotation: Annotation) -> Annotation:
         return annotation
     if corpus.token_start is None or corpus.token_end is None or mentions.parts is not None:
         raise InputError(
-            f"{annotation.reading.path}: the mentions lie in pieces, which cannot be written by tokens.\n"
+            f"{annotation.reading.path}: some mentions are in pieces, which cannot be written by tokens.\n"
             "Write jsonl instead."
         )
     # Sentences are told apart by a stride longer than every text, so that one search serves all.

@@ -235,7 +235,7 @@ class File:
     def _binary(self, position: int) -> str:
         with self._again()._stream() as stream:
             line = 1 + stream.read(position).count(b"\n")
-        text = "the line holds a NUL byte, so this is no text file.\nGive the file as UTF-8 text."
+        text = "the line holds a NUL byte, so this is not a text file.\nGive the file as UTF-8 text."
         return at(self.path, line, text)
 
     def no_file(self) -> str:
@@ -244,7 +244,7 @@ class File:
 
     def _unreadable(self, error: Exception) -> str:
         if isinstance(error, PermissionError):
-            return at(self.path, None, "the file may not be read.\nChange its permissions.")
+            return at(self.path, None, "you may not read this file.\nChange its permissions.")
         return at(
             self.path,
             None,
@@ -362,7 +362,7 @@ def read_words(path: str | os.PathLike[str]) -> list[str]:
         return read_text(path).split("\n")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{os.fspath(path)}: this is no list of words in UTF-8.\nConvert it, or give another one."
+            f"{os.fspath(path)}: this is not a list of words in UTF-8.\nConvert it, or give another one."
         ) from error
 
 

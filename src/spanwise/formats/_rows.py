@@ -118,7 +118,7 @@ def wrong_width(layout: Layout, line: int, found: int) -> str:
         line,
         f"the line has {seen}, but there are {layout.width} from line {layout.first_line} on "
         f"(columns are separated by {layout.between}).\n"
-        "Fix the line; if it is a comment, name the mark of comments; if blanks and tabs are mixed, "
+        "Fix the line; if it is a comment, name the comment mark; if blanks and tabs are mixed, "
         "name the separator.",
     )
 

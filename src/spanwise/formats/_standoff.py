@@ -174,9 +174,9 @@ def _outside(unit: Standoff, number: int, span: tuple[int, int], label: str, ori
     return at(
         origin.path,
         unit.line,
-        f"the mention {label} [{span[0]}, {span[1]}) does not lie in {_named(unit, number)}, "
+        f"the mention {label} [{span[0]}, {span[1]}) is not inside {_named(unit, number)}, "
         f"which has {many(len(unit.body), counted)}.\n"
-        f"Positions count {counted}s from 0, and the end is the first one behind the mention.",
+        f"Positions count {counted}s from 0, and the end is the first one after the mention.",
     )
 
 
@@ -282,7 +282,7 @@ def json_of(file: Any) -> Any:
         return json.loads(file.text)
     except json.JSONDecodeError as error:
         raise InputError(
-            at(file.path, error.lineno, f"this is no JSON ({error.msg}).\nIs the file complete?")
+            at(file.path, error.lineno, f"this is not JSON ({error.msg}).\nIs the file complete?")
         ) from None
     except (ValueError, RecursionError) as error:
         what = "a number has too many digits" if isinstance(error, ValueError) else "it is nested too deeply"

@@ -81,7 +81,7 @@ def _records(file: File) -> Iterator[Any]:
                 yield json.loads(row)
             except json.JSONDecodeError as error:
                 raise InputError(
-                    at(file.path, line, f"this is no JSON: {error.msg} (column {error.colno}).\n"
+                    at(file.path, line, f"this is not JSON: {error.msg} (column {error.colno}).\n"
                        "Give one JSON object in each line.")
                 ) from None  # fmt: skip
 

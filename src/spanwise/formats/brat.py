@@ -76,7 +76,7 @@ def _mention(line: str, text: str, path: str, number: int, differing: list[str])
             at(
                 path,
                 number,
-                f"{line!r} is no mention.\nExpected is 'T1<tab>Label 0 5<tab>text', pieces separated by ';'.",
+                f"{line!r} is not a mention.\nExpected 'T1<tab>Label 0 5<tab>text', pieces separated by ';'.",
             )
         )
     label, offsets, quoted = found.groups()
@@ -84,9 +84,9 @@ def _mention(line: str, text: str, path: str, number: int, differing: list[str])
     pieces = tuple((int(start), int(end)) for start, end in numbers)
     if max(end for _, end in pieces) > len(text) or any(start >= end for start, end in pieces):
         raise InputError(
-            at(path, number, f"the mention {label} {offsets} does not lie in the text, which has "
+            at(path, number, f"the mention {label} {offsets} is not inside the text, which has "
                f"{many(len(text), 'character')}.\n"
-               "Positions count characters from 0, and the end is the first one behind the mention.")
+               "Positions count characters from 0, and the end is the first one after the mention.")
         )  # fmt: skip
     covered = " ".join(text[start:end] for start, end in pieces)
     if quoted is not None and quoted.split() != covered.split():
@@ -133,7 +133,7 @@ def _inside(folder: Path, name: str) -> Path:
             at(
                 str(folder),
                 None,
-                f"a document is called {name!r}, which is no file in the folder.\nRename it.",
+                f"a document is called {name!r}, which is not the name of a file in the folder.\nRename it.",
             )
         )
     return path

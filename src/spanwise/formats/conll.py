@@ -178,7 +178,7 @@ def _check_writable(annotation: Annotation) -> None:
     if not corpus.lengths.all():
         empty = int((corpus.lengths == 0).argmax())
         raise InputError(
-            f"{corpus.place(empty)}: sentence {empty + 1} has no token, and a blank line more says nothing.\n"
+            f"{corpus.place(empty)}: sentence {empty + 1} has no token, which blank lines cannot show.\n"
             "Write jsonl instead, or leave the sentence out."
         )
 

@@ -61,8 +61,8 @@ def _fields(line: str, path: str, number: int) -> tuple[str, str, str, float]:
         score = float(fields.pop())
     if len(fields) < 3:
         raise InputError(
-            at(path, number, f"{line!r} has {len(fields)} columns.\nExpected is 'token gold predicted', "
-               "perhaps with a confidence behind.")
+            at(path, number, f"{line!r} has {len(fields)} columns.\nExpected 'token gold predicted', "
+               "perhaps followed by a confidence.")
         )  # fmt: skip
     # A token may hold blanks; tags may not.
     return " ".join(fields[:-2]), fields[-2], fields[-1], score

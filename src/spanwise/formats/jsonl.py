@@ -116,7 +116,7 @@ def _loaded(path: str, line: int, row: str) -> Any:
 
 def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
     return at(
-        path, line, f"this is no JSON: {error.msg} (column {error.colno}).\n"
+        path, line, f"this is not JSON: {error.msg} (column {error.colno}).\n"
         "Give one JSON object in each line."
     )  # fmt: skip
 
@@ -200,7 +200,7 @@ def _gather_tokens(found: _Gathered, line: int, record: Mapping[str, Any], optio
     if not all(isinstance(token, str) for token in strings):
         bad = next(token for token in strings if not isinstance(token, str))
         raise InputError(
-            at(found.path, line, f"the token {bad!r} is no string.\nGive the tokens as a list of strings.")
+            at(found.path, line, f"the token {bad!r} is not a string.\nGive the tokens as a list of strings.")
         )
     found.tokens.append(strings)
     if found.kind == "tokens with spans":
@@ -240,8 +240,8 @@ def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None
         places = [(token["start"], token["end"]) for token in listed]
         if not all(_is_place(a) and _is_place(b) and 0 <= a <= b <= len(text) for a, b in places):
             raise InputError(
-                at(found.path, line, "a token ends behind the text, which has "
-                   f"{many(len(text), 'character')}.\nMend 'start' and 'end' of the tokens.")
+                at(found.path, line, "a token ends after the text, which has "
+                   f"{many(len(text), 'character')}.\nFix 'start' and 'end' of the tokens.")
             )  # fmt: skip
         # Tokens of white space are no tokens here: a mention would touch them and gain nothing.
         places = [place for place in places if text[slice(*place)].strip()]
@@ -256,7 +256,7 @@ def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: 
         if size is not None and end > size:
             what = "character" if found.texts else "token"
             raise InputError(
-                at(found.path, line, f"the mention {label} [{start}, {end}) ends behind the sentence, "
+                at(found.path, line, f"the mention {label} [{start}, {end}) ends after the sentence, "
                    f"which has {many(size, what)}.\nPositions are half-open and count {what}s from 0.")
             )  # fmt: skip
         found.spans.append((sentence, start, end, label))
@@ -283,7 +283,7 @@ def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[in
         label = label[0]
     if not (_is_place(start) and _is_place(end) and isinstance(label, str) and label and parts is not None):
         raise InputError(
-            at(path, line, f"{brief(span)} is no span.\nWrite [start, end, \"label\"], or an object with "
+            at(path, line, f"{brief(span)} is not a span.\nWrite [start, end, \"label\"], or an object with "
                "'start', 'end' and 'label'.")
         )  # fmt: skip
     if not 0 <= start < end:

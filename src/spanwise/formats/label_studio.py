@@ -30,7 +30,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
 def _layer(file: File, tasks: Any, options: Options, layer: str) -> Annotation:
     if not isinstance(tasks, list):
         raise InputError(
-            at(file.path, 1, "this is no list of tasks.\nExport the project as JSON or JSON-MIN.")
+            at(file.path, 1, "this is not a list of tasks.\nExport the project as JSON or JSON-MIN.")
         )
     units, more = [], 0
     for number, task in enumerate(tasks, start=1):

@@ -76,7 +76,7 @@ def from_spans(
         for sentence, start, end, label in rows:
             if end > len(tokens[sentence]):
                 raise InputError(
-                    f"{name}: sentence {sentence + 1}: the mention {label} [{start}, {end}) ends behind the "
+                    f"{name}: sentence {sentence + 1}: the mention {label} [{start}, {end}) ends after the "
                     f"sentence, which has {many(len(tokens[sentence]), 'token')}.\n"
                     "Positions are half-open and count tokens from 0."
                 )
@@ -114,7 +114,7 @@ def _triple(span: Span, place: str) -> tuple[int, int, str]:
         start, end = whole(start), whole(end)
     except (KeyError, TypeError, ValueError):
         raise InputError(
-            f"{place}: {span!r} is no span.\n"
+            f"{place}: {span!r} is not a span.\n"
             "A span is (start, end, label), or a dict with the keys 'start', 'end' and 'label'."
         ) from None
     if not isinstance(label, str) or not label:

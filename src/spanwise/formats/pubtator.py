@@ -59,7 +59,7 @@ def read(file: File, options: Options) -> Annotation:
                     file.path,
                     number,
                     f"{line[:60]!r} is neither a passage nor a mention.\n"
-                    "Expected is 'ID|t|title', 'ID|a|abstract' or 'ID<tab>start<tab>end<tab>text<tab>label'.",
+                    "Expected 'ID|t|title', 'ID|a|abstract' or 'ID<tab>start<tab>end<tab>text<tab>label'.",
                 )
             )
     close()

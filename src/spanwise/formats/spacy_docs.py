@@ -80,7 +80,7 @@ def _docs(source: Any, side: str, limits: Limits) -> Iterable[Any]:
                 at(
                     source.path,
                     None,
-                    f"this is no file of spaCy documents ({error}).\nWrite it with DocBin.to_disk.",
+                    f"this is not a file of spaCy documents ({error}).\nWrite it with DocBin.to_disk.",
                 )
             ) from None
         return list(packed.get_docs(spacy.vocab.Vocab()))

@@ -101,7 +101,7 @@ def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple
     if len(fields) < 3:
         raise InputError(
             at(path, line, f"the row has {len(fields)} columns, but label, begin and end are needed, "
-               "separated by tabs.\nMend the row.")
+               "separated by tabs.\nFix the row.")
         )  # fmt: skip
     label, first, last = fields[:3]
     if not label:
@@ -109,7 +109,7 @@ def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple
     if not (_is_position(first) and _is_position(last)):
         raise InputError(
             at(path, line, f"{first!r} and {last!r} should be the numbers of the first and the last token, "
-               "from 1.\nMend the row.")
+               "from 1.\nFix the row.")
         )  # fmt: skip
     start, end = int(first) - 1, int(last)
     if not 0 <= start < end:
@@ -134,13 +134,13 @@ def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tup
             at(
                 path,
                 line,
-                f"{listed!r} should be the numbers of the tokens, separated by commas.\nMend the row.",
+                f"{listed!r} should be the numbers of the tokens, separated by commas.\nFix the row.",
             )
         )
     tokens = [int(word) - 1 for word in words]
     if tokens[0] != start or tokens[-1] != end - 1 or sorted(set(tokens)) != tokens:
         raise InputError(
-            at(path, line, f"the tokens {listed!r} do not run from {start + 1} to {end}.\nMend the row.")
+            at(path, line, f"the tokens {listed!r} do not run from {start + 1} to {end}.\nFix the row.")
         )
     pieces: list[tuple[int, int]] = []
     for token in tokens:

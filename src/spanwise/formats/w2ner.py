@@ -25,7 +25,7 @@ def read(file: File, options: Options) -> Annotation:
     rows = json_of(file)
     if not isinstance(rows, list):
         raise InputError(
-            at(file.path, 1, "this is no list of sentences.\nExpected is [{'sentence': […], 'ner': […]}].")
+            at(file.path, 1, "this is not a list of sentences.\nExpected [{'sentence': […], 'ner': […]}].")
         )
     units = [_sentence(row, number, file.path) for number, row in enumerate(rows, start=1)]
     return annotation(units, Origin(file.path, "w2ner", "a JSON list of sentences", file.sha256), options)
@@ -45,7 +45,7 @@ def _sentence(row: Any, number: int, path: str) -> Standoff:
                 path,
                 None,
                 f"{place} cannot be read ({type(error).__name__}: {error}).\n"
-                "Expected is 'sentence' with 'ner' ({'index': [0, 1], 'type': 'PER'}), "
+                "Expected 'sentence' with 'ner' ({'index': [0, 1], 'type': 'PER'}), "
                 "or 'tokens' with 'entities' ({'start': 0, 'end': 2, 'type': 'PER'}).",
             )
         ) from None

@@ -55,8 +55,8 @@ def read(file: File, options: Options) -> Annotation:
         fields = line.split("\t")
         if len(fields) < 3 or not re.match(r"\d+-\d+", fields[0]):
             raise InputError(
-                at(file.path, number, f"{line[:60]!r} is no token.\n"
-                   "Expected is 'sentence-token<tab>begin-end<tab>token<tab>…', as WebAnno TSV 3 has it.")
+                at(file.path, number, f"{line[:60]!r} is not a token.\n"
+                   "Expected 'sentence-token<tab>begin-end<tab>token<tab>…', as WebAnno TSV 3 has it.")
             )  # fmt: skip
         if "." not in fields[0]:
             if not tokens:

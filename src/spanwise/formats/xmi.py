@@ -59,8 +59,8 @@ def read(file: File, options: Options) -> Annotation:
             mentions.append((((place(start), place(end)),), label))
         except (KeyError, ValueError):
             raise InputError(
-                at(file.path, line, f"the annotation of {label} has no proper offsets: {attributes!r}.\n"
-                   "Expected are begin and end, or StartNode and EndNode.")
+                at(file.path, line, f"the annotation of {label} has no valid offsets: {attributes!r}.\n"
+                   "Expected begin and end, or StartNode and EndNode.")
             ) from None  # fmt: skip
     evidence = "a GATE document" if found.gate else "a UIMA CAS in XMI"
     unit = Standoff(text, mentions, file.name.rpartition(".")[0])
@@ -170,7 +170,7 @@ def _parsed(file: File) -> _Found:
             at(
                 file.path,
                 error.lineno,
-                f"this is no XML ({expat.ErrorString(error.code)}).\nIs the file complete?",
+                f"this is not XML ({expat.ErrorString(error.code)}).\nIs the file complete?",
             )
         ) from None
     return found

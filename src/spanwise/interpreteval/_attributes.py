@@ -21,7 +21,7 @@ class Attributes:
         if listed and vocabulary is None:
             raise InputError(
                 "the preset interpreteval needs a list of known words for its density of unknown ones.\n"
-                "Pass vocabulary=, or switch the departure word_list off."
+                "Pass vocabulary=, or switch word_list off."
             )
         known = set(vocabulary or ()) if listed else set(training.words)
         self.unknown = [

@@ -73,7 +73,7 @@ def match(gold: Mentions, predicted: Mentions, *, matcher: str | Matcher = "fair
     Both sides must have their label codes from the same list of labels.
 
     Raises:
-        InputError: a mention stands twice in a sentence.
+        InputError: a mention occurs twice in a sentence.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 2, "PER")])

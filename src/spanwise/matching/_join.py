@@ -141,7 +141,7 @@ def equal_mentions(gold: Mentions, predicted: Mentions, left: Line, right: Line)
     """Rows of gold and predicted mentions with the same span and label.
 
     Raises:
-        InputError: a mention stands twice in a sentence.
+        InputError: a mention occurs twice in a sentence.
     """
     rows = _placed(left), _placed(right)
     first, second, repeats = equal(

@@ -284,7 +284,7 @@ def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: s
         if unit in seen:
             before = f" as in line {seen[unit].line}" if seen[unit].line is not None else ""
             raise InputError(
-                at(path, record.line, f"the id {name!r} stands twice{before}.\n"
+                at(path, record.line, f"the id {name!r} is used twice{before}.\n"
                    "Remove one of the records, or number several samples of a unit by a field 'sample'.")
             )  # fmt: skip
         seen[unit] = record

@@ -142,7 +142,7 @@ def _check(
         raise InputError("a study holds no sentences.\nGive the files of one of its datasets and systems.")
     if "sentences" not in document or (document.get("examples") or {}).get("policy") == "none":
         raise InputError(
-            'the document holds no sentences.\nMake it anew with examples="errors", or give the files.'
+            'the document holds no sentences.\nMake it again with examples="errors", or give the files.'
         )
 
 
@@ -217,7 +217,7 @@ def incomplete(document: Mapping[str, Any] | TypedDocument) -> str | None:
         return (
             f"the document holds {about.get('shown', 0)} of {about.get('of', 0)} sentences "
             f"(examples: {about.get('policy')}, at most {about.get('cap')}), so the list is not complete.\n"
-            "Make it anew with --examples errors and a higher --examples-cap, or give the files."
+            "Make it again with --examples errors and a higher --examples-cap, or give the files."
         )
     return None
 

@@ -38,7 +38,9 @@ class _Numbers(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
-            raise InputError(f"the tag {name!r} is no string.\nGive tags such as 'B-PER', not their numbers.")
+            raise InputError(
+                f"the tag {name!r} is not a string.\nGive tags such as 'B-PER', not their numbers."
+            )
         self[name] = len(self)
         return self[name]
 
@@ -447,9 +449,9 @@ def _check_flat(mentions: Mentions, begin: Ints, end: Ints, sentences: Ints, sch
     alike[1:] = mentions.label[1:] == mentions.label[:-1]
     for refused, what, advice in (
         ((mentions.start < 0) | behind, "has no place in the text of its sentence", "Align it first."),
-        (pieces > 1, "lies in pieces, which tags cannot say", keeps_spans),
+        (pieces > 1, "is in pieces, which tags cannot express", keeps_spans),
         (end <= begin, "is empty", "A mention has at least one token."),
-        (overlapping, "overlaps the one before it, which tags cannot say", keeps_spans),
+        (overlapping, "overlaps the one before it, which tags cannot express", keeps_spans),
         (
             touching & alike & (scheme.name == "IO"),
             "touches one of the same label, which IO cannot tell apart",

@@ -64,7 +64,7 @@ def malformed(tag: str) -> str | None:
         >>> malformed("B-LOC-geo") is None
         True
         >>> print(malformed("o"))
-        'o' is no tag; outside mentions it is 'O', with a capital letter.
+        'o' is not a tag; outside mentions it is 'O', with a capital letter.
     """
     if tag == "O":
         return None
@@ -72,9 +72,9 @@ def malformed(tag: str) -> str | None:
     if hyphen and letter in KINDS and label:
         return None
     if tag == "o":
-        return "'o' is no tag; outside mentions it is 'O', with a capital letter."
+        return "'o' is not a tag; outside mentions it is 'O', with a capital letter."
     if tag == "0":
-        return "'0' (the digit) is no tag; outside mentions it is 'O', the letter."
+        return "'0' (the digit) is not a tag; outside mentions it is 'O', the letter."
     bare = "".join(tag.split())
     if bare != tag and malformed(bare) is None:
         return f"{tag!r} holds white space that is part of it; write {bare!r}."
@@ -85,7 +85,7 @@ def malformed(tag: str) -> str | None:
         if near in KINDS:
             return f"{tag!r} has no label; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'."
         return (
-            f"{tag!r} is no tag; one is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
+            f"{tag!r} is not a tag; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
             "Is this the column of the tags?"
         )
     if not label:

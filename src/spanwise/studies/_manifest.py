@@ -143,14 +143,14 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
         text = read_text(where)
     except UnicodeDecodeError as error:
         raise InputError(
-            at(str(path), None, f"the manifest is no UTF-8 text ({error.reason}).\nConvert it to UTF-8.")
+            at(str(path), None, f"the manifest is not UTF-8 text ({error.reason}).\nConvert it to UTF-8.")
         ) from None
     try:
         tree = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # of TOML, or of numbers and tables beyond all measure
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else None
-        raise InputError(at(str(path), line, f"the manifest is no TOML: {error}.\nMend it there.")) from None
+        raise InputError(at(str(path), line, f"the manifest is not TOML: {error}.\nFix it there.")) from None
     base = where.parent if root is None else Path(root)
     return _manifest(tree, path=str(path), root=base, text=text)
 
@@ -245,7 +245,7 @@ class _Check(Struct, frozen=True):
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
-                message = f"the key {key!r} means nothing here.{hint}\nThere are: {', '.join(sorted(known))}."
+                message = f"the key {key!r} is not known here.{hint}\nThere are: {', '.join(sorted(known))}."
                 raise self.error((*where, key), message)
             try:
                 convert(value, known[key])
@@ -313,7 +313,7 @@ class _Check(Struct, frozen=True):
         if pattern is None:
             raise self.error(
                 where,
-                f"nothing says where the predictions of {name!r} lie.\n"
+                f"the manifest does not say where to find the predictions of {name!r}.\n"
                 'Add, above all tables: predictions = "{dataset}/predictions/{system}.{run}.txt"',
             )
         runs = table.get("runs", tree.get("runs", [1] if trained else None))

@@ -93,7 +93,7 @@ def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: boo
         progress(f"no run of {name} could be trained; it is left out")
     kept = tuple(system for system in manifest.systems if system.name not in lost)
     if not kept:
-        raise InputError(f"{manifest.path}: no system could be trained.\nSee what was said above.")
+        raise InputError(f"{manifest.path}: no system could be trained.\nSee the messages above.")
     pairs = tuple(pair for pair in manifest.pairs if not {pair.first, pair.second} & set(lost))
     return replace(manifest, systems=kept, pairs=pairs)
 

@@ -182,7 +182,7 @@ def _check_inside(gold: Annotation, row: Row, where: str) -> None:
     sentence, start, end, _ = row
     if not 0 <= sentence < len(gold.corpus) or not 0 <= start < end <= int(gold.corpus.lengths[sentence]):
         raise InputError(
-            f"{where}: the proposal [{start}, {end}) does not lie in sentence {sentence + 1}.\n"
+            f"{where}: the proposal [{start}, {end}) is not inside sentence {sentence + 1}.\n"
             "Positions are half-open and count tokens from 0."
         )
 

@@ -82,7 +82,7 @@ def _print(annotation: Annotation, args: argparse.Namespace) -> tuple[str, ...]:
     from spanwise.formats import FORMATS, to_bytes
 
     if args.to is None:
-        raise ChoiceError("standard output does not say which format is meant.\nAdd --to FORMAT.")
+        raise ChoiceError("standard output does not tell the format.\nAdd --to FORMAT.")
     form = FORMATS.find(args.to)
     if form.write is None or form.write_folder is not None:
         raise ChoiceError(f"the format {form.name!r} cannot be written to standard output.\nName a file.")

@@ -57,7 +57,7 @@ def _conlleval(args: argparse.Namespace) -> int:
     from spanwise.errors import ChoiceError
 
     if len(args.systems) > 1:
-        raise ChoiceError("the screen of conlleval shows one system.\nGive one file of predictions.")
+        raise ChoiceError("the conlleval format shows one system.\nGive one file of predictions.")
     reading = reading_of(args)
     del reading["format"]
     predicted = next(iter(named_systems(args.systems).values())) if args.systems else None

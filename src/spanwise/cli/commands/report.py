@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from spanwise.reports.html import render
 
     if not args.output and sys.stdout.isatty():
-        raise ChoiceError("a page is nothing to read on a terminal.\nName a file: -o report.html.")
+        raise ChoiceError("a page cannot be read on a terminal.\nName a file: -o report.html.")
     give(render(load(args.result)), args.output)
     if args.output:
         say(f"saved: {args.output}")

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache", metavar="FOLDER", help="where results are kept (default: the user's cache folder)"
     )
-    parser.add_argument("--no-cache", action="store_true", help="keep nothing and compute everything anew")
+    parser.add_argument("--no-cache", action="store_true", help="keep nothing and compute everything again")
     parser.add_argument(
         "--allow-commands", action="store_true", help="run the commands of systems that name one"
     )
