@@ -285,7 +285,7 @@ def test_a_comparison_needs_two_systems() -> None:
 
 @pytest.mark.parametrize("alone", [[], {}, [["B-PER"]]])
 def test_gold_alone_must_be_a_file_with_predictions(alone: Any) -> None:
-    with pytest.raises(ChoiceError, match=r"gold stands alone.*\nGive the predictions as systems"):
+    with pytest.raises(ChoiceError, match=r"no predictions were given.*\nGive the predictions as systems"):
         spanwise.evaluate(alone)
 
 
