@@ -148,7 +148,11 @@ def test_crossed_attributes_count_every_mention_once(files: Path, capsys: pytest
             "does not read as NAME=VALUE",
         ),
         (["evaluate", "gold.conll", "good.conll", "--cross", "label"], 2, "--cross takes two attributes"),
-        (["evaluate", "gold.conll", "good.conll", "--edges", "gold.conll"], 3, "was not written by --save-edges"),
+        (
+            ["evaluate", "gold.conll", "good.conll", "--edges", "gold.conll"],
+            3,
+            "was not written by --save-edges",
+        ),
         (["evaluate", "gold.conll", "a=good.conll", "a=poor.conll"], 2, "two systems are called 'a'"),
         (["evaluate", "gold.conll", "good.conll", "--fail-drop", "1"], 2, "--against"),
         (["evaluate", "gold.conll", "good.conll", "--junit", "x.xml"], 2, "--fail-under"),

@@ -144,6 +144,6 @@ def test_webanno_round_trips_nested_and_discontinuous_mentions(tmp_path: Path) -
 
 def test_webanno_says_what_is_wrong(tmp_path: Path) -> None:
     path = put(tmp_path, "x.tsv", WEBANNO)
-    words = "there is not a span layer Event in the header.\nThe span layers are: POS.PosValue, NamedEntity."
+    words = "there is no span layer Event in the header.\nThe span layers are: POS.PosValue, NamedEntity."
     assert words in error(path, tag_column="Event")
     assert "'what' is not a token" in error(put(tmp_path, "y.tsv", WEBANNO + "\nwhat\n"))

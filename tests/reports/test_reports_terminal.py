@@ -141,7 +141,7 @@ def test_files_repairs_and_leaks_are_told() -> None:
     assert "! 7 impossible tags repaired (conlleval rule)" in screen
     assert "20.0% of gold mentions never seen in training" in screen
     assert "! 3 test sentences also in training" in screen
-    assert "† few documents: resampled over 12 documents, intervals cover less than they say" in screen
+    assert "† few documents: intervals rest on 12 documents" in screen
 
 
 def test_an_alignment_that_changed_something_is_told() -> None:
@@ -209,7 +209,7 @@ def test_a_pair_is_turned_so_that_the_better_system_stands_first() -> None:
 def test_differences_show_interval_p_and_what_could_be_detected() -> None:
     made = documents.result("crf", "bert")
     screen = render_screen(made, width=100, color=False)
-    assert "paired approximate randomisation, Holm-corrected" in screen
+    assert "paired randomisation, or t-test over runs, Holm-corrected" in screen
     assert "2.1 or more" in screen
     found = next(
         row for row in made["comparisons"][0]["scores"] if row["path"] == ["exact", "labels", "LOC", "f1"]
@@ -528,7 +528,7 @@ def test_findings_become_sentences() -> None:
     data = {"kind": "data", "of": {"repairs": 1, "unplaced": 2}, "few_units": 12}
     assert say.finding(data) == (
         "check the data: 1 impossible tag repaired, 2 predicted mentions without a place, "
-        "only 12 units to resample, so intervals are too narrow."
+        "only 12 units, so intervals rest on little."
     )
     found = documents.result()["findings"]
     assert say.finding(found[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."
