@@ -307,7 +307,7 @@ def test_a_store_of_a_later_version_is_refused(tmp_path: Path) -> None:
     Store(path).close()
     with sqlite3.connect(path) as db:
         db.execute(f"PRAGMA user_version={len(MIGRATIONS) + 1}")
-    with pytest.raises(InputError, match="a later workbench wrote this file"):
+    with pytest.raises(InputError, match="a newer workbench wrote this file"):
         Store(path)
 
 

@@ -173,7 +173,7 @@ def test_columns_are_the_same_bytes_and_hold_no_pickle(folder: Path, tmp_path: P
 def test_another_file_is_refused_as_columns(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "other.npz").write_bytes(content)
     assert MentionColumns.read_head(tmp_path / "other.npz") is None
-    with pytest.raises(InputError, match="does not hold the columns of mentions"):
+    with pytest.raises(InputError, match="does not hold mention columns"):
         MentionColumns.load(tmp_path / "other.npz")
 
 
@@ -181,5 +181,5 @@ def test_redacted_columns_hold_no_text() -> None:
     gold = spanwise.read([["B-PER", "O"]], tokens=[["Secret", "left"]])
     columns = mention_columns(spanwise.evaluate(gold, {"one": gold}, redact=True))
     assert columns.words(0) == [] and "tokens" not in columns.arrays
-    with pytest.raises(ChoiceError, match="asks for words"):
+    with pytest.raises(ChoiceError, match="cannot be searched for"):
         SliceIndex.of(columns).counted(parse("text=Secret"))
