@@ -17,8 +17,9 @@ SCHEMA = 2
 
 Scalar: TypeAlias = str | int | float | bool | None
 Interval: TypeAlias = tuple[float | None, float | None]
-Count: TypeAlias = Annotated[int, Meta(ge=0)]
-Halves: TypeAlias = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0, multiple_of=0.5)]
+MOST = 2**53  # beyond it not every whole number is a float
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)]
+Halves: TypeAlias = Count | Annotated[float, Meta(ge=0, le=MOST, multiple_of=0.5)]
 Fraction: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
 Probability: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
 
