@@ -39,7 +39,7 @@ class Limits(Struct, frozen=True):
         return cls(**given)
 
     def check(self, annotation: Annotation) -> Annotation:
-        """The annotation, unless it passes a bound or holds what is no text."""
+        """The annotation, unless it exceeds a bound or holds something that is not text."""
         path, mentions = annotation.reading.path, annotation.mentions
         if len(mentions.labels) > self.labels:
             raise InputError(self.passed(path, f"there are {len(mentions.labels):,} labels", "labels"))
@@ -75,7 +75,7 @@ def _deepest(mentions: Mentions, enough: int) -> int:
 
 
 def _half_character(annotation: Annotation) -> str | None:
-    """The first string that is no text: JSON can spell half of a character, as files of columns cannot."""
+    """The first string that is not valid text: JSON can spell half of a surrogate pair."""
     corpus = annotation.corpus
     for strings in (annotation.mentions.labels, corpus.ids, corpus.document_ids, corpus.texts):
         for string in strings or ():

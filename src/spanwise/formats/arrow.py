@@ -151,7 +151,7 @@ def _spans(annotation: Annotation) -> list[list[dict[str, Any]]]:
 
 
 def recognise(file: Any) -> str | None:
-    """The suffix .parquet, .arrow or .feather: the content is no text."""
+    """The suffix .parquet, .arrow or .feather: the content is binary."""
     return f"the suffix {file.suffix}" if file.suffix in _SUFFIXES and not file.is_folder else None
 
 

@@ -194,7 +194,7 @@ def _doc(
 
 
 def recognise(file: Any) -> str | None:
-    """The suffix .spacy: the content is no text."""
+    """The suffix .spacy: the content is binary."""
     return "the suffix .spacy" if file.suffix == ".spacy" and not file.is_folder else None
 
 

@@ -69,7 +69,7 @@ def read_gate(path: str | Path) -> GateFile:
     """The thresholds in a file.
 
     Raises:
-        InputError: the file is no TOML, or asks for something that there is not.
+        InputError: the file is not TOML, or names something unknown.
     """
     try:
         found = msgspec.convert(tomllib.loads(read_text(str(path))), GateFile, strict=True)

@@ -356,7 +356,7 @@ def stepped_down(
     Args:
         matrices: numerators and denominators of every system per unit, or per group of units.
         totals: their sums over all units.
-        absent: pairs × scores that are no hypotheses.
+        absent: pairs × scores that are not tested.
         correction: "maxt"; or "bh" over the uncorrected p-values.
     """
     swapping = Swapping.of_matrices(matrices)
