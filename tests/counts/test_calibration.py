@@ -6,14 +6,22 @@
 from __future__ import annotations
 
 import numpy as np
-from calibrated import NULL, Shares, coverage, differences, findings, gates, greying, runs
+import pytest
+from calibrated import (
+    NULL,
+    coverage,
+    differences,
+    findings,
+    gates,
+    greying,
+    repeated,
+    runs,
+    slicing,
+    weaker,
+)
 from simulated import World, cell, evaluated, sample, system
 
 DOCUMENTS = {"documents": 60}
-
-
-def share(shares: Shares, what: str) -> float:
-    return next(value for name, value, _ in shares if name == what)
 
 
 def test_the_generator_knows_the_scores_of_an_endless_corpus() -> None:
@@ -24,42 +32,66 @@ def test_the_generator_knows_the_scores_of_an_endless_corpus() -> None:
         assert abs(cell(document, "a", path)[0] - true) < 0.02, path
 
 
+@pytest.mark.parametrize("hardness", ["few", "longer"])
+def test_the_truth_does_not_depend_on_which_documents_are_hard(hardness: str) -> None:
+    world, draw = World(hardness=hardness, sentences=(1, 40)), np.random.default_rng(1)
+    one = sample(world, draw, documents=3000)
+    document = evaluated(one, {"a": system(one, draw)}, resamples=0)
+    for path, true in World().truth().items():
+        assert abs(cell(document, "a", path)[0] - true) < 0.02, path
+
+
+def test_trials_do_not_depend_on_those_before_them() -> None:
+    together = repeated(coverage, trials=4, world=World(), size={"documents": 20})
+    apart = [
+        repeated(coverage, trials=2, first=first, world=World(), size={"documents": 20}) for first in (0, 2)
+    ]
+    for row in apart[1]:
+        apart[0].add(*row)
+    assert list(together) == list(apart[0])
+
+
 def test_intervals_near_1_cover_and_are_never_points() -> None:
-    found = coverage(World(errors=0.002, spurious=0.0005), DOCUMENTS, trials=40)
-    assert share(found, "overall f1") >= 0.87 and share(found, "bucket F1") >= 0.9
-    assert share(found, "a point") == 0
+    found = repeated(coverage, trials=60, world=World(errors=0.002, spurious=0.0005), size=DOCUMENTS)
+    assert found.share("F1") >= 0.87 and found.share("buckets") >= 0.9
+    assert found.share("points") == 0
 
 
 def test_intervals_over_twenty_documents_cover() -> None:
-    found = coverage(World(), {"documents": 20}, trials=40)
-    assert share(found, "overall f1") >= 0.87 and share(found, "subset recall") >= 0.9
-    assert share(found, "gain") >= 0.9
+    found = repeated(coverage, trials=60, world=World(), size={"documents": 20})
+    assert found.share("F1") >= 0.87 and found.share("subsets") >= 0.9
+    assert found.share("gains") >= 0.9
 
 
 def test_equal_systems_are_seldom_called_different_and_better_ones_are_found() -> None:
-    found = differences(World(), DOCUMENTS, trials=40, resamples=200, seed=77)
-    assert share(found, "F1") <= 0.13 and share(found, "any other score") <= 0.13
-    assert share(found, "interval of the difference") >= 0.87
-    better = differences(World(), DOCUMENTS, trials=8, better=0.5, resamples=200)
-    assert share(better, "F1") == 1
+    found = repeated(differences, trials=60, world=World(), size=DOCUMENTS, resamples=200)
+    assert found.share("F1") <= 0.13 and found.share("any other score") <= 0.13
+    assert found.share("interval of the difference") >= 0.87
+    better = repeated(differences, trials=8, world=World(), size=DOCUMENTS, better=0.5, resamples=200)
+    assert better.share("F1") == 1
 
 
-def test_letters_do_not_take_the_luck_of_a_seed_for_a_difference() -> None:
-    assert share(runs(World(), DOCUMENTS, number=3, seeds=0.12, trials=25), "a letter") <= 0.16
+def test_letters_of_a_study_do_not_take_the_luck_of_a_seed_for_a_difference() -> None:
+    found = repeated(runs, trials=25, world=World(), size=DOCUMENTS, number=3, seeds=0.12)
+    assert found.share("a letter") <= 0.16
 
 
 def test_equal_buckets_stay_grey_however_many_runs_there_are() -> None:
-    assert share(greying(NULL, DOCUMENTS, number=8, trials=12), "buckets of entity_length differ") <= 0.25
+    found = repeated(greying, trials=12, world=NULL, size=DOCUMENTS, number=8)
+    assert found.share("buckets of entity_length") <= 0.25
 
 
 def test_no_weakness_is_named_where_none_was_planted() -> None:
-    found = findings(NULL, DOCUMENTS, trials=25)
-    assert share(found, "a weakness is named") <= 0.16
-    assert share(found, "interval of the worst slice") >= 0.84
-    planted = findings(World(kinds=NULL.kinds, harder={"C": 4.0}), DOCUMENTS, trials=5, weak="C")
-    assert share(planted, "the planted one is named") == 1
+    found = repeated(findings, trials=60, world=NULL, size=DOCUMENTS)
+    assert found.share("a weakness is named") <= 0.13
+    assert found.share("interval of the worst slice") >= 0.87
+    assert repeated(slicing, trials=60, world=NULL, size=DOCUMENTS).share("a slice is listed") <= 0.13
+    planted = repeated(findings, trials=5, world=weaker("C", 17), size=DOCUMENTS, weak="C")
+    assert planted.share("the planted one is named") == 1
 
 
-def test_a_gate_passes_equal_releases_and_stops_a_drop_of_five_points() -> None:
-    assert share(gates(World(), DOCUMENTS, drop=0, trials=15), "--fail-drop 0 fails") <= 0.2
-    assert share(gates(World(), DOCUMENTS, drop=8, trials=6), "--fail-drop 0 fails") >= 0.8
+def test_a_gate_passes_equal_releases_and_stops_a_drop_of_eight_points() -> None:
+    found = repeated(gates, trials=15, world=World(), size=DOCUMENTS, drop=0)
+    assert found.share("--fail-drop 0 fails") <= 0.2
+    worse = repeated(gates, trials=6, world=World(), size=DOCUMENTS, drop=8)
+    assert worse.share("--fail-drop 0 fails") >= 0.8 and worse.share("--not-worse-than 2 passes") == 0

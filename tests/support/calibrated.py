@@ -1,31 +1,39 @@
 """How intervals, tests, findings and gates behave on simulated corpora whose truth is known.
 
-Each experiment draws its own corpora from its own seed and returns shares by what they are about.
+An experiment is a function of a random generator and the number of a trial, and gives one event for each
+thing that it looks at. Each trial has a generator of its own, so that trials may run in any order.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from simulated import Sample, World, cell, evaluated, luck, sample, system
+from simulated import Draw, Sample, World, cell, evaluated, luck, sample, studied, system
 
 import spanwise
-from spanwise.evaluation import unpacked
+from spanwise.corpus import Annotation
 from spanwise.gates import gate
-from spanwise.statistics import fisher
-from spanwise.studies._greying import buckets_differ
-from spanwise.studies._paired import paired
-from spanwise.uncertainty import Resampling
 
-F1 = ["exact", "overall", "f1"]
+F1 = ("exact", "overall", "f1")
 NULL = World(kinds=(1.0, 0.0, 0.0))  # labels, lengths and seen mentions are all alike
 SENTENCES = World(spread=0.0)
 
 Size = Mapping[str, int]  # documents or sentences
+
+
+class Event(NamedTuple):
+    """Whether something happened; `held`: a cell of at least 30 units and 10 errors."""
+
+    what: str
+    happened: bool
+    held: bool = False
+
+
+Trial = Callable[..., Iterator[Event]]
 
 
 class Shares:
@@ -34,147 +42,223 @@ class Shares:
     def __init__(self) -> None:
         self.times: Counter[str] = Counter()
         self.of: Counter[str] = Counter()
+        self.held: Counter[str] = Counter()
 
-    def add(self, what: str, happened: bool, tried: bool = True) -> None:
-        self.of[what] += tried
-        self.times[what] += happened and tried
+    def add(self, what: str, times: int, of: int, held: int) -> None:
+        """Add so many events, in how many of which it happened."""
+        self.of[what] += of
+        self.times[what] += times
+        self.held[what] += held
 
-    def __iter__(self) -> Iterator[tuple[str, float, int]]:
-        return iter((what, self.times[what] / number, number) for what, number in self.of.items() if number)
+    def __iter__(self) -> Iterator[tuple[str, int, int, int]]:
+        return iter((what, self.times[what], number, self.held[what]) for what, number in self.of.items())
+
+    def share(self, what: str) -> float:
+        """How often it happened, from 0 to 1."""
+        return self.times[what] / self.of[what]
+
+
+def repeated(trial: Trial, *, trials: int, seed: int = 0, first: int = 0, **options: Any) -> Shares:
+    """The events of so many trials, from the given one on; each depends on its seed and number alone."""
+    found = Shares()
+    for number in range(first, first + trials):
+        for what, happened, held in trial(np.random.default_rng([seed, number]), number, **options):
+            found.add(what, bool(happened), 1, held)
+    return found
+
+
+# ---- intervals ------------------------------------------------------------------------------
 
 
 def group(path: Sequence[str]) -> str:
     """What kind of cell a path names."""
     match path[0]:
         case "exact" if path[1] == "overall":
-            return f"overall {path[2]}"
+            return {"f1": "F1", "precision": "P", "recall": "R"}[path[2]]
         case "exact":
-            return "macro F1" if path[1] == "macro" else "label F1"
+            return "macro" if path[1] == "macro" else "labels"
         case "attributes":
-            return "bucket F1"
+            return "buckets"
         case "tough":
-            return "subset recall"
+            return "subsets"
         case "gains":
-            return "gain"
+            return "gains"
         case _:
-            return "fair F1"
+            return "fair"
 
 
-def coverage(world: World, size: Size, *, trials: int, seed: int = 1, **options: Any) -> Shares:
-    """How often 95 % intervals hold the true score, by kind of cell; and how many are points."""
-    draw, found, truth = np.random.default_rng(seed), Shares(), world.truth()
-    for _ in range(trials):
-        one = sample(world, draw, **size)
-        document = evaluated(one, {"a": system(one, draw)}, resamples=20, **options)
-        for path, true in truth.items():
-            value, bounds = cell(document, "a", path)
-            if value is None or bounds is None:
-                found.add(f"{group(path)}: no interval", True)
-                continue
-            what = group(path) if path[0] != "exact" or path[1] != "labels" else f"label F1 {path[2]}"
-            found.add(what, bounds[0] <= true <= bounds[1])
-            found.add("a point", bounds[0] == bounds[1])
-    return found
+def coverage(draw: Draw, trial: int, *, world: World, size: Size, **options: Any) -> Iterator[Event]:
+    """Whether 95 % intervals hold the true score, by kind of cell; and whether they are points."""
+    one = sample(world, draw, **size)
+    document = evaluated(one, {"a": system(one, draw)}, resamples=20, **options)
+    rarest = world.labels[int(np.argmin(world.shares))]
+    for path, true in world.truth().items():
+        value, bounds = cell(document, "a", path)
+        if value is None or bounds is None:
+            yield Event("no interval", True)
+            continue
+        chosen = one.of_cell(path)
+        errors = chosen.sum() * (value if path[0] == "gains" else 1 - value)
+        held = bool(len(np.unique(one.document[chosen])) >= 30 and errors >= 10)
+        what = "rarest label" if path[:3] == ("exact", "labels", rarest) else group(path)
+        yield Event(what, bounds[0] <= true <= bounds[1], held)
+        yield Event("points", bounds[0] == bounds[1])
+
+
+# ---- two systems ----------------------------------------------------------------------------
 
 
 def differences(
+    draw: Draw,
+    trial: int,
+    *,
     world: World,
     size: Size,
-    *,
-    trials: int,
     better: float = 1.0,
-    seed: int = 2,
+    other: World | None = None,
     resamples: int = 400,
     **options: Any,
-) -> Shares:
-    """How often two systems are called different: by F1, by anything else, by anything on the screen."""
-    draw, found = np.random.default_rng(seed), Shares()
-    for trial in range(trials):
-        one = sample(world, draw, **size)
-        shared = luck(one, draw)
-        both = {"a": system(one, draw, shared, times=better), "b": system(one, draw, shared)}
-        document = evaluated(one, both, resamples=resamples, seed=trial, **options)
-        (comparison,) = document["comparisons"]
-        rows = comparison["scores"]
-        primary = next(row for row in rows if list(row["path"]) == F1)
-        other = any(row["significant"] for row in rows if row is not primary)
-        found.add("F1", primary["significant"])
-        found.add("any other score", other)
-        found.add("anything on the screen", other or primary["significant"])
-        if primary["interval"]:
-            true = replace(world, errors=world.errors * better, spurious=world.spurious * better).truth()
-            difference = true[tuple(F1)] - world.truth()[tuple(F1)]
-            found.add(
-                "interval of the difference", primary["interval"][0] <= difference <= primary["interval"][1]
-            )
+) -> Iterator[Event]:
+    """Whether two systems are called different: by F1, by another score, by anything on the screen.
+
+    The second system errs as its world says, the first `better` times as often, or as `other` says.
+    """
+    one = sample(world, draw, **size)
+    shared = luck(one, draw)
+    first = other or replace(world, errors=world.errors * better, spurious=world.spurious * better)
+    both = {"a": system(one, draw, shared, world=first), "b": system(one, draw, shared)}
+    document = evaluated(one, both, resamples=resamples, seed=trial, **options)
+    (comparison,) = document["comparisons"]
+    rows = comparison["scores"]
+    primary = next(row for row in rows if tuple(row["path"]) == F1)
+    secondary = any(row["significant"] for row in rows if row is not primary)
+    yield Event("F1", primary["significant"])
+    yield Event("F1, method of 0.1", plain_p(one, both["a"], both["b"], draw, resamples) < 0.05)
+    yield Event("any other score", secondary)
+    yield Event("anything on the screen", secondary or primary["significant"])
+    difference = first.truth()[F1] - world.truth()[F1]
+    yield Event("interval of the difference", _holds(primary["interval"], difference))
+
+
+def _holds(bounds: Sequence[float] | None, true: float) -> bool:
+    return bounds is not None and bounds[0] <= true <= bounds[1]
+
+
+def plain_p(one: Sample, first: Annotation, second: Annotation, draw: Draw, shuffles: int) -> float:
+    """The two-sided p of version 0.1: units swapped at random a fixed number of times."""
+    counts = np.stack([_per_unit(one.gold, side) for side in (first, second)])
+    own = draw.random((shuffles, counts.shape[1])) < 0.5
+    moved = own @ (counts[1] - counts[0])
+    totals = counts.sum(axis=1)
+    seen = _f1(totals[0]) - _f1(totals[1])
+    swapped = _f1(totals[0] + moved) - _f1(totals[1] - moved)
+    return float((1 + (np.abs(swapped) >= abs(seen) - 1e-12).sum()) / (1 + shuffles))
+
+
+def _f1(counts: Any) -> Any:
+    return 2 * counts[..., 1] / counts[..., 0]
+
+
+def _per_unit(gold: Annotation, predicted: Annotation) -> np.ndarray:
+    """Gold + predicted and correct mentions of every document, or sentence where none is marked."""
+    starts = gold.corpus.documents
+    number = len(gold.corpus.sentences) - 1
+    unit = np.arange(number) if starts is None else np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    keys = [
+        ((side.mentions.sentence * 64 + side.mentions.start) * 64 + side.mentions.end) * 64
+        + side.mentions.label
+        for side in (gold, predicted)
+    ]
+    right = np.isin(keys[1], keys[0])
+    found = np.zeros((int(unit.max()) + 1, 2))
+    for side in (gold, predicted):
+        found[:, 0] += np.bincount(unit[side.mentions.sentence], minlength=len(found))
+    found[:, 1] = np.bincount(unit[predicted.mentions.sentence[right]], minlength=len(found))
     return found
+
+
+# ---- runs and datasets, through studies -----------------------------------------------------
 
 
 def runs(
-    world: World, size: Size, *, number: int, seeds: float, trials: int, better: float = 1.0, seed: int = 3
-) -> Shares:
-    """How often a letter says that one of two methods is better, when errors vary by `seeds` over seeds."""
-    draw, found = np.random.default_rng(seed), Shares()
-    for trial in range(trials):
+    draw: Draw,
+    trial: int,
+    *,
+    world: World,
+    size: Size,
+    number: int | tuple[int, int],
+    seeds: float,
+    better: float = 1.0,
+    datasets: int = 1,
+) -> Iterator[Event]:
+    """Whether a study calls one of two methods better, when errors vary by `seeds` over training seeds."""
+    numbers = (number, number) if isinstance(number, int) else number
+    made = {}
+    for dataset in range(datasets):
         one = sample(world, draw, **size)
         shared = luck(one, draw)
-        units = {
-            name: _runs(one, shared, draw, number, seeds, times)
-            for name, times in (("a", better), ("b", 1.0))
-        }
-        options = {"resamples": 200, "seed": trial, "confidence": 0.95, "correction": "holm"}
-        result = paired(units, [], **options)
-        found.add("a letter", any(result.letters.values()))
-    return found
-
-
-def _runs(one: Sample, shared: Any, draw: Any, number: int, seeds: float, times: float = 1.0) -> Any:
-    luck_of = [times * float(np.exp(draw.normal(0, seeds))) for _ in range(number)]
-    predicted = {f"{run}": system(one, draw, shared, times=by) for run, by in enumerate(luck_of)}
-    result = spanwise.evaluate(one.gold, predicted, attributes="none", resamples=0, pairs=[], examples="none")
-    return result.units
-
-
-def greying(world: World, size: Size, *, number: int, trials: int, seed: int = 4) -> Shares:
-    """How often the buckets of an attribute are said to differ, `number` runs of one system."""
-    draw, found = np.random.default_rng(seed), Shares()
-    for trial in range(trials):
-        one = sample(world, draw, **size)
-        shared = luck(one, draw)
-        predicted = {
-            f"{run}": system(one, draw, shared, times=float(np.exp(draw.normal(0, 0.08))))
-            for run in range(number)
-        }
-        result = spanwise.evaluate(
-            one.gold, predicted, attributes=["label", "entity_length"], resamples=0, pairs=[], examples="none"
+        made[f"d{dataset}"] = (
+            one.gold,
+            {
+                name: _runs(one, shared, draw, many, seeds, times)
+                for name, times, many in (("a", better, numbers[0]), ("b", 1.0, numbers[1]))
+            },
         )
-        units: Any = result.units
-        measures = [unpacked(units.systems[run], place=run) for run in predicted]
-        p = buckets_differ({"a": measures}, Resampling(units.number, 400, trial))["a"]
-        for attribute, value in p.items():
-            found.add(f"buckets of {attribute} differ", value < 0.05)
-    return found
+    found = studied(made, attributes="none", resamples=200, seed=trial)
+    analyses = found["analyses"]
+    for dataset in made if datasets == 1 else ():
+        yield Event("a letter", any(analyses["letters"][dataset].values()))
+    (pair,) = analyses["bucket_wise"]["comparative"]
+    if datasets > 1:
+        letters = [any(row.values()) for row in analyses["letters"].values()]
+        yield from (Event("a letter on a dataset", letter) for letter in letters)
+        yield Event("the test over datasets", pair["over_datasets"]["significant"])
 
 
-def findings(world: World, size: Size, *, trials: int, weak: str | None = None, seed: int = 5) -> Shares:
-    """How often a weakness is named, and how often the interval of the worst slice holds the truth."""
-    draw, found, truth = np.random.default_rng(seed), Shares(), world.truth()
-    for trial in range(trials):
+def _runs(
+    one: Sample, shared: Any, draw: Draw, number: int, seeds: float, times: float = 1.0
+) -> list[Annotation]:
+    luck_of = [times * float(np.exp(draw.normal(0, seeds))) for _ in range(number)]
+    return [system(one, draw, shared, times=by) for by in luck_of]
+
+
+def greying(
+    draw: Draw, trial: int, *, world: World, size: Size, number: int, datasets: int = 1
+) -> Iterator[Event]:
+    """Whether a study says that the buckets of an attribute differ, by our test and by Fu20's."""
+    made = {}
+    for dataset in range(datasets):
         one = sample(world, draw, **size)
-        document = evaluated(one, {"a": system(one, draw)}, resamples=400, seed=trial)
-        named = [row for row in document["findings"] if row["kind"] in ("slice", "tough")]
-        found.add("a weakness is named", bool(named))
-        if weak is not None:
-            found.add("the planted one is named", any(weak in row["path"] for row in named))
-        tested = [row for row in document["systems"]["a"]["slices"] if row.get("p") is not None]
-        if tested:
-            worst = min(tested, key=lambda row: (row["p"], -row["cost"]))
-            true = _true(truth, worst)
-            if true is not None and worst["interval"]:
-                found.add("interval of the worst slice", worst["interval"][0] <= true <= worst["interval"][1])
-        gain = [row for row in document["findings"] if row["kind"] == "gain"]
-        found.add("one kind of error is said to cost the most", bool(gain) and not gain[0].get("tied"))
-    return found
+        shared = luck(one, draw)
+        made[f"d{dataset}"] = one.gold, {"a": _runs(one, shared, draw, number, 0.08)}
+    found = studied(made, attributes=["label", "entity_length"], resamples=400, seed=trial)
+    for attribute, row in found["analyses"]["model_wise"]["a"].items():
+        p = row["buckets_differ"]["p"]
+        yield Event(f"buckets of {attribute}", p is not None and p < 0.05)
+        p = row["friedman"]["p"]
+        yield Event(f"buckets of {attribute}, fu20-friedman", p is not None and p < 0.05)
+
+
+# ---- findings and slices --------------------------------------------------------------------
+
+
+def findings(draw: Draw, trial: int, *, world: World, size: Size, weak: str | None = None) -> Iterator[Event]:
+    """Whether a weakness is named, and whether the interval of the worst slice holds the truth."""
+    truth = world.truth()
+    one = sample(world, draw, **size)
+    document = evaluated(one, {"a": system(one, draw)}, resamples=400, seed=trial)
+    named = [row for row in document["findings"] if row["kind"] in ("slice", "tough")]
+    yield Event("a weakness is named", bool(named))
+    if weak is not None:
+        yield Event("the planted one is named", any(weak in row["path"] for row in named))
+    tested = [row for row in document["systems"]["a"]["slices"] if row.get("p") is not None]
+    if tested:
+        worst = min(tested, key=lambda row: (row["p"], -row["cost"]))
+        true = _true(truth, worst)
+        if true is not None and worst["interval"]:
+            yield Event("interval of the worst slice", _holds(worst["interval"], true))
+    gain = [row for row in document["findings"] if row["kind"] == "gain"]
+    yield Event("one kind of error is said to cost the most", bool(gain) and not gain[0].get("tied"))
 
 
 def _true(truth: Mapping[tuple[str, ...], float], row: Mapping[str, Any]) -> float | None:
@@ -186,80 +270,82 @@ def _true(truth: Mapping[tuple[str, ...], float], row: Mapping[str, Any]) -> flo
     return truth.get(("attributes", row["attribute"], name, "f1"))
 
 
-def gates(
-    world: World,
-    size: Size,
-    *,
-    drop: float,
-    trials: int,
-    seed: int = 6,
-    fail: float = 0.0,
-    allowed: float = 2.0,
-) -> Shares:
-    """How often a release that is worse by `drop` points fails --fail-drop, and passes --not-worse-than."""
-    draw, found = np.random.default_rng(seed), Shares()
+def slicing(draw: Draw, trial: int, *, world: World, size: Size, weak: str | None = None) -> Iterator[Event]:
+    """Whether `find_slices` lists anything, and whether the planted label stands first."""
+    one = sample(world, draw, **size)
+    found = spanwise.find_slices(
+        one.gold,
+        {"a": system(one, draw)},
+        train=one.train,
+        attributes=["label", "entity_length"],
+        flips=400,
+        seed=trial,
+    ).to_dict()
+    listed = found["systems"]["a"]["slices"]
+    yield Event("a slice is listed", bool(listed))
+    if weak is not None:
+        first = listed[0]["conditions"] if listed else []
+        yield Event("the planted one is first", any(str(row["value"]) == weak for row in first))
+
+
+# ---- gates ----------------------------------------------------------------------------------
+
+
+def gates(draw: Draw, trial: int, *, world: World, size: Size, drop: float) -> Iterator[Event]:
+    """Whether a release that is worse by `drop` points fails --fail-drop, and passes --not-worse-than."""
     times = worse(world, drop / 100)
-    for trial in range(trials):
-        one = sample(world, draw, **size)
-        shared = luck(one, draw)
-        options = {"attributes": "none", "examples": "none", "resamples": 200, "seed": trial}
-        old = spanwise.evaluate(one.gold, {"a": system(one, draw, shared)}, **options)
-        new = spanwise.evaluate(one.gold, {"a": system(one, draw, shared, times=times)}, **options)
-        outcome = gate(new, against=old, fail_drop=fail, not_worse_than=allowed)
+    one = sample(world, draw, **size)
+    shared = luck(one, draw)
+    options = {"attributes": "none", "examples": "none", "resamples": 200, "seed": trial}
+    before, after = system(one, draw, shared), system(one, draw, shared, times=times)
+    old = spanwise.evaluate(one.gold, {"a": before}, **options)
+    new = spanwise.evaluate(one.gold, {"a": after}, **options)
+    for fail in (0.0, 1.0):
+        outcome = gate(new, against=old, fail_drop=fail, not_worse_than=2.0)
         by_name = {check.name: check.passed for check in outcome.checks}
-        found.add(f"--fail-drop {fail:g} fails", not by_name["a drop"])
-        found.add(f"--not-worse-than {allowed:g} passes", by_name["a not worse"])
-    return found
+        yield Event(f"--fail-drop {fail:g} fails", not by_name["a drop"])
+    yield Event("--not-worse-than 2 passes", by_name["a not worse"])
+    scores = [side.to_dict()["systems"]["a"]["exact"]["overall"]["f1"] for side in (old, new)]
+    p = plain_p(one, before, after, draw, 200)
+    yield Event("--fail-drop 0 of version 0.1 fails", scores[0] > scores[1] and p < 0.05)
 
 
 def worse(world: World, by: float) -> float:
     """How many times as many errors a system of this world makes whose F1 is lower by so much."""
     low, high = 0.2, 6.0
-    goal = world.truth()[tuple(F1)] - by
+    goal = world.truth()[F1] - by
     for _ in range(50):
         middle = (low + high) / 2
         other = replace(world, errors=world.errors * middle, spurious=world.spurious * middle)
-        low, high = (middle, high) if other.truth()[tuple(F1)] > goal else (low, middle)
+        low, high = (middle, high) if other.truth()[F1] > goal else (low, middle)
     return (low + high) / 2
 
 
-def chains(world: World, size: Size, *, loss: float, releases: int, trials: int, seed: int = 7) -> Shares:
-    """How often a chain of releases, each worse by `loss` points, fails somewhere against the first."""
-    draw, found = np.random.default_rng(seed), Shares()
-    for trial in range(trials):
-        one = sample(world, draw, **size)
-        shared = luck(one, draw)
-        options = {"attributes": "none", "examples": "none", "resamples": 100, "seed": trial}
-        first = previous = spanwise.evaluate(one.gold, {"a": system(one, draw, shared)}, **options)
-        fixed = moved = False
-        for release in range(1, releases + 1):
-            times = worse(world, release * loss / 100)
-            new = spanwise.evaluate(one.gold, {"a": system(one, draw, shared, times=times)}, **options)
-            fixed |= not gate(new, against=first, fail_drop=0).passed
-            moved |= not gate(new, against=previous, fail_drop=0).passed
-            previous = new
-        found.add("against the first release: fails somewhere", fixed)
-        found.add("against the one before: fails somewhere", moved)
-    return found
+def weaker(label: str, by: float, world: World = NULL) -> World:
+    """The world in which one label's F1 lies so many points below the overall F1."""
+    low, high = 1.0, 6.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        truth = replace(world, harder={label: middle}).truth()
+        found = truth[F1] - truth["exact", "labels", label, "f1"]
+        low, high = (middle, high) if found < by / 100 else (low, middle)
+    return replace(world, harder={label: (low + high) / 2})
 
 
-def datasets(world: World, size: Size, *, number: int, trials: int, seed: int = 8) -> Shares:
-    """How often Fisher's combination over datasets says that equal buckets differ."""
-    draw, found = np.random.default_rng(seed), Shares()
-    for trial in range(trials):
-        p = []
-        for _ in range(number):
-            one = sample(world, draw, **size)
-            result = spanwise.evaluate(
-                one.gold,
-                {"a": system(one, draw)},
-                attributes=["label"],
-                resamples=0,
-                pairs=[],
-                examples="none",
-            )
-            units: Any = result.units
-            measures = [unpacked(units.systems["a"], place="a")]
-            p.append(buckets_differ({"a": measures}, Resampling(units.number, 400, trial))["a"]["label"])
-        found.add("buckets of label differ", fisher(p) < 0.05)
-    return found
+def chains(
+    draw: Draw, trial: int, *, world: World, size: Size, loss: float, releases: int
+) -> Iterator[Event]:
+    """Whether a chain of releases, each worse by `loss` points, fails somewhere."""
+    one = sample(world, draw, **size)
+    shared = luck(one, draw)
+    options = {"attributes": "none", "examples": "none", "resamples": 100, "seed": trial}
+    first = previous = spanwise.evaluate(one.gold, {"a": system(one, draw, shared)}, **options)
+    fixed = moved = False
+    for release in range(1, releases + 1):
+        times = worse(world, release * loss / 100)
+        new = spanwise.evaluate(one.gold, {"a": system(one, draw, shared, times=times)}, **options)
+        fixed |= not gate(new, against=first, fail_drop=0).passed
+        moved |= not gate(new, against=previous, fail_drop=0).passed
+        previous = new
+    yield Event("against the first release", fixed)
+    yield Event("against the one before", moved)

@@ -2,15 +2,17 @@
 
 A sentence has four slots; a slot holds a gold mention, a spurious prediction, or nothing. Whether a system
 errs on a mention depends on its label, its length, whether training has seen it, and on how hard its
-document is: the share of errors is multiplied by a number drawn evenly from [1 - spread, 1 + spread], whose
-mean is 1, so that the scores of an endless corpus follow from expected counts.
+document is: the share of errors is multiplied by a number whose mean over sentences is 1, so that the scores
+of an endless corpus follow from expected counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -38,9 +40,11 @@ class World:
     spread: float = 0.6  # of documents
     sentences: tuple[int, int] = (4, 16)  # of a document, from … to
     together: float = 0.5  # how often two systems share the luck of a mention
-    harder: Mapping[str, float] = field(
-        default_factory=dict
-    )  # a label, "length 3" or "unseen": times as many
+    # A label, "length 3" or "unseen": times as many errors.
+    harder: Mapping[str, float] = field(default_factory=dict)
+    # How hard documents are: drawn evenly from 1 ± spread; "few" of them, one in ten, five times as hard
+    # as the mean; or the "longer" the harder.
+    hardness: str = "even"
 
     def chance(self, label: int, length: int, seen: bool) -> float:
         """The share of mentions of a kind on which a system errs."""
@@ -113,6 +117,18 @@ class Sample:
     hard: np.ndarray  # of each sentence
     slot: np.ndarray  # of each gold mention, among all slots
     kind: np.ndarray  # label, length, seen of each gold mention
+    document: np.ndarray  # of each gold mention
+
+    def of_cell(self, path: Sequence[str]) -> np.ndarray:
+        """Which gold mentions the cell at a path of `truth` holds."""
+        label, length, seen = self.kind.T
+        if path[:2] == ("exact", "labels"):
+            return np.asarray(label == self.world.labels.index(path[2]))
+        if path[0] == "attributes":
+            return np.asarray(length == 1 + "SML".index(path[2]))
+        if path[0] == "tough":
+            return np.asarray(seen == (path[1] == "SEEN"))
+        return np.ones(len(self.slot), dtype=bool)
 
 
 def sample(
@@ -125,8 +141,7 @@ def sample(
         else np.ones(sentences, dtype=np.int64)
     )
     number = int(sizes.sum())
-    low, high = 1 - world.spread, 1 + world.spread
-    hard = np.repeat(draw.uniform(low, high, size=len(sizes)), sizes)
+    hard = np.repeat(_hardness(world, draw, sizes), sizes)
     slot = np.flatnonzero(draw.random(number * SLOTS) < world.filled)
     label = draw.choice(len(world.labels), p=world.shares, size=len(slot))
     length = 1 + draw.choice(len(world.lengths), p=world.lengths, size=len(slot))
@@ -146,7 +161,18 @@ def sample(
     start = slot % SLOTS * WIDTH + 1
     mentions = Mentions(slot // SLOTS, start, start + length, label, world.labels)
     kind = np.stack([label, length, seen], axis=1)
-    return Sample(world, Annotation(corpus, mentions), _training(world, words), hard, slot, kind)
+    document = np.repeat(np.arange(len(sizes)), sizes)[slot // SLOTS]
+    return Sample(world, Annotation(corpus, mentions), _training(world, words), hard, slot, kind, document)
+
+
+def _hardness(world: World, draw: Draw, sizes: np.ndarray) -> np.ndarray:
+    """A number for each document, whose mean over the sentences of an endless corpus is 1."""
+    if world.hardness == "few":
+        return np.where(draw.random(len(sizes)) < 0.1, 5.0, 5 / 9)
+    if world.hardness == "longer":
+        lengths = np.arange(world.sentences[0], world.sentences[1] + 1)
+        return np.asarray(sizes * lengths.mean() / (lengths**2).mean())
+    return draw.uniform(1 - world.spread, 1 + world.spread, size=len(sizes))
 
 
 def _training(world: World, words: Sequence[str]) -> Annotation:
@@ -213,6 +239,58 @@ def evaluated(found: Sample, systems: Mapping[str, Annotation], **options: Any) 
     """The result document of systems on a sample, as `spanwise.evaluate` gives it."""
     chosen = {"attributes": ["entity_length"], "train": found.train, "examples": "none", **options}
     return spanwise.evaluate(found.gold, dict(systems), **chosen).to_dict()
+
+
+def written(one: Annotation) -> str:
+    """An annotation in two columns, tokens and IOB2 tags, with a mark before every document."""
+    corpus, mentions = one.corpus, one.mentions
+    first, second = corpus.sentences[mentions.sentence] + mentions.start, mentions.end - mentions.start
+    tags = np.zeros(len(corpus.tokens), dtype=np.int64)
+    for inner in range(int(second.max(initial=0))):
+        long = second > inner
+        tags[first[long] + inner] = 1 + 2 * mentions.label[long] + (inner > 0)
+    lines = [f"{word} {tag}" for word in corpus.vocabulary for tag in _tags(mentions.labels)]
+    code = corpus.tokens * (1 + 2 * len(mentions.labels)) + tags
+    rows = np.array(lines, dtype=object)[code].tolist()
+    marked = set() if corpus.documents is None else set(corpus.documents[:-1].tolist())
+    text = []
+    for sentence, (begin, end) in enumerate(pairwise(corpus.sentences.tolist())):
+        text += ["-DOCSTART- O", ""] if sentence in marked else []
+        text += [*rows[begin:end], ""]
+    return "\n".join(text)
+
+
+def _tags(labels: Sequence[str]) -> list[str]:
+    return ["O", *(f"{part}-{label}" for label in labels for part in "BI")]
+
+
+def studied(
+    datasets: Mapping[str, tuple[Annotation, Mapping[str, Sequence[Annotation]]]], **settings: Any
+) -> dict[str, Any]:
+    """The document of a study of gold and of every system's runs on each dataset, through its files."""
+    with TemporaryDirectory() as place:
+        root = Path(place)
+        number = 0
+        for dataset, (gold, systems) in datasets.items():
+            (root / f"{dataset}.gold").write_text(written(gold), encoding="utf-8")
+            for system_name, runs in systems.items():
+                number = max(number, len(runs))
+                for run, predicted in enumerate(runs):
+                    path = root / f"{dataset}.{system_name}.{run}"
+                    path.write_text(written(predicted), encoding="utf-8")
+        names = next(iter(datasets.values()))[1]
+        manifest = {
+            "name": "simulated",
+            "predictions": "{dataset}.{system}.{run}",
+            "runs": [str(run) for run in range(number)],
+            "datasets": {dataset: {"test": f"{dataset}.gold"} for dataset in datasets},
+            "systems": {
+                name: {"runs": [str(run) for run in range(len(runs))]} for name, runs in names.items()
+            },
+            "compare": [{"systems": list(names)}] if len(names) == 2 else [],
+            **settings,
+        }
+        return spanwise.study(manifest, root=root, workers=1, cache=False).to_dict()
 
 
 def cell(document: Mapping[str, Any], name: str, path: Sequence[str]) -> tuple[Any, Any]:
