@@ -195,8 +195,8 @@ def test_a_merged_file_holds_two_annotations_of_one_corpus(file) -> None:  # typ
     assert [len(layer.mentions) for layer in other.values()] == [1, 0]
     with pytest.raises(ChoiceError, match="names one column, but a merged file has two"):
         formats.read_layers(file("a O O\n"), tag_column="gold")
-    with pytest.raises(ChoiceError, match="of the format 'jsonl' holds one annotation"):
-        formats.read_layers(file('{"tokens": ["a"], "tags": ["O"]}\n', "f.jsonl"))
+    with pytest.raises(ChoiceError, match="of the format 'pubtator' holds one annotation"):
+        formats.read_layers(file("1|t|Ann left\n"), format="pubtator")
 
 
 def test_predictions_take_the_scheme_that_is_preferred(file) -> None:  # type: ignore[no-untyped-def]

@@ -35,7 +35,7 @@ from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
 from spanwise.evaluation.mentions import MentionColumns, mention_columns
 from spanwise.evaluation.result import Result, result_of
-from spanwise.formats import opened
+from spanwise.formats import opened, side_by_side
 from spanwise.matching import Matcher
 from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
@@ -95,11 +95,12 @@ def evaluate(
     """Score one or more systems against gold, and find where and why they lose.
 
     Args:
-        source: gold as a file, an `Annotation`, a frame, lists of tags or lists of spans; without `systems` a
-            file that holds gold and predicted tags (or several such files over the same gold). Of a Spark
-            frame, name the columns: `evaluate(frame, gold="tags", systems={"mine": "predicted"},
-            tokens="tokens")`, and maybe `document=` and `sentence=`, by which rows are ordered.
-        gold: the same by name, or the column of gold in a Spark frame.
+        source: gold as a file, an `Annotation`, a frame, records, lists of tags or lists of spans; without
+            `systems` a file, frame or records that hold gold and predictions (or several such files over the
+            same gold), or spaCy's Examples. Of a frame, name the columns: `evaluate(frame, gold="tags",
+            systems={"mine": "predicted"})`; of a Spark frame also `tokens="tokens"`, and maybe `document=`
+            and `sentence=`, by which rows are ordered.
+        gold: the same by name, or the column of gold in a frame or in records.
         systems: predictions by name, or one or several files, which are named by their stem.
         train: one or more training files or frames; without it nothing is said of seen and unseen mentions.
         matcher: how mentions are paired where errors are named: "fair", or the name of another, such as one
@@ -145,6 +146,10 @@ def evaluate(
         named = {key: reading.pop(key, None) for key in ("tokens", "document", "sentence")}
         source, systems = joined_frames(source, gold, systems, named["sentence"])
         columns = columns_of(source, gold, systems, named)
+    elif source is not None:
+        of_source = {key: value for key, value in reading.items() if key not in ("format", "tokens", "name")}
+        beside = side_by_side(source, gold, systems, **of_source)
+        source, systems = (source, systems) if beside is None else beside
     gold = gold if source is None else source
     if gold is None:
         raise ChoiceError("there is no gold to evaluate against.\nGive a file or lists first.")

@@ -28,6 +28,7 @@ from spanwise.formats._opening import (
     write_atomically,
 )
 from spanwise.formats._registry import FORMATS, format_of
+from spanwise.formats._scored import is_records
 from spanwise.formats.memory import from_lists, from_spans, from_tags
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
@@ -57,6 +58,7 @@ __all__ = [
     "read_words",
     "refuse_merged",
     "sha256_of",
+    "side_by_side",
     "stem_of",
     "to_bytes",
     "validate",
@@ -89,7 +91,8 @@ def read(
     """The annotation in a file, or in lists of tags or of spans.
 
     Args:
-        source: A path (also packed as .gz, .xz or .zst; "-" is standard input), or lists.
+        source: A path (also packed as .gz, .xz or .zst; "-" is standard input), lists of tags or spans,
+            records as in lines of JSON, output of a Hugging Face pipeline, or a frame, table or dataset.
         format: The name of the format; recognised from the content without it.
         token_column, tag_column: Columns of a CoNLL file, by number from 0 (-1 is the last) or by name.
         separator: "tab" or "blank", where it should not be recognised.
@@ -127,10 +130,23 @@ def _read(
     if isinstance(source, (str, os.PathLike)):
         file = _opened(source, options)
         return _read_by(format_of(file, format), file, options, words)
-    if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple}:
+    if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple} and not is_records(source):
         return from_lists(source, options, tokens, name)
     known = _format_of_object(source)
     return from_lists(source, options, tokens, name) if known is None else known.read(source, options)
+
+
+def side_by_side(source: Any, gold: str | None, systems: Any, **options: Any) -> tuple[Any, Any] | None:
+    """Gold and predictions that one object in memory holds: columns of a frame or records, or Examples.
+
+    Returns:
+        Gold and the predictions by system, or None where the object holds gold alone.
+    """
+    if isinstance(source, str | os.PathLike | Annotation) or not is_source(source):
+        return None
+    from spanwise.formats.records import annotated_columns
+
+    return annotated_columns(source, gold, systems, options_of(**options))
 
 
 def _read_by(known: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
@@ -235,7 +251,7 @@ def is_source(given: Any) -> bool:
     if isinstance(given, str | os.PathLike | Annotation):
         return True
     plain = isinstance(given, list | tuple) and {*map(type, given)} <= {list, tuple, str}
-    return not plain and _format_of_object(given) is not None
+    return not (plain and not is_records(given)) and _format_of_object(given) is not None
 
 
 def _format_of_object(source: Any) -> Format | None:

@@ -36,9 +36,42 @@ def score_of(span: Any, place: str) -> float:
 
 def is_spans(record: Any) -> bool:
     """Whether a record is a list of spans alone, as pipelines of Hugging Face and GLiNER give it."""
-    return isinstance(record, list) and all(
+    return isinstance(record, list | tuple) and all(
         isinstance(one, Mapping) and "end" in one and any(key in one for key in LABELS) for one in record
     )
+
+
+def is_records(given: Any) -> bool:
+    """Whether a list holds records as lines of JSON do, or what a pipeline of Hugging Face gives.
+
+    Lists of spans alone count tokens, unless they are a pipeline's: those name the words they are.
+
+    Examples:
+        >>> is_records([{"tokens": ["Rome"], "tags": ["B-LOC"]}]), is_records([[(0, 1, "LOC")]])
+        (True, False)
+        >>> is_records([[], [{"entity_group": "LOC", "score": 0.9, "word": "Rome", "start": 0, "end": 4}]])
+        True
+    """
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    if all(isinstance(one, Mapping) for one in given) or all(map(_is_pair, given)):
+        return True
+    spans = [span for one in given if is_spans(one) for span in one]
+    return all(map(is_spans, given)) and any(map(_is_of_pipeline, spans))
+
+
+def _is_pair(one: Any) -> bool:
+    """Whether this is spaCy's old form of a record: the text and {"entities": …}."""
+    return (
+        isinstance(one, list | tuple)
+        and len(one) == 2
+        and isinstance(one[0], str)
+        and isinstance(one[1], Mapping)
+    )
+
+
+def _is_of_pipeline(span: Mapping[str, Any]) -> bool:
+    return any(key in span for key in ("entity_group", "entity", "word", "text"))
 
 
 def whole_spans(listed: list[Any]) -> list[Any]:
@@ -51,7 +84,7 @@ def whole_spans(listed: list[Any]) -> list[Any]:
     ):
         return listed
     joined: list[list[Mapping[str, Any]]] = []
-    for one in listed:
+    for one in (one for one in listed if one["entity"] != "O"):
         mark, _, label = str(one["entity"]).partition("-")
         before = joined[-1][-1] if joined else None
         follows = before is not None and one["index"] == before["index"] + 1

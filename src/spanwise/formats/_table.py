@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Options, numbered_column, whole
+from spanwise.formats._scored import score_of
 from spanwise.formats._standoff import Origin, Standoff
 from spanwise.formats._standoff import annotation as standoff_annotation
 from spanwise.formats._tagged import Tagged
@@ -163,8 +165,11 @@ def _of_spans(
     units = []
     for number, (body, mentions, name, document) in enumerate(rows, start=1):
         found = [_mention(mention, reading.path, number) for mention in mentions]
+        scores = [score_of(mention, f"{reading.path}: row {number}") for mention in mentions]
         text: Any = body if isinstance(body, str) else [str(word) for word in body]
-        units.append(Standoff(text, found, name or "", document))
+        units.append(
+            Standoff(text, found, name or "", document, scores=scores if any(map(isfinite, scores)) else ())
+        )
     origin = Origin(reading.path, reading.format, reading.evidence, reading.sha256)
     return standoff_annotation(units, origin, options)
 
@@ -175,7 +180,7 @@ def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
             label = mention.get("label", mention.get("type"))
             start, end = mention["start"], mention["end"]
         else:
-            start, end, label = mention
+            start, end, label = list(mention)[:3]
         if not isinstance(label, str):
             raise TypeError(label)
         return ((whole(start), whole(end)),), label

@@ -35,7 +35,7 @@ def read(source: Any, options: Options) -> Annotation:
         table = _table_of(source, options.limits)
         reading = Reading(source.path, source.sha256, "arrow", evidence="Parquet or Arrow columns")
     else:
-        table = _table_in(source)
+        table = table_in(source)
         kind = type(source).__name__
         reading = Reading(f"<{kind}>", format="arrow", evidence=f"a {kind} in memory")
     if len({*table.column_names}) < len(table.column_names):
@@ -44,7 +44,7 @@ def read(source: Any, options: Options) -> Annotation:
                "Rename one.")
         )  # fmt: skip
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    return annotation(columns, reading, options, names=_class_names(table))
+    return annotation(columns, reading, options, names=class_names(table))
 
 
 def _pyarrow() -> Any:
@@ -79,7 +79,8 @@ def _table_of(file: File, limits: Limits) -> Any:
         return stream.read_all()
 
 
-def _table_in(source: Any) -> Any:
+def table_in(source: Any) -> Any:
+    """The Arrow table of a table or dataset."""
     if type(source).__name__ == "DatasetDict":
         raise ChoiceError(f"a DatasetDict holds several datasets.\nPass one of them: {', '.join(source)}.")
     if type(source).__name__ == "Dataset":
@@ -88,7 +89,7 @@ def _table_in(source: Any) -> Any:
     return source
 
 
-def _class_names(table: Any) -> list[str] | None:
+def class_names(table: Any) -> list[str] | None:
     """The names of a ClassLabel that datasets keeps in the schema's metadata."""
     raw = (table.schema.metadata or {}).get(b"huggingface")
     if raw is None:

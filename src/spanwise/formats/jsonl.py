@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -28,7 +28,7 @@ from spanwise.formats._format import (
     problem_at,
 )
 from spanwise.formats._opening import File
-from spanwise.formats._scored import LABELS, is_spans, score_of, whole_spans
+from spanwise.formats._scored import LABELS, is_records, is_spans, score_of, whole_spans
 from spanwise.formats._words import words
 from spanwise.schemes import Tags, encode, malformed
 
@@ -56,22 +56,66 @@ class _Gathered:
     records: list[Mapping[str, Any]] = field(default_factory=list)
 
 
-def read(file: File, options: Options) -> Annotation:
-    """The annotation of a file with a JSON object a line, or with one JSON list of objects."""
-    found = _Gathered(file.path)
-    for line, record in _records(file):
+def read(source: Any, options: Options, *, name: str = "<records>") -> Annotation:
+    """The annotation of a file with a JSON object per line or one JSON list of objects, or of such a list.
+
+    Records of a list called `name` are numbered from 1, as the lines of a file are.
+    """
+    file = source if isinstance(source, File) else None
+    path = name if file is None else file.path
+    found = _Gathered(path)
+    for line, record in _listed(path, source) if file is None else _records(file):
         _gather(found, line, record, options)
     if not found.lines:
-        raise InputError(at(file.path, None, "the file holds no record.\nGive a JSON object in each line."))
+        raise InputError(at(path, None, "the file holds no record.\nGive a JSON object in each line."))
     corpus = _corpus(found, options)
-    reading = Reading(path=file.path, sha256=file.sha256, format="jsonl", evidence=found.kind)
+    digest = None if file is None else file.sha256
+    reading = Reading(path=path, sha256=digest, format="jsonl", evidence=found.kind)
     if found.kind == "tokens with tags":
         return annotated(corpus, Tags.of(found.tags), options, reading)
     mentions = _mentions(found).sole(
         duplicates=options.duplicates,
-        place=lambda row: f"{file.path}:{found.lines[found.spans[row][0]]}",
+        place=lambda row: f"{path}:{found.lines[found.spans[row][0]]}",
     )
     return Annotation(corpus, mentions, replace(reading, notes=tuple(label_notes(mentions))))
+
+
+def read_layers(file: File, options: Options) -> dict[str, Annotation]:
+    """Gold and predictions that every record holds side by side, such as "tags" and "predicted"."""
+    from spanwise.formats.records import annotated_columns
+
+    found = annotated_columns([record for _, record in _records(file)], None, None, options, name=file.path)
+    assert found is not None
+    gold, systems = found
+    if len(systems) > 1:
+        raise InputError(
+            at(file.path, None, f"the records hold predictions of several systems: {', '.join(systems)}.\n"
+               "Read the records, and name the one that is meant: systems={…} of spanwise.evaluate.")
+        )  # fmt: skip
+    digest = file.sha256
+    layers = {"gold": gold, "predicted": next(iter(systems.values()))}
+    return {
+        name: replace(one, reading=replace(one.reading, path=file.path, sha256=digest))
+        for name, one in layers.items()
+    }
+
+
+def _listed(path: str, source: Sequence[Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Each record of a list in memory with its number; what a pipeline gives for one text is one record."""
+    records = [source] if is_spans(source) else source
+    for number, record in enumerate(records, start=1):
+        yield number, _mapping(path, number, plain(record))
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON would hold it: tuples and arrays as lists, NumPy's numbers as Python's."""
+    if isinstance(value, str | int | float) or value is None:
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _records(file: File) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -486,4 +530,6 @@ FORMAT = Format(
     recognise=recognise,
     problems=problems,
     suffixes=(".jsonl", ".ndjson", ".json"),
+    accepts=is_records,
+    read_layers=read_layers,
 )

@@ -27,6 +27,12 @@ def accepts(source: Any) -> bool:
     return _kind(source) in ("Doc", "DocBin", "Example")
 
 
+def are_examples(source: Any) -> bool:
+    """Whether the object is an Example, which holds gold and predictions, or a list of them."""
+    listed = source if isinstance(source, list | tuple) else [source]
+    return bool(listed) and all(_kind(one) == "Example" for one in listed)
+
+
 def _kind(source: Any) -> str | None:
     kind = type(source)
     return kind.__name__ if kind.__module__.partition(".")[0] == "spacy" else None
@@ -55,9 +61,14 @@ def _annotation(source: Any, options: Options, side: str) -> Annotation:
     path = source.path if isinstance(source, File) else f"<{_kind(source) or 'spaCy'} documents>"
     units: list[Standoff] = []
     docs = list(_docs(source, side, options.limits))
-    group = str(options.tag_column) if options.tag_column is not None else _group(docs)
-    for number, doc in enumerate(docs, start=1):
-        units.extend(_sentences(doc, group, f"document {number}", path))
+    # Both sides of Examples are cut into the sentences of the reference, so that they can be compared.
+    gold = list(_docs(source, "reference", options.limits)) if are_examples(source) else docs
+    others = list(_docs(source, "predicted", options.limits)) if are_examples(source) else docs
+    group = str(options.tag_column) if options.tag_column is not None else _group(gold)
+    for number, (doc, reference, predicted) in enumerate(zip(docs, gold, others, strict=True), start=1):
+        name = f"document {number}"
+        borders = _borders(reference, predicted, group, name, path)
+        units.extend(_sentences(doc, borders, group, name, path))
     digest = source.sha256 if isinstance(source, File) else None
     evidence = "entities" if group == "ents" else f"spans of the group {group!r}"
     return annotation(units, Origin(path, "spacy", evidence, digest), options)
@@ -115,22 +126,38 @@ def _spacy() -> Any:
     return spacy
 
 
-def _sentences(doc: Any, group: str, name: str, path: str) -> list[Standoff]:
+def _listed(doc: Any, group: str, name: str, path: str) -> Any:
+    """The entities of a document, or the spans of a group."""
     if group != "ents" and group not in doc.spans:
         known = ", ".join(["ents", *doc.spans])
         raise InputError(at(path, None, f"{name} has no group of spans {group!r}.\nThere are: {known}."))
-    listed = doc.ents if group == "ents" else doc.spans[group]
+    return doc.ents if group == "ents" else doc.spans[group]
+
+
+def _borders(reference: Any, predicted: Any, group: str, name: str, path: str) -> list[int]:
+    """Where the sentences of a document begin and the last one ends; no mention of either side crosses one.
+
+    Empty where that cannot be said, so that the document is one sentence.
+    """
+    if not reference.has_annotation("SENT_START"):
+        return []
+    if reference is not predicted and [one.text for one in reference] != [one.text for one in predicted]:
+        return []
+    starts = {sentence.start for sentence in reference.sents}
+    for doc in (reference, predicted):
+        for span in _listed(doc, group, name, path):
+            if starts & set(range(span.start + 1, span.end)):
+                return []
+    return [*sorted(starts), len(reference)]
+
+
+def _sentences(doc: Any, borders: Sequence[int], group: str, name: str, path: str) -> list[Standoff]:
+    listed = _listed(doc, group, name, path)
     spans = [(span.start, span.end, span.label_) for span in listed]
     scores = _scores(listed, group, name, path)
-    borders = [0, len(doc)]
-    if doc.has_annotation("SENT_START"):
-        borders = [*(sentence.start for sentence in doc.sents), len(doc)]
-        starts = set(borders)
-        if any(starts & set(range(start + 1, end)) for start, end, _ in spans):
-            borders = [0, len(doc)]
     words = [token.text for token in doc]
     units = []
-    for first, last in pairwise(borders):
+    for first, last in pairwise(borders or [0, len(doc)]):
         chosen = [at for at, (start, _, _) in enumerate(spans) if first <= start < last]
         inside: list[tuple[Pieces, str]] = [
             (((start - first, end - first),), label) for start, end, label in (spans[at] for at in chosen)

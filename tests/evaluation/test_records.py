@@ -1,0 +1,324 @@
+"""Data as people have them in memory give the numbers that the same data give as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.errors import ChoiceError, InputError
+
+TOKENS = [["Ann", "Lee", "saw", "Rome"], ["Bob", "left"]]
+GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O"]]
+PREDICTED = [["B-PER", "I-PER", "O", "O"], ["B-PER", "B-LOC"]]
+NAMES = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+TEXTS = [" ".join(words) for words in TOKENS]
+ENTITIES: list[list[tuple[int, int, str]]] = [[(0, 7, "PER"), (12, 16, "LOC")], [(0, 3, "PER")]]
+SAID: list[list[tuple[int, int, str]]] = [[(0, 7, "PER")], [(0, 3, "PER"), (4, 8, "LOC")]]
+
+
+def counts(*sources: Any, **options: Any) -> dict[str, tuple[int, int, int]]:
+    """Gold, predicted and right mentions by system."""
+    found = spanwise.evaluate(*sources, resamples=0, attributes="none", **options)
+    sums = {name: found[name].exact.overall for name in found.systems}
+    return {name: (one.gold, one.predicted, one.correct) for name, one in sums.items()}
+
+
+def tagged(tags: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Records of tokens with tags."""
+    return [{"tokens": words, "tags": marks} for words, marks in zip(TOKENS, tags, strict=True)]
+
+
+def texts(spans: Sequence[Sequence[Any]], key: str = "entities") -> list[dict[str, Any]]:
+    """Records of texts with spans of characters."""
+    return [{"text": text, key: listed} for text, listed in zip(TEXTS, spans, strict=True)]
+
+
+def grouped(spans: Sequence[Sequence[tuple[int, int, str]]]) -> list[list[dict[str, Any]]]:
+    """What a token classification pipeline gives with aggregation; its scores are NumPy's."""
+    return [
+        [
+            {"entity_group": label, "score": np.float32(0.5), "word": text[start:end],
+             "start": start, "end": end}
+            for start, end, label in listed
+        ]
+        for text, listed in zip(TEXTS, spans, strict=True)
+    ]  # fmt: skip
+
+
+def pieces(spans: Sequence[Sequence[tuple[int, int, str]]]) -> list[list[dict[str, Any]]]:
+    """What it gives without: a piece of three characters or fewer at a time, the words between left out."""
+    result: list[list[dict[str, Any]]] = []
+    for text, listed in zip(TEXTS, spans, strict=True):
+        found: list[dict[str, Any]] = []
+        for start, end, label in listed:
+            for at in range(start, end, 3):
+                tag = ("B-" if at == start else "I-") + label
+                last = min(at + 3, end)
+                found.append(
+                    {"entity": tag, "score": np.float32(0.5), "index": 1 + at // 3 + start,
+                     "word": text[at:last], "start": at, "end": last}
+                )  # fmt: skip
+        result.append(found)
+    return result
+
+
+RIGHT = {"mine": (3, 3, 2)}
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [
+        (tagged(GOLD), tagged(PREDICTED)),
+        (tuple(tagged(GOLD)), tuple(tagged(PREDICTED))),
+        (tagged(GOLD), PREDICTED),
+        (texts(ENTITIES), texts(SAID)),
+        (texts(ENTITIES, "spans"), texts(SAID, "ents")),
+        (texts(ENTITIES), [(text, {"entities": one}) for text, one in zip(TEXTS, SAID, strict=True)]),
+        (texts(ENTITIES), grouped(SAID)),
+        (texts(ENTITIES), pieces(SAID)),
+        (texts(ENTITIES), SAID),
+        (
+            texts(ENTITIES),
+            [[{"start": a, "end": b, "label": label} for a, b, label in one] for one in SAID],
+        ),
+        (
+            texts(
+                [
+                    [{"start_offset": a, "end_offset": b, "label": label} for a, b, label in one]
+                    for one in SAID
+                ]
+            ),
+            texts([np.array(one, dtype=object) for one in ENTITIES]),
+        ),
+    ],
+    ids=str,
+)
+def test_records_are_taken_as_they_are(gold: Any, predicted: Any) -> None:
+    assert counts(gold, {"mine": predicted}) == RIGHT
+
+
+def test_records_without_a_name_are_one_system() -> None:
+    assert counts(tagged(GOLD), tagged(PREDICTED)) == {"predicted": RIGHT["mine"]}
+    assert counts(texts(ENTITIES), grouped(SAID)) == {"predicted": RIGHT["mine"]}
+
+
+def test_numbers_of_tags_are_named_by_labels() -> None:
+    numbers = [np.array([NAMES.index(tag) for tag in tags]) for tags in PREDICTED]
+    assert counts(tagged(GOLD), {"mine": tagged(numbers)}, labels=NAMES) == RIGHT
+
+
+def test_what_a_pipeline_gives_for_one_text_is_one_record() -> None:
+    assert counts(texts(ENTITIES)[:1], grouped(SAID)[0]) == {"predicted": (2, 1, 1)}
+
+
+def test_a_pipeline_that_finds_nothing_has_recall_zero() -> None:
+    assert counts(texts(ENTITIES), {"mine": [[], []]}) == {"mine": (3, 0, 0)}
+
+
+def test_words_outside_mentions_that_a_pipeline_lists_are_no_mentions() -> None:
+    listed: list[list[dict[str, Any]]] = [
+        [{"entity": "O", "score": 0.9, "index": 1, "word": "Ann", "start": 0, "end": 3}],
+        [{"entity": "B-PER", "score": 0.9, "index": 1, "word": "Bob", "start": 0, "end": 3}],
+    ]
+    assert counts(texts(ENTITIES), listed) == {"predicted": (3, 1, 1)}
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), min_size=1, max_size=6),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_records_give_the_annotation_of_a_file_of_them(
+    tmp_path_factory: pytest.TempPathFactory, tags: list[list[str]]
+) -> None:
+    records = [{"tokens": [f"w{at}" for at in range(len(row))], "tags": row} for row in tags]
+    path = tmp_path_factory.mktemp("records") / "x.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    there, here = spanwise.read(path), spanwise.read(records)
+    assert here.mentions.rows() == there.mentions.rows()
+    assert here.corpus.sentences.tolist() == there.corpus.sentences.tolist()
+    assert here.reading.evidence == there.reading.evidence
+    assert here.reading.notes == there.reading.notes
+
+
+def side_by_side() -> dict[str, list[Any]]:
+    """Columns of a table with a row for each sentence."""
+    return {"tokens": TOKENS, "gold": GOLD, "predicted": PREDICTED}
+
+
+def by_token() -> dict[str, list[Any]]:
+    """Columns of a table with a row for each token."""
+    return {
+        "sentence": [number for number, words in enumerate(TOKENS) for _ in words],
+        "token": [word for words in TOKENS for word in words],
+        "tag": [tag for tags in GOLD for tag in tags],
+        "pred": [tag for tags in PREDICTED for tag in tags],
+    }
+
+
+def frames() -> list[Any]:
+    """Makers of frames, one a library."""
+
+    def made(library: str, maker: str) -> Callable[[Mapping[str, Any]], Any]:
+        def make(columns: Mapping[str, Any]) -> Any:
+            found = pytest.importorskip(library)
+            return getattr(found, maker)(dict(columns))
+
+        return make
+
+    return [
+        pytest.param(made("pandas", "DataFrame"), id="pandas"),
+        pytest.param(made("polars", "DataFrame"), id="polars"),
+        pytest.param(made("pyarrow", "table"), id="arrow"),
+        pytest.param(
+            lambda columns: pytest.importorskip("datasets").Dataset.from_dict(dict(columns)), id="datasets"
+        ),
+        pytest.param(
+            lambda columns: [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ],
+            id="records",
+        ),
+    ]
+
+
+@pytest.mark.parametrize("make", frames())
+def test_columns_of_gold_and_predictions_are_found_or_named(make: Callable[..., Any]) -> None:
+    found = {"predicted": RIGHT["mine"]}
+    assert counts(make(side_by_side())) == found
+    renamed = {"tokens": TOKENS, "expert": GOLD, "bert": PREDICTED, "crf": GOLD}
+    assert counts(make(renamed), {"mine": "bert"}, gold="expert") == RIGHT
+    assert counts(make(renamed), ["bert", "crf"], gold="expert") == {"bert": (3, 3, 2), "crf": (3, 3, 3)}
+    assert counts(make(renamed), "bert", gold="expert") == {"bert": (3, 3, 2)}
+    several = {"tokens": TOKENS, "ner_tags": GOLD, "pred_bert": PREDICTED, "pred_crf": GOLD}
+    assert counts(make(several)) == {"bert": (3, 3, 2), "crf": (3, 3, 3)}
+
+
+@pytest.mark.parametrize("make", frames()[:3])
+def test_a_row_may_be_a_token(make: Callable[..., Any]) -> None:
+    assert counts(make(by_token())) == {"predicted": RIGHT["mine"]}
+
+
+@pytest.mark.parametrize("make", frames())
+def test_columns_may_hold_spans(make: Callable[..., Any]) -> None:
+    def objects(listed: Sequence[Sequence[tuple[int, int, str]]]) -> list[list[dict[str, Any]]]:
+        return [[{"start": a, "end": b, "label": label} for a, b, label in one] for one in listed]
+
+    table = {"text": TEXTS, "entities": objects(ENTITIES), "predicted_entities": objects(SAID)}
+    assert counts(make(table)) == {"predicted": RIGHT["mine"]}
+
+
+@pytest.mark.parametrize("make", frames())
+def test_a_frame_is_gold_for_predictions_from_elsewhere(make: Callable[..., Any]) -> None:
+    gold, predicted = {"tokens": TOKENS, "tags": GOLD}, {"tokens": TOKENS, "tags": PREDICTED}
+    assert counts(make(gold), {"mine": make(predicted)}) == RIGHT
+    assert counts(make({"tokens": TOKENS, "expert": GOLD}), {"mine": make(predicted)}, gold="expert") == RIGHT
+
+
+@pytest.mark.parametrize("make", frames())
+def test_a_column_that_is_not_there_is_named_with_those_that_are(make: Callable[..., Any]) -> None:
+    with pytest.raises(ChoiceError, match=r"no column is called 'golden'\. Did you mean 'gold'\?"):
+        counts(make(side_by_side()), {"mine": "predicted"}, gold="golden")
+    with pytest.raises(ChoiceError, match="no predictions were given, and no column seems to hold any"):
+        counts(make({"tokens": TOKENS, "tags": GOLD}))
+    with pytest.raises(InputError, match="no column seems to hold gold"):
+        counts(make({"tokens": TOKENS, "mine": GOLD}), {"mine": "mine"})
+
+
+def test_class_labels_of_a_dataset_name_the_numbers_of_both_sides() -> None:
+    datasets = pytest.importorskip("datasets")
+    labels = datasets.Sequence(datasets.ClassLabel(names=NAMES))
+    numbers = [[[NAMES.index(tag) for tag in tags] for tags in side] for side in (GOLD, PREDICTED)]
+    made = datasets.Dataset.from_dict(
+        {"tokens": TOKENS, "ner_tags": numbers[0], "predictions": numbers[1]},
+        features=datasets.Features(
+            tokens=datasets.Sequence(datasets.Value("string")),
+            ner_tags=labels,
+            predictions=datasets.Sequence(datasets.Value("int64")),
+        ),
+    )
+    assert counts(made) == {"predicted": RIGHT["mine"]}
+    assert counts(made.select([1])) == {"predicted": (1, 2, 1)}
+
+
+def test_scores_of_a_frame_are_kept() -> None:
+    pandas = pytest.importorskip("pandas")
+    spans = [[{"start": 0, "end": 2, "label": "PER", "score": 0.25}], []]
+    score = spanwise.read(pandas.DataFrame({"tokens": TOKENS, "spans": spans})).mentions.score
+    assert score is not None and score.tolist() == [0.25]
+
+
+def example(gold: Sequence[tuple[int, int, str]], said: Sequence[tuple[int, int, str]], *, cut: bool) -> Any:
+    """An Example of spaCy; its predicted document marks sentences, its reference only if `cut`."""
+    spacy = pytest.importorskip("spacy")
+    from spacy.tokens import Doc, Span
+    from spacy.training import Example
+
+    vocab = spacy.blank("en").vocab
+    words = [word for one in TOKENS for word in one]
+    starts = [True, False, False, False, True, False]
+    reference = Doc(vocab, words, sent_starts=starts if cut else None)
+    predicted = Doc(vocab, words, sent_starts=starts)
+    reference.ents = [Span(reference, *span) for span in gold]
+    predicted.ents = [Span(predicted, *span) for span in said]
+    return Example(predicted, reference)
+
+
+@pytest.mark.parametrize(("cut", "sentences"), [(True, 2), (False, 1)])
+def test_examples_of_spacy_hold_gold_and_predictions(cut: bool, sentences: int) -> None:
+    gold, said = [(0, 2, "PER"), (3, 4, "LOC"), (4, 5, "PER")], [(0, 2, "PER"), (4, 5, "PER"), (5, 6, "LOC")]
+    one = example(gold, said, cut=cut)
+    result = spanwise.evaluate([one], resamples=0)
+    overall = result["predicted"].exact.overall
+    assert (overall.gold, overall.predicted, overall.correct) == (3, 3, 2)
+    assert result.dataset.sentences == sentences
+    assert counts(one) == {"predicted": (3, 3, 2)}
+
+
+def test_a_predicted_entity_over_a_sentence_end_joins_the_sentences_of_both_sides() -> None:
+    one = example([(0, 2, "PER")], [(3, 5, "LOC")], cut=True)
+    assert spanwise.evaluate([one], resamples=0).dataset.sentences == 1
+
+
+def test_other_verbs_take_records_too() -> None:
+    gold = tagged(GOLD)
+    assert spanwise.describe(gold).dataset.mentions == 3
+    assert spanwise.compare(gold, {"a": tagged(PREDICTED), "b": gold}, resamples=0).kind == "comparison"
+    placed = spanwise.place(gold, [{"answers": [{"text": "Rome", "label": "LOC"}]}, {"answers": []}])
+    assert placed.policies.ordered.correct == 1
+    agreement = spanwise.agree({"a": gold, "b": tagged(PREDICTED)})
+    assert agreement.pairs[0].overall.both == 2
+    assert spanwise.evaluate(gold, gold, train=gold, resamples=0).dataset.tough is not None
+
+
+def test_a_file_of_records_may_hold_both_sides(tmp_path: Path) -> None:
+    path = tmp_path / "both.jsonl"
+    rows = [{**record, "predicted": tags} for record, tags in zip(tagged(GOLD), PREDICTED, strict=True)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert list(counts(path).values()) == [RIGHT["mine"]]
+    path.write_text("".join(json.dumps({**row, "pred_b": row["tags"]}) + "\n" for row in rows))
+    with pytest.raises(InputError, match="predictions of several systems: predicted, b"):
+        counts(path)
+
+
+def test_a_record_that_is_wrong_is_named_by_its_number() -> None:
+    wrong = [*tagged(GOLD)[:1], {"tokens": ["Bob"], "tags": ["B-PER", "O"]}]
+    with pytest.raises(InputError, match=r"^<records>:2: the record has 2 tags, but 1 token\."):
+        counts(tagged(GOLD), {"mine": wrong})
+
+
+def test_inputs_are_left_as_they_are() -> None:
+    gold, said = texts(ENTITIES), grouped(SAID)
+    before = repr((gold, said))
+    counts(gold, said)
+    assert repr((gold, said)) == before
