@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import spanwise
@@ -131,6 +131,7 @@ def test_words_outside_mentions_that_a_pipeline_lists_are_no_mentions() -> None:
     assert counts(texts(ENTITIES), listed) == {"predicted": (3, 1, 1)}
 
 
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), min_size=1, max_size=6),
