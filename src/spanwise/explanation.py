@@ -18,11 +18,12 @@ from spanwise.credits import credit_of
 from spanwise.description import input_entry
 from spanwise.document import Input
 from spanwise.document.explanation import Convention, Explanation
-from spanwise.errors import InputError
+from spanwise.document.placement import PlacementDocument
+from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import read, read_layers, refuse_merged
 from spanwise.matching import OUTCOMES, match
 from spanwise.matching.overlap import relaxed
-from spanwise.placement import has_answers, place, place_systems
+from spanwise.placement import PromptUnit, has_answers, place, place_systems, without_offsets
 from spanwise.schemes import encode
 from spanwise.scores import averages, credited, exact
 
@@ -74,19 +75,23 @@ def explain(
     options = {key: value for key, value in reading.items() if key != "repair"}
     if predicted is not None:
         refuse_merged(gold, **options)
-    given = predicted
+    found: PlacementDocument | None = None
     if answers is not None or has_answers(predicted):
-        gold, systems = place_systems(gold, {"predicted": predicted}, answers or "ordered", options)
-        predicted = systems["predicted"]
+        answering = place_systems(gold, {"predicted": predicted}, answers or "ordered", options)
+        name = next(iter(answering.documents), "predicted")
+        if len(answering.documents) > 1:
+            raise ChoiceError("there are several samples per unit.\nChoose one with sample=.")
+        gold, predicted, found = answering.gold, answering.systems[name], answering.documents.get(name)
     sides = _read(gold, predicted, options, "conlleval")
     pair = _pair(sides, align)
+    found = found or _without_offsets(pair, sides[0])
     rows = [
         *_exact_rows(pair, sides),
         *_repair_rows(gold, predicted, options, align, sides),
         *_token_rows(pair, sides),
         *_overlap_rows(pair),
         *_other_units(pair),
-        *(_policy_rows(gold, given, answers) if predicted is not given else []),
+        *(_policy_rows(found) if found is not None else []),
     ]
     first = rows[0].f1
     inputs = [input_entry(role, side) for role, side in zip(("gold", "predicted"), sides, strict=True)]
@@ -101,21 +106,32 @@ def explain(
             replace(row, difference=None if row.f1 is None or first is None else row.f1 - first)
             for row in rows
         ),
+        spread=None if found is None else found.spread,
+        prompt_unit=None if found is None else found.settings.prompt_unit,
     )
 
 
-def _policy_rows(gold: Any, given: Any, answers: str | Mapping[str, Any] | None) -> list[Convention]:
+def _without_offsets(pair: _Pair, gold: Annotation) -> PlacementDocument | None:
+    """What policies would make of these predictions if they were strings; None without text."""
+    if pair.corpus.without_text or not bool(pair.predicted.placed.all()):
+        return None
+    unit: PromptUnit = "sentence" if pair.corpus.documents is None else "document"
+    predicted = Annotation(pair.corpus, pair.predicted, gold.reading)
+    return place(Annotation(pair.corpus, pair.gold, gold.reading), without_offsets(predicted, unit), prompt_unit=unit)
+
+
+def _policy_rows(found: PlacementDocument) -> list[Convention]:
     """The same answers placed by every policy, and compared as strings."""
-    choices = {"policy": answers} if isinstance(answers, str) else dict(answers or {})
-    found = place(gold, given, **choices)
-    low, high = found.spread
-    spread = "" if low is None or high is None else f"; F1 lies between {100 * low:.1f} and {100 * high:.1f}"
-    others = dict.fromkeys(("first", "all", "next", "ordered"), "") | {"next": "UIE", "all": "spaCy-LLM"}
+    why = f"strings without positions, one list per {found.settings.prompt_unit}; each "
     rows = [
-        (f"answers placed by {name}", getattr(found.policies, name), others[name] or "spanwise",
-         f"another rule for where a string stands{spread}")
-        for name in others
-    ]  # fmt: skip
+        (f"answers placed by {name}", getattr(found.policies, name), tools, f"{why}takes {what}")
+        for name, tools, what in (
+            ("first", "spanwise", "its first occurrence"),
+            ("all", "spaCy-LLM (exact case)", "every occurrence"),
+            ("next", "UIE", "the next free occurrence"),
+            ("ordered", "spanwise", "the place that keeps the order of the answers"),
+        )
+    ]
     rows += [
         ("answers, worst placement", found.policies.worst, "spanwise", "a bound that uses gold"),
         ("answers, best placement", found.policies.best, "spanwise", "a bound that uses gold"),

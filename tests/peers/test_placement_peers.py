@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import spanwise
-from spanwise.placement import placed_mentions
+from spanwise.placement import checked, placement
 
 
 def test_langextract_places_gold_strings_where_its_preset_does(data: Path) -> None:
@@ -28,7 +28,9 @@ def test_langextract_places_gold_strings_where_its_preset_does(data: Path) -> No
     ]
     ours = {
         (s, a, b, label)
-        for s, a, b, label in placed_mentions(gold, records, policy="langextract").mentions.rows()
+        for s, a, b, label in placement(
+            gold, records, checked(policy="langextract")
+        ).annotation.mentions.rows()
     }
     theirs = set()
     for number, listed in chosen.items():

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from spanwise.document.comparison import Comparison, Findings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.head import Document
+from spanwise.document.placement import PlacementDocument
 from spanwise.document.scores import SystemScores
 from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
 from spanwise.document.settings import Settings
@@ -116,6 +117,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
     letters: Mapping[str, str] = field(default_factory=dict)
     findings: Findings = ()
     notes: tuple[str, ...] | UnsetType = UNSET
+    answers: Mapping[str, PlacementDocument] | UnsetType = UNSET  # of systems that give no positions
     examples: ExampleCounts | UnsetType = UNSET
     units: UnitCounts | UnsetType = UNSET
     sentences: Sequence[Sentence] = ()
@@ -125,6 +127,10 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         copy = replace(self)
         copy.__dict__["live"] = live
         return copy
+
+    def with_answers(self, answers: Mapping[str, PlacementDocument]) -> Evaluation:
+        """The same document with how the answers of systems were read and placed."""
+        return replace(self, answers=answers).with_live(self.__dict__.get("live"))
 
     def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Evaluation:
         """The same document under another name of its kind."""

@@ -31,6 +31,8 @@ class Explanation(Document, frozen=True, kw_only=True):
     predicted: str
     scheme: str | None
     rows: tuple[Convention, ...]
+    spread: tuple[float | None, float | None] | None = None  # F1 over policies, where positions are lost
+    prompt_unit: str | None = None  # the unit that policies look for strings in
 
     def __getitem__(self, name: str) -> Convention:
         for row in self.rows:

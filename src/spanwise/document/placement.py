@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.document.head import Document
 
@@ -98,6 +101,23 @@ class Leftover(Struct, frozen=True, kw_only=True):
     text: str = ""
     label: str = ""
     why: str = ""
+    sentence: str = ""  # the beginning of the unit's text
+
+
+class Ambiguous(Struct, frozen=True, kw_only=True):
+    """An answer whose text stands at several places, and the place that it was given."""
+
+    unit: int
+    id: str | None = None
+    source: str = ""
+    text: str
+    label: str
+    sentence: str = ""
+    level: str
+    candidates: int
+    start: int | None = None
+    end: int | None = None
+    right: bool | None = None  # whether gold has this mention there
 
 
 class PlacementSettings(Struct, frozen=True, kw_only=True):
@@ -129,3 +149,22 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
     readable: Score  # over units read, repaired or empty
     labels: Labels
     unplaced: tuple[Leftover, ...] = ()
+    ambiguous: tuple[Ambiguous, ...] = ()  # the first of them; `answers` counts all
+
+    def shortened(self, most: int) -> PlacementDocument:
+        """The same with at most so many answers of each kind listed."""
+        seen: Counter[str] = Counter()
+        kept = []
+        for one in self.unplaced:
+            seen[one.kind] += 1
+            if seen[one.kind] <= most:
+                kept.append(one)
+        return replace(self, unplaced=tuple(kept), ambiguous=self.ambiguous[:most])
+
+    def redacted(self) -> PlacementDocument:
+        """The same without any text of answers and sentences."""
+        return replace(
+            self,
+            unplaced=tuple(replace(one, text="", sentence="", why="") for one in self.unplaced),
+            ambiguous=tuple(replace(one, text="", sentence="") for one in self.ambiguous),
+        )

@@ -10,6 +10,7 @@ from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
+from spanwise.document.placement import PlacementDocument
 from spanwise.engines import Engine, engine_of, local_engine
 from spanwise.engines.frames import FrameEngine
 from spanwise.engines.spark import SparkEngine
@@ -39,6 +40,8 @@ from spanwise.formats import opened, side_by_side
 from spanwise.matching import Matcher
 from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
+
+MOST_ANSWERS = 500  # answers of each kind that a result lists
 
 __all__ = [
     "MentionColumns",
@@ -156,7 +159,7 @@ def evaluate(
     if isinstance(gold, str | os.PathLike):
         gold = opened(gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
     check_sources(gold, systems, reading)
-    gold, systems = _with_places(gold, systems, answers, reading)
+    gold, systems, placed = _with_places(gold, systems, answers, reading)
     departures = None
     if preset is not None or switched_off:  # an import that only those who ask for a preset must pay
         from spanwise.evaluation._preset import check_preset, with_preset
@@ -200,7 +203,7 @@ def evaluate(
     )  # fmt: skip
     if departures is not None and isinstance(blocks, OneBlock):
         summary = with_preset(summary, blocks.inputs, choices, departures)
-    return result_of(summary, kept)
+    return _answered(result_of(summary, kept), placed, redact=redact)
 
 
 def _opened(
@@ -277,20 +280,29 @@ def _unheard(step: str, done: int, total: int) -> None:
 
 def _with_places(
     gold: Any, systems: Any, answers: str | Mapping[str, Any] | None, reading: Mapping[str, Any]
-) -> tuple[Any, Any]:
-    """The same sources, with answers that have no positions placed on the gold text."""
+) -> tuple[Any, Any, Mapping[str, PlacementDocument]]:
+    """The same sources, with answers that have no positions placed on the gold text, and how they were."""
     records = isinstance(systems, list | tuple) and bool(systems) and isinstance(systems[0], Mapping)
     named = {"predicted": systems} if records else systems
     in_memory = isinstance(named, Mapping) and not all(
         isinstance(source, str | os.PathLike) for source in named.values()
     )
     if answers is None and not in_memory:
-        return gold, systems
+        return gold, systems, {}
     if systems is None:
         raise ChoiceError("answers is given, but no predictions.\nGive a file of answers as a system.")
     from spanwise.placement import place_systems
 
-    return place_systems(gold, named_sources(named), answers, reading)
+    found = place_systems(gold, named_sources(named), answers, reading)
+    return found.gold, found.systems, found.documents
+
+
+def _answered(result: Result, placed: Mapping[str, PlacementDocument], *, redact: bool) -> Result:
+    """The result with what is to be said of answers that were placed."""
+    if not placed:
+        return result
+    listed = {name: one.shortened(MOST_ANSWERS) for name, one in placed.items()}
+    return result.with_answers({name: one.redacted() if redact else one for name, one in listed.items()})
 
 
 def compare(source: Any = None, systems: Any = None, **options: Any) -> Result:

@@ -11,10 +11,13 @@ from msgspec.structs import replace
 from spanwise.corpus import Annotation
 from spanwise.document.placement import PlacementDocument
 from spanwise.errors import ChoiceError
+from spanwise.errors import unknown as unknown_choice
 from spanwise.formats import read
 from spanwise.placement._answers import has_answers, read_answers, samples_of
 from spanwise.placement._assembly import (
+    KEYWORDS,
     PRESETS,
+    Choices,
     Preset,
     checked,
     document,
@@ -25,21 +28,26 @@ from spanwise.placement._assembly import (
 from spanwise.placement._candidates import LEVELS
 from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import POLICIES
-from spanwise.placement._units import PromptUnit, Units
+from spanwise.placement._units import PromptUnit, Units, gold_order, surfaces
 
 __all__ = [
     "LEVELS",
     "POLICIES",
     "PRESETS",
     "Answer",
+    "Choices",
+    "PlacedSystems",
     "Placement",
     "Preset",
+    "PromptUnit",
+    "asked",
+    "checked",
     "has_answers",
     "place",
     "place_systems",
-    "placed_mentions",
     "placement",
     "samples_of",
+    "without_offsets",
 ]
 
 
@@ -115,43 +123,34 @@ def place(
         >>> found.answers.placed, found.policies.first.f1, found.policies.ordered.f1
         (2, 0.6666666666666666, 1.0)
     """
-    return placement(
-        gold, answers, policy=policy, level=level, threshold=threshold, aliases=aliases, repeats=repeats,
-        unknown=unknown, prompt_unit=prompt_unit, response=response, sample=sample, **reading,
-    ).document  # fmt: skip
+    choices = checked(
+        policy=policy, level=level, threshold=threshold, aliases=aliases, repeats=repeats, unknown=unknown,
+        prompt_unit=prompt_unit, response=response, sample=sample,
+    )  # fmt: skip
+    return placement(read(gold, **reading), answers, choices).document
 
 
-def placement(
-    gold: Any,
-    answers: Any,
-    *,
-    policy: str = "ordered",
-    level: str | None = None,
-    threshold: float = 0.85,
-    aliases: Mapping[str, str] | None = None,
-    repeats: str = "drop",
-    unknown: str = "keep",
-    prompt_unit: PromptUnit = "sentence",
-    response: str | None = None,
-    sample: str | int | None = None,
-    **reading: Any,
-) -> Placement:
+def placement(gold: Annotation, answers: Any, choices: Choices) -> Placement:
     """The document of `place` together with the predictions."""
-    choices = checked(policy, level, threshold, aliases, repeats, unknown, prompt_unit, response, sample)
-    annotation = read(gold, **reading)
-    units = Units.of(annotation.corpus, choices.prompt_unit)
+    units = Units.of(gold.corpus, choices.prompt_unit)
     given = read_answers(
-        answers, units, labels=gold_labels(annotation.mentions), response=response, sample=choices.sample
+        answers, units, labels=gold_labels(gold.mentions), response=choices.response, sample=choices.sample
     )
-    laid = laid_out(annotation, units, given, choices)
-    return Placement(
-        document(annotation, given, laid, choices), predictions(annotation, given, laid, choices)
-    )
+    laid = laid_out(gold, units, given, choices)
+    return Placement(document(gold, given, laid, choices), predictions(gold, given, laid, choices))
+
+
+class PlacedSystems(Struct, frozen=True, eq=False):
+    """Gold and systems, those that give answers placed on it; `documents` says how."""
+
+    gold: Any
+    systems: Mapping[str, Any]
+    documents: Mapping[str, PlacementDocument]
 
 
 def place_systems(
     gold: Any, systems: Mapping[str, Any], how: str | Mapping[str, Any] | None, reading: Mapping[str, Any]
-) -> tuple[Any, dict[str, Any]]:
+) -> PlacedSystems:
     """Gold and systems with the predictions of those that give answers, placed; others stay as they are.
 
     Args:
@@ -161,10 +160,11 @@ def place_systems(
         The gold annotation, read where answers had to be placed on it, and the systems. Several samples
         of one system become systems of their own, `NAME.SAMPLE`.
     """
-    options = {"policy": how} if isinstance(how, str) else dict(how or {})
-    response = options.get("response")
+    options = asked(how)
     giving = {
-        name for name, source in systems.items() if has_answers(source, response, files=how is not None)
+        name
+        for name, source in systems.items()
+        if has_answers(source, options.get("response"), files=how is not None)
     }
     if how is not None and not giving:
         raise ChoiceError(
@@ -172,39 +172,39 @@ def place_systems(
             'Give one JSON record per unit, such as {"id": 0, "answers": [{"text": …, "label": …}]}.'
         )
     if not giving:
-        return gold, dict(systems)
+        return PlacedSystems(gold, dict(systems), {})
     annotation = read(gold, **reading)
     placed: dict[str, Any] = {}
+    documents: dict[str, PlacementDocument] = {}
     for name, source in systems.items():
         if name not in giving:
             placed[name] = source
             continue
         samples = [] if options.get("sample") is not None else samples_of(source)
-        if len(samples) < 2:
-            placed[name] = placed_mentions(annotation, source, **options)
-        for sample in samples if len(samples) > 1 else []:
-            placed[f"{name}.{sample}"] = placed_mentions(annotation, source, **{**options, "sample": sample})
-    return annotation, placed
+        several = {f"{name}.{sample}": {**options, "sample": sample} for sample in samples}
+        for own, choices in (several if len(samples) > 1 else {name: options}).items():
+            found = placement(annotation, source, checked(**choices))
+            placed[own], documents[own] = found.annotation, found.document
+    return PlacedSystems(annotation, placed, documents)
 
 
-def placed_mentions(
-    gold: Annotation,
-    answers: Any,
-    *,
-    policy: str = "ordered",
-    level: str | None = None,
-    threshold: float = 0.85,
-    aliases: Mapping[str, str] | None = None,
-    repeats: str = "drop",
-    unknown: str = "keep",
-    prompt_unit: PromptUnit = "sentence",
-    response: str | None = None,
-    sample: str | int | None = None,
-) -> Annotation:
-    """The predictions alone, without scores, by the keywords of `place`."""
-    choices = checked(policy, level, threshold, aliases, repeats, unknown, prompt_unit, response, sample)
-    units = Units.of(gold.corpus, choices.prompt_unit)
-    given = read_answers(
-        answers, units, labels=gold_labels(gold.mentions), response=choices.response, sample=choices.sample
-    )
-    return predictions(gold, given, laid_out(gold, units, given, choices), choices)
+def asked(how: str | Mapping[str, Any] | None) -> dict[str, Any]:
+    """The keywords of `place` that a policy, or a mapping, stands for."""
+    options = {"policy": how} if isinstance(how, str) else dict(how or {})
+    for name in options:
+        if name not in KEYWORDS:
+            raise unknown_choice("keyword of answers", name, KEYWORDS)
+    return options
+
+
+def without_offsets(annotation: Annotation, prompt_unit: PromptUnit) -> list[list[dict[str, object]]]:
+    """The answers that mentions would be if their positions were lost: one list per unit, in text order."""
+    units = Units.of(annotation.corpus, prompt_unit)
+    mentions = annotation.mentions
+    texts, names = surfaces(annotation.corpus, mentions), mentions.names()
+    answers: list[list[dict[str, object]]] = [[] for _ in range(len(units))]
+    for row in gold_order(annotation).tolist():
+        pieces = texts[row]
+        text = list(pieces) if len(pieces) > 1 else pieces[0]
+        answers[int(units.of_sentence[mentions.sentence[row]])].append({"text": text, "label": names[row]})
+    return answers

@@ -282,9 +282,10 @@ def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: s
             )  # fmt: skip
         unit = own[name]
         if unit in seen:
-            before = f" as in line {seen[unit].line}" if seen[unit].line is not None else ""
+            line = seen[unit].line
+            before = "an earlier record" if line is None or line == record.line else f"line {line}"
             raise InputError(
-                at(path, record.line, f"the id {name!r} is used twice{before}.\n"
+                at(path, record.line, f"the id {name!r} was used by {before} already.\n"
                    "Remove one of the records, or number several samples of a unit by a field 'sample'.")
             )  # fmt: skip
         seen[unit] = record

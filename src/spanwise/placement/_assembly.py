@@ -13,6 +13,7 @@ from spanwise.columns import plain
 from spanwise.corpus import Annotation, Mentions, Reading
 from spanwise.document.head import Input
 from spanwise.document.placement import (
+    Ambiguous,
     AnswerCounts,
     Ceilings,
     Labels,
@@ -30,11 +31,15 @@ from spanwise.errors import unknown as unknown_choice
 from spanwise.placement._answers import Given, mapped_labels
 from spanwise.placement._candidates import LEVELS, Level, Searcher
 from spanwise.placement._parsing import Answer
-from spanwise.placement._policies import POLICIES, Policy
+from spanwise.placement._policies import POLICIES, Policy, among
 from spanwise.placement._scoring import Counted, Sheet, Texts, gold_sheet, sheet_of, string_counts
 from spanwise.placement._strings import NORMALISATIONS
 from spanwise.placement._units import PromptUnit, Units
 from spanwise.scores import exact
+
+
+MOST_AMBIGUOUS = 1000  # answers listed with their candidates
+MOST_WORDS, MOST_TEXT = 80, 400  # of a unit's text beside an answer
 
 
 class Preset(Struct, frozen=True):
@@ -63,7 +68,7 @@ PRESETS = {
 
 
 class Choices(Struct, frozen=True):
-    """What was asked for, checked."""
+    """What was asked for, checked: the keywords of `place`."""
 
     policy: Policy
     level: Level
@@ -80,17 +85,22 @@ class Choices(Struct, frozen=True):
         return self.repeats == "keep"
 
 
+KEYWORDS = Choices.__struct_fields__
+
+
 def checked(
-    policy: str,
-    level: str | None,
-    threshold: float,
-    aliases: Mapping[str, str] | None,
-    repeats: str,
-    unknown: str,
-    prompt_unit: PromptUnit,
-    response: str | None,
-    sample: str | int | None,
+    *,
+    policy: str = "ordered",
+    level: str | None = None,
+    threshold: float = 0.85,
+    aliases: Mapping[str, str] | None = None,
+    repeats: str = "drop",
+    unknown: str = "keep",
+    prompt_unit: PromptUnit = "sentence",
+    response: str | None = None,
+    sample: str | int | None = None,
 ) -> Choices:
+    """What was asked for by the keywords of `place`; the name of a preset becomes its policy and level."""
     preset = PRESETS.get(policy)
     if preset is not None and preset.policy is None:
         raise ChoiceError(
@@ -215,6 +225,7 @@ def document(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) ->
         readable=_readable(given, sheet, scores[choices.policy]),
         labels=laid.labels,
         unplaced=_leftovers(given, laid, choices),
+        ambiguous=_ambiguous(laid, choices),
     )  # fmt: skip
 
 
@@ -299,25 +310,53 @@ def _readable(given: Given, sheet: Sheet, score: Score) -> Score:
     return _score((int(inside.sum()), score.predicted, score.correct))
 
 
+def _about(units: Units, unit: int) -> dict[str, Any]:
+    sentence = int(units.sentences[unit])
+    text = " ".join(units.words(unit)[:MOST_WORDS])
+    return {
+        "unit": unit,
+        "id": None if units.ids is None else units.ids[unit],
+        "source": units.corpus.place(sentence) if sentence < len(units.corpus) else "",
+        "sentence": text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…",
+    }
+
+
 def _leftovers(given: Given, laid: LaidOut, choices: Choices) -> tuple[Leftover, ...]:
     """The answers without a place and the units that could not be read as they are, in order."""
     sheet = laid.sheet
-    units = sheet.units
     listed: list[tuple[int, int, Leftover]] = []
-
-    def about(unit: int) -> dict[str, Any]:
-        sentence = int(units.sentences[unit])
-        return {
-            "unit": unit,
-            "id": None if units.ids is None else units.ids[unit],
-            "source": units.corpus.place(sentence) if sentence < len(units.corpus) else "",
-        }
-
     for unit, parsed in enumerate(given.units):
         if parsed.status in ("failed", "repaired"):
-            listed.append((unit, -1, Leftover(kind=parsed.status, why=parsed.why, **about(unit))))
+            about = _about(sheet.units, unit)
+            listed.append((unit, -1, Leftover(kind=parsed.status, why=parsed.why, **about)))
     for row in np.flatnonzero(~sheet.placed(choices.policy)).tolist():
         unit, answer = int(sheet.asked.unit[row]), sheet.answers[row]
         kind = "repeat" if sheet.asked.number[row] else "hallucinated"
-        listed.append((unit, row, Leftover(kind=kind, text=answer.text, label=answer.label, **about(unit))))
+        about = _about(sheet.units, unit)
+        listed.append((unit, row, Leftover(kind=kind, text=answer.text, label=answer.label, **about)))
     return tuple(one for _, _, one in sorted(listed, key=lambda entry: entry[:2]))
+
+
+def _ambiguous(laid: LaidOut, choices: Choices) -> tuple[Ambiguous, ...]:
+    """The first answers with several candidates, and where the policy put them."""
+    sheet = laid.sheet
+    rows, candidate = sheet.chosen(choices.policy)
+    placed = dict(zip(rows.tolist(), candidate.tolist(), strict=True))  # of several places the last
+    claims = sheet.asked.claim(candidate, sheet.asked.label[rows])
+    right = dict(zip(rows.tolist(), among(claims, sheet.claims).tolist(), strict=True))
+    listed = []
+    for row in np.flatnonzero(sheet.asked.number > 1)[:MOST_AMBIGUOUS].tolist():
+        answer, at = sheet.answers[row], placed.get(row)
+        listed.append(
+            Ambiguous(
+                **_about(sheet.units, int(sheet.asked.unit[row])),
+                text=answer.text,
+                label=answer.label,
+                level=LEVELS[int(sheet.level[row])],
+                candidates=int(sheet.asked.number[row]),
+                start=None if at is None else int(sheet.start[at]),
+                end=None if at is None else int(sheet.end[at]),
+                right=right.get(row),
+            )
+        )
+    return tuple(listed)

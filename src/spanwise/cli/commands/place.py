@@ -7,7 +7,7 @@ import argparse
 EPILOG = """examples:
   spanwise place gold.conll answers.jsonl
   spanwise place gold.conll answers.jsonl --response completion --aliases labels.toml
-  spanwise place gold.conll answers.jsonl -o placed.jsonl --report unplaced.csv --json place.json"""
+  spanwise place gold.conll answers.jsonl -o placed.jsonl --report unplaced.csv --json place.json --html place.html"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-o", "--output", metavar="FILE", help="write the placed mentions, by suffix (.jsonl)")
     group.add_argument("--report", metavar="FILE", help="write the answers without a place as CSV")
     group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the page")
     group.add_argument("--quiet", action="store_true", help="do not show the screen")
     add_screen(group)
     add_reading(parser)
@@ -35,11 +36,12 @@ def run(args: argparse.Namespace) -> int:
     """Place the answers, write what is asked for, show the screen."""
     from spanwise.cli.arguments import answers_of, reading_of
     from spanwise.cli.showing import finish_document, give
-    from spanwise.formats import write
-    from spanwise.placement import placement
+    from spanwise.formats import read, write
+    from spanwise.placement import checked, placement
     from spanwise.spreadsheet import to_csv
 
-    found = placement(args.gold, args.answers, policy=args.policy, **answers_of(args), **reading_of(args))
+    choices = checked(policy=args.policy, **answers_of(args))
+    found = placement(read(args.gold, **reading_of(args)), args.answers, choices)
     written = []
     if args.output:
         write(found.on_text, args.output)

@@ -18,6 +18,13 @@ def lines(document: Explanation, width: int) -> list[Line]:
         change = _points(row.difference, signed=True) if place else ""
         screen.append(f"{row.name:<{name}} {numbers} {change:>7}".rstrip())
         screen += [f"    {line}" for line in wrap(f"{row.tools}: {row.why}.", width - 4)]
+    if document.spread is not None and document.spread[0] is not None:
+        low, high = document.spread
+        words = (
+            f"As strings without positions, one list per {document.prompt_unit}, your F1 lies between "
+            f"{_points(low)} and {_points(high)}, depending on the policy."
+        )
+        screen += ["", *wrap(words, width)]
     return [text(visible(line)) for line in screen]
 
 
