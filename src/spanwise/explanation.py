@@ -117,7 +117,9 @@ def _without_offsets(pair: _Pair, gold: Annotation) -> PlacementDocument | None:
         return None
     unit: PromptUnit = "sentence" if pair.corpus.documents is None else "document"
     predicted = Annotation(pair.corpus, pair.predicted, gold.reading)
-    return place(Annotation(pair.corpus, pair.gold, gold.reading), without_offsets(predicted, unit), prompt_unit=unit)
+    return place(
+        Annotation(pair.corpus, pair.gold, gold.reading), without_offsets(predicted, unit), prompt_unit=unit
+    )
 
 
 def _policy_rows(found: PlacementDocument) -> list[Convention]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spanwise.evaluation import Result
 
 NOT_WITH_RUNS = (
-    "save_edges", "edges", "redact", "memory", "answers", "preset", "columns", "fail_under", "against",
+    "save_edges", "edges", "redact", "memory", "preset", "columns", "fail_under", "against",
     "floor", "gate", "junit",
 )  # fmt: skip
 
@@ -294,6 +294,28 @@ def compare_results(args: argparse.Namespace) -> int:
     return _show_document(args, document)
 
 
+def has_samples(args: argparse.Namespace) -> bool:
+    """Whether a file of answers holds several samples per unit, which are runs of its system."""
+    if getattr(args, "answers", None) is None or args.sample is not None:
+        return False
+    from spanwise.placement import has_answers, samples_of
+
+    return any(
+        len(samples_of(path)) > 1
+        for path in named_systems(args.systems).values()
+        if has_answers(path, args.response, files=True)
+    )
+
+
+def _of_runs(args: argparse.Namespace, path: str) -> dict[str, Any]:
+    """A system of a study, whose answers are placed where that is asked for and they are JSON."""
+    from spanwise.cli.arguments import given_answers
+
+    answers = given_answers(args)
+    placed = answers is not None and ".json" in path.lower()
+    return {"predictions": path, **({"answers": answers} if placed else {})}
+
+
 def compare_runs(args: argparse.Namespace) -> int:
     """Compare systems of several runs each: a study of one dataset."""
     from spanwise.cli.arguments import reading_of
@@ -316,7 +338,7 @@ def compare_runs(args: argparse.Namespace) -> int:
     document = study(
         {
             "datasets": {args.name or _named(args.gold)[0]: dataset},
-            "systems": {name: {"predictions": path} for name, path in named.items()},
+            "systems": {name: _of_runs(args, path) for name, path in named.items()},
             **settings,
             "attributes": attributes or "fu20",
             "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),

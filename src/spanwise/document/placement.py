@@ -104,8 +104,8 @@ class Leftover(Struct, frozen=True, kw_only=True):
     sentence: str = ""  # the beginning of the unit's text
 
 
-class Ambiguous(Struct, frozen=True, kw_only=True):
-    """An answer whose text stands at several places, and the place that it was given."""
+class PlacedAnswer(Struct, frozen=True, kw_only=True):
+    """An answer with several candidates, or one spelled in another way, and the place it was given."""
 
     unit: int
     id: str | None = None
@@ -117,6 +117,7 @@ class Ambiguous(Struct, frozen=True, kw_only=True):
     candidates: int
     start: int | None = None
     end: int | None = None
+    surface: str = ""  # what the text says there
     right: bool | None = None  # whether gold has this mention there
 
 
@@ -149,7 +150,8 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
     readable: Score  # over units read, repaired or empty
     labels: Labels
     unplaced: tuple[Leftover, ...] = ()
-    ambiguous: tuple[Ambiguous, ...] = ()  # the first of them; `answers` counts all
+    ambiguous: tuple[PlacedAnswer, ...] = ()  # the first with several candidates; `answers` counts all
+    inexact: tuple[PlacedAnswer, ...] = ()  # the first found beyond level exact; `answers.levels` counts all
 
     def shortened(self, most: int) -> PlacementDocument:
         """The same with at most so many answers of each kind listed."""
@@ -159,12 +161,15 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
             seen[one.kind] += 1
             if seen[one.kind] <= most:
                 kept.append(one)
-        return replace(self, unplaced=tuple(kept), ambiguous=self.ambiguous[:most])
+        return replace(
+            self, unplaced=tuple(kept), ambiguous=self.ambiguous[:most], inexact=self.inexact[:most]
+        )
 
     def redacted(self) -> PlacementDocument:
         """The same without any text of answers and sentences."""
         return replace(
             self,
             unplaced=tuple(replace(one, text="", sentence="", why="") for one in self.unplaced),
-            ambiguous=tuple(replace(one, text="", sentence="") for one in self.ambiguous),
+            ambiguous=tuple(replace(one, text="", sentence="", surface="") for one in self.ambiguous),
+            inexact=tuple(replace(one, text="", sentence="", surface="") for one in self.inexact),
         )

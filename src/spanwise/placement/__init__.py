@@ -180,7 +180,7 @@ def place_systems(
         if name not in giving:
             placed[name] = source
             continue
-        samples = [] if options.get("sample") is not None else samples_of(source)
+        samples = {} if options.get("sample") is not None else samples_of(source)
         several = {f"{name}.{sample}": {**options, "sample": sample} for sample in samples}
         for own, choices in (several if len(samples) > 1 else {name: options}).items():
             found = placement(annotation, source, checked(**choices))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -83,13 +84,21 @@ def read_answers(
     return Given(tuple(parsed), path, digest)
 
 
-def samples_of(source: Any) -> list[str]:
-    """The names of the samples in a source, in the order of their first records, if any."""
+def samples_of(source: Any) -> dict[str, str]:
+    """The samples in a source in the order of their first records, each with a hash of what it says."""
     if isinstance(source, str | os.PathLike):
         records = _lines(os.fspath(source), _text_of(os.fspath(source)))
     else:
         records = [Record(value, None) for value in _listed(source)]
-    return list(dict.fromkeys(name for record in records if (name := _sample(record)) is not None))
+    digests: dict[str, Any] = {}
+    for record in records:
+        name = _sample(record)
+        if name is None or not isinstance(record.value, Mapping):
+            continue
+        said = {key: value for key, value in record.value.items() if key not in ("sample", "run")}
+        digest = digests.setdefault(name, hashlib.sha256())
+        digest.update(json.dumps(said, sort_keys=True, ensure_ascii=True, default=str).encode())
+    return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
 _OFFSETS = {"start", "begin", "start_offset", "from"}

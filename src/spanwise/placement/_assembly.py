@@ -9,16 +9,16 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise import __version__
-from spanwise.columns import plain
+from spanwise.columns import Ints, ints, plain
 from spanwise.corpus import Annotation, Mentions, Reading
 from spanwise.document.head import Input
 from spanwise.document.placement import (
-    Ambiguous,
     AnswerCounts,
     Ceilings,
     Labels,
     Leftover,
     LevelCounts,
+    PlacedAnswer,
     PlacementDocument,
     PlacementSettings,
     Policies,
@@ -37,8 +37,7 @@ from spanwise.placement._strings import NORMALISATIONS
 from spanwise.placement._units import PromptUnit, Units
 from spanwise.scores import exact
 
-
-MOST_AMBIGUOUS = 1000  # answers listed with their candidates
+MOST_LISTED = 500  # answers listed with the place they were given
 MOST_WORDS, MOST_TEXT = 80, 400  # of a unit's text beside an answer
 
 
@@ -225,7 +224,8 @@ def document(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) ->
         readable=_readable(given, sheet, scores[choices.policy]),
         labels=laid.labels,
         unplaced=_leftovers(given, laid, choices),
-        ambiguous=_ambiguous(laid, choices),
+        ambiguous=_looked_at(laid, ints(np.flatnonzero(sheet.asked.number > 1)), choices),
+        inexact=_looked_at(laid, ints(np.flatnonzero(sheet.level > 0)), choices),
     )  # fmt: skip
 
 
@@ -337,26 +337,32 @@ def _leftovers(given: Given, laid: LaidOut, choices: Choices) -> tuple[Leftover,
     return tuple(one for _, _, one in sorted(listed, key=lambda entry: entry[:2]))
 
 
-def _ambiguous(laid: LaidOut, choices: Choices) -> tuple[Ambiguous, ...]:
-    """The first answers with several candidates, and where the policy put them."""
+def _looked_at(laid: LaidOut, rows: Ints, choices: Choices) -> tuple[PlacedAnswer, ...]:
+    """The first of some answers with candidates, and where the policy put them."""
     sheet = laid.sheet
-    rows, candidate = sheet.chosen(choices.policy)
-    placed = dict(zip(rows.tolist(), candidate.tolist(), strict=True))  # of several places the last
-    claims = sheet.asked.claim(candidate, sheet.asked.label[rows])
-    right = dict(zip(rows.tolist(), among(claims, sheet.claims).tolist(), strict=True))
+    chosen, candidate = sheet.chosen(choices.policy)
+    right = among(sheet.asked.claim(candidate, sheet.asked.label[chosen]), sheet.claims)
+    order = np.argsort(chosen, kind="stable")
     listed = []
-    for row in np.flatnonzero(sheet.asked.number > 1)[:MOST_AMBIGUOUS].tolist():
-        answer, at = sheet.answers[row], placed.get(row)
+    for row in rows[:MOST_LISTED].tolist():
+        low, high = np.searchsorted(chosen, (row, row + 1), sorter=order)
+        answer, own = sheet.answers[row], order[low:high]
+        place: dict[str, Any] = {}
+        if len(own):
+            at = int(candidate[own[0]])
+            sentence, start, end = int(sheet.sentence[at]), int(sheet.start[at]), int(sheet.end[at])
+            words = sheet.units.corpus.words(sentence)
+            texts = sheet.units.corpus.texts
+            surface = " ".join(words[start:end]) if texts is None else texts[sentence][start:end]
+            place = {"start": start, "end": end, "surface": surface, "right": bool(right[own].any())}
         listed.append(
-            Ambiguous(
+            PlacedAnswer(
                 **_about(sheet.units, int(sheet.asked.unit[row])),
                 text=answer.text,
                 label=answer.label,
                 level=LEVELS[int(sheet.level[row])],
                 candidates=int(sheet.asked.number[row]),
-                start=None if at is None else int(sheet.start[at]),
-                end=None if at is None else int(sheet.end[at]),
-                right=right.get(row),
+                **place,
             )
         )
     return tuple(listed)

@@ -425,7 +425,8 @@ def _draw(pen: _Pen, error: Listed) -> None:
     for side, lost in sides:
         if lost is not None and lost["start"] < 0:
             label = say.visible(lost["label"])
-            pen.line(("", "    "), (side, f"{side} {label}, which has no place in the gold text"))
+            said = f" “{say.visible(lost['answer'])}”" if lost.get("answer") else ""
+            pen.line(("", "    "), (side, f"{side} {label}{said}, which has no place in the gold text"))
     pen.line()
 
 

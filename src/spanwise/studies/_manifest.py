@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats import read_text
+from spanwise.placement import asked, checked
 from spanwise.settings import SETTINGS as DECLARED
 
 PLACEHOLDERS = ("dataset", "system", "run")
@@ -49,6 +50,7 @@ DATASET: dict[str, Any] = {
 }
 SYSTEM: dict[str, Any] = {
     "predictions": str,
+    "answers": str | dict[str, Any],
     "factors": dict[str, Any],
     "runs": list[Any],
     "train": dict[str, Any],
@@ -95,6 +97,7 @@ class System(Struct, frozen=True):
     runs: tuple[str, ...] | None = None
     train: Mapping[str, Any] | None = None  # the settings of a tagger that the study trains
     command: tuple[str, ...] = ()  # another trainer
+    answers: Mapping[str, Any] | None = None  # how to place answers without offsets
 
     @property
     def is_trained(self) -> bool:
@@ -317,6 +320,13 @@ class _Check(Struct, frozen=True):
                 'Add, above all tables: predictions = "{dataset}/predictions/{system}.{run}.txt"',
             )
         runs = table.get("runs", tree.get("runs", [1] if trained else None))
+        answers = table.get("answers")
+        if answers is not None:
+            try:
+                answers = asked(answers)
+                checked(**answers)
+            except ChoiceError as error:
+                raise self.error((*where, "answers"), str(error)) from None
         for key, value in table.get("factors", {}).items():
             if not isinstance(value, str | int | float):
                 raise self.error(
@@ -329,6 +339,7 @@ class _Check(Struct, frozen=True):
             runs=None if runs is None else tuple(str(run) for run in runs),
             train=table.get("train"),
             command=tuple(table.get("command", ())),
+            answers=answers,
         )
 
     def expanded(self, tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from spanwise.errors import InputError, at
 from spanwise.formats import sha256_of
+from spanwise.placement import samples_of
 from spanwise.studies._manifest import Dataset, Manifest, System
 
 ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
@@ -21,6 +23,7 @@ class File(Struct, frozen=True):
     shown: str
     path: Path
     sha256: str
+    sample: str | None = None  # the sample of a file of answers that is meant
 
 
 class Cell(Struct, frozen=True):
@@ -31,6 +34,7 @@ class Cell(Struct, frozen=True):
     runs: Mapping[str, File]  # each content once
     identical: Mapping[str, str]  # a run whose file equals that of another, and that other
     missing: tuple[str, ...]  # runs that the system has on other datasets
+    answers: Mapping[str, Any] | None = None  # how its answers without offsets are placed
 
 
 class Plan(Struct, frozen=True):
@@ -132,7 +136,7 @@ def _cells(manifest: Manifest) -> list[Cell]:
             found.setdefault(system, {}).setdefault(dataset, {})[run] = path
     cells = []
     for one in manifest.systems:
-        runs = found.get(one.name, {})
+        runs = {dataset: _files(manifest, one, paths) for dataset, paths in found.get(one.name, {}).items()}
         if not runs:
             message = f"no file fits the pattern {one.predictions!r} for the system {one.name!r}."
             place = manifest.place("systems", one.name)
@@ -140,13 +144,11 @@ def _cells(manifest: Manifest) -> list[Cell]:
         expected = one.runs or {run for there in runs.values() for run in there}
         ordered = sorted(expected, key=natural)
         for part in manifest.datasets:
-            cells.append(_cell(manifest, part.name, one, runs.get(part.name, {}), ordered))
+            cells.append(_cell(part.name, one, runs.get(part.name, {}), ordered))
     return cells
 
 
-def _cell(
-    manifest: Manifest, dataset: str, system: System, runs: Mapping[str, str], expected: Iterable[str]
-) -> Cell:
+def _cell(dataset: str, system: System, runs: Mapping[str, File], expected: Iterable[str]) -> Cell:
     kept: dict[str, File] = {}
     identical: dict[str, str] = {}
     missing = []
@@ -154,14 +156,32 @@ def _cell(
         if run not in runs:
             missing.append(run)
             continue
-        path = manifest.root / runs[run]
-        file = File(runs[run], path, sha256_of(path))
+        file = runs[run]
         same = next((name for name, other in kept.items() if other.sha256 == file.sha256), None)
         if same is None:
             kept[run] = file
         else:
             identical[run] = same
-    return Cell(dataset, system.name, kept, identical, tuple(missing))
+    return Cell(dataset, system.name, kept, identical, tuple(missing), system.answers)
+
+
+def _files(manifest: Manifest, system: System, paths: Mapping[str, str]) -> dict[str, File]:
+    """The files of runs; several samples in one file of answers are runs too."""
+    files: dict[str, File] = {}
+    for run, shown in paths.items():
+        path = manifest.root / shown
+        samples = {}
+        if system.answers is not None and system.answers.get("sample") is None:
+            samples = samples_of(path)
+        if len(samples) < 2:
+            files[run] = File(shown, path, sha256_of(path))
+            continue
+        alone = len(paths) == 1
+        files |= {
+            sample if alone else f"{run}.{sample}": File(shown, path, digest, sample)
+            for sample, digest in samples.items()
+        }
+    return files
 
 
 def find_runs(root: Path, pattern: str, dataset: str, system: str) -> dict[str, str]:

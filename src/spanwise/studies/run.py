@@ -39,6 +39,8 @@ class Task(Struct, frozen=True):
     train: tuple[str, ...]
     vocabulary: str | None
     runs: Mapping[str, str]
+    samples: Mapping[str, str]  # of runs that are samples in a file of answers
+    answers: Mapping[str, Any] | None  # how answers without offsets are placed
     options: Mapping[str, Any]
     cache: Path | None
 
@@ -118,7 +120,7 @@ def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: P
         [file.sha256 for file in train],
         words.sha256 if words else None,
         {run: file.sha256 for run, file in cell.runs.items()},
-        options,
+        {**options, "answers": cell.answers},
     )
     return Task(
         key=key,
@@ -128,6 +130,8 @@ def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: P
         train=tuple(str(file.path) for file in train),
         vocabulary=str(words.path) if words else None,
         runs={run: str(file.path) for run, file in cell.runs.items()},
+        samples={run: file.sample for run, file in cell.runs.items() if file.sample is not None},
+        answers=cell.answers,
         options=options,
         cache=cache,
     )
@@ -160,6 +164,19 @@ class DatasetText(Struct, frozen=True, eq=False):
         return cls(gold, train)
 
 
+def runs_of(task: Task, gold: Annotation | None) -> dict[str, Any]:
+    """The predictions of a cell by run: files, or the answers in them placed on the gold text."""
+    if task.answers is None or gold is None:
+        return dict(task.runs)
+    from spanwise.placement import checked, placement
+
+    choices = {
+        run: checked(**{**task.answers, "sample": task.samples.get(run, task.answers.get("sample"))})
+        for run in task.runs
+    }
+    return {run: placement(gold, path, choices[run]).annotation for run, path in task.runs.items()}
+
+
 def check_cell(task: Task, texts: Mapping[str, DatasetText]) -> str | None:
     """Read the predictions of a cell and align them with gold: the text of what is wrong, or None."""
     from spanwise.evaluation import gather
@@ -172,7 +189,7 @@ def check_cell(task: Task, texts: Mapping[str, DatasetText]) -> str | None:
     try:
         gather(
             text.gold,
-            dict(task.runs),
+            runs_of(task, text.gold),
             list(text.train) or None,
             align=align,
             reading=reading,
@@ -204,7 +221,7 @@ def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
     text = texts[task.dataset]
     result = evaluate(
         text.gold,
-        dict(task.runs),
+        runs_of(task, text.gold),
         train=list(text.train) or None,
         name=task.dataset,
         vocabulary=None if task.vocabulary is None else read_words(task.vocabulary),

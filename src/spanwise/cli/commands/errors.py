@@ -28,7 +28,14 @@ _NO_LIMIT = 10**9
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise errors`."""
-    from spanwise.cli.arguments import add_align, add_reading, add_screen, add_train
+    from spanwise.cli.arguments import (
+        add_align,
+        add_answers,
+        add_policy,
+        add_reading,
+        add_screen,
+        add_train,
+    )
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -73,12 +80,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--edges", metavar="FILE", help="use the buckets that --save-edges wrote")
     add_align(group)
+    group = parser.add_argument_group("answers without offsets")
+    add_policy(group)
+    add_answers(group)
     add_reading(parser)
     # What else `evaluate` can be told changes no error.
     parser.set_defaults(
         name=None, focus="gold", weights=[], attribute=[], cross=[], vocabulary=None, lowercase=False,
         resamples=0, seed=0, confidence=0.95, unit=None, correction="holm", examples="errors",
-        examples_cap=_NO_LIMIT, redact=False, memory=None, workers=1, answers=None,
+        examples_cap=_NO_LIMIT, redact=False, memory=None, workers=1,
         engine="local", master=None, partitions=None, conf=[],
     )  # fmt: skip
 

@@ -36,13 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, show, write, and check the thresholds."""
-    from spanwise.cli.evaluating import check_outputs, check_thresholds, evaluate_files, finish
+    from spanwise.cli.evaluating import check_outputs, check_thresholds, evaluate_files, finish, has_samples
 
     check_thresholds(args)
     check_outputs(args)
     if args.format == "conlleval":
         return _conlleval(args)
-    if any("{run}" in system for system in args.systems):
+    if any("{run}" in system for system in args.systems) or has_samples(args):
         from spanwise.cli.evaluating import compare_runs
 
         return compare_runs(args)

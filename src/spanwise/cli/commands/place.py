@@ -7,7 +7,7 @@ import argparse
 EPILOG = """examples:
   spanwise place gold.conll answers.jsonl
   spanwise place gold.conll answers.jsonl --response completion --aliases labels.toml
-  spanwise place gold.conll answers.jsonl -o placed.jsonl --report unplaced.csv --json place.json --html place.html"""
+  spanwise place gold.conll answers.jsonl -o placed.jsonl --report unplaced.csv --html place.html"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ from spanwise.reports._links import pair_link
 from spanwise.reports.html import board
 from spanwise.reports.html.matrices import confusion_view
 from spanwise.reports.html.packing import contents
+from spanwise.reports.html.placement import panel
 from spanwise.reports.html.verdict import findings, verdict
 
 FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard, and a pair is chosen
@@ -36,6 +37,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "order": order,
         "labels": labels,
         "attributes": _attributes(document),
+        "answers": [(name, one, panel(one)) for name, one in (document.get("answers") or {}).items()],
         "confusions": {
             name: confusion_view(convert(document["systems"][name]["confusion"], Confusion)) for name in order
         },

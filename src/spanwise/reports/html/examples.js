@@ -16,8 +16,8 @@
     size: typeof text === "number" ? text : 0,
     gold: golds[place].map(([start, end, label, outcomes, partners, tough, buckets, parts]) =>
       ({ side: "gold", start, end, label, outcomes, partners, tough, buckets, parts })),
-    systems: predictions[place].map((rows, system) => rows.map(([start, end, label, outcome, partner, buckets, parts]) =>
-      ({ side: "predicted", system, start, end, label, outcome, partner, buckets, parts }))),
+    systems: predictions[place].map((rows, system) => rows.map(([start, end, label, outcome, partner, buckets, parts, answer]) =>
+      ({ side: "predicted", system, start, end, label, outcome, partner, buckets, parts, answer }))),
   }));
   for (const sentence of sentences) sentence.size ||= sentence.tokens.length;
 
@@ -289,7 +289,7 @@
     }
     const unplaced = [...hits].filter((mention) => mention.start < 0);
     if (unplaced.length) {
-      const note = make("p", "gap", `${unplaced.length} predicted outside the aligned text: ${unplaced.map((m) => visible(data.labels[m.label])).join(", ")}`);
+      const note = make("p", "gap", `${unplaced.length} predicted outside the aligned text: ${unplaced.map((m) => visible(data.labels[m.label]) + (m.answer ? ` “${visible(m.answer)}”` : "")).join(", ")}`);
       note.dataset.hits = String(unplaced.length);
       card.append(note);
     }

@@ -121,7 +121,7 @@ class _Packer:
             [
                 [
                     *where(mention), self._code(mention["label"]), _CODE[mention["outcome"]],
-                    _or_none(mention.get("partner")), self._buckets(mention), *_parts(mention, where),
+                    _or_none(mention.get("partner")), self._buckets(mention), *_rest(mention, where),
                 ]
                 for mention in row["systems"].get(name) or ()
             ]
@@ -150,6 +150,12 @@ def _parts(mention: Mapping[str, Any], where: Any) -> list[Any]:
     if not parts:
         return []
     return [[list(where({"start": start, "end": end})) for start, end in parts]]
+
+
+def _rest(mention: Mapping[str, Any], where: Any) -> list[Any]:
+    """The parts of a mention that has several, and what was said of one that has no place."""
+    parts = list(_parts(mention, where))
+    return [*(parts or [None]), mention["answer"]] if mention.get("answer") else parts
 
 
 def _text(row: Mapping[str, Any]) -> tuple[Any, Any, list[int]]:

@@ -21,10 +21,11 @@ from spanwise.reports._statements import statements
 from spanwise.reports.html.packing import packed
 
 # Kinds of documents with a page of their own.
-OTHERS = ("slices", "confidence", "agreement", "suspects", "description")
+OTHERS = ("placement", "slices", "confidence", "agreement", "suspects", "description")
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
 SCRIPTS = ("page.js", "controls.js", "filter.js", "examples.js")
 PAIR = "pair.js"  # of pages on which a pair is chosen
+ROWS = "rows.js"  # of pages with tables whose rows are chosen
 
 
 def render(document: Mapping[str, Any]) -> str:
@@ -32,6 +33,8 @@ def render(document: Mapping[str, Any]) -> str:
     context = _parts(document)
     style = _resource("page.css")
     scripts = [_resource(name) for name in _scripts(context["data"])]
+    if document.get("kind") == "placement" or document.get("answers"):
+        scripts.append(_resource(ROWS))
     template = _environment().get_template(context["template"])
     later = Later()
     return template.render(
