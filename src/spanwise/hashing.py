@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Column, Ints, Words, ints, offsets
+from spanwise.columns import Column, Ints, Words, frozen, ints, offsets
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
 STIR = np.uint64(0xD6E8FEB86659FD93)
@@ -74,6 +74,32 @@ def sequence_hashes(hashes: Words, at: Ints) -> Words:
         if len(mixed):
             result[some, column] = np.add.reduceat(mixed, at[:-1][some])
     return result + size.astype(np.uint64)[:, None] * STIR
+
+
+def ordered_hashes(hashes: Words) -> Words:
+    """The distinct rows of hashes of 128 bits, in order; each of the two columns lies together in memory.
+
+    Examples:
+        >>> len(ordered_hashes(word_hashes(["Rome", "Oslo", "Rome"])))
+        2
+    """
+    rows = hashes[numbered(hashes)[0]] if len(hashes) else hashes
+    order = np.argsort(rows[:, 0], kind="stable")
+    if len(order) and (rows[order[1:], 0] == rows[order[:-1], 0]).any():
+        order = np.lexsort((rows[:, 1], rows[:, 0]))
+    return frozen(np.asfortranarray(rows[order]))
+
+
+def find_hashes(ordered: Words, hashes: Words) -> Ints:
+    """The place of each row of hashes among those that `ordered_hashes` gave, -1 where it is not there."""
+    high, low = ordered[:, 0], np.append(ordered[:, 1], np.uint64(0))
+    first = np.searchsorted(high, hashes[:, 0], side="left")
+    last = np.searchsorted(high, hashes[:, 0], side="right")
+    place = np.where((last > first) & (low[first] == hashes[:, 1]), first, -1)
+    for row in np.flatnonzero((last - first > 1) & (place < 0)).tolist():  # as good as never
+        same = np.flatnonzero(low[first[row] : last[row]] == hashes[row, 1])
+        place[row] = first[row] + same[0] if len(same) else -1
+    return ints(place)
 
 
 def distinct(keys: Ints) -> tuple[Ints, Ints]:

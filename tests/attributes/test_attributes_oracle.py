@@ -10,7 +10,17 @@ from attribute_oracle import MENTION_UNITS, TOKEN_UNITS, Oracle, Text, bucket_co
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanwise.attributes import PRESETS, Context, Lexicon, choose, toughness, values_of
+from spanwise.attributes import (
+    PRESETS,
+    Context,
+    Lexicon,
+    LexiconSums,
+    SummedLexicon,
+    choose,
+    toughness,
+    values_of,
+    wanted,
+)
 from spanwise.buckets import fit
 from spanwise.columns import ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
@@ -179,16 +189,19 @@ def test_a_word_list_takes_the_place_of_the_training_vocabulary(case, known, low
 
 
 @settings(deadline=None, derandomize=True, max_examples=30)
-@given(texts(least=1), texts(least=1), cases())
-def test_lexicons_of_parts_add_up_to_that_of_the_whole(first, second, case):
+@given(texts(least=1), texts(least=1), cases(), st.booleans())
+def test_sums_over_training_blocks_are_those_of_the_whole(first, second, case, lowercase):
     _, test, predicted = case
     whole = Text(
         first.sentences + second.sentences,
         first.mentions + [(s + len(first.sentences), p, label) for s, p, label in second.mentions],
     )
     gold, side = annotation(test), annotation(Text(test.sentences, predicted)).mentions
-    parts = Lexicon.of([annotation(first)]) + Lexicon.of([annotation(second)])
-    check(Oracle(whole, test), Context(gold.corpus, gold.mentions, parts), side, predicted, ("balanced:4",))
+    asked = wanted(gold.corpus, [gold.mentions, side], lowercase=lowercase)
+    blocks = [LexiconSums.of(Lexicon.of([annotation(part)]), asked) for part in (first, second)]
+    lexicon = SummedLexicon(asked, LexiconSums.joined(blocks))
+    context = Context(gold.corpus, gold.mentions, lexicon, lowercase=lowercase)
+    check(Oracle(whole, test, lowercase=lowercase), context, side, predicted, ("balanced:4",))
 
 
 # --- real corpora -------------------------------------------------------------------------------

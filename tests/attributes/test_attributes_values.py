@@ -15,15 +15,18 @@ from spanwise.attributes import (
     PRESETS,
     Context,
     Lexicon,
+    LexiconSums,
+    SummedLexicon,
+    Wanted,
     choose,
     given,
     register,
     values,
+    wanted,
     why_absent,
 )
 from spanwise.attributes._forms import Forms, Runs
-from spanwise.attributes._pairs import PairCounts
-from spanwise.attributes._text import Few, Text
+from spanwise.attributes._lexicon import PairCounts
 from spanwise.attributes.shape import shape_of
 from spanwise.buckets import default_strategy, fit
 from spanwise.columns import codes, ints, offsets
@@ -538,8 +541,8 @@ def test_a_place_that_is_none_says_how_to_write_one(text):
 def test_overlapping_occurrences_are_all_counted():
     tokens = np.zeros(10, dtype=np.int32)
     forms, number = Forms.of(tokens, Runs.spanning(np.array([0, 0]), np.array([3, 1])), width=1)
-    text = Text(((tokens, ints([0, 5, 10])),), 1)
-    assert text.occurrences(forms)[number].tolist() == [6, 10]
+    text = Corpus(tokens, ("a",), ints([0, 5, 10]))
+    assert Lexicon.of([Annotation(text, Mentions.of([]))]).occurrences(forms)[number].tolist() == [6, 10]
 
 
 def test_a_sequence_that_is_not_in_the_tree_is_not_found():
@@ -558,41 +561,30 @@ def drawn_text(blocks, words, seed):
     tokens = np.concatenate([text[0][0], rng.integers(0, words + 3, 3000).astype(np.int32)])
     size = rng.integers(1, 5, 6000)
     rows = Runs.spanning(rng.integers(0, len(tokens) - 5, 6000), size)
-    return Text(tuple(text), words + 3), tokens, rows
+    strings = tuple(f"w{code}" for code in range(words + 3))
+    parts = [Annotation(Corpus(codes, strings, sentences), Mentions.of([])) for codes, sentences in text]
+    return Lexicon.of(parts), tokens, rows
 
 
-def plainly_counted(text, longest):
+def plainly_counted(lexicon, longest):
     """How often every sequence of up to so many tokens occurs, sentence by sentence."""
     expected: Counter = Counter()
-    for tokens, sentences in text.blocks:
-        for begin, end in pairwise(sentences.tolist()):
-            words = tokens[begin:end].tolist()
+    for part in lexicon.parts:
+        for begin, end in pairwise(part.corpus.sentences.tolist()):
+            words = part.corpus.tokens[begin:end].tolist()
             for size in range(1, longest + 1):
                 expected.update(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
     return expected
 
 
-@pytest.mark.parametrize("way", ["by the tree", "by the tree, some", "by the rarest pair"])
-def test_thousands_of_sequences_are_told_apart_and_counted_across_blocks(monkeypatch, way):
+def test_thousands_of_sequences_are_told_apart_and_counted_across_blocks(monkeypatch):
     monkeypatch.setattr("spanwise.attributes._forms.BLOCK", 1000)
-    monkeypatch.setattr("spanwise.attributes._text.BLOCK", 1000)
-    text, tokens, rows = drawn_text(3, 60, 7)
+    lexicon, tokens, rows = drawn_text(3, 60, 7)
     forms, number = Forms.of(tokens, rows, width=63)
     assert forms._slots[1].any()  # some hashes are shared, or this would show nothing
-    found = np.array(text.occurrences(forms))
-    every = np.ones(len(forms), dtype=bool)
-    if way == "by the tree, some":
-        assert Few(forms, ints(np.arange(forms.singles, len(forms))), text).places >= len(text)
-        found = text.occurrences_of_some(forms, every)
-    if way == "by the rarest pair":
-        for some in np.array_split(np.arange(forms.singles, len(forms)), 300):
-            assert 4 * Few(forms, ints(some), text).places < len(text)
-            every[:] = False
-            every[some] = True
-            found[some] = text.occurrences_of_some(forms, every)[some]
     asked = [tuple(tokens[row].tolist()) for row in np.split(rows.position, rows.at[1:-1])]
-    expected = plainly_counted(text, 4)
-    assert found[number].tolist() == [expected[form] for form in asked]
+    expected = plainly_counted(lexicon, 4)
+    assert lexicon.occurrences(forms)[number].tolist() == [expected[form] for form in asked]
     assert len(set(number.tolist())) == len(set(asked))
 
 
@@ -604,14 +596,14 @@ def test_a_tree_tells_its_sequences():
     assert [row.tolist() for row in np.split(flat, at[1:-1])] == [[4, 7, 7], [1], [7, 1], [4, 7]]
 
 
-def test_recoded_counts_are_those_of_the_recoded_text():
+def test_a_recoded_tree_is_the_tree_of_the_recoded_text():
     for seed in range(5):
-        text, tokens, rows = drawn_text(1, 9, seed)
+        _, tokens, rows = drawn_text(1, 9, seed)
         labels = np.random.default_rng(seed).integers(0, 2, len(rows.size)).astype(np.int32)
         table = np.array([0, 1, 2, 0, 1, 2, 3, 3, 3, 4, 4, 5], dtype=np.int32)  # as lower case does it
         forms, number = Forms.of(tokens, rows, width=12)
         pairs = PairCounts.of(number, labels, items=len(forms), labels=2)
-        merged, place = forms.recoded(table, 6)
+        merged, (place,) = Forms.union([(forms, table)], 6)
         plain, plain_number = Forms.of(table[tokens], rows, width=6)
         assert merged.single.tolist() == plain.single.tolist()
         assert merged.keys.tolist() == plain.keys.tolist()
@@ -620,13 +612,32 @@ def test_recoded_counts_are_those_of_the_recoded_text():
         expected = PairCounts.of(plain_number, labels, items=len(plain), labels=2)
         assert moved.table.tolist() == expected.table.tolist()
         assert moved.row.tolist() == expected.row.tolist()
-        assert text.recoded(table, 6).frequency.tolist() == np.bincount(
-            table, weights=text.frequency, minlength=6
-        ).tolist()  # fmt: skip
 
 
-def test_sequences_asked_for_in_parts_have_the_counts_of_all_at_once():
-    """A lexicon looks for a sequence once; what it says must not depend on what was asked for before."""
+def test_a_union_of_trees_is_the_tree_of_all_rows_without_those_that_have_a_code_left_out():
+    for seed in range(5):
+        _, tokens, rows = drawn_text(1, 9, seed)
+        table = np.array([3, -1, 0, 1, 2, 4, -1, 5, 6, 7, 8, 9], dtype=np.int32)
+        halves = [Runs(offsets(part), rows.position[at:]) for part, at in (
+            (rows.size[:3000], 0), (rows.size[3000:], int(rows.at[3000])),
+        )]  # fmt: skip
+        trees, numbers = zip(*(Forms.of(tokens, half, width=12) for half in halves), strict=True)
+        union, places = Forms.union([(tree, table) for tree in trees], 10)
+        found = np.concatenate([place[number] for place, number in zip(places, numbers, strict=True)])
+        kept = [(table[tokens[row]] >= 0).all() for row in np.split(rows.position, rows.at[1:-1])]
+        assert (found >= 0).tolist() == kept
+        flat, at = union.sequences(ints(found[found >= 0]))
+        expected = [
+            row
+            for row, all_there in zip(np.split(rows.position, rows.at[1:-1]), kept, strict=True)
+            if all_there
+        ]
+        assert [row.tolist() for row in np.split(flat, at[1:-1])] == [
+            table[tokens[row]].tolist() for row in expected
+        ]
+
+
+def test_what_sums_over_training_blocks_say_is_what_the_training_text_says():
     random = np.random.default_rng(0)
 
     def drawn(sentences, words):
@@ -640,20 +651,19 @@ def test_sequences_asked_for_in_parts_have_the_counts_of_all_at_once():
         return texts, Mentions.of(sorted(spans), labels=("X", "Y"))
 
     for _ in range(40):
-        texts, mentions = drawn(30, list("abcdefgh")[: random.integers(2, 7)])
-        train = [Annotation(Corpus.of(texts), mentions)]
-        lexicon = Lexicon.of(train)
-        for _ in range(4):
-            part, gold = drawn(8, list("abcdefgh")[: random.integers(2, 9)])
-            again = Context(Corpus.of(part), gold, lexicon).side(gold)
-            fresh = Context(Corpus.of(part), gold, Lexicon.of(train)).side(gold)
-            for one, other in ((again, fresh), (fresh, again)):
-                assert one.form.tolist() == other.form.tolist()
-                assert one.counts.occurrences.tolist() == other.counts.occurrences.tolist()
-                for table in ("exact", "mentions"):
-                    mine, theirs = getattr(one.counts, table), getattr(other.counts, table)
-                    assert mine.total(one.form).tolist() == theirs.total(other.form).tolist()
-                    for label in (0, 1):
-                        labels = np.full(len(gold), label)
-                        found = mine.count(one.form, labels).tolist()
-                        assert found == theirs.count(other.form, labels).tolist()
+        blocks = [drawn(15, list("abcdefgh")[: random.integers(2, 7)]) for _ in range(3)]
+        train = [Annotation(Corpus.of(texts), mentions) for texts, mentions in blocks]
+        parts = [drawn(8, list("abcdefgh")[: random.integers(2, 9)]) for _ in range(3)]
+        asked = Wanted.joined([wanted(Corpus.of(part), [gold]) for part, gold in parts])
+        summed = LexiconSums.joined([LexiconSums.of(Lexicon.of([block]), asked) for block in train])
+        for part, gold in parts:
+            one = Context(Corpus.of(part), gold, SummedLexicon(asked, summed)).side(gold)
+            other = Context(Corpus.of(part), gold, Lexicon.of(train)).side(gold)
+            assert one.form.tolist() == other.form.tolist()
+            assert one.counts.occurrences.tolist() == other.counts.occurrences.tolist()
+            for table in ("exact", "mentions"):
+                mine, theirs = getattr(one.counts, table), getattr(other.counts, table)
+                assert mine.total(one.form).tolist() == theirs.total(other.form).tolist()
+                for label in (0, 1):
+                    labels = np.full(len(gold), label)
+                    assert mine.count(one.form, labels).tolist() == theirs.count(other.form, labels).tolist()

@@ -136,7 +136,7 @@ def test_training_data_that_cannot_be_streamed_give_the_same_bytes(
 def test_token_sequences_are_put_together_while_parts_go_on(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanwise.attributes._confusable._WAITING", 5)
+    monkeypatch.setattr("spanwise.attributes.toughness._WAITING", 5)
     whole, parts = documents(files, monkeypatch, 10)
     assert parts == whole
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from spanwise.attributes import shape, training
-from spanwise.attributes._confusable import Carried, Confusable, Labeled
-from spanwise.attributes._context import Attribute, AttributeUnit, Context, Kind, Side, Values
+from spanwise.attributes._context import Attribute, AttributeUnit, Context, Kind, Side, Values, wanted
 from spanwise.attributes._lexicon import Lexicon
-from spanwise.attributes._values import compute
-from spanwise.attributes._views import Mention, Token, mention_views, per_mention, per_token
+from spanwise.attributes._sums import LexiconSums, SummedLexicon, Wanted
+from spanwise.attributes._values import Mention, Token, compute, mention_views, per_mention, per_token
 from spanwise.attributes.given import given, missing
-from spanwise.attributes.toughness import SUBSETS, Toughness, toughness
+from spanwise.attributes.toughness import SUBSETS, Carried, Confusable, Labeled, Toughness, toughness
 from spanwise.corpus import Mentions
 from spanwise.errors import ChoiceError
 from spanwise.registry import Registry
@@ -30,11 +29,14 @@ __all__ = [
     "Kind",
     "Labeled",
     "Lexicon",
+    "LexiconSums",
     "Mention",
     "Side",
+    "SummedLexicon",
     "Token",
     "Toughness",
     "Values",
+    "Wanted",
     "choose",
     "given",
     "is_built_in",
@@ -44,6 +46,7 @@ __all__ = [
     "toughness",
     "values",
     "values_of",
+    "wanted",
     "why_absent",
 ]
 

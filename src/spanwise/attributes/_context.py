@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from spanwise.attributes._forms import Forms, Runs
+from spanwise.attributes._forms import Forms, Runs, distinct_units, mention_tokens
 from spanwise.attributes._lexicon import FormCounts, Lexicon, lowering
-from spanwise.attributes._tokens import distinct_units, mention_tokens
+from spanwise.attributes._sums import SummedLexicon, Wanted
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import ChoiceError
@@ -123,7 +123,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     corpus: Corpus
     gold: Mentions
-    lexicon: Lexicon | None = None
+    lexicon: Lexicon | SummedLexicon | None = None
     known: frozenset[str] | None = None
     lowercase: bool = False
 
@@ -137,7 +137,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
         return [Side(self, mentions, group, place) for place, mentions in enumerate(several)]
 
     @cached_property
-    def training(self) -> Lexicon | None:
+    def training(self) -> Lexicon | SummedLexicon | None:
         """The lexicon whose strings are compared: as written, or in lower case."""
         if self.lexicon is None:
             return None
@@ -145,24 +145,18 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _coded(self) -> tuple[Codes, Sequence[str]]:
-        """The tokens of the text, in codes that go on from the training vocabulary, and all strings."""
+        """The tokens of the text in codes, and the string of each code."""
         tokens, strings = self.corpus.tokens, self.corpus.vocabulary
-        lexicon, training = self.lexicon, self.training
-        alike = lexicon is not None and lexicon.vocabulary is strings
-        if self.lowercase:
-            table, strings = lexicon.lowering if lexicon is not None and alike else lowering(strings)
-            tokens = codes(table[tokens])
-        if training is None or alike:
+        if not self.lowercase:
             return tokens, strings
-        number = training.codes
-        table = np.fromiter((number.get(word, -1) for word in strings), np.int32, len(strings))
-        new = np.flatnonzero(table < 0)
-        table[new] = np.arange(len(number), len(number) + len(new))
-        return codes(table[tokens]), (*training.vocabulary, *(strings[code] for code in new.tolist()))
+        lexicon = self.lexicon
+        alike = isinstance(lexicon, Lexicon) and lexicon.vocabulary is strings
+        table, strings = lexicon.lowering if isinstance(lexicon, Lexicon) and alike else lowering(strings)
+        return codes(table[tokens]), strings
 
     @property
     def tokens(self) -> Codes:
-        """The code of every token of the text; codes below `trained` are those of the training vocabulary."""
+        """The code of every token of the text."""
         return self._coded[0]
 
     @property
@@ -170,10 +164,10 @@ class Context(Struct, frozen=True, eq=False, dict=True):
         """The string of each code."""
         return self._coded[1]
 
-    @property
-    def trained(self) -> int:
-        """How many codes the training vocabulary has."""
-        return 0 if self.training is None else len(self.training.vocabulary)
+    @cached_property
+    def train_code(self) -> Codes | None:
+        """Which code each code has in the training data, -1 where none; None where they are the same."""
+        return None if self.training is None else self.training.codes_of(self.strings)
 
     @cached_property
     def runs(self) -> Runs:
@@ -190,8 +184,10 @@ class Context(Struct, frozen=True, eq=False, dict=True):
             used = np.flatnonzero(np.bincount(self.tokens, minlength=len(strange)))
             strange[used] = [self.strings[code] not in known for code in used.tolist()]
         elif self.training is not None:
-            strange = np.ones(len(self.strings), dtype=bool)
-            strange[: self.trained] = self.training.frequency == 0
+            frequency = self.training.frequency
+            if self.train_code is not None:
+                frequency = np.append(frequency, 0)[self.train_code]
+            strange = frequency == 0
         else:
             raise ChoiceError(
                 "there are neither training data nor known words.\n"
@@ -203,6 +199,18 @@ class Context(Struct, frozen=True, eq=False, dict=True):
         """How many tokens of each sentence are marked."""
         # Mostly few are marked, and sentences are far fewer than tokens.
         return ints(np.diff(np.searchsorted(np.flatnonzero(marked), self.corpus.sentences)))
+
+
+def wanted(corpus: Corpus, several: Sequence[Mentions], *, lowercase: bool = False) -> Wanted:
+    """What lists of mentions, gold first, ask of training data, as written and maybe in lower case too."""
+    if corpus.without_text:
+        return Wanted.nothing()
+    lowered = None
+    if lowercase:
+        lower = Context(corpus, several[0], lowercase=True)
+        lowered = Wanted.of(lower.strings, lower.sides(several)[0].tree)
+    context = Context(corpus, several[0])
+    return Wanted.of(context.strings, context.sides(several)[0].tree, lowered)
 
 
 def no_training() -> ChoiceError:
@@ -237,7 +245,8 @@ class SideGroup(Struct, frozen=True, eq=False, dict=True):
         forms, number = Forms.of(context.tokens, every, width=len(context.strings))
         ends = np.cumsum([len(one) for one in self.mentions])
         parts = [ints(part) for part in np.split(number, ends[:-1])]
-        return forms, parts, None if context.training is None else context.training.count(forms)
+        training = context.training
+        return forms, parts, None if training is None else training.count(forms, context.train_code)
 
 
 class Side(Struct, frozen=True, eq=False, dict=True):
@@ -316,8 +325,9 @@ class Side(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def unit_train_code(self) -> Ints:
-        """The same, and -1 for words that are not in the training vocabulary."""
-        return ints(np.where(self.unit_code < self.context.trained, self.unit_code, -1))
+        """The code that each has in the training data, -1 where none."""
+        table = self.context.train_code
+        return self.unit_code if table is None else ints(np.append(table, -1)[self.unit_code])
 
     def of_sentence(self, per_sentence: Column) -> Column:
         """The value of the sentence that each mention stands in."""

@@ -1,8 +1,8 @@
-"""Token sequences of mentions, numbered exactly, and where they occur in a text."""
+"""The tokens of mentions: their positions, and their sequences, numbered exactly and found in a text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import zip_longest
 
@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Column, Ints, ints, offsets, run_positions
+from spanwise.corpus import Corpus, Mentions, Parts
 from spanwise.hashing import distinct
 from spanwise.hashing import slots as hash_slots
 
@@ -98,14 +99,13 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
         """The bound of the codes."""
         return len(self.single)
 
-    def occurrences(self, tokens: Column, last: Bools, *, wanted: Bools | None = None) -> Ints:
+    def occurrences(self, tokens: Column, last: Bools) -> Ints:
         """How often each sequence of two tokens or more occurs in a text; occurrences may overlap.
 
-        `last` marks the last token of each sentence, which no occurrence goes beyond. With
-        `wanted` only those sequences are looked for, and what is said of others means nothing.
+        `last` marks the last token of each sentence, which no occurrence goes beyond.
         """
         counts = np.zeros(len(self), dtype=np.int64)
-        keys = self.keys if wanted is None else self.keys[self._leading_to(wanted)[self.singles :]]
+        keys = self.keys
         if not len(keys) or not len(tokens):
             return ints(counts)
         grows = np.zeros(len(self), dtype=bool)
@@ -158,14 +158,6 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
         levels = [self.singles, *(level.stop - level.start for level in self.levels())]
         return ints(np.repeat(np.arange(1, len(levels) + 1), levels))
 
-    def _leading_to(self, wanted: Bools) -> Bools:
-        """Which sequences are wanted, or the beginning of one that is."""
-        leading = wanted.copy()
-        for level in reversed(list(self.levels())):
-            parent = self.keys[level] // self.width
-            leading[parent[leading[self.singles :][level]]] = True
-        return leading
-
     def levels(self) -> Iterator[slice]:
         """Which keys are those of sequences of two tokens, of three, and so on."""
         begin, known = 0, self.singles
@@ -174,84 +166,56 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
             yield slice(begin, end)
             begin, known = end, self.singles + end
 
-    def within(self, width: int) -> tuple[Forms, Ints]:
-        """The tree of the sequences with codes below `width` alone, and their numbers in it, or -1."""
-        if width == self.width:
-            return self, ints(np.arange(len(self)))
-        single = ints(self.single[:width])
-        singles = int((single >= 0).sum())
-        place = np.full(len(self), -1, dtype=np.int64)
-        place[:singles] = np.arange(singles)  # singles are numbered in the order of their codes
-        levels, total = [], singles
-        for level in self.levels():
-            parent, code = np.divmod(self.keys[level], self.width)
-            kept = np.flatnonzero((place[parent] >= 0) & (code < width))
-            levels.append(place[parent[kept]] * width + code[kept])
-            place[self.singles + level.start + kept] = np.arange(total, total + len(kept))
-            total += len(kept)
-        keys = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
-        return Forms(single, ints(keys), singles), ints(place)
+    @classmethod
+    def union(cls, trees: Sequence[tuple[Forms, Column | None]], width: int) -> tuple[Forms, list[Ints]]:
+        """One tree of the sequences of several, and the number that each of their sequences has in it.
 
-    def recoded(self, table: Column, width: int) -> tuple[Forms, Ints]:
-        """The tree with the codes `table[code]`, below `width`, and the number of each sequence in it.
-
-        Sequences that are told apart no more, as by lower case, have one number.
+        A table says which code below `width` each code of a tree has here; without one they are the same.
+        A sequence with a code that has none (-1) is left out and has the number -1; sequences that are told
+        apart no more, as by lower case, have one number.
         """
-        heads = table[self.heads]
-        present = np.zeros(width, dtype=bool)
-        present[heads] = True
+        heads = [tree.heads if table is None else table[tree.heads] for tree, table in trees]
+        present = np.zeros(width + 1, dtype=bool)  # the last place serves -1
+        for head in heads:
+            present[head] = True
+        present[-1] = False
         single = np.where(present, np.cumsum(present) - 1, -1)
-        place = np.empty(len(self), dtype=np.int64)
-        place[: self.singles] = single[heads]
-        levels, singles = [], int(present.sum())
-        total = singles
-        for level in self.levels():
-            parent, code = np.divmod(self.keys[level], self.width)
-            known, number = distinct(place[parent] * width + table[code])
-            place[self.singles :][level] = total + number
-            levels.append(known)
-            total += len(known)
-        keys = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
-        return Forms(ints(single), ints(keys), singles), ints(place)
-
-    def joined(self, other: Forms) -> tuple[Forms, Ints, Ints]:
-        """The tree of the sequences of both, which have codes of one width, and the numbers of each there."""
-        sides = (self, other)
-        present = (self.single >= 0) | (other.single >= 0)
-        single = np.where(present, np.cumsum(present) - 1, -1)
-        total = int(present.sum())
-        places = [np.empty(len(side), dtype=np.int64) for side in sides]
-        for side, place in zip(sides, places, strict=True):
-            place[: side.singles] = single[side.single >= 0]
+        places = [np.full(len(tree), -1, dtype=np.int64) for tree, _ in trees]
+        for (tree, _), head, place in zip(trees, heads, places, strict=True):
+            place[: tree.singles] = single[head]
+        singles = total = int(present.sum())
         levels = []
-        nothing = slice(0, 0)
-        for here, there in zip_longest(self.levels(), other.levels(), fillvalue=nothing):
-            keys = []
-            for side, place, level in zip(sides, places, (here, there), strict=True):
-                parent, code = np.divmod(side.keys[level], self.width)
-                keys.append(place[parent] * self.width + code)
+        for slices in zip_longest(*(tree.levels() for tree, _ in trees), fillvalue=slice(0, 0)):
+            keys, kept = [], []
+            for (tree, table), place, level in zip(trees, places, slices, strict=True):
+                parent, code = np.divmod(tree.keys[level], tree.width)
+                code = code if table is None else table[code]
+                going = np.flatnonzero((place[parent] >= 0) & (code >= 0))
+                keys.append(place[parent[going]] * width + code[going])
+                kept.append(tree.singles + level.start + going)
             known, number = distinct(ints(np.concatenate(keys)))
             levels.append(known)
-            for side, place, level, part in zip(
-                sides, places, (here, there), np.split(number, [len(keys[0])]), strict=True
-            ):
-                place[side.singles :][level] = total + part
+            numbers = np.split(number, np.cumsum([len(some) for some in keys])[:-1])
+            for place, some, part in zip(places, kept, numbers, strict=True):
+                place[some] = total + part
             total += len(known)
         keys_of_all = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
-        union = Forms(ints(single), ints(keys_of_all), int(present.sum()))
-        return union, ints(places[0]), ints(places[1])
+        return cls(ints(single[:-1]), ints(keys_of_all), singles), [ints(place) for place in places]
 
-    def places(self, other: Forms) -> Ints:
-        """The number here of each sequence of `other`, whose codes may go beyond ours; -1 where none."""
+    def places(self, other: Forms, table: Column | None = None) -> Ints:
+        """The number here of each sequence of `other`, -1 where it has none.
+
+        A table says which code each of its codes has here, -1 where none; without one they are the same.
+        """
         place = np.full(len(other), -1, dtype=np.int64)
-        heads = np.flatnonzero(other.single >= 0)
-        common = heads < self.width
-        place[: other.singles][common] = self.single[heads[common]]
+        heads = other.heads if table is None else table[other.heads]
+        place[: other.singles] = np.append(self.single, -1)[heads]
         if not len(self.keys):
             return ints(place)
         for level in other.levels():
             parent, code = np.divmod(other.keys[level], other.width)
-            going = np.flatnonzero((place[parent] >= 0) & (code < self.width))
+            code = code if table is None else table[code]
+            going = np.flatnonzero((place[parent] >= 0) & (code >= 0))
             child = self._child(place[parent[going]], code[going])
             place[other.singles + level.start + going] = child
         return ints(place)
@@ -283,3 +247,85 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
         crowded = np.zeros(size, dtype=bool)
         crowded[slot[slots[slot] != places]] = True
         return slots, crowded
+
+
+def mention_tokens(corpus: Corpus, mentions: Mentions) -> Runs:
+    """The positions, in the whole corpus, of the tokens of each mention.
+
+    In a text of characters a mention has the tokens it touches; a discontinuous
+    mention has those of all its pieces; one that could not be placed has none.
+    """
+    if mentions.parts is not None:
+        return _tokens_of_parts(corpus, mentions, mentions.parts)
+    first, end = _borders(corpus, mentions.sentence, mentions.start, mentions.end)
+    size = np.where(mentions.start >= 0, np.maximum(end - first, 0), 0)
+    return Runs.spanning(first, size)
+
+
+def _borders(corpus: Corpus, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """The positions in the corpus of the first token of each span and of the one behind its last."""
+    base = corpus.sentences[sentence]
+    if corpus.unit == "token":
+        return base + start, base + end
+    if corpus.token_start is None or corpus.token_end is None:
+        raise ValueError("a corpus of characters needs token_start and token_end")
+    # Tokens lie one behind another, so (sentence, character) is in order over the
+    # whole corpus, and one search finds the tokens a span touches.
+    stride = int(max(corpus.token_end.max(initial=0), end.max(initial=0))) + 1
+    owner = np.repeat(np.arange(len(corpus)), corpus.lengths) * stride
+    first = np.searchsorted(owner + corpus.token_end, sentence * stride + start, side="right")
+    behind = np.searchsorted(owner + corpus.token_start, sentence * stride + end, side="left")
+    return ints(first), ints(behind)
+
+
+def _tokens_of_parts(corpus: Corpus, mentions: Mentions, parts: Parts) -> Runs:
+    pieces = np.diff(parts.at)
+    owner = np.repeat(np.arange(len(mentions)), pieces)
+    first, end = _borders(corpus, mentions.sentence[owner], parts.start, parts.end)
+    size = np.where(mentions.start[owner] >= 0, np.maximum(end - first, 0), 0)
+    if len(size) and corpus.unit == "character":
+        # Two pieces may touch one token; it is the mention's once.
+        same = np.zeros(len(size), dtype=bool)
+        same[1:] = (owner[1:] == owner[:-1]) & (first[1:] < end[:-1]) & (size[1:] > 0)
+        first, size = first + same, size - same
+    runs = Runs.spanning(first, size)
+    per_mention = np.bincount(owner, weights=size, minlength=len(mentions)).astype(np.int64)
+    return Runs(offsets(per_mention), runs.position)
+
+
+def distinct_units(position: Ints, label: Column, labels: int) -> Ints | None:
+    """Which of the (position, label) pairs to keep so that each is there once; None keeps all.
+
+    The first of equal pairs is kept, and the order stays; a position of -1 is never equal to another.
+    """
+    if len(position) < 2 or bool((position[1:] > position[:-1]).all()):
+        return None
+    key = position * max(labels, 1) + label
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    fresh = np.ones(len(key), dtype=bool)
+    fresh[1:] = (ordered[1:] != ordered[:-1]) | (position[order][1:] < 0)
+    return ints(np.sort(order[fresh]))
+
+
+def one_occurrence(corpus: Corpus, mentions: Mentions, runs: Runs) -> Bools:
+    """Which mentions are an occurrence of their tokens in the text, each (occurrence, label) once.
+
+    A discontinuous mention is none, as its tokens do not follow one another;
+    of two mentions of characters that touch the same tokens one is counted.
+    """
+    if mentions.parts is None and corpus.unit == "token":
+        return np.ones(len(mentions), dtype=bool)
+    size, at = runs.size, runs.at
+    some = np.flatnonzero(size > 0)
+    first, final = runs.position[at[some]], runs.position[at[some + 1] - 1]
+    whole = some[final - first + 1 == size[some]]
+    columns = (mentions.label[whole], size[whole], runs.position[at[whole]])
+    order = np.lexsort(columns)
+    fresh = np.zeros(len(whole), dtype=bool)
+    fresh[:1] = True
+    for column in columns:
+        fresh[1:] |= column[order][1:] != column[order][:-1]
+    mask = np.zeros(len(mentions), dtype=bool)
+    mask[whole[order[fresh]]] = True
+    return mask

@@ -1,88 +1,53 @@
-"""What training data know: how often tokens, token sequences and their labels occur."""
+"""What training data in memory know: how often tokens, token sequences and their labels occur."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from spanwise.attributes._asked import Asked
-from spanwise.attributes._forms import Forms
-from spanwise.attributes._pairs import PairCounts
-from spanwise.attributes._seen import Seen
-from spanwise.attributes._text import Text
-from spanwise.columns import Codes, Column, Ints, frozen
-from spanwise.corpus import Annotation, with_one_vocabulary
+from spanwise.attributes._forms import Forms, distinct_units, mention_tokens, one_occurrence
+from spanwise.columns import Bools, Codes, Column, Ints, codes, ints
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 
 
 class FormCounts(Struct, frozen=True, eq=False, dict=True):
     """What training data say of each token sequence of a tree of `Forms`."""
 
-    forms: Forms
-    asked: Asked
     exact: PairCounts  # occurrences in the text that are exactly a mention, by label
     mentions: PairCounts  # training mentions, by label
+    search: Callable[[], Ints]
 
     @cached_property
     def occurrences(self) -> Ints:
         """How often each sequence occurs in the training text, as a mention or not."""
-        return self.asked.occurrences(self.forms)
+        return self.search()
 
 
 class Lexicon(Struct, frozen=True, eq=False, dict=True):
-    """The training text as integer columns, and the counts of its mentions.
+    """Training data in memory, whose codes are those of one vocabulary.
 
-    Lexicons of two parts add up to the lexicon of the whole.
+    Where they come in blocks, `LexiconSums` hold what is asked of them.
 
     Examples:
-        >>> from spanwise.corpus import Corpus, Mentions
         >>> corpus = Corpus.of([["Rome", "is", "Rome"]])
         >>> lexicon = Lexicon.of([Annotation(corpus, Mentions.of([(0, 0, 1, "LOC")]))])
-        >>> (lexicon + lexicon).tokens, lexicon.frequency.tolist()
-        (6, [2, 1])
+        >>> lexicon.tokens, lexicon.frequency.tolist()
+        (3, [2, 1])
     """
 
     vocabulary: Sequence[str]
-    text: Text
-    seen: Seen
+    parts: tuple[Annotation, ...]
 
     @classmethod
     def of(cls, train: Sequence[Annotation]) -> Lexicon:
         """The lexicon of all training files together."""
         corpora = with_one_vocabulary([annotation.corpus for annotation in train])
-        vocabulary = corpora[0].vocabulary
-        parts = [Seen.of(corpus, one.mentions) for corpus, one in zip(corpora, train, strict=True)]
-        blocks = tuple((corpus.tokens, corpus.sentences) for corpus in corpora)
-        return cls(vocabulary, Text(blocks, len(vocabulary)), _joined(parts))
-
-    @classmethod
-    def gathered(cls, vocabulary: Sequence[str], parts: Iterable[Annotation]) -> Lexicon:
-        """The lexicon of parts that share a vocabulary; of each only its text is kept, in a narrow column."""
-        narrow = np.min_scalar_type(max(len(vocabulary) - 1, 0))
-        blocks: list[tuple[Column, Ints]] = []
-        seen: list[Seen] = []
-        for part in parts:
-            seen = [_joined([*seen, Seen.of(part.corpus, part.mentions)])]
-            blocks.append((frozen(part.corpus.tokens.astype(narrow)), part.corpus.sentences))
-        return cls(vocabulary, Text(tuple(blocks), len(vocabulary)), seen[0])
-
-    def __add__(self, other: Lexicon) -> Lexicon:
-        number = {
-            word: code for code, word in enumerate(dict.fromkeys((*self.vocabulary, *other.vocabulary)))
-        }
-        sides = [
-            one.recoded(_table([number[word] for word in one.vocabulary]), tuple(number))
-            for one in (self, other)
-        ]
-        text = Text(tuple(block for side in sides for block in side.text.blocks), len(number))
-        return Lexicon(tuple(number), text, _joined([side.seen for side in sides]))
-
-    def recoded(self, table: Column, vocabulary: Sequence[str]) -> Lexicon:
-        """The same lexicon with the codes `table[code]` into another vocabulary."""
-        width = len(vocabulary)
-        return Lexicon(vocabulary, self.text.recoded(table, width), self.seen.recoded(table, width))
+        parts = (replace(one, corpus=corpus) for one, corpus in zip(train, corpora, strict=True))
+        return cls(corpora[0].vocabulary, tuple(parts))
 
     @cached_property
     def lowering(self) -> tuple[Codes, Sequence[str]]:
@@ -92,67 +57,236 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def lowered(self) -> Lexicon:
         """The same lexicon with every token in lower case."""
-        return self.recoded(*self.lowering)
+        table, strings = self.lowering
+        parts = (replace(one, corpus=one.corpus.recoded(table, strings)) for one in self.parts)
+        return Lexicon(strings, tuple(parts))
 
     @property
     def tokens(self) -> int:
         """The number of training tokens."""
-        return len(self.text)
+        return sum(len(one.corpus.tokens) for one in self.parts)
 
-    @property
+    @cached_property
     def frequency(self) -> Ints:
         """How often each code of the vocabulary occurs in the training text."""
-        return self.text.frequency
+        counts = np.zeros(len(self.vocabulary), dtype=np.int64)
+        for one in self.parts:
+            counts += np.bincount(one.corpus.tokens, minlength=len(counts))
+        return ints(counts)
+
+    @cached_property
+    def seen(self) -> Seen:
+        """The counts of the training mentions."""
+        parts = [Seen.of(one.corpus, one.mentions) for one in self.parts]
+        return parts[0] if len(parts) == 1 else Seen.joined(parts)
 
     @property
     def labels(self) -> Sequence[str]:
         """The labels of training mentions."""
         return self.seen.labels
 
+    @property
+    def per_label(self) -> Ints:
+        """The number of training mentions of each label."""
+        return self.seen.per_label
+
     @cached_property
     def mentions(self) -> int:
         """The number of training mentions."""
-        return int(self.seen.per_label.sum())
+        return int(self.per_label.sum())
 
     @property
     def token_labels(self) -> PairCounts:
         """How often each code stands inside a training mention of each label, each (position, label) once."""
         return self.seen.tokens
 
-    def count(self, forms: Forms) -> FormCounts:
-        """How often the token sequences of `forms`, whose codes begin with ours, occur and are mentions.
+    @cached_property
+    def inside(self) -> int:
+        """The tokens of training mentions, each (position, label) once."""
+        return int(self.token_labels.table.sum())
 
-        The training text is searched for them when somebody asks how often they occur, and later, as
-        when a test set comes in parts, only for those that nobody asked for before.
+    def codes_of(self, strings: Sequence[str]) -> Codes | None:
+        """Which code here each of these strings has, -1 where none; None where they are our own strings."""
+        if strings is self.vocabulary:
+            return None
+        number = {word: code for code, word in enumerate(self.vocabulary)}
+        return codes(np.fromiter((number.get(word, -1) for word in strings), np.int32, len(strings)))
+
+    def count(self, forms: Forms, table: Codes | None) -> FormCounts:
+        """What the training data say of the token sequences of `forms`, whose codes here a table tells.
+
+        The text is searched for them when somebody asks how often they occur.
         """
-        place = self.seen.forms.places(forms)
-        return FormCounts(forms, self._asked, self.seen.exact.at(place), self.seen.mentions.at(place))
+        place = self.seen.forms.places(forms, table)
+        search = partial(self._found, forms, table)
+        return FormCounts(self.seen.exact.at(place), self.seen.mentions.at(place), search)
 
-    def prepare(self, forms: Forms) -> None:
-        """Search the text for these sequences now, and make ready to look for others later."""
-        self._asked.occurrences(forms)
-        _ = self.text.pairs
+    def _found(self, forms: Forms, table: Codes | None) -> Ints:
+        if table is None:
+            return self.occurrences(forms)
+        inner, (place,) = Forms.union([(forms, table)], len(self.vocabulary))
+        return ints(np.append(self.occurrences(inner), 0)[place])
 
-    @cached_property
-    def _asked(self) -> Asked:
-        return Asked(self.text)
+    def occurrences(self, forms: Forms, table: Codes | None = None) -> Ints:
+        """How often each sequence occurs within a training sentence; occurrences may overlap.
 
-    @cached_property
-    def codes(self) -> dict[str, int]:
-        """The code of each word of the vocabulary."""
-        return {word: code for code, word in enumerate(self.vocabulary)}
+        A table gives the code that each of our words has in the tree.
+        """
+        frequency = self.frequency
+        if table is not None:
+            weighed = np.bincount(table, weights=frequency, minlength=forms.width)
+            frequency = weighed.astype(np.int64)  # sums of whole numbers are exact in floats up to 2⁵³
+        counts = np.zeros(len(forms), dtype=np.int64)
+        counts[: forms.singles] = frequency[forms.heads]
+        for one in self.parts:
+            tokens = one.corpus.tokens
+            counts += forms.occurrences(
+                tokens if table is None else table[tokens], _last(one.corpus.sentences)
+            )
+        return ints(counts)
 
 
 def lowering(vocabulary: Sequence[str]) -> tuple[Codes, Sequence[str]]:
     """The code of each word in lower case, and the strings of those codes."""
     merged: dict[str, int] = {}
-    table = _table([merged.setdefault(word.lower(), len(merged)) for word in vocabulary])
-    return table, tuple(merged)
+    table = [merged.setdefault(word.lower(), len(merged)) for word in vocabulary]
+    return codes(np.array(table, dtype=np.int32)), tuple(merged)
 
 
-def _joined(parts: Sequence[Seen]) -> Seen:
-    return parts[0] if len(parts) == 1 else Seen.joined(parts)
+def _last(sentences: Ints) -> Bools:
+    """Which tokens end their sentence."""
+    last = np.zeros(sentences[-1], dtype=bool)
+    last[sentences[1:][np.diff(sentences) > 0] - 1] = True
+    return last
 
 
-def _table(numbers: Sequence[int]) -> Codes:
-    return np.array(numbers, dtype=np.int32)
+class Seen(Struct, frozen=True, eq=False):
+    """Counts of training mentions; those of parts that share a vocabulary add up."""
+
+    labels: tuple[str, ...]
+    per_label: Ints  # mentions
+    forms: Forms  # the token sequences of the mentions
+    mentions: PairCounts  # sequences × labels
+    exact: PairCounts  # the same for mentions that are one occurrence of their sequence in the text
+    tokens: PairCounts  # codes × labels: tokens inside mentions, each (position, label) once
+
+    @classmethod
+    def of(cls, corpus: Corpus, mentions: Mentions) -> Seen:
+        """Count the mentions of one training corpus."""
+        width, labels = len(corpus.vocabulary), len(mentions.labels)
+        runs = mention_tokens(corpus, mentions)
+        forms, number = Forms.of(corpus.tokens, runs, width=width)
+        every = PairCounts.of(number, mentions.label, items=len(forms), labels=labels)
+        whole = one_occurrence(corpus, mentions, runs)
+        exact = every
+        if not whole.all():
+            exact = PairCounts.of(number[whole], mentions.label[whole], items=len(forms), labels=labels)
+        position, label = runs.position, np.repeat(mentions.label, runs.size)
+        kept = distinct_units(position, label, labels)
+        if kept is not None:
+            position, label = position[kept], label[kept]
+        return cls(
+            labels=tuple(mentions.labels),
+            per_label=ints(np.bincount(mentions.label, minlength=labels)),
+            forms=forms,
+            mentions=every,
+            exact=exact,
+            tokens=PairCounts.of(ints(corpus.tokens[position]), label, items=width, labels=labels),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Seen]) -> Seen:
+        """The counts of all parts together."""
+        labels = tuple(sorted({label for part in parts for label in part.labels}))
+        place = {label: number for number, label in enumerate(labels)}
+        codes = [ints([place[label] for label in part.labels]) for part in parts]
+        forms, places = Forms.union([(part.forms, None) for part in parts], parts[0].forms.width)
+        per_label = np.zeros(len(labels), dtype=np.int64)
+        for part, code in zip(parts, codes, strict=True):
+            per_label[code] += part.per_label
+        same = [ints(np.arange(part.forms.width)) for part in parts]
+
+        def joined(name: str, items: int, numbers: Sequence[Ints]) -> PairCounts:
+            tables = [getattr(part, name) for part in parts]
+            return PairCounts.joined(
+                list(zip(tables, numbers, codes, strict=True)), items=items, labels=len(labels)
+            )
+
+        return cls(
+            labels=labels,
+            per_label=ints(per_label),
+            forms=forms,
+            mentions=joined("mentions", len(forms), places),
+            exact=joined("exact", len(forms), places),
+            tokens=joined("tokens", forms.width, same),
+        )
+
+
+class PairCounts(Struct, frozen=True, eq=False):
+    """How often each (item, label) pair was met; both are small numbers, and -1 is never met.
+
+    Only items that were met at all have a row, so the table is never larger
+    than pairs × labels.
+    """
+
+    row: Ints
+    table: Ints
+
+    @classmethod
+    def of(
+        cls, item: Ints, label: Column, *, items: int, labels: int, times: Ints | None = None
+    ) -> PairCounts:
+        """The counts of the given pairs of `items` × `labels` possible ones; pairs with item -1 are left out.
+
+        With `times` every pair was met so often.
+
+        Examples:
+            >>> pairs = PairCounts.of(np.array([7, 7, -1]), np.array([0, 1, 1]), items=9, labels=2)
+            >>> pairs.count(np.array([7, 8]), np.array([1, 1])).tolist()
+            [1, 0]
+            >>> pairs.total(np.array([7, -1])).tolist()
+            [2, 0]
+        """
+        met = item >= 0
+        if not met.all():
+            item, label = item[met], label[met]
+            times = None if times is None else times[met]
+        present = np.zeros(items, dtype=bool)
+        present[item] = True
+        rows = np.flatnonzero(present)
+        row = np.full(items + 1, len(rows), dtype=np.int64)  # the last place serves -1
+        row[rows] = np.arange(len(rows))
+        # Sums of whole numbers are exact in floats up to 2⁵³.
+        flat = np.bincount(row[item] * labels + label, weights=times, minlength=(len(rows) + 1) * labels)
+        return cls(ints(row), ints(flat.reshape(len(rows) + 1, labels)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[PairCounts, Ints, Ints]], *, items: int, labels: int) -> PairCounts:
+        """The sum of tables, each with the new numbers of its items and of its labels."""
+        met = [part.met() for part, _, _ in parts]
+        items_met = [place[item] for (item, _, _), (_, place, _) in zip(met, parts, strict=True)]
+        labels_met = [code[label] for (_, label, _), (_, _, code) in zip(met, parts, strict=True)]
+        times = [number for _, _, number in met]
+        columns = [ints(np.concatenate(column)) for column in (items_met, labels_met, times)]
+        return cls.of(columns[0], columns[1], items=items, labels=labels, times=columns[2])
+
+    def met(self) -> tuple[Ints, Ints, Ints]:
+        """The pairs that were met, items and labels, and how often each was."""
+        item = np.flatnonzero(self.row[:-1] < len(self.table) - 1)
+        times = self.table[self.row[item]]
+        place, label = np.nonzero(times)
+        return ints(item[place]), ints(label), ints(times[place, label])
+
+    def count(self, item: Ints, label: Column) -> Ints:
+        """How often each pair was met; 0 for items or labels of -1."""
+        if not self.table.shape[1]:
+            return np.zeros(len(item), dtype=np.int64)
+        return np.where(label >= 0, self.table[self.row[item], label], 0)
+
+    def at(self, item: Ints) -> PairCounts:
+        """The counts of other items, each of which is one of ours, or none (-1)."""
+        return PairCounts(ints(self.row[np.append(item, -1)]), self.table)
+
+    def total(self, item: Ints) -> Ints:
+        """How often each item was met with any label."""
+        return np.asarray(self.table.sum(axis=1)[self.row[item]])

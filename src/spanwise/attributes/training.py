@@ -9,6 +9,7 @@ import numpy as np
 
 from spanwise.attributes._context import Attribute, AttributeUnit, Side, no_training
 from spanwise.attributes._lexicon import Lexicon
+from spanwise.attributes._sums import SummedLexicon
 from spanwise.citations import FU19, FU20
 from spanwise.columns import Column, Floats, ratio
 
@@ -35,7 +36,7 @@ def entity_familiarity(side: Side) -> Floats:
 def label_familiarity(side: Side) -> Floats:
     """Training mentions with the mention's label / training mentions."""
     lexicon = _lexicon(side)
-    per_label = np.append(lexicon.seen.per_label, 0)  # the last place serves labels training does not have
+    per_label = np.append(lexicon.per_label, 0)  # the last place serves labels training does not have
     return ratio(per_label[side.train_label], lexicon.mentions)
 
 
@@ -57,8 +58,8 @@ def token_label_consistency(side: Side) -> Floats:
 
 def token_familiarity(side: Side) -> Floats:
     """Training-mention tokens with the same string / training-mention tokens, each (position, label) once."""
-    inside = _lexicon(side).token_labels
-    return ratio(inside.total(side.unit_train_code), inside.table.sum())
+    lexicon = _lexicon(side)
+    return ratio(lexicon.token_labels.total(side.unit_train_code), lexicon.inside)
 
 
 def token_label_familiarity(side: Side) -> Floats:
@@ -66,7 +67,7 @@ def token_label_familiarity(side: Side) -> Floats:
     return _share(_labeled(side), _lexicon(side).token_labels.total(side.unit_train_code))
 
 
-def _lexicon(side: Side) -> Lexicon:
+def _lexicon(side: Side) -> Lexicon | SummedLexicon:
     if side.context.training is None:
         raise no_training()
     return side.context.training

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Column, Ints, Words, frozen
+from spanwise.columns import Column, Ints, Words
 from spanwise.corpus import Corpus
-from spanwise.hashing import sequence_hashes, word_hashes
+from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, word_hashes
 
 _BLOCK = 1 << 16  # tokens that are hashed at once, so that they stay in the processor's cache
 
@@ -22,21 +22,18 @@ class KnownSentences(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, corpora: Iterable[Corpus]) -> KnownSentences:
         """The sentences of some corpora."""
-        return cls.of_text((one.vocabulary, one.tokens, one.sentences) for one in corpora)
-
-    @classmethod
-    def of_text(cls, blocks: Iterable[tuple[Sequence[str], Column, Ints]]) -> KnownSentences:
-        """The sentences of blocks: a vocabulary, the codes of tokens in it, and the offsets of sentences."""
         words: tuple[Sequence[str], Words] | None = None
         parts = [np.zeros((0, 2), dtype=np.uint64)]
-        for vocabulary, tokens, sentences in blocks:
-            if words is None or words[0] is not vocabulary:
-                words = vocabulary, word_hashes(vocabulary)
-            parts.append(_sentence_hashes(words[1], tokens, sentences))
-        return cls(_distinct(np.concatenate(parts)))
+        for one in corpora:
+            if words is None or words[0] is not one.vocabulary:
+                words = one.vocabulary, word_hashes(one.vocabulary)
+            parts.append(_sentence_hashes(words[1], one.tokens, one.sentences))
+        return cls(ordered_hashes(np.concatenate(parts)))
 
-    def __add__(self, other: KnownSentences) -> KnownSentences:
-        return KnownSentences(_distinct(np.concatenate([self.hashes, other.hashes])))
+    @classmethod
+    def joined(cls, parts: Sequence[KnownSentences]) -> KnownSentences:
+        """The sentences of all parts."""
+        return cls(ordered_hashes(np.concatenate([part.hashes for part in parts])))
 
     def count(self, test: Corpus) -> int:
         """How many sentences of a test set stand in the training data; empty ones are none."""
@@ -45,19 +42,7 @@ class KnownSentences(Struct, frozen=True, eq=False):
         words = np.zeros((len(used), 2), dtype=np.uint64)
         words[used] = word_hashes([test.vocabulary[code] for code in np.flatnonzero(used).tolist()])
         hashes = _sentence_hashes(words, test.tokens, test.sentences)[test.lengths > 0]
-        first = np.searchsorted(self.hashes[:, 0], hashes[:, 0], side="left")
-        last = np.searchsorted(self.hashes[:, 0], hashes[:, 0], side="right")
-        found = np.append(self.hashes[:, 1], 0)[first] == hashes[:, 1]
-        for row in np.flatnonzero((last - first > 1) & ~found).tolist():  # as good as never
-            found[row] = hashes[row, 1] in self.hashes[first[row] : last[row], 1]
-        return int(np.count_nonzero(found & (last > first)))
-
-
-def _distinct(hashes: Words) -> Words:
-    ordered = hashes[np.lexsort((hashes[:, 1], hashes[:, 0]))]
-    new = np.ones(len(ordered), dtype=bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    return frozen(ordered[new])
+        return int(np.count_nonzero(find_hashes(self.hashes, hashes) >= 0))
 
 
 def _sentence_hashes(words: Words, tokens: Column, sentences: Ints) -> Words:

@@ -16,7 +16,7 @@ from spanwise.engines.frames import FrameEngine
 from spanwise.engines.spark import SparkEngine
 from spanwise.engines.threads import MOST, at_once
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import OneBlock, Progress, Source, Training, many_blocks
+from spanwise.evaluation._blocks import OneBlock, Progress, Source, many_blocks
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._compared import compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
@@ -32,6 +32,7 @@ from spanwise.evaluation._frames import (
 from spanwise.evaluation._inputs import Inputs, check_sources, gather, named_sources, unit_of
 from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
+from spanwise.evaluation._training import Training, TrainingFiles, learnt
 from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
 from spanwise.evaluation.mentions import MentionColumns, mention_columns
@@ -182,7 +183,15 @@ def evaluate(
         shared, absent, entries, place = _opened_frame(gold, columns, train, choices, name, said, place)
     else:
         shared, absent, entries = _opened(
-            gold, systems, train, choices, name=name, memory=bound, progress=said, engine=place
+            gold,
+            systems,
+            train,
+            choices,
+            name=name,
+            memory=bound,
+            workers=workers,
+            progress=said,
+            engine=place,
         )
     blocks = shared.source
     kept: Whole | EvaluatedBlock
@@ -214,6 +223,7 @@ def _opened(
     *,
     name: str | None,
     memory: int | None,
+    workers: int,
     progress: Progress,
     engine: Engine | None,
 ) -> tuple[Shared, dict[str, str], Sequence[Mapping[str, Any]]]:
@@ -228,16 +238,27 @@ def _opened(
         source, training = OneBlock(inputs), Training.of(inputs.train)
     else:
         keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
-        source, training = at_once(
+        source, files = at_once(
             lambda: many_blocks(
                 gold, systems, choices, name=name, memory=memory, keep=keep, progress=progress
             ),
-            lambda: Training.in_parts(train, choices.reading),
+            lambda: TrainingFiles.of(train, choices.reading, keep=keep),
         )
+        where = engine or local_engine(workers)
+        training = _learnt(source, files, choices, where, where)
     unit = unit_of(choices.unit, source.documents, source.path)
     threads = MOST if memory is None and engine is None else 1
     shared = Shared(source, choices, training.lexicon, training.known, unit, threads=threads)
     return *shared.with_attributes(), training.entries
+
+
+def _learnt(
+    source: Source, files: TrainingFiles, choices: Choices, engine: Engine, training_engine: Engine
+) -> Training:
+    """What training files know of what the test set asks."""
+    if not files.files:
+        return Training()
+    return learnt(source, files, lowercase=choices.lowercase, engine=engine, training_engine=training_engine)
 
 
 def _opened_frame(
@@ -256,9 +277,10 @@ def _opened_frame(
     progress("read", 0, 1)
     source, where = opened_frame(frame, columns, choices, name=name or "frame", partitions=partitions)
     if is_frame(train):
-        training = frame_training(train, columns, choices, partitions=partitions)
+        training = frame_training(train, columns, choices, source, where, partitions=partitions)
     else:
-        training = Training.in_parts(train, choices.reading)
+        files = TrainingFiles.of(train, choices.reading, keep=False)
+        training = _learnt(source, files, choices, where, engine or SparkEngine(frame.sparkSession))
     progress("read", 1, 1)
     unit = unit_of(choices.unit, source.documents, source.path)
     shared = Shared(source, choices, training.lexicon, training.known, unit)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.alignment import How, align
-from spanwise.attributes import Lexicon
 from spanwise.corpus import Annotation, with_one_vocabulary
-from spanwise.description import KnownSentences, content_of, input_entry, reading_entry
+from spanwise.description import content_of, reading_entry
 from spanwise.engines.threads import together
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._inputs import Block, Inputs, named_sources, training_of
-from spanwise.formats import Reader, listed_sources, stem_of
+from spanwise.evaluation._inputs import Block, Inputs, named_sources
+from spanwise.formats import Reader, stem_of
 from spanwise.formats.parts import (
     Held,
     Kept,
@@ -36,9 +34,11 @@ from spanwise.formats.parts import (
 BYTES_PER_TOKEN = 400
 LEAST_TOKENS = 10_000
 KEPT_SHARE = 4  # of the memory a quarter may hold the rows of files, which are then parsed only once
-TRAINING_TOKENS = 1 << 19  # training tokens whose mentions are counted together
-_NO_EXTRAS = ("columns", "fields")
+NO_EXTRAS = ("columns", "fields")
 
+TOGETHER = 8  # sums of blocks that are added up at once
+
+T = TypeVar("T")
 Progress = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
 
 
@@ -67,6 +67,28 @@ class BlockSums(Struct, frozen=True):
             self.labels | other.labels,
             alignment,
         )
+
+
+class Joining(Generic[T]):
+    """What blocks give, joined some at a time in their order: that keeps memory and merging time bounded."""
+
+    def __init__(self, join: Callable[[Sequence[T]], T]) -> None:
+        self._join = join
+        self._levels: list[list[T]] = []  # those of later levels are made of more blocks, and older
+
+    def add(self, one: T) -> None:
+        """Take what the next block gives."""
+        for level in self._levels:
+            level.append(one)
+            if len(level) < TOGETHER:
+                return
+            one = self._join(level)
+            level.clear()
+        self._levels.append([one])
+
+    def total(self) -> T:
+        """All blocks together."""
+        return self._join([one for level in reversed(self._levels) for one in level])
 
 
 class Source(Protocol):
@@ -186,11 +208,11 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
         """The `inputs` of the document for gold and predictions, as they are for files read whole."""
-        gold = _entry("gold", self.files[self.gold.file], self.gold.layer, sums[""])
+        gold = entry_of("gold", self.files[self.gold.file], self.gold.layer, sums[""])
         return [
             gold,
             *(
-                {**_entry("predicted", self.files[one.file], one.layer, sums[name]), "system": name}
+                {**entry_of("predicted", self.files[one.file], one.layer, sums[name]), "system": name}
                 for name, one in self.layers.items()
             ),
         ]
@@ -215,7 +237,7 @@ def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) ->
     )
 
 
-def _entry(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, Any]:
+def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, Any]:
     reading = reading_of(one, layer, repairs=sums.repairs, labels=sorted(sums.labels))
     if role == "gold" and reading.sha256 is None and isinstance(one, Held):
         reading = replace(reading, sha256=content_of(one.layers[layer]))
@@ -261,7 +283,7 @@ def many_blocks(
     room = 0 if kept is None or rows is None else rows.left // len(named)
     scheme = reading_of(first, "only", repairs=0, labels=()).scheme
     reading = {
-        **{key: value for key, value in choices.reading.items() if key not in _NO_EXTRAS},
+        **{key: value for key, value in choices.reading.items() if key not in NO_EXTRAS},
         "prefer": scheme,
     }
     sentences = [cut.sentence for cut in first.cuts[1:-1]]
@@ -310,66 +332,3 @@ def _looked_at(
     reader = Reader(**reading)
     layers = reader.read_layers(source) if merged else {"only": reader.read(source)}
     return Held.of(layers, tokens=tokens, sentences=sentences)
-
-
-class Training(Struct, frozen=True, eq=False):
-    """What training data know, and how the result document names their files."""
-
-    lexicon: Lexicon | None
-    known: KnownSentences | None
-    entries: Sequence[Mapping[str, Any]]
-
-    @classmethod
-    def of(cls, train: Sequence[Annotation]) -> Training:
-        """What training data know that are in memory."""
-        if not train:
-            return cls(None, None, ())
-        return cls(
-            Lexicon.of(train),
-            KnownSentences.of(one.corpus for one in train),
-            [input_entry("train", one) for one in train],
-        )
-
-    @classmethod
-    def in_parts(cls, train: Any, reading: Mapping[str, Any]) -> Training:
-        """What training files know, each read in parts where its format allows for that: a sum."""
-        # Sentences of the training text are counted alone, so that it may be cut within a document.
-        rest = {key: value for key, value in reading.items() if key not in _NO_EXTRAS} | {"documents": "none"}
-        whole = cls(None, None, ())
-        for source in listed_sources(train):
-            part = _surveyed(source, rest) if can_be_streamed(source, rest) else None
-            whole += part or cls.of(training_of(source, Reader(**reading)))
-        return whole
-
-    def __add__(self, other: Training) -> Training:
-        if self.lexicon is None or self.known is None:
-            return other
-        if other.lexicon is None or other.known is None:
-            return self
-        return Training(
-            self.lexicon + other.lexicon, self.known + other.known, [*self.entries, *other.entries]
-        )
-
-
-def _surveyed(source: Any, reading: Mapping[str, Any]) -> Training | None:
-    """What one training file knows, read in parts; None where its rows are not such that they can be kept.
-
-    The text is kept, since it is searched for the mentions of the test set.
-    """
-    one = survey_layers(source, reading, merged=False, tokens=TRAINING_TOKENS, keep=Kept(sys.maxsize))
-    kept = one.kept
-    if kept is None:
-        return None
-    sums = BlockSums(0, 0, frozenset())
-
-    def parts() -> Iterator[Annotation]:
-        nonlocal sums
-        for piece in pieces(one):
-            part = read_piece(one, piece, own_words=False)["only"]
-            kept.forget(one.cuts[piece.number + 1].token)
-            sums += BlockSums.of(part)
-            yield part
-
-    lexicon = Lexicon.gathered(one.strings[0], parts())
-    known = KnownSentences.of_text((lexicon.vocabulary, *block) for block in lexicon.text.blocks)
-    return Training(lexicon, known, [_entry("train", one, "only", sums)])

@@ -16,7 +16,7 @@ from spanwise.document.sentences import ExampleCounts, Later, Sentence
 from spanwise.document.settings import Settings
 from spanwise.engines import Engine
 from spanwise.engines.threads import MOST, together
-from spanwise.evaluation._blocks import BlockSums, Progress
+from spanwise.evaluation._blocks import BlockSums, Joining, Progress
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Dataset, Facts, Shared, as_written, sides_of
 from spanwise.evaluation._examples import chosen_sentences, examples, written_sentences
@@ -24,7 +24,6 @@ from spanwise.evaluation._inputs import Block, Inputs, Units
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 
 Sentences = list[Sentence]
-TOGETHER = 8  # blocks whose counts are added up at once
 LONG = 500_000  # tokens, from which on NumPy works longer than Python between two of its calls
 
 
@@ -134,27 +133,6 @@ def evaluated(block: Block, sides: Sequence[AttributeSide], shared: Shared) -> E
     return EvaluatedBlock(data.counted(), systems, DatasetPart.of(block.gold, shared.known, tough))
 
 
-class CountSums:
-    """The counts of blocks, added up some at a time: that keeps memory and merging time bounded."""
-
-    def __init__(self) -> None:
-        self._levels: list[list[Counted]] = []  # those of later levels are sums of more blocks, and older
-
-    def add(self, one: Counted) -> None:
-        """Take the counts of the next block."""
-        for level in self._levels:
-            level.append(one)
-            if len(level) < TOGETHER:
-                return
-            one = Counted.joined(level)
-            level.clear()
-        self._levels.append([one])
-
-    def total(self) -> Counted:
-        """The counts over all blocks, one after the other."""
-        return Counted.joined([one for level in reversed(self._levels) for one in level])
-
-
 class Whole(Struct, frozen=True, eq=False):
     """What all blocks together say, from which everything else is made; mentions are not kept."""
 
@@ -184,7 +162,7 @@ class Adding:
     """Adds up counted blocks, and keeps the sentences that are to be shown."""
 
     def __init__(self, choices: Choices, systems: Iterable[str]) -> None:
-        self._counts = {system: CountSums() for system in systems}
+        self._counts = {system: Joining(Counted.joined) for system in systems}
         self._sums: dict[str, BlockSums] = {}
         self._described: list[DatasetPart] = []
         self._units = self._choosable = 0
@@ -239,8 +217,8 @@ class Adding:
 def counted_whole(shared: Shared, engine: Engine, progress: Progress) -> Whole:
     """Count every block, wherever the engine runs it, and add up.
 
-    The first of several is counted here, before processes part ways: they have what was found of it in
-    the training text, and need not write sentences where it has filled the room for them.
+    The first of several is counted here: the others need not write sentences where it has filled the
+    room for them.
     """
     adding = Adding(shared.choices, shared.source.systems)
     tasks = adding.tasks(shared.source.references())

@@ -19,6 +19,7 @@ from spanwise.attributes import (
     Kind,
     Labeled,
     Lexicon,
+    SummedLexicon,
     Toughness,
     Values,
     choose,
@@ -121,7 +122,7 @@ class Shared(Struct, frozen=True, eq=False):
 
     source: Source
     choices: Choices
-    lexicon: Lexicon | None
+    lexicon: Lexicon | SummedLexicon | None
     known: KnownSentences | None
     unit: str
     attributes: Mapping[str, Attribute] = {}
@@ -140,17 +141,9 @@ class Shared(Struct, frozen=True, eq=False):
         )
 
     def with_attributes(self) -> tuple[Shared, dict[str, str]]:
-        """The attributes that can be computed, told by the first block, and why others cannot.
-
-        The training text is searched for the mentions of that block before processes part ways, so that
-        all of them have what was found, and the index by which others are looked for.
-        """
+        """The attributes that can be computed, told by the first block, and why others cannot."""
         gold = self.source.open(next(self.source.references(gold_only=True)), gold_only=True).gold
-        context = self.context(gold)
-        training = None if gold.corpus.without_text else context.training
-        if training is not None and self.source.blocks > 1:
-            training.prepare(context.side(gold.mentions).tree)
-        attributes, absent = possible_attributes(self.choices, context)
+        attributes, absent = possible_attributes(self.choices, self.context(gold))
         return replace(self, attributes=attributes), absent
 
     def sides(self, block: Block) -> list[AttributeSide]:

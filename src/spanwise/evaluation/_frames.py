@@ -17,9 +17,10 @@ from spanwise.corpus import Annotation, Mentions, Reading, Source
 from spanwise.description import reading_entry
 from spanwise.engines.frames import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
-from spanwise.evaluation._blocks import BlockSums, Training, block_of
+from spanwise.evaluation._blocks import BlockSums, block_of
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Block
+from spanwise.evaluation._training import Training, learnt
 from spanwise.formats import Reader
 from spanwise.formats._format import label_notes
 from spanwise.formats.parts import numbers
@@ -193,29 +194,41 @@ def opened_frame(
     return source, FrameEngine(packed, [len(part) for part in parts])
 
 
-def frame_training(frame: Any, columns: Columns, choices: Choices, *, partitions: int | None) -> Training:
-    """What a training frame knows: its blocks are read by the executors and added up here."""
-    source, engine = opened_frame(frame, columns.of_training(), choices, name="train", partitions=partitions)
-    learnt: list[tuple[Training, BlockSums]] = list(engine.map(_learnt, source.references(), source))
-    engine.packed.free()
-    parts, sums = [part for part, _ in learnt], [one for _, one in learnt]
-    while len(parts) > 1:  # neighbours first: every text is copied a few times at most
-        parts = [one if other is None else one + other for one, other in _pairs(parts)]
-    total = sums[0]
-    for one in sums[1:]:
-        total += one
-    return replace(parts[0], entries=[frame_entry("train", columns.gold, source, "", total)])
+class TrainingFrame(Struct, frozen=True, eq=False):
+    """A training frame in blocks."""
+
+    frame: FrameBlocks
+
+    def references(self) -> Iterator[FramePiece]:
+        """The numbers of the blocks."""
+        return self.frame.references()
+
+    def read(self, reference: FramePiece) -> tuple[int, Annotation]:
+        """One block."""
+        return 0, self.frame.open(reference, gold_only=True).gold
+
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, Any]]:
+        """The `inputs` of the document."""
+        return [frame_entry("train", self.frame.columns.gold, self.frame, "", sums[0])]
 
 
-def _pairs(parts: Sequence[Training]) -> Iterator[tuple[Training, Training | None]]:
-    for place in range(0, len(parts), 2):
-        yield parts[place], parts[place + 1] if place + 1 < len(parts) else None
-
-
-def _learnt(piece: FramePiece, source: FrameBlocks) -> tuple[Training, BlockSums]:
-    """What one training block knows."""
-    gold = source.open(piece, gold_only=True).gold
-    return Training.of([gold]), BlockSums.of(gold)
+def frame_training(
+    frame: Any,
+    columns: Columns,
+    choices: Choices,
+    test: FrameBlocks,
+    engine: FrameEngine,
+    *,
+    partitions: int | None,
+) -> Training:
+    """What a training frame knows of what the frame of the test set asks."""
+    source, where = opened_frame(frame, columns.of_training(), choices, name="train", partitions=partitions)
+    try:
+        return learnt(
+            test, TrainingFrame(source), lowercase=choices.lowercase, engine=engine, training_engine=where
+        )
+    finally:
+        where.packed.free()
 
 
 def _prepared(frame: Any, columns: Columns, partitions: int | None) -> Any:

@@ -73,10 +73,11 @@ def weak_slices(
             items = rows[..., 0] + rows[..., 1]
             columns.append(excess_losses(items - 2 * rows[..., 2], items, *f1))
     losses = np.concatenate(columns, axis=1)
-    distinct = len(np.unique(losses.round(9), axis=1).T)
     rows = np.ascontiguousarray(losses.T)
+    del losses, columns
+    distinct = len({(row.round(9) + 0.0).tobytes() for row in rows})  # row by row: a copy of all is large
     one_sided, two_sided = (
-        Flips(len(losses), resampling.resamples, resampling.seed, two_sided=both) for both in (False, True)
+        Flips(rows.shape[1], resampling.resamples, resampling.seed, two_sided=both) for both in (False, True)
     )
     statistics = one_sided.statistics(rows)
     p_values = one_sided.p_values(statistics, one_sided.maxima([rows]))

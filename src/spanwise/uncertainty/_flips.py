@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from zlib import crc32
 
@@ -14,6 +14,7 @@ from spanwise.columns import Bools, Floats, Ints, ints, ratio
 
 BLOCK_OUTCOMES = 4_000_000  # outcomes drawn at once
 FLIPS_TOGETHER = 500  # sign flips that are multiplied at once
+MOST_SIGNS = 1 << 24  # signs that are held as numbers
 FLIP_TIE = 1e-5  # statistics this close are equal: flips are summed in single precision
 
 
@@ -43,21 +44,31 @@ class Flips(Struct, frozen=True):
             # Sums over units in double precision cost twice as much and decide no flip.
             scaled = ratio_or_zero(rows, scale).astype(np.float32)
             for at in range(0, self.flips, FLIPS_TOGETHER):
-                flipped = signs[at : at + FLIPS_TOGETHER] @ scaled.T
+                flipped = signs(at) @ scaled.T
                 if self.two_sided:
                     np.abs(flipped, out=flipped)
                 here = highest[at : at + FLIPS_TOGETHER]
                 np.maximum(here, flipped.max(axis=1, initial=-np.inf), out=here)
         return highest
 
-    def _signs(self) -> npt.NDArray[np.float32]:
-        """-1 or 1 (flips x units)."""
+    def _signs(self) -> Callable[[int], npt.NDArray[np.float32]]:
+        """-1 or 1 (flips x units) of those flips that are multiplied at once, from one of them on.
+
+        Where all of them together are large, they are kept as bits.
+        """
         generator = np.random.default_rng([self.seed, crc32(b"flips")])
         packed = generator.integers(0, 256, size=(self.flips, (self.units + 7) // 8), dtype=np.uint8)
-        bits = np.unpackbits(packed, axis=1, count=self.units).astype(np.float32)
-        bits *= 2
-        bits -= 1
-        return bits
+
+        def signs(at: int, end: int) -> npt.NDArray[np.float32]:
+            bits = np.unpackbits(packed[at:end], axis=1, count=self.units).astype(np.float32)
+            bits *= 2
+            bits -= 1
+            return bits
+
+        if self.flips * self.units > MOST_SIGNS:
+            return lambda at: signs(at, at + FLIPS_TOGETHER)
+        every = signs(0, self.flips)
+        return lambda at: every[at : at + FLIPS_TOGETHER]
 
     def p_values(self, statistics: Floats, maxima: Floats) -> Floats:
         """(1 + flips whose highest T reaches this one) / (1 + flips)."""
