@@ -182,6 +182,8 @@ def finish(args: argparse.Namespace, result: Result) -> int:
     """Write what was asked for, show the screen, and tell whether every threshold was reached."""
     from spanwise.cli.showing import show
 
+    if args.html and result.keeps_mentions:
+        result = result.with_analyses(slices={"command": result.settings.command})
     saved = []
     if args.json and args.json != "-":  # first: everything else can be made from it
         result.to_json(args.json)

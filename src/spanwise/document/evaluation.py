@@ -15,13 +15,14 @@ from spanwise.document.placement import PlacementDocument
 from spanwise.document.scores import SystemScores
 from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
 from spanwise.document.settings import Settings
+from spanwise.document.slices import Slices
+from spanwise.document.suspects import Suspects
 from spanwise.errors import ChoiceError, UnknownKey, unknown
 from spanwise.registry import reach
 
 if TYPE_CHECKING:
     from spanwise.corpus import Mentions
     from spanwise.document.confidence import Confidence
-    from spanwise.document.slices import Slices
     from spanwise.matching import Matching
 
 
@@ -118,6 +119,8 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
     findings: Findings = ()
     notes: tuple[str, ...] | UnsetType = UNSET
     answers: Mapping[str, PlacementDocument] | UnsetType = UNSET  # of systems that give no positions
+    weak: Slices | UnsetType = UNSET  # conjunctions of conditions, where they were looked for
+    suspects: Suspects | UnsetType = UNSET  # places of gold that several systems read otherwise
     examples: ExampleCounts | UnsetType = UNSET
     units: UnitCounts | UnsetType = UNSET
     sentences: Sequence[Sentence] = ()
@@ -131,6 +134,29 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
     def with_answers(self, answers: Mapping[str, PlacementDocument]) -> Evaluation:
         """The same document with how the answers of systems were read and placed."""
         return replace(self, answers=answers).with_live(self.__dict__.get("live"))
+
+    @property
+    def keeps_mentions(self) -> bool:
+        """Whether the mentions are still in memory, so that more can be computed of them."""
+        live: Live | None = self.__dict__.get("live")
+        return live is not None and live.inputs is not None
+
+    def with_analyses(self, *, slices: Mapping[str, Any] | None = None, suspects: int = 50) -> Evaluation:
+        """The same document with weak slices and suspects of gold, which its page then shows as cards.
+
+        Args:
+            slices: keywords of `spanwise.find_slices`.
+            suspects: the most suspects to list; they need two systems.
+        """
+        live: Live | None = self.__dict__.get("live")
+        if live is None or live.inputs is None:
+            raise ChoiceError(_NOT_KEPT)
+        weak: Slices = reach("slices:slices_of")(live.inputs, **(slices or {}))
+        found: Suspects | UnsetType = UNSET
+        if len(self.systems) > 1:
+            redact = bool(self.settings.redacted)
+            found = reach("suspicion:suspects_of")(live.inputs, top=suspects, redact=redact)
+        return replace(self, weak=weak, suspects=found).with_live(live)
 
     def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Evaluation:
         """The same document under another name of its kind."""

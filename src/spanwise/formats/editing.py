@@ -1,4 +1,4 @@
-"""Some mentions of a CoNLL file changed in place: their tags, and no other byte."""
+"""Some mentions of a file changed in place: their tags or records, and no other byte."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import InputError
 from spanwise.formats._columns import layout_of, tag_columns
+from spanwise.formats._edited_lines import changed_rows, edited_json, edited_spans
 from spanwise.formats._format import Options
 from spanwise.formats._opening import MAGIC, File
 from spanwise.formats._rows import Layout
@@ -20,20 +21,29 @@ _FIELD = re.compile(rb"[^ \t]+")
 
 
 def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
-    """The bytes of the CoNLL file that `annotation` was read from, with other mentions.
+    """The bytes of the CoNLL, JSON-lines or span file that `annotation` was read from, with other mentions.
 
-    Only tags that change are written anew, in the scheme of the file; line ends, separators, other columns
-    and comments stay as they are.
+    Only tags or records that change are written anew, in the scheme of the file; line ends, separators,
+    other columns and fields, and comments stay as they are.
     """
-    path = annotation.reading.path
-    if annotation.reading.format != "conll" or not Path(path).is_file():
+    path, kind = annotation.reading.path, annotation.reading.format
+    if kind not in ("conll", "jsonl", "spans") or not Path(path).is_file():
         raise InputError(
-            f"{path}: only CoNLL files can be changed in place.\n"
+            f"{path}: only CoNLL, JSON-lines and span files can be changed in place.\n"
             "Convert the file first: spanwise convert FILE gold.conll"
         )
     raw = Path(path).read_bytes()
     if raw.startswith(tuple(MAGIC)) or b"\x00" in raw:
         raise InputError(f"{path}: a packed file cannot be changed in place.\nUnpack it first.")
+    if kind != "conll":
+        rows = changed_rows(annotation, mentions.rows())
+        edit = edited_spans if kind == "spans" else edited_json
+        if annotation.reading.scheme is not None:
+            raise InputError(
+                f"{path}: tags in JSON lines cannot be changed in place.\n"
+                "Convert the file first: spanwise convert FILE gold.conll"
+            )
+        return edit(annotation, rows, raw)
     changes = _changes(annotation, mentions)
     options = Options(**{**reading, "prefer": None})
     where = tuple(tag_columns(options, merged=False).values())

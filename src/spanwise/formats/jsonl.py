@@ -34,7 +34,7 @@ from spanwise.schemes import Tags, malformed
 
 _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
-_SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
+SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
 _STARTS, _ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
 _DOCUMENTS = ("document", "doc_id", "document_id")
 
@@ -185,13 +185,13 @@ def _kind(record: Mapping[str, Any]) -> str:
     tokens = _first(record, _TOKENS, list)
     text = isinstance(record.get("text"), str)
     if text and (tokens is None or not tokens or isinstance(tokens[0], Mapping)):
-        return "text with spans of characters" if _first(record, _SPANS, list) is not None else ""
+        return "text with spans of characters" if _first(record, SPANS, list) is not None else ""
     if tokens is None:
-        only = _first(record, _SPANS, list)
+        only = _first(record, SPANS, list)
         return "spans without text" if only is not None and not text else ""
     if _tags(record) is not None:
         return "tokens with tags"
-    return "tokens with spans" if _first(record, _SPANS, list) is not None else ""
+    return "tokens with spans" if _first(record, SPANS, list) is not None else ""
 
 
 def _first(record: Mapping[str, Any], keys: tuple[str, ...], kind: type) -> Any:
@@ -228,7 +228,7 @@ def _fits(record: Mapping[str, Any], kind: str) -> bool:
     """Whether an empty list hides that the record is of the file's kind."""
     if kind == "tokens with tags":
         return _first(record, _TOKENS, list) is not None and _first(record, _TAGS, list) == []
-    return kind == "tokens with spans" and _first(record, _SPANS, list) == []
+    return kind == "tokens with spans" and _first(record, SPANS, list) == []
 
 
 def _wanted(record: Mapping[str, Any], kind: str) -> str:
@@ -295,7 +295,7 @@ def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None
 
 def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: int | None) -> None:
     sentence = len(found.lines) - 1
-    for span in whole_spans(_first(record, _SPANS, list) or []):
+    for span in whole_spans(_first(record, SPANS, list) or []):
         start, end, label, pieces = _span(found.path, line, span)
         if size is not None and end > size:
             what = "character" if found.texts else "token"

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 # What the examples can be chosen by, in the order of the address; `of` is the number that was clicked.
 KEYS = (
-    "unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "over", "of",
+    "unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "where", "over", "of",
 )  # fmt: skip
 
 

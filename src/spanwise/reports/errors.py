@@ -303,8 +303,10 @@ def _pieces(mention: Span) -> list[tuple[int, int]]:
 
 
 def _words(sentence: Mapping[str, Any], mention: Span) -> str | None:
-    """The words of a mention, or None where the document holds no text or the mention has no place."""
-    if mention["start"] < 0 or not ("tokens" in sentence or "text" in sentence):
+    """The words of a mention, or what was said of one without a place; None where there is no text."""
+    if mention["start"] < 0:
+        return mention.get("answer")
+    if not ("tokens" in sentence or "text" in sentence):
         return None
     if "tokens" in sentence:
         return " … ".join(" ".join(sentence["tokens"][start:end]) for start, end in _pieces(mention))

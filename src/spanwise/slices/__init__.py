@@ -103,70 +103,95 @@ def find_slices(
     References:
         Westfall and Young (1993), Resampling-Based Multiple Testing.
     """
-    _check(over=over, depth=depth, least=least, level=level, flips=flips, seed=seed)
-    inputs = gather(gold, systems, train, align=align, reading=reading, name=name)
-    return slices_of(
-        inputs, over=over, depth=depth, least=least, level=level, flips=flips, seed=seed, confirm=confirm,
-        unit=unit, attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase,
-        command=command,
+    asked = Looking(
+        over=over, depth=depth, least=least, level=level, flips=flips, seed=seed, confirm=confirm, unit=unit,
+        attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase, command=command,
     )  # fmt: skip
+    return _found(gather(gold, systems, train, align=align, reading=reading, name=name), asked)
 
 
-def slices_of(
-    inputs: Inputs,
-    *,
-    over: Over = "recall",
-    depth: int = 2,
-    least: int = 50,
-    level: float = 0.05,
-    flips: int = 2000,
-    seed: int = 0,
-    confirm: bool = False,
-    unit: str | None = None,
-    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT,
-    buckets: Mapping[str, str | Strategy] | None = None,
-    vocabulary: Iterable[str] | None = None,
-    lowercase: bool = False,
-    command: str | None = None,
-) -> Slices:
-    """The same of data that were read already."""
-    _check(over=over, depth=depth, least=least, level=level, flips=flips, seed=seed)
+class Looking(Struct, frozen=True, kw_only=True):
+    """What to look for: the keywords of `find_slices`, checked."""
+
+    over: Over = "recall"
+    depth: int = 2
+    least: int = 50
+    level: float = 0.05
+    flips: int = 2000
+    seed: int = 0
+    confirm: bool = False
+    unit: str | None = None
+    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT
+    buckets: Mapping[str, str | Strategy] | None = None
+    vocabulary: Iterable[str] | None = None
+    lowercase: bool = False
+    command: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.over not in OVERS:
+            raise unknown("kind of items", self.over, OVERS)
+        for name, low in (("depth", 1), ("least", 1), ("flips", 19), ("seed", 0)):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int) or number < low:
+                raise ChoiceError(f"{name} is {number!r}, but must be a whole number of {low} or more.")
+        if not 0 < self.level < 1:
+            raise ChoiceError(f"level is {self.level!r}, but must be between 0 and 1.")
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """The keywords of a search."""
+        return {name: getattr(self, name) for name in ("depth", "least", "level", "flips", "seed")}
+
+
+def slices_of(inputs: Inputs, **options: Any) -> Slices:
+    """The same of data that were read already, under the keywords of `find_slices`."""
+    return _found(inputs, Looking(**options))
+
+
+def _found(inputs: Inputs, asked: Looking) -> Slices:
     sides = describe_sides(
-        inputs, attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase
+        inputs,
+        attributes=asked.attributes,
+        buckets=asked.buckets,
+        vocabulary=asked.vocabulary,
+        lowercase=asked.lowercase,
     )
-    units = Units.of(inputs.corpus, unit)
+    units = Units.of(inputs.corpus, asked.unit)
     kind, number = units.kind, units.number
-    case = _Case(inputs.gold.mentions, inputs.systems, sides, units.of_sentence, number, over)
-    options: dict[str, Any] = {"depth": depth, "least": least, "level": level, "flips": flips, "seed": seed}
+    case = _Case(inputs.gold.mentions, inputs.systems, sides, units.of_sentence, number, asked.over)
     systems = {
-        system: _one_system(case, system, confirmed=confirm, options=options) for system in case.systems
+        system: _one_system(case, system, confirmed=asked.confirm, options=asked.search)
+        for system in case.systems
     }
     pairs = [
-        _one_pair(case, first, second, confirmed=confirm, options=options)
+        _one_pair(case, first, second, confirmed=asked.confirm, options=asked.search)
         for first, second in combinations(case.systems, 2)
     ]
-    names = (*sides.gold.attributes, *((TOUGHNESS,) if over == "recall" and sides.gold.toughness else ()))
+    names = (
+        *sides.gold.attributes,
+        *((TOUGHNESS,) if asked.over == "recall" and sides.gold.toughness else ()),
+    )
     tested = [one.tested for one in systems.values()]
     return Slices(
         spanwise=__version__,
         kind="slices",
-        signature=_signature(inputs, over, options, kind, names, sides),
+        signature=_signature(inputs, asked.over, asked.search, kind, names, sides),
         inputs=inputs.documented(),
         settings=SliceSettings(
-            depth=depth,
-            least=least,
-            level=level,
-            seed=seed,
+            depth=asked.depth,
+            least=asked.least,
+            level=asked.level,
+            seed=asked.seed,
             unit=kind,
             number=number,
             few_units=number < FEW_UNITS,
             attributes=names,
             absent=dict(sides.absent),
-            command=command,
+            command=asked.command,
         ),
-        over=over,
+        over=asked.over,
         tested=max(tested, default=0),
-        flips=flips,
+        flips=asked.flips,
         systems=systems,
         comparison=tuple(pairs),
         notes=_notes(kind, number, inputs.corpus, [*systems.values(), *pairs]),
@@ -220,21 +245,6 @@ def _listed(attributes: str | Attribute | Iterable[str | Attribute]) -> list[str
     if isinstance(attributes, str):
         return [] if attributes == "none" else [*attributes.split(",")]
     return [attributes] if isinstance(attributes, Attribute) else [*attributes]
-
-
-def _check(*, over: str, depth: int, least: int, level: float, flips: int, seed: int) -> None:
-    if over not in OVERS:
-        raise unknown("kind of items", over, OVERS)
-    for name, number, low in (
-        ("depth", depth, 1),
-        ("least", least, 1),
-        ("flips", flips, 19),
-        ("seed", seed, 0),
-    ):
-        if isinstance(number, bool) or not isinstance(number, int) or number < low:
-            raise ChoiceError(f"{name} is {number!r}, but must be a whole number of {low} or more.")
-    if not 0 < level < 1:
-        raise ChoiceError(f"level is {level!r}, but must be between 0 and 1.")
 
 
 class _Case(Struct, frozen=True, eq=False):

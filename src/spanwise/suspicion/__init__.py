@@ -28,6 +28,7 @@ from spanwise.document.suspects import (
     SuspectVotes,
 )
 from spanwise.errors import ChoiceError, InputError
+from spanwise.evaluation._inputs import Inputs
 from spanwise.formats import listed_sources, read
 from spanwise.suspicion._ranking import (
     Candidates,
@@ -39,6 +40,7 @@ from spanwise.suspicion._ranking import (
     ranked,
     votes_for,
 )
+from spanwise.suspicion._scored import Scored
 from spanwise.suspicion._variation import (
     OUTSIDE,
     Occurrences,
@@ -53,7 +55,7 @@ from spanwise.suspicion._variation import (
 from spanwise.suspicion._votes import Ballot, VoteCandidates, ballot, count, majority_of_runs
 from spanwise.suspicion._worksheet import apply_decisions, worksheet
 
-__all__ = ["apply_decisions", "suspects", "worksheet"]
+__all__ = ["apply_decisions", "suspects", "suspects_of", "worksheet"]
 
 STEPS = (10, 25, 50, 100, 200, 500, 1000)  # how many proposals are taken as accepted
 _ENOUGH = 5  # occurrences from which on a reading may be called rare
@@ -96,8 +98,7 @@ def suspects(
         >>> [(one.kind, one.score, one.proposal.label) for one in found.suspects]
         [('label', 1.0, 'LOC')]
     """
-    if top is not None and top < 0:
-        raise ChoiceError(f"top is {top}, but must be 0 or more.")
+    check_top(top)
     whole = read(gold, **reading)
     runs = {name: [read(one, **reading) for one in _runs(source)] for name, source in (systems or {}).items()}
     more = [
@@ -105,33 +106,62 @@ def suspects(
         for role, given in (("train", train), ("dev", dev))
         for source in listed_sources(given)
     ]
-    case = _case(whole, {name: [_aligned(whole, run, align) for run in own] for name, own in runs.items()},
-                 [one for _, one in more])  # fmt: skip
-    voters = len(runs)
+    aligned = {name: [_aligned(whole, run, align) for run in own] for name, own in runs.items()}
+    inputs = (
+        _input("gold", None, whole),
+        *(_input("predicted", name, one) for name, own in runs.items() for one in own),
+        *(_input(role, None, one) for role, one in more),
+    )
+    settings = SuspectSettings(top=top, align=align)
+    return _document(whole, aligned, [one for _, one in more], inputs, settings, redact=redact)
+
+
+def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) -> Suspects:
+    """The same of data that were read already: every system is one voter."""
+    check_top(top)
+    systems = {name: [_placed(mentions)] for name, mentions in inputs.systems.items()}
+    settings = SuspectSettings(top=top, align="strict")
+    return _document(inputs.gold, systems, inputs.train, inputs.documented(), settings, redact=redact)
+
+
+def check_top(top: int | None) -> None:
+    """Refuse a negative number of suspects."""
+    if top is not None and top < 0:
+        raise ChoiceError(f"top is {top}, but must be 0 or more.")
+
+
+def _document(
+    whole: Annotation,
+    systems: Mapping[str, Sequence[Mentions]],
+    more: Sequence[Annotation],
+    inputs: tuple[Input, ...],
+    settings: SuspectSettings,
+    *,
+    redact: bool,
+) -> Suspects:
+    case = _case(whole, systems, more)
+    voters, top = len(systems), settings.top
     everyone = np.ones(voters, dtype=bool)
     counted = count(case.ballot, everyone)
     found = join(case.ballot, counted, voters, case.places)
     order, rank, tied = ranked(found, whole.corpus)
     listed = order if top is None else order[:top]
     named = kinds(found, case.ballot)
+    scored = Scored.of(systems, found.sentence[listed])
     rows = tuple(
-        _suspect(case, found, row, named[row], int(rank[place]), int(tied[place]), voters, redact)
+        _suspect(case, found, row, named[row], int(rank[place]), int(tied[place]), voters, scored, redact)
         for place, row in enumerate(listed.tolist())
     )
     return Suspects(
         spanwise=__version__,
         signature=f"suspects|voters:{voters}|texts:{1 + len(more)}|spanwise:{__version__}",
-        inputs=(
-            _input("gold", None, whole),
-            *(_input("predicted", name, one) for name, own in runs.items() for one in own),
-            *(_input(role, None, one) for role, one in more),
-        ),
-        settings=SuspectSettings(top=top, align=align),
-        voters=tuple(runs),
+        inputs=inputs,
+        settings=settings,
+        voters=tuple(systems),
         found=len(found.gold),
         kinds={kind: Counter(named)[kind] for kind in ("label", "boundary", "missing", "spurious")},
         suspects=rows,
-        effects=_effects(case, tuple(runs), top),
+        effects=_effects(case, tuple(systems), top),
         notes=_notes(case, voters, len(listed), len(found.gold), rank, tied),
     )
 
@@ -167,6 +197,11 @@ def _runs(source: Any) -> list[Any]:
 
 def _aligned(gold: Annotation, predicted: Annotation, how: How) -> Mentions:
     mentions = align_text(gold, predicted, how=how).mentions
+    # Aligned mentions stand in the order in which they were read.
+    return _placed(replace(mentions, score=predicted.mentions.score))
+
+
+def _placed(mentions: Mentions) -> Mentions:
     return mentions if mentions.placed.all() else mentions.take(np.flatnonzero(mentions.placed))
 
 
@@ -212,7 +247,15 @@ def _case(gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Seq
 
 
 def _suspect(
-    case: _Case, found: Candidates, row: int, kind: str, rank: int, tied: int, voters: int, redact: bool
+    case: _Case,
+    found: Candidates,
+    row: int,
+    kind: str,
+    rank: int,
+    tied: int,
+    voters: int,
+    scored: Scored,
+    redact: bool,
 ) -> Suspect:
     distinct, labels = case.ballot.mentions, case.ballot.labels
     sentence = int(found.sentence[row])
@@ -239,7 +282,7 @@ def _suspect(
         gold=own,
         proposal=proposal,
         votes=SuspectVotes(for_=int(found.supporting[row]), against=int(found.opposing[row])),
-        evidence=_evidence(case, found, row, own, proposal, voters),
+        evidence=_evidence(case, found, row, own, proposal, voters, scored.of_label(sentence, own, proposal)),
         tokens=() if redact or corpus.without_text else _text(corpus, sentence),
     )
 
@@ -256,6 +299,7 @@ def _evidence(
     own: SuspectMention | None,
     proposal: SuspectMention | None,
     voters: int,
+    confidence: float | None,
 ) -> SuspectEvidence:
     words: list[str] = []
     if voters >= 2:
@@ -270,7 +314,10 @@ def _evidence(
     rarity = _rarity(case, int(found.sentence[row]), own, proposal)
     if rarity is not None and rarity >= 0.5:
         words.append(f"{100 * rarity:.0f} % of the occurrences of these words are read otherwise")
+    if confidence is not None and confidence < 0.5:
+        words.append(f"the systems' scores leave {100 * confidence:.0f} % for gold's reading")
     return SuspectEvidence(
+        confidence=confidence,
         votes=float(found.vote_score[row]) or None if voters >= 2 else None,
         variation=float(found.variation_score[row]) or None,
         rarity=rarity,

@@ -149,7 +149,8 @@ def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, 
             _check_inside(gold, new, where)
             added[new] = where
     kept = [row for row in rows if row not in removed]
-    _check_overlaps(gold, {row: "" for row in kept if row not in added} | added)
+    if gold.reading.scheme is not None:
+        _check_overlaps(gold, {row: "" for row in kept if row not in added} | added)
     new_rows = [row for row in added if row not in kept]
     done = Applied(numbers[True], numbers[False], numbers[None])
     return Mentions.of([*kept, *new_rows]), done
@@ -180,11 +181,22 @@ def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) ->
 
 def _check_inside(gold: Annotation, row: Row, where: str) -> None:
     sentence, start, end, _ = row
-    if not 0 <= sentence < len(gold.corpus) or not 0 <= start < end <= int(gold.corpus.lengths[sentence]):
+    known = 0 <= sentence < len(gold.corpus)
+    size = _size(gold, sentence) if known else 0
+    if not known or not 0 <= start < end <= size:
         raise InputError(
             f"{where}: the proposal [{start}, {end}) is not inside sentence {sentence + 1}.\n"
             "Positions are half-open and count tokens from 0."
         )
+
+
+def _size(gold: Annotation, sentence: int) -> int:
+    """How many positions a sentence has; span files do not say."""
+    if gold.corpus.without_text:
+        return 2**53
+    return (
+        int(gold.corpus.lengths[sentence]) if gold.corpus.texts is None else len(gold.corpus.texts[sentence])
+    )
 
 
 def _check_overlaps(gold: Annotation, rows: Mapping[Row, str]) -> None:

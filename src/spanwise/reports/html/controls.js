@@ -65,6 +65,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     clearTimeout(typing);
     typing = setTimeout(() => go({ ...without(state.choices, "q"), q: $("q").value }), 250);
   });
+  $("where").addEventListener("change", () => go({ ...without(state.choices, "where"), where: $("where").value.trim() }));
   $("more").addEventListener("click", more);
   $("clear").addEventListener("click", () => go({}));
   $("link").addEventListener("click", (event) => copy(event.target, location.href));

@@ -23,6 +23,8 @@ from spanwise.reports.html import board
 from spanwise.reports.html.matrices import confusion_view
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.placement import panel
+from spanwise.reports.html.slices import conditions
+from spanwise.reports.html.suspects import readings
 from spanwise.reports.html.verdict import findings, verdict
 
 FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard, and a pair is chosen
@@ -37,6 +39,13 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "order": order,
         "labels": labels,
         "attributes": _attributes(document),
+        "weak": document.get("weak"),
+        "conditions": conditions,
+        "suspects": document.get("suspects"),
+        "readings": [
+            readings(one)["gold" if one["gold"] else "proposal"]
+            for one in (document.get("suspects") or {}).get("suspects", ())
+        ],
         "answers": [(name, one, panel(one)) for name, one in (document.get("answers") or {}).items()],
         "confusions": {
             name: confusion_view(convert(document["systems"][name]["confusion"], Confusion)) for name in order

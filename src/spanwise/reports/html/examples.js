@@ -69,6 +69,7 @@
     const attribute = data.attributes.findIndex((row) => row.name === choices.attribute);
     const bucket = attribute < 0 ? -1 : data.attributes[attribute].buckets.indexOf(choices.bucket);
     const wanted = (choices.q || "").toLowerCase();
+    const meets = choices.where ? window.spanwiseWhere(choices.where, data) : null;
     const impossible = (choices.gold && gold < 0) || (choices.predicted && predicted < 0) ||
       (choices.bucket && bucket < 0) || (choices.tough && tough < 0);
     const found = [];
@@ -81,10 +82,9 @@
         if (predicted >= 0 && row.predicted?.label !== predicted) return false;
         if (tough >= 0 && !(row.gold && (row.gold.tough >> tough) & 1)) return false;
         if (over >= 0 && !(row.gold && row.gold.outcomes[over] !== 0)) return false;
-        if (bucket >= 0) {
-          const side = choices.unit === "predicted" ? row.predicted : row.gold || row.predicted;
-          if (side.buckets[attribute] !== bucket) return false;
-        }
+        const side = choices.unit === "predicted" ? row.predicted : row.gold || row.predicted;
+        if (bucket >= 0 && side.buckets[attribute] !== bucket) return false;
+        if (meets && !meets(side)) return false;
         return true;
       });
       if (!hits.length) continue;
@@ -339,7 +339,7 @@
     ["system", (value) => value], ["outcome", (value) => value === "wrong" ? "not right" : data.outcomes[value] || value],
     ["gold", (value) => `gold ${value}`], ["predicted", (value) => `predicted ${value}`],
     ["bucket", (value, all) => `${(data.attributes.find((row) => row.name === all.attribute) || {}).title || all.attribute}: ${bucketTitle(all.attribute, value)}`],
-    ["tough", (value) => data.toughWords[value] || value], ["over", (value) => `${value} wrong`], ["q", (value) => `“${value}”`],
+    ["tough", (value) => data.toughWords[value] || value], ["where", (value) => value], ["over", (value) => `${value} wrong`], ["q", (value) => `“${value}”`],
   ];
   const bucketTitle = (attribute, bucket) => {
     const row = data.attributes.find((one) => one.name === attribute);
@@ -369,16 +369,24 @@
   const show = (given, scroll) => {
     const choices = normal(given);
     state.choices = choices;
-    state.groups = choose(choices);
+    let trouble = "";
+    try {
+      state.groups = choose(choices);
+    } catch (error) {
+      state.groups = [];
+      trouble = error.message;
+    }
     state.drawn = 0;
     const total = count(state.groups);
-    $("summary").textContent = summary(choices, total);
+    $("summary").textContent = trouble ? `${trouble}.` : summary(choices, total);
     $("summary").dataset.count = String(total);
     $("summary").dataset.shows = location.hash;
     chips(choices);
-    score(choices);
+    if (trouble) $("filter-score").replaceChildren();
+    else score(choices);
     for (const key of ["unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "over"]) fill(key, choices);
     $("q").value = choices.q || "";
+    $("where").value = choices.where || "";
     redraw();
     if (scroll) $("examples").scrollIntoView();
   };

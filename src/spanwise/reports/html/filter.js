@@ -2,11 +2,11 @@
 // The score of the mentions that a filter leaves: counted in the sentences of the page, or as the document has it.
 window.spanwiseScore = ({ data, sentences, pair }) => {
   const { $, make, number } = window.spanwisePage;
-  const CONDITIONS = ["gold", "tough", "bucket", "q"];
+  const CONDITIONS = ["gold", "tough", "bucket", "where", "q"];
   const points = (value) => value === null ? "n/a" : (100 * value).toFixed(1);
   const key = (choices, given) => {
     if (!given.length) return "";
-    if (given.length > 1 || given[0] === "q") return null;
+    if (given.length > 1 || given[0] === "q" || given[0] === "where") return null;
     return given[0] === "bucket" ? `bucket\n${choices.attribute}\n${choices.bucket}` : `${given[0]}\n${choices[given[0]]}`;
   };
   const complete = data.examples.policy === "all" && data.examples.shown === data.examples.of;
@@ -17,7 +17,8 @@ window.spanwiseScore = ({ data, sentences, pair }) => {
     const attribute = data.attributes.findIndex((row) => row.name === choices.attribute);
     const bucket = attribute < 0 ? -1 : data.attributes[attribute].buckets.indexOf(choices.bucket);
     const wanted = (choices.q || "").toLowerCase();
-    const fits = (mention) => (!choices.gold || mention.label === label) && (!choices.bucket || mention.buckets[attribute] === bucket);
+    const meets = choices.where ? window.spanwiseWhere(choices.where, data) : () => true;
+    const fits = (mention) => (!choices.gold || mention.label === label) && (!choices.bucket || mention.buckets[attribute] === bucket) && meets(mention);
     let gold = 0, predicted = 0, correct = 0;
     for (const sentence of sentences) {
       if (wanted && !(sentence.tokens || []).join(" ").toLowerCase().includes(wanted)) continue;

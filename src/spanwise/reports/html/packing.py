@@ -81,12 +81,15 @@ def _attributes(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             if table["unit"] != "mention":
                 continue
             row = found.setdefault(
-                name, {"name": name, "title": words.attribute(name), "buckets": [], "titles": []}
+                name,
+                {"name": name, "title": words.attribute(name), "buckets": [], "titles": [], "bounds": []},
             )
             for bucket in table["buckets"]:
                 if bucket["name"] not in row["buckets"]:
                     row["buckets"].append(bucket["name"])
                     row["titles"].append(words.bucket(bucket))
+                    ends = (bucket.get("low"), bucket.get("high"))
+                    row["bounds"].append([*ends, bool(bucket.get("special"))])
     return list(found.values())
 
 

@@ -23,7 +23,7 @@ from spanwise.reports.html.packing import packed
 # Kinds of documents with a page of their own.
 OTHERS = ("placement", "slices", "confidence", "agreement", "suspects", "description")
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
-SCRIPTS = ("page.js", "controls.js", "filter.js", "examples.js")
+SCRIPTS = ("page.js", "where.js", "controls.js", "filter.js", "examples.js")
 PAIR = "pair.js"  # of pages on which a pair is chosen
 ROWS = "rows.js"  # of pages with tables whose rows are chosen
 

@@ -15,11 +15,12 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "title": "slices",
         "data": None,
         "score": "recall" if document["over"] == "recall" else "F1",
-        "conditions": _conditions,
+        "conditions": conditions,
     }
 
 
-def _conditions(row: Mapping[str, Any]) -> str:
+def conditions(row: Mapping[str, Any]) -> str:
+    """The conditions of a slice in words."""
     return " & ".join(
         f"{words.attribute(one['attribute'])} {words.visible(one.get('label', one['value']))}"
         for one in row["conditions"]

@@ -18,11 +18,11 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "data": None,
         "steps": steps,
         "effects": effects,
-        "readings": [_readings(one) for one in document["suspects"]],
+        "readings": [readings(one) for one in document["suspects"]],
     }
 
 
-def _readings(one: Mapping[str, Any]) -> dict[str, Any]:
+def readings(one: Mapping[str, Any]) -> dict[str, Any]:
     """The sentence as gold has it and as it is proposed; nothing where the text is left out."""
     if not one["tokens"]:
         return {"gold": [], "proposal": []}
