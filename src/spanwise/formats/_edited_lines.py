@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from json.decoder import scanstring
 from typing import Any
 
 from spanwise.corpus import Annotation
@@ -84,7 +83,7 @@ def _members(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
     """The keys of an object and where their values stand."""
     at_ = _skip(text, begin + 1)
     while text[at_] == '"':
-        key, at_ = scanstring(text, at_ + 1, True)
+        key, at_ = _DECODER.raw_decode(text, at_)
         start = _skip(text, _skip(text, at_) + 1)
         end = _DECODER.raw_decode(text, start)[1]
         yield key, start, end
