@@ -132,7 +132,8 @@ def _two_systems() -> Iterator[Experiment]:
 
     # The same F1 from other errors: one system misses mentions, the other gets their labels wrong.
     missing, mislabeling = World(kinds=(1.0, 0.0, 0.0)), World(kinds=(0.0, 1.0, 0.0))
-    even = replace(mislabeling, errors=mislabeling.errors * _same_f1(mislabeling, missing))
+    times = worse(mislabeling, mislabeling.truth()[F1] - missing.truth()[F1])
+    even = replace(mislabeling, errors=mislabeling.errors * times, spurious=mislabeling.spurious * times)
     for what, world, other, size, trials in (
         ("two equal systems", World(), None, {"documents": 20}, 800),
         ("two equal systems", World(), None, {"documents": 60}, 800),
@@ -169,11 +170,6 @@ def _two_systems() -> Iterator[Experiment]:
 
 def _covered_only(what: str) -> str:
     return "coverage" if what.startswith("interval") else "reported"
-
-
-def _same_f1(world: World, other: World) -> float:
-    """How many times as many errors give the first world the F1 of the second."""
-    return worse(replace(world), world.truth()[F1] - other.truth()[F1])
 
 
 def _runs() -> Iterator[Experiment]:

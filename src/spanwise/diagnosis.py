@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import plain, ratio
 from spanwise.document import Interval
-from spanwise.document.comparison import BucketLead, BucketLeads, Comparison, LeadPart
+from spanwise.document.comparison import PRIMARY, BucketLead, BucketLeads, Comparison, LeadPart
 from spanwise.document.scores import (
     AttributeScores,
     BucketEdges,
@@ -28,7 +28,7 @@ from spanwise.document.scores import (
 )
 from spanwise.statistics import rank_correlation
 
-F1 = ("exact", "overall", "f1")  # where a document has the score that systems are ranked by
+F1 = PRIMARY["f1"]  # where a document has the score that systems are ranked by
 LEAST_GOLD = 50  # slices with fewer gold units are left out of rankings
 
 E = TypeVar("E", bound=BucketEdges)
@@ -463,6 +463,15 @@ def letters(
         if winner in beaten and loser in sign:
             beaten[winner].add(loser)
     return {name: "".join(sign[other] for other in sign if other in beaten[name]) for name in sign}
+
+
+def letters_of(
+    comparisons: Iterable[Comparison],
+    systems: Mapping[str, SystemScores],
+    path: tuple[str, ...] = F1,
+) -> dict[str, str]:
+    """The letters of systems by the tests of one score; the letters themselves follow overall F1."""
+    return letters({name: one.exact.overall.f1 for name, one in systems.items()}, comparisons, path=path)
 
 
 class Reversal(Struct, frozen=True):

@@ -11,9 +11,9 @@ from msgspec import UNSET, Struct, UnsetType, convert
 from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
-from spanwise.diagnosis import F1, letters, with_leads
+from spanwise.diagnosis import F1, letters_of, with_leads
 from spanwise.document import Document, Input
-from spanwise.document.comparison import Comparison, ScoreTest
+from spanwise.document.comparison import PRIMARY, Comparison, ScoreTest
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import SubsetScores, SystemScores
@@ -327,6 +327,7 @@ def compare_documents(
     seed: int = 0,
     confidence: float = 0.95,
     correction: str = "holm",
+    primary: str = "f1",
 ) -> Evaluation:
     """One result document of several over the same gold file, compared by their counts per unit.
 
@@ -356,18 +357,23 @@ def compare_documents(
         Resampling(_units(results[0]).number, resamples, seed),
         confidence=confidence,
         correction=correction,
+        primary=PRIMARY[primary],
     )
     merged = _merged(results, stems, renamed)
     settings = replace(
-        merged.settings, resamples=resamples, seed=seed, confidence=confidence, correction=correction
+        merged.settings,
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        correction=correction,
+        primary=UNSET if primary == "f1" else primary,
     )
-    scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
     comparisons = with_leads(convert(compared, tuple[Comparison, ...]), merged.systems)
     found = replace(
         merged,
         settings=settings,
         comparisons=comparisons,
-        letters=letters(scores, comparisons),
+        letters=letters_of(comparisons, merged.systems, PRIMARY[primary]),
         notes=tuple(notes),
     )
     return replace(found, findings=findings(found))

@@ -153,6 +153,11 @@ _DECLARED = (
         default="holm", choices=("holm", "bh"), noun="correction", toml=str,
     ),
     Setting(
+        "primary", "the score that the primary question is about (default: f1)",
+        default="f1", choices=("f1", "precision", "recall", "macro", "fair"), noun="primary score", toml=str,
+        signed=lambda kept: f"primary:{kept.primary}" if kept.primary else "",
+    ),
+    Setting(
         "memory",
         "evaluate in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
         "files are large); changes no number",

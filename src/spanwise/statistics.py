@@ -142,13 +142,19 @@ def _orders(size: int) -> Small:
 # ---- Friedman -------------------------------------------------------------------------------
 
 
-def friedman(blocks: Sequence[Sequence[float]] | Floats, *, level: float = LEVEL, exact: bool = True) -> Test:
+def friedman(
+    blocks: Sequence[Sequence[float]] | Floats,
+    *,
+    level: float = LEVEL,
+    exact: bool = True,
+    of: str = "bucket",
+) -> Test:
     """Friedman's test that the columns (buckets, systems) score alike, over rows (blocks).
 
     In small designs p counts all orders of the ranks within every block (ties as they are); in
     larger ones, and unless `exact`, it comes from χ². Every block must be defined throughout;
     `complete_blocks` chooses those that are. Undefined with fewer than three
-    columns, without a block, or where every block is constant.
+    columns, without a block, or where every block is constant. `of` names a column in messages.
 
     Examples:
         >>> found = friedman([[1, 2, 3], [1, 3, 2], [1, 2, 3], [1, 2, 3]])
@@ -158,10 +164,10 @@ def friedman(blocks: Sequence[Sequence[float]] | Floats, *, level: float = LEVEL
     table = np.asarray(blocks, np.float64)
     rows = table.shape[0]
     if table.ndim != 2 or not rows:
-        return _undefined(rows, "no block in which every bucket has a score")
+        return _undefined(rows, f"no block in which every {of} has a score")
     columns = table.shape[1]
     if columns < 3:
-        return _undefined(rows, f"needs three buckets, not {columns}")
+        return _undefined(rows, f"needs three {of}s, not {columns}")
     if np.isnan(table).any():
         raise ChoiceError(
             "Friedman's test takes blocks in which every score is defined.\nLeave the others out first."
@@ -176,7 +182,7 @@ def friedman(blocks: Sequence[Sequence[float]] | Floats, *, level: float = LEVEL
         return _undefined(rows, "all scores of every block are equal")
     total = float((ranked.sum(axis=0) ** 2).sum())
     statistic = (12 / (columns * rows * (columns + 1)) * total - 3 * rows * (columns + 1)) / correction
-    what = f"{rows} block{'s'[: rows > 1]} of {columns} buckets"
+    what = f"{rows} block{'s'[: rows > 1]} of {columns} {of}s"
     counted = _rank_sums(ranked) if exact else None
     if counted is not None:
         squares, ways = counted

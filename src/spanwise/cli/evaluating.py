@@ -291,7 +291,7 @@ def compare_results(args: argparse.Namespace) -> int:
         raise ChoiceError("a comparison needs two result documents or more.\nGive another one.")
     document = compare_documents(
         [load(path) for path in paths], names=paths, resamples=args.resamples, seed=args.seed,
-        confidence=args.confidence, correction=args.correction,
+        confidence=args.confidence, correction=args.correction, primary=args.primary,
     )  # fmt: skip
     return _show_document(args, document)
 

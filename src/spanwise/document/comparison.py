@@ -9,6 +9,15 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from spanwise.document.head import Count, Interval, Part, Probability
 
+# The scores that the primary question may be about, by the name of the choice.
+PRIMARY: Mapping[str, tuple[str, ...]] = {
+    "f1": ("exact", "overall", "f1"),
+    "precision": ("exact", "overall", "precision"),
+    "recall": ("exact", "overall", "recall"),
+    "macro": ("exact", "macro", "f1"),
+    "fair": ("fair", "overall", "f1"),
+}
+
 
 class ScoreTest(Part, frozen=True, kw_only=True):
     """The difference of one score between two systems, first minus second."""
@@ -92,6 +101,12 @@ class Comparison(Part, frozen=True, kw_only=True):
     def score(self, path: tuple[str, ...]) -> ScoreTest | None:
         """The test of one score, where it was made."""
         return next((row for row in self.scores if row.path == path), None)
+
+    @property
+    def primary(self) -> ScoreTest | None:
+        """The test of the primary question: overall F1 unless another score was chosen."""
+        chosen = next((row for row in self.scores if row.role == "primary"), None)
+        return chosen or self.score(PRIMARY["f1"])
 
 
 class Finding(Part, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ class Settings(Part, frozen=True, kw_only=True):
     seed: Count
     confidence: float
     correction: str
+    primary: str | UnsetType = UNSET  # where it is not F1
     align: str
     repair: str
     lowercase: bool
@@ -48,6 +49,7 @@ class StudySettings(Part, frozen=True, kw_only=True):
     seed: Count | UnsetType = UNSET
     confidence: float | UnsetType = UNSET
     correction: str | UnsetType = UNSET
+    primary: str | UnsetType = UNSET
     align: str | UnsetType = UNSET
     repair: str | UnsetType = UNSET
     lowercase: bool | UnsetType = UNSET

@@ -262,6 +262,7 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     factors: Mapping[str, FactorLine] = field(default_factory=dict)
     letters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     letters_about: Mapping[str, str] | UnsetType = UNSET  # by dataset, where a system has a single run
+    over_datasets: DatasetTest | UnsetType = UNSET  # Friedman's test of all systems, where there are three
 
 
 class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):

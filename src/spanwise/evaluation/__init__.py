@@ -18,7 +18,7 @@ from spanwise.engines.threads import MOST, at_once
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress, Source, many_blocks
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._compared import compared, same_cells
+from spanwise.evaluation._compared import T_TEST, compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
 from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
 from spanwise.evaluation._frames import (
@@ -45,6 +45,7 @@ from spanwise.streams import pipes_read_once
 MOST_ANSWERS = 500  # answers of each kind that a result lists
 
 __all__ = [
+    "T_TEST",
     "MentionColumns",
     "Result",
     "compare",
@@ -81,6 +82,7 @@ def evaluate(
     unit: str | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     correction: str = "holm",
+    primary: str = "f1",
     align: How = "strict",
     examples: str = "errors",
     examples_cap: int = CAP,
@@ -119,6 +121,9 @@ def evaluate(
         resamples: of the bootstrap; 0 for no intervals and no tests.
         unit: what is resampled: "document" where the data mark them, else "sentence".
         pairs: the pairs of systems to test; by default all.
+        correction: of p-values: "holm" over pairs and maxT over all other scores, or "bh".
+        primary: the score that the primary question is about: "f1", "precision", "recall", "macro" or "fair"
+            F1. Choose it before looking at the scores.
         align: "strict", "position", "characters" or "diff", where tokens of predictions differ.
         examples: which sentences the document holds: "errors", "all" or "none".
         redact: leave out all text.
@@ -171,8 +176,9 @@ def evaluate(
     choices = Choices.of(
         matcher=matcher, focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges,
         cross=cross, vocabulary=vocabulary, lowercase=lowercase, resamples=resamples, seed=seed,
-        confidence=confidence, unit=unit, pairs=pairs, correction=correction, align=align, examples=examples,
-        examples_cap=examples_cap, redact=redact, command=command, tags=tags or {}, reading=reading,
+        confidence=confidence, unit=unit, pairs=pairs, correction=correction, primary=primary, align=align,
+        examples=examples, examples_cap=examples_cap, redact=redact, command=command, tags=tags or {},
+        reading=reading,
     )  # fmt: skip
     said = progress or _unheard
     bound, workers = parts_of(

@@ -36,6 +36,7 @@ class Choices(Struct, frozen=True, eq=False):
     unit: str | None
     pairs: Sequence[tuple[str, str]] | None
     correction: str
+    primary: str
     align: How
     examples: str
     examples_cap: int
@@ -109,6 +110,7 @@ class Choices(Struct, frozen=True, eq=False):
         return {
             name: value for name, value in same.items() if name not in ("attributes", "buckets", "unit")
         } | {
+            "primary": UNSET if self.primary == "f1" else self.primary,
             "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
             "repair": self.reading.get("repair", "conlleval"),
             "credits": {name: credit.formula() for name, credit in self.credits.items()},

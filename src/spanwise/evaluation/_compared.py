@@ -12,6 +12,7 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from spanwise.columns import Bools, Floats, Ints, plain, ratio
+from spanwise.counts import Counts
 from spanwise.diagnosis import F1
 from spanwise.document.comparison import Comparison
 from spanwise.intervals import Differences, differences
@@ -59,7 +60,7 @@ class Answers(Struct, frozen=True, eq=False):
     p_corrected: Floats
     test: Sequence[str]  # of the primary question, for each pair
     shuffles: Ints  # of the primary question, for each pair
-    undecided: Bools
+    undecided: Bools  # whether more shuffles would be needed, for each pair
     family: int  # the pairs over which the primary question is corrected
     secondary: int  # the questions that are corrected together
 
@@ -71,15 +72,16 @@ def compared(
     *,
     confidence: float,
     correction: str,
+    primary: Path = F1,
     over_runs: bool = False,
     shared_seeds: bool = False,
     wanted: Callable[[Question], bool] | None = None,
 ) -> tuple[Comparison, ...]:
     """For each pair the differences of all tested scores, first minus second, with intervals and p-values.
 
-    The primary question, overall F1, is corrected over pairs; all other scores of all pairs are one
-    secondary family. With `over_runs` training varies as well as data: tests are t-tests over runs and
-    units, and both families are corrected by Holm's method.
+    The primary question, overall F1 or another score, is corrected over pairs; all other scores of all pairs
+    are one secondary family. With `over_runs` training varies as well as data: tests are t-tests over runs
+    and units, and both families are corrected by Holm's method.
 
     Args:
         systems: the measures of each run of each system.
@@ -98,11 +100,11 @@ def compared(
     if not resampling.resamples or not resampling.units:
         answers = None
     elif over_runs:
-        answers = _over_runs(questions, unique, found, correction)
+        answers = _over_runs(questions, unique, found, correction, primary)
     else:
-        answers = _shuffled(aligned, questions, unique, resampling, correction)
+        answers = _shuffled(aligned, questions, unique, resampling, correction, primary)
     return tuple(
-        _comparison(pair, whole, unique, questions, aligned, found, answers, confidence, correction)
+        _comparison(pair, whole, unique, questions, aligned, found, answers, confidence, correction, primary)
         for pair, whole in zip(pairs, wholes, strict=True)
     )
 
@@ -220,6 +222,7 @@ def _over_runs(
     pairs: Pairs,
     found: Mapping[MeasureKey, tuple[dict[int, int], dict[str, Differences]]],
     correction: str,
+    chosen: Path,
 ) -> Answers:
     p = np.full((len(pairs), len(questions)), np.nan)
     for key, (rows, by_score) in found.items():
@@ -229,7 +232,7 @@ def _over_runs(
                 for at, row in rows.items():
                     p[at, place] = of_score[question.score][row, question.cell]
     p[[one == other for one, other in pairs]] = np.nan
-    primary = np.array([question.path == F1 for question in questions], dtype=bool)
+    primary = np.array([question.path == chosen for question in questions], dtype=bool)
     corrected = np.full(p.shape, np.nan)
     corrected[:, primary] = correct(p[:, primary], correction)
     corrected[:, ~primary] = correct(p[:, ~primary], correction)
@@ -239,24 +242,27 @@ def _over_runs(
 
 
 def _shuffled(
-    aligned: Aligned, questions: Sequence[Question], pairs: Pairs, resampling: Resampling, correction: str
+    aligned: Aligned,
+    questions: Sequence[Question],
+    pairs: Pairs,
+    resampling: Resampling,
+    correction: str,
+    primary: Path,
 ) -> Answers:
     shape = len(pairs), len(questions)
     p, corrected = np.full(shape, np.nan), np.full(shape, np.nan)
     distinct = [at for at, (one, other) in enumerate(pairs) if one != other]
     shuffles, undecided = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=bool)
-    first = [place for place, question in enumerate(questions) if question.path == F1]
-    others = [place for place, question in enumerate(questions) if question.path != F1]
+    first = [place for place, question in enumerate(questions) if question.path == primary]
+    others = [place for place, question in enumerate(questions) if question.path != primary]
     secondary = 0
     if distinct and first:
-        measures = {system: runs[0] for system, runs in aligned[EXACT].items()}
-        form = fraction(next(iter(measures.values())), "f1")
-        tables = {system: one.counts.of_cells([0]) for system, one in measures.items()}
+        tables, score = _scored_counts(aligned, questions[first[0]])
         place = {system: at for at, system in enumerate(tables)}
         found = randomised(
             list(tables.values()),
             [(place[pairs[at][0]], place[pairs[at][1]]) for at in distinct],
-            lambda totals: ratio(totals @ form.above[:, 0], totals @ form.below[:, 0]),
+            score,
             resampling,
             correction=correction,
         )
@@ -280,6 +286,23 @@ def _shuffled(
         secondary = int((~np.isnan(family.p)).sum())
     tests = [RANDOMISATION if number else ENUMERATION for number in shuffles]
     return Answers(p, corrected, tests, shuffles, undecided, len(distinct), secondary)
+
+
+def _scored_counts(
+    aligned: Aligned, question: Question
+) -> tuple[dict[int, Counts], Callable[[Floats], Floats]]:
+    """The counts per unit that one score divides, by system, and how totals of them are scored."""
+    measures = {system: runs[0] for system, runs in aligned[question.measure].items()}
+    first = next(iter(measures.values()))
+    if question.path[:-1] == MACRO:  # needs the counts of all labels
+        shape = (len(first.counts.cells), len(first.counts.columns))
+        tables = {system: one.counts for system, one in measures.items()}
+        return tables, lambda totals: first.score(totals.reshape(*totals.shape[:-1], *shape))[question.score][
+            ..., 0
+        ]
+    form = fraction(first, question.score)
+    tables = {system: one.counts.of_cells([question.cell]) for system, one in measures.items()}
+    return tables, lambda totals: ratio(totals @ form.above[:, 0], totals @ form.below[:, 0])
 
 
 def _hypotheses(
@@ -371,6 +394,7 @@ def _comparison(
     answers: Answers | None,
     confidence: float,
     correction: str,
+    primary: Path,
 ) -> Comparison:
     at = unique.index((min(whole), max(whole)))
     turned = whole[0] > whole[1]
@@ -392,7 +416,7 @@ def _comparison(
             row: dict[str, Any] = {
                 "path": list(question.path),
                 "family": question.family,
-                "role": "primary" if question.path == F1 else "secondary",
+                "role": "primary" if question.path == primary else "secondary",
                 "a": plain(both[0]),
                 "b": plain(both[1]),
                 "difference": plain(both[0] - both[1]),
@@ -409,7 +433,11 @@ def _comparison(
                 low, high = (plain(bound) for bound in (-bounds[::-1] if turned else bounds))
                 row["interval"] = None if low is None or high is None else [low, high]
                 row |= _verdict(answers, at, place, same=whole[0] == whole[1])
-                if question.path == F1:
+                if question.path == primary and answers.undecided.any():
+                    # What is undecided is not rejected, and Holm's method then rejects nothing behind it.
+                    open_p = answers.p[answers.undecided, place].min()
+                    row["significant"] &= row["p"] is not None and row["p"] < open_p
+                if question.path == primary:
                     error = float(one.error[rows[at], question.cell])
                     detectable = plain(_detectable(error, answers.family))
             scores.append(row)

@@ -9,8 +9,9 @@ from msgspec import UNSET, convert
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.diagnosis import letters, with_leads
+from spanwise.diagnosis import letters_of, with_leads
 from spanwise.document import Input
+from spanwise.document.comparison import PRIMARY
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.settings import Settings
@@ -52,6 +53,7 @@ def summary_of(
         Resampling(units, choices.resamples, choices.seed),
         confidence=choices.confidence,
         correction=choices.correction,
+        primary=PRIMARY[choices.primary],
         unit=unit,
     )
     dataset = convert(described, DatasetFacts)
@@ -59,7 +61,6 @@ def summary_of(
         name: system_scores(facts, one, found[name], choices.crosses, dataset.mentions)
         for name, one in systems.items()
     }
-    f1 = {name: one.exact.overall.f1 for name, one in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
         inputs=convert(inputs, tuple[Input, ...]),
@@ -75,7 +76,7 @@ def summary_of(
         dataset=dataset,
         systems=scores,
         comparisons=with_leads(comparisons, scores),
-        letters=letters(f1, comparisons) if len(f1) > 1 else {},
+        letters=letters_of(comparisons, scores, PRIMARY[choices.primary]) if len(scores) > 1 else {},
         notes=notes,
     )
     return replace(summary, signature=signature(summary), findings=findings(summary))

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Floats, plain
-from spanwise.document.comparison import Comparison
+from spanwise.document.comparison import PRIMARY, Comparison
 from spanwise.evaluation._compared import compared
 from spanwise.evaluation._weak import gain_lead, weak_slices
 from spanwise.intervals import FEW_UNITS, jackknife
@@ -37,6 +37,7 @@ def tested(
     *,
     confidence: float,
     correction: str,
+    primary: Path = PRIMARY["f1"],
     unit: str = "unit",
 ) -> tuple[dict[str, Scored], tuple[Comparison, ...]]:
     """The scores of all systems with their intervals, and the tests of these pairs of systems."""
@@ -44,7 +45,9 @@ def tested(
         systems = {name: [one.of_one_unit() for one in measures] for name, measures in systems.items()}
     scored = {name: _scored(measures, resampling, confidence, unit) for name, measures in systems.items()}
     runs = {name: [measures] for name, measures in systems.items()}
-    return scored, compared(runs, pairs, resampling, confidence=confidence, correction=correction)
+    return scored, compared(
+        runs, pairs, resampling, confidence=confidence, correction=correction, primary=primary
+    )
 
 
 # ---- one system -----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from spanwise.findings import findings_over_runs
 from spanwise.studies._cache import default_folder
 from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest
 from spanwise.studies._plan import Cell as PlannedCell
-from spanwise.studies._plan import Plan, make_plan
+from spanwise.studies._plan import Plan, make_plan, shared_runs
 from spanwise.studies._training import train_systems
 
 if TYPE_CHECKING:
@@ -87,10 +87,16 @@ def study(
     }
     differ = {dataset: tests.buckets_differ for dataset, tests in tested.items()}
     about = {dataset: tests.letters_about for dataset, tests in tested.items() if tests.letters_about}
-    found = analyses(datasets, read, correction=read.settings.get("correction", "holm"), differ=differ)
+    found = analyses(
+        datasets,
+        read,
+        correction=read.settings.get("correction", "holm"),
+        primary=read.settings.get("primary", "f1"),
+        differ=differ,
+    )
     return Study(
         spanwise=__version__,
-        signature=_signature(read, cells, tasks),
+        signature=_signature(read, cells, tasks, tested),
         name=read.name,
         inputs=tuple(_inputs(plan, tasks, cells)),
         settings=_settings(read, cells),
@@ -144,6 +150,8 @@ def _read(manifest: str | Path | Mapping[str, Any] | Manifest, root: str | Path 
 def _tell(plan: Plan, progress: Any) -> None:
     for row in plan.missing:
         progress(f"missing: {row['dataset']} × {row['system']}, run {row['run']}")
+    for shared in plan.shared:
+        progress(f"{shared['dataset']}: {shared_runs(shared)} have the same predictions")
     for row in plan.identical:
         progress(
             f"{row['dataset']} × {row['system']}: run {row['run']} is the same file as run {row['same_as']} "
@@ -206,10 +214,12 @@ def _settings(manifest: Manifest, cells: Mapping[str, CellResult]) -> StudySetti
         if all(getattr(part, key) == getattr(parts[0], key) for part in parts)
     }
     units = sorted({part.unit for part in parts})
+    primary = manifest.settings.get("primary", "f1")
     return StudySettings(
         **{
             **shared,
             "correction": manifest.settings.get("correction", "holm"),
+            "primary": UNSET if primary == "f1" else primary,
             "unit": units[0] if len(units) == 1 else "sentence or document",
             "few_units": any(part.few_units for part in parts),
             # Neither the name of the manifest nor the number of workers may show in the document.
@@ -218,13 +228,21 @@ def _settings(manifest: Manifest, cells: Mapping[str, CellResult]) -> StudySetti
     )
 
 
-def _signature(manifest: Manifest, cells: Mapping[str, CellResult], tasks: Sequence[Task]) -> str:
-    """The settings that shape numbers, from the first cell, and the size of the study."""
+def _signature(
+    manifest: Manifest,
+    cells: Mapping[str, CellResult],
+    tasks: Sequence[Task],
+    tested: Mapping[str, PairedTests],
+) -> str:
+    """The settings that shape numbers, from the first cell, the tests that were made, and the size."""
     if not tasks:
         return f"spanwise|v:{__version__}|study"
     first = cells[tasks[0].key].signature.split("|")
     parts = [part for part in first if not part.startswith(("gold:", "test:"))]
     runs = sum(len(task.runs) for task in tasks)
     size = f"study:{len(manifest.datasets)}x{len(manifest.systems)}.{runs}runs"
-    tests = f"test:randomisation.{manifest.settings.get('correction', 'holm')}"
-    return "|".join([*parts, tests, size])
+    made = sorted({test for one in tested.values() for test in one.tests})
+    tests = [f"test:{'+'.join(made)}.{manifest.settings.get('correction', 'holm')}"] if made else []
+    primary = manifest.settings.get("primary", "f1")
+    about = [] if primary == "f1" else [f"primary:{primary}"]
+    return "|".join([*parts, *about, *tests, size])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from spanwise.columns import plain
 from spanwise.diagnosis import mean_of, or_nan
 from spanwise.document.study import DatasetTest
-from spanwise.statistics import LEVEL, correct, wilcoxon
+from spanwise.statistics import LEVEL, correct, friedman, wilcoxon
 
 # Mean scores of two systems by dataset, and on how many datasets their difference holds by itself.
 Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], int]
@@ -31,6 +31,21 @@ def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest]
         replace(test, p_corrected=plain(p), significant=bool(p < LEVEL))
         for test, p in zip(tests, corrected, strict=True)
     ]
+
+
+def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> DatasetTest:
+    """Friedman's test that all systems score alike over datasets.
+
+    Args:
+        means: of each system the mean score over runs by dataset; a dataset without one of some system
+            takes no part.
+
+    References:
+        Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
+    """
+    whole = [[value for value in row if value is not None] for row in zip(*means.values(), strict=True)]
+    test = friedman([row for row in whole if len(row) == len(means)], of="system")
+    return DatasetTest(**test.to_dict("datasets"), significant=bool(test.p < LEVEL))
 
 
 def _test(first: Sequence[float | None], second: Sequence[float | None], holds: int) -> DatasetTest:

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from spanwise.columns import frozen, plain
 from spanwise.counts import Counts
-from spanwise.diagnosis import F1, lettering, letters
-from spanwise.document.comparison import Comparison
+from spanwise.diagnosis import lettering, letters
+from spanwise.document.comparison import PRIMARY, Comparison
 from spanwise.document.sentences import UnitCounts
-from spanwise.evaluation import compared, same_cells, unpacked
+from spanwise.evaluation import T_TEST, compared, same_cells, unpacked
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.statistics import LEVEL, correct
@@ -37,6 +37,7 @@ class PairedTests(Struct, frozen=True):
     letter: Mapping[str, str]  # of each system
     letters_about: str
     interval: Mapping[str, tuple[float, float] | None]  # of its mean F1 over runs
+    tests: tuple[str, ...] = ()  # between systems, in the words of a signature
     # By system, and under "" for the mean of all, p of every attribute that its buckets differ.
     buckets_differ: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
@@ -49,6 +50,7 @@ def paired(
     seed: int,
     confidence: float,
     correction: str,
+    primary: str = "f1",
     shared_seeds: bool = False,
 ) -> PairedTests:
     """Tests of the systems of one dataset over data and runs.
@@ -59,7 +61,8 @@ def paired(
 
     Args:
         units: the counts per unit of every system's runs.
-        pairs: those to test in full; letters come from tests of overall F1 over all pairs.
+        pairs: those to test in full; letters come from tests of the primary score over all pairs.
+        primary: the score that the primary question is about.
         shared_seeds: runs of equal place share their seed, and are differenced first.
 
     Returns:
@@ -72,19 +75,27 @@ def paired(
     }
     number = next(iter(units.values())).number if units else 0
     resampling = Resampling(number, resamples, seed)
-    options = {"confidence": confidence, "correction": correction, "shared_seeds": shared_seeds}
+    chosen_score = PRIMARY[primary]
+    options = {
+        "confidence": confidence,
+        "correction": correction,
+        "primary": chosen_score,
+        "shared_seeds": shared_seeds,
+    }
     chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
     comparisons = _tested(runs, chosen, resampling, options)
     first = {
-        name: [[one for one in run if one.name == "exact"] for run in named] for name, named in runs.items()
+        name: [[one for one in run if one.name == chosen_score[0]] for run in named]
+        for name, named in runs.items()
     }
-    every = _tested(first, list(combinations(first, 2)), resampling, options, only_f1=True)
+    every = _tested(first, list(combinations(first, 2)), resampling, options, only_primary=True)
     means = {system: _mean_f1(named) for system, named in runs.items()}
     return PairedTests(
         comparisons=comparisons,
-        letters=letters(means, every),
+        letters=letters(means, every, path=chosen_score),
         letter=lettering(means),
         letters_about=ONE_RUN if any(len(named) < 2 for named in runs.values()) else "",
+        tests=tuple(sorted({_test_made(one, resamples) for one in every if one.test})),
         interval={
             system: _interval(named, confidence) if resamples and number else None
             for system, named in runs.items()
@@ -102,12 +113,12 @@ def _tested(
     resampling: Resampling,
     options: Mapping[str, Any],
     *,
-    only_f1: bool = False,
+    only_primary: bool = False,
 ) -> tuple[Comparison, ...]:
-    """The comparisons of all pairs, each by the test that its runs allow; F1 is corrected over all."""
+    """The comparisons of all pairs, each by the test that its runs allow; the primary score over all."""
     several = [pair for pair in pairs if all(len(runs[name]) > 1 for name in pair)]
     single = [pair for pair in pairs if pair not in several]
-    wanted = (lambda question: question.path == F1) if only_f1 else None
+    wanted = (lambda question: question.path == options["primary"]) if only_primary else None
     found: dict[tuple[str, str], Comparison] = {}
     over = compared(runs, several, resampling, over_runs=True, wanted=wanted, **options)
     found |= dict(zip(several, over, strict=True))
@@ -120,15 +131,20 @@ def _tested(
         wanted=wanted,
         confidence=options["confidence"],
         correction=options["correction"],
+        primary=options["primary"],
     )
     found |= dict(zip(single, (_once(one, most) for one in of_models), strict=True))
     ordered = tuple(replace(found[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs)
     return _corrected_together(ordered, options["correction"]) if several and single else ordered
 
 
+def _test_made(comparison: Comparison, resamples: int) -> str:
+    return "t-runs" if comparison.test == T_TEST else f"randomisation.{resamples}"
+
+
 def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> tuple[Comparison, ...]:
     """The primary question corrected over all pairs, though they were tested in two ways."""
-    rows = [comparison.score(F1) for comparison in comparisons]
+    rows = [comparison.primary for comparison in comparisons]
     p = {at: row.p for at, row in enumerate(rows) if row is not None and row.p is not None}
     corrected = dict(zip(p, correct(list(p.values()), correction).tolist(), strict=True))
     return tuple(
@@ -136,8 +152,12 @@ def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> t
             comparison,
             pairs=len(p),
             scores=tuple(
-                replace(row, p_corrected=corrected[at], significant=corrected[at] < LEVEL)
-                if row.path == F1 and at in corrected
+                replace(
+                    row,
+                    p_corrected=corrected[at],
+                    significant=corrected[at] < LEVEL and not comparison.undecided,
+                )
+                if row.role == "primary" and at in corrected
                 else row
                 for row in comparison.scores
             ),

@@ -73,6 +73,16 @@ class Plan(Struct, frozen=True):
         return [{"dataset": dataset, "runs": runs} for (dataset, _), runs in seen.items() if len(runs) > 1]
 
 
+def shared_runs(row: Mapping[str, Any]) -> str:
+    """The systems and runs of one row of `Plan.shared`, in words.
+
+    Examples:
+        >>> shared_runs({"dataset": "d", "runs": [["a", "1"], ["b", "2"]]})
+        'a (run 1) and b (run 2)'
+    """
+    return " and ".join(f"{system} (run {run})" for system, run in row["runs"])
+
+
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
     """A key that puts run 2 before run 10.
 

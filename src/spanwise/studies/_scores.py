@@ -113,4 +113,13 @@ SCORES: Mapping[str, Callable[[SystemScores], float]] = {
     "fair_precision": lambda run: or_nan(run.fair.overall.precision),
     "fair_recall": lambda run: or_nan(run.fair.overall.recall),
     "fair_f1": lambda run: or_nan(run.fair.overall.f1),
+    "macro_f1": lambda run: or_nan(run.exact.macro.f1),
+}
+# The same by the names that the primary question chooses them by.
+PRIMARY_SCORES: Mapping[str, Callable[[SystemScores], float]] = {
+    "f1": overall,
+    "precision": SCORES["precision"],
+    "recall": SCORES["recall"],
+    "macro": SCORES["macro_f1"],
+    "fair": SCORES["fair_f1"],
 }

@@ -7,11 +7,11 @@ from math import nan
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
+from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from spanwise.columns import plain, ratio
 from spanwise.diagnosis import (
-    F1,
     comparative_diagnosis,
     mean_of,
     or_nan,
@@ -38,11 +38,11 @@ from spanwise.document.study import (
     TrendTest,
 )
 from spanwise.statistics import LEVEL, Test, complete_blocks, correct, fisher, friedman, spearman, wilcoxon
-from spanwise.studies._datasets import Blocks, dataset_tests
+from spanwise.studies._datasets import Blocks, dataset_tests, friedman_over_datasets
 from spanwise.studies._factors import factors, gains_of, where_it_pays, zeta_of
 from spanwise.studies._manifest import Manifest, Pair
 from spanwise.studies._ranks import ranked
-from spanwise.studies._scores import SCORES, StudyScores, is_categorical, over_runs, overall
+from spanwise.studies._scores import PRIMARY_SCORES, SCORES, StudyScores, is_categorical, over_runs, overall
 
 # By dataset, system and attribute: p that the buckets differ.
 Differ: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float | None]]]
@@ -57,6 +57,7 @@ def analyses(
     manifest: Manifest,
     *,
     correction: str = "holm",
+    primary: str = "f1",
     differ: Differ = NOTHING_TESTED,
 ) -> Analyses:
     """Everything that is computed over the runs of a study (`analyses` of the study document).
@@ -65,6 +66,7 @@ def analyses(
     """
     scores = StudyScores(datasets, [system.name for system in manifest.systems])
     ranks, flips = ranked(scores)
+    means = {system: _means(scores, system, primary) for system in scores.systems}
     return Analyses(
         holistic=holistic(scores),
         average={system: _average(scores, system) for system in scores.systems},
@@ -83,12 +85,13 @@ def analyses(
         attribute_wise=attribute_wise(scores, differ),
         bucket_wise=BucketWise(
             self_=_by_cell(scores, lambda s, d, a: _self(scores, s, d, a)),
-            comparative=comparative(scores, manifest.pairs, correction=correction),
+            comparative=comparative(scores, manifest.pairs, correction=correction, primary=primary),
             ranks=ranks,
             rank_flips=flips,
         ),
         tough=tough(scores),
         factors=factors(scores, manifest),
+        over_datasets=friedman_over_datasets(means) if len(means) > 2 and len(scores.datasets) > 1 else UNSET,
     )
 
 
@@ -292,7 +295,9 @@ def _attribute_wise(scores: StudyScores, dataset: str, attribute: str, differ: D
 # ---- bucket-wise ----------------------------------------------------------------------------
 
 
-def comparative(scores: StudyScores, pairs: Sequence[Pair], *, correction: str) -> tuple[PairDiagnosis, ...]:
+def comparative(
+    scores: StudyScores, pairs: Sequence[Pair], *, correction: str, primary: str = "f1"
+) -> tuple[PairDiagnosis, ...]:
     """Every pair asked for: where the first leads most and least, and tests over datasets × runs.
 
     The tests of all buckets of all attributes over all pairs are one family, those of the
@@ -309,7 +314,7 @@ def comparative(scores: StudyScores, pairs: Sequence[Pair], *, correction: str) 
     }
     tests = dict(zip(buckets, _corrected(list(buckets.values()), correction), strict=True))
     whole = _corrected([_overall_test(sides) for sides in paired], correction)
-    means = [_by_dataset(part, pair) for part, pair in zip(parts, pairs, strict=True)]
+    means = [_by_dataset(part, pair, primary) for part, pair in zip(parts, pairs, strict=True)]
     blocks = dataset_tests(means, correction)
     return tuple(
         PairDiagnosis(
@@ -331,14 +336,17 @@ def comparative(scores: StudyScores, pairs: Sequence[Pair], *, correction: str) 
     )
 
 
-def _by_dataset(scores: StudyScores, pair: Pair) -> Blocks:
-    """Mean F1 over runs of both systems on each dataset, and on how many the difference holds by itself."""
-    first, second = (
-        [over_runs(scores.over(system, dataset, overall)).mean for dataset in scores.datasets]
-        for system in (pair.first, pair.second)
-    )
+def _means(scores: StudyScores, system: str, primary: str) -> list[float | None]:
+    """The mean of the primary score over the runs of a system, dataset by dataset."""
+    pick = PRIMARY_SCORES[primary]
+    return [over_runs(scores.over(system, dataset, pick)).mean for dataset in scores.datasets]
+
+
+def _by_dataset(scores: StudyScores, pair: Pair, primary: str) -> Blocks:
+    """The mean scores of both systems on each dataset, and on how many the difference holds by itself."""
+    first, second = (_means(scores, system, primary) for system in (pair.first, pair.second))
     rows = [
-        one.score(F1)
+        one.primary
         for part in scores.datasets.values()
         for one in part.comparisons
         if set(one.systems) == {pair.first, pair.second}

@@ -20,13 +20,18 @@ from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
 from spanwise.document.settings import Settings
 from spanwise.engines import local_engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
+from spanwise.settings import SETTINGS
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
 from spanwise.studies._paired import PairedTests, paired
 from spanwise.studies._plan import Cell, Plan
 
 Progress = Callable[[str], None]
-OF_PAIRS = ("correction", "shared_seeds")  # settings of the tests between systems, which shape no cell
+OF_PAIRS = (
+    "correction",
+    "primary",
+    "shared_seeds",
+)  # settings of the tests between systems, which shape no cell
 
 
 class Task(Struct, frozen=True):
@@ -70,6 +75,12 @@ def check_settings(manifest: Manifest) -> None:
         MATCHERS.find(manifest.settings.get("matcher", "fair"))
     except ChoiceError as error:
         raise InputError(at(manifest.place("matcher"), None, str(error))) from None
+    for name in ("correction", "primary"):
+        if name in manifest.settings:
+            try:
+                SETTINGS[name].check(manifest.settings[name])
+            except ChoiceError as error:
+                raise InputError(at(manifest.place(name), None, str(error))) from None
     for name, how in manifest.settings.get("buckets", {}).items():
         try:
             choose([name]) if ":" in name else ATTRIBUTES.find(name)
@@ -338,6 +349,7 @@ def run_pairs(
         settings = cells[here[0].key].settings
         options: dict[str, Any] = {key: getattr(settings, key) for key in ("resamples", "seed", "confidence")}
         options["correction"] = manifest.settings.get("correction", "holm")
+        options["primary"] = manifest.settings.get("primary", "f1")
         options["shared_seeds"] = manifest.settings.get("shared_seeds", False)
         key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
         kept = Cache(cache).get(key, PairedTests) if cache is not None else None

@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     # What else `evaluate` can be told changes no error.
     parser.set_defaults(
         name=None, focus="gold", weights=[], attribute=[], cross=[], vocabulary=None, lowercase=False,
-        resamples=0, seed=0, confidence=0.95, unit=None, correction="holm", examples="errors",
+        resamples=0, seed=0, confidence=0.95, unit=None, correction="holm", primary="f1", examples="errors",
         examples_cap=_NO_LIMIT, redact=False, memory=None, workers=1,
         engine="local", master=None, partitions=None, conf=[],
     )  # fmt: skip

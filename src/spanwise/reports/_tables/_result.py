@@ -340,8 +340,8 @@ def comparisons(document: Evaluation) -> Table | None:
 
 def statements(document: Document) -> Table | None:
     """One sentence per question, as it can stand in a paper."""
-    caption = "Each pair of systems in words. Intervals of differences are not corrected for many pairs."
-    sentences = worded(document.without_sentences().to_dict())
+    caption = "What was found, in words. Intervals of differences are not corrected for many pairs."
+    sentences = worded(document.without_sentences().to_dict(), every=True)
     return Table("statements", caption, ("statement",), tuple((text,) for text in sentences))
 
 

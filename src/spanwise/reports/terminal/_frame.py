@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
 
+from spanwise.intervals import FEW_UNITS
 from spanwise.reports import _wording as say
 from spanwise.reports._document import Document
 from spanwise.reports._statements import statements
@@ -129,15 +130,38 @@ def interval_title(document: Document) -> str:
     return f"{100 * level:.0f}% CI" + ("†" if settings.get("few_units") else "")
 
 
+def mark(document: Document, cell: Mapping[str, Any]) -> str:
+    """A dagger for a cell that few units hold, unless there are few in all and the column has one."""
+    settings = document.get("settings") or {}
+    few = cell.get("few_units") is not None or (cell.get("units") or FEW_UNITS) < FEW_UNITS
+    return "†" if few and not settings.get("few_units") and settings.get("resamples") else ""
+
+
 def few_units(document: Document, width: int) -> list[Line]:
     """The meaning of the dagger, where there is one."""
     settings = document.get("settings") or {}
-    if not settings.get("few_units") or not settings.get("resamples"):
-        return []
-    unit = say.plural(settings.get("units") or 0, settings.get("unit") or "sentence")
     kind = settings.get("unit") or "sentence"
-    words = f"† few {kind}s: intervals rest on {unit}"
+    if not settings.get("resamples"):
+        return []
+    if settings.get("few_units"):
+        unit = say.plural(settings.get("units") or 0, kind)
+        words = f"† few {kind}s: intervals rest on {unit}"
+    elif any(mark(document, cell) for cell in _shown_cells(document)):
+        words = f"† fewer than {FEW_UNITS} {kind}s hold it: the interval rests on little"
+    else:
+        return []
     return [[], *sentence(words, width, style="faint")]
+
+
+def _shown_cells(document: Document) -> Iterator[Mapping[str, Any]]:
+    """The labels and subsets of all systems and what was compared, whose intervals screens show."""
+    for comparison in document.get("comparisons") or ():
+        yield from comparison["scores"]
+    for system in (document.get("systems") or {}).values():
+        yield from system["exact"]["labels"].values()
+        for subset in (system.get("tough") or {}).values():
+            if isinstance(subset, Mapping) and subset.get("overall"):
+                yield subset["overall"]
 
 
 def in_words(document: Document, width: int) -> list[Line]:

@@ -12,6 +12,7 @@ from spanwise.reports.terminal._frame import (
     few_units,
     files,
     interval_title,
+    mark,
     next_steps,
 )
 from spanwise.reports.terminal._layout import (
@@ -194,7 +195,7 @@ def scored(
                 say.count(gold),
                 *(say.points(cell[other]) for other in more),
                 [(say.points(cell[key]), "strong")],
-                [(say.interval(ends), "faint")],
+                [(say.interval(ends) + mark(document, cell), "faint")],
                 scale.strip(cell[key], ends, mark=overall),
             ]
         )

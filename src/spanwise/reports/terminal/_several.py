@@ -18,7 +18,15 @@ from spanwise.reports._document import (
     union,
 )
 from spanwise.reports.terminal._buckets import legend
-from spanwise.reports.terminal._frame import banner, few_units, files, in_words, interval_title, next_steps
+from spanwise.reports.terminal._frame import (
+    banner,
+    few_units,
+    files,
+    in_words,
+    interval_title,
+    mark,
+    next_steps,
+)
 from spanwise.reports.terminal._layout import (
     Cell,
     Column,
@@ -135,7 +143,7 @@ def _pairs(document: Document, width: int) -> list[Line]:
         if row is not None:
             detectable = comparison.get("detectable")
             names = [*text(one), (" − ", "faint"), *text(other)]
-            rows.append([names, *_difference(row), [(_at_least(detectable), "faint")]])
+            rows.append([names, *_difference(document, row), [(_at_least(detectable), "faint")]])
     if not rows:
         return []
     columns = [
@@ -161,12 +169,18 @@ def _at_least(value: float | None) -> str:
     return f"{say.points(value)} or more" if say.defined(value) else ""
 
 
-def _difference(row: Mapping[str, Any]) -> list[Cell]:
+def _difference(document: Document, row: Mapping[str, Any]) -> list[Cell]:
     significant = bool(row.get("significant"))
     p = row.get("p_corrected") if row.get("p_corrected") is not None else row.get("p")
     return [
         [(say.signed(row["difference"]), "strong")],
-        [(say.signed_interval(row.get("interval")), "faint")],
+        [
+            (
+                say.signed_interval(row.get("interval"))
+                + (mark(document, row) if row.get("interval") else ""),
+                "faint",
+            )
+        ],
         say.p_value(p),
         [("*", "good")] if significant else "",
     ]
@@ -195,7 +209,7 @@ def _places(document: Document, width: int) -> list[Line]:
     for (one, other), row in parts[:MOST_PLACES]:
         names = [*text(letter[one], "strong"), (" − ", "faint"), *text(letter[other], "strong")]
         where = text(say.path_title(row["path"], held))
-        rows.append([names, where, _known(row.get("mentions")), *_difference(row)])
+        rows.append([names, where, _known(row.get("mentions")), *_difference(document, row)])
     if not any(row.get("p") is not None for pair in pairs for row in pair["scores"]):
         return []  # nothing was tested
     title = heading("Where they differ", "significant after correction, largest first", width)
@@ -262,7 +276,10 @@ def _compared(document: Document, paths: Sequence[Sequence[str]], width: int) ->
     if len(pairs) != 1 or len(document["systems"]) != 2 or width < 72:
         return None
     found = {tuple(row["path"]): row for row in pairs[0]["scores"]}
-    return [_difference(found[tuple(path)]) if tuple(path) in found else ["", "", "", ""] for path in paths]
+    return [
+        _difference(document, found[tuple(path)]) if tuple(path) in found else ["", "", "", ""]
+        for path in paths
+    ]
 
 
 def _difference_columns(document: Document) -> list[Column]:

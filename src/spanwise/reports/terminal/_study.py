@@ -8,7 +8,6 @@ from typing import TypeVar
 from msgspec import UNSET, UnsetType
 from rich.cells import cell_len
 
-from spanwise.diagnosis import F1
 from spanwise.document.comparison import BucketLead, BucketLeads, ScoreTest
 from spanwise.document.scores import Subset
 from spanwise.document.study import (
@@ -176,6 +175,9 @@ def _warnings(plan: PlanNotes | UnsetType, width: int) -> list[Line]:
         words.append(f"{say.plural(len(plan.missing), 'run')} missing")
     if plan and plan.identical:
         words.append(f"{say.plural(len(plan.identical), 'file')} the same as another run, counted once")
+    for row in plan.shared if plan else ():
+        named = " and ".join(f"{say.visible(system)} (run {say.visible(run)})" for system, run in row["runs"])
+        words.append(f"{say.visible(row['dataset'])}: {named} have the same predictions")
     return flow([[("! ", "warn"), *text(word)] for word in words], width)
 
 
@@ -186,7 +188,7 @@ def _differences(
     tests: dict[tuple[str, str], dict[str, ScoreTest]] = {}
     for dataset, part in datasets.items():
         for comparison in part.comparisons:
-            test = comparison.score(F1)
+            test = comparison.primary
             if test is not None:
                 tests.setdefault(comparison.systems, {})[dataset] = test
     diagnosed = {pair.systems: pair for pair in pairs}
@@ -199,38 +201,49 @@ def _differences(
         rows.append([names, *each, *_over_all(diagnosed.get(key))])
     if not rows:
         return []
+    blocks = [pair.over_datasets for pair in pairs if pair.over_datasets]
     columns = [
         Column("pair", least=14),
         *(Column(say.visible(name), right=True, least=6) for name in shown),
         Column("mean", right=True),
-        Column("pairs", right=True, rank=2),
-        Column("p", right=True, rank=3),
-        Column("corrected", right=True, rank=1),
+        Column("p", right=True, rank=1),
+        Column("holds on", right=True, rank=2),
+        Column("fu20-wilcoxon", right=True, rank=3),
     ]
-    notes = list(dict.fromkeys(pair.overall.note for pair in pairs if pair.overall and pair.overall.note))
+    notes = list(dict.fromkeys(test.note for test in blocks if test.note and len(datasets) > 1))
     return [
         *heading("Differences", "F1 · mean over datasets, all runs · * significant", width),
         *grid(columns, rows, width),
         *and_more(len(keys) - MOST_PAIRS, width),
         *_cut(shown, datasets, width),
-        *sentence("p: fu20-wilcoxon over datasets × runs of equal name", width, style="faint"),
-        *(line for note in notes for line in sentence(f"fu20-wilcoxon: {note}", width, style="faint")),
+        *sentence(
+            "p: Wilcoxon over datasets, corrected · fu20-wilcoxon: uncorrected, over datasets × runs; runs "
+            "on one test set are not independent",
+            width,
+            style="faint",
+        ),
+        *(
+            line
+            for note in notes
+            for line in sentence(f"Wilcoxon over datasets: {note}", width, style="faint")
+        ),
         *_over_both(datasets, shown, width),
     ]
 
 
 def _over_all(pair: PairDiagnosis | None) -> list[Cell]:
-    """The mean difference over datasets, and Fu20's test over pairs of runs."""
+    """The mean difference over datasets with its test, on how many it holds by itself, and Fu20's p."""
     if pair is None or not pair.overall:
         return ["", "", "", ""]
-    test = pair.overall
+    test = pair.over_datasets
     # Of an older document the mean over the pairs of runs.
-    whole = pair.over_datasets or test
+    whole = test or pair.overall
+    p = _set(test.p_corrected) if test and test.datasets > 1 else None
     return [
         [(say.signed(_set(whole.difference)), "strong")],
-        say.count(_set(test.pairs)),
-        say.p_value(test.p),
-        [(say.p_value(_set(test.p_corrected)), ""), ("*" if test.significant else " ", "good")],
+        [(say.p_value(p), ""), ("*" if test and test.significant else " ", "good")] if p is not None else "",
+        f"{say.count(_set(test.holds))} of {say.count(test.datasets)}" if test else "",
+        [(say.p_value(pair.overall.p), "faint")],
     ]
 
 
@@ -239,7 +252,7 @@ def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width:
     rows: list[list[Cell]] = []
     for dataset in shown:
         for comparison in datasets[dataset].comparisons:
-            test = comparison.score(F1)
+            test = comparison.primary
             if test is None or test.interval is None or min(comparison.runs or (0,)) < 2:
                 continue
             rows.append(
