@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import beside, ours
+from benchmarks import beside, many, ours
 from benchmarks.measuring import Bench
 from benchmarks.planning import Plan
 from benchmarks.tables import Section
@@ -33,6 +33,7 @@ SECTIONS: dict[str, Callable[[Plan], Section | None]] = {
     "resampling": ours.resampling,
     "growth": ours.growth,
     "study": ours.study,
+    "systems": many.systems,
     "real": ours.real_files,
     "matching": beside.matching,
     "fair": beside.fair,

@@ -104,6 +104,10 @@ GOALS = (
     Goal("growth with the length of one document, the same", "growth of one", 1.5, "times ours"),
     Goal("study of 36 runs, all attributes, intervals and tests, wall", "study wall", 60, "wall"),
     Goal("study of 36 runs, peak memory of one process", "study peak", 300e6, "peak"),
+    Goal("12 systems, 1,000 sentences, everything, wall", "systems 12 wall", 5.0, "wall"),
+    Goal("12 systems, peak memory", "systems 12 peak", 300e6, "peak"),
+    Goal("40 systems, 1,000 sentences, everything, wall", "systems 40 wall", 40.0, "wall"),
+    Goal("40 systems, peak memory", "systems 40 peak", 600e6, "peak"),
 )
 
 

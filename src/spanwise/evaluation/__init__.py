@@ -214,7 +214,7 @@ def evaluate(
     del shared  # and all that was made of the training text
     summary = summary_of(
         choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *entries], unit=unit,
-        units=whole.units,
+        units=whole.units, memory=bound,
     )  # fmt: skip
     if departures is not None and isinstance(blocks, OneBlock):
         summary = with_preset(summary, blocks.inputs, choices, departures)

@@ -435,7 +435,7 @@ def _comparison(
                 row |= _verdict(answers, at, place, same=whole[0] == whole[1])
                 if question.path == primary and answers.undecided.any():
                     # What is undecided is not rejected, and Holm's method then rejects nothing behind it.
-                    open_p = answers.p[answers.undecided, place].min()
+                    open_p = float(answers.p[answers.undecided, place].min())
                     row["significant"] &= row["p"] is not None and row["p"] < open_p
                 if question.path == primary:
                     error = float(one.error[rows[at], question.cell])

@@ -41,6 +41,7 @@ def summary_of(
     inputs: Sequence[Mapping[str, Any]],
     unit: str,
     units: int,
+    memory: int | None = None,
 ) -> Evaluation:
     """Divide, resample, test and diagnose; units that are blocks are joined from sentences here."""
     size = block_size(choices.unit)
@@ -50,7 +51,7 @@ def summary_of(
     found, comparisons = tested(
         {name: [measure.in_blocks(size) for measure in one.measures] for name, one in systems.items()},
         choices.pairs_of(list(systems)),
-        Resampling(units, choices.resamples, choices.seed),
+        Resampling(units, choices.resamples, choices.seed, memory),
         confidence=choices.confidence,
         correction=choices.correction,
         primary=PRIMARY[choices.primary],

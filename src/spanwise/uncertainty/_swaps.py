@@ -35,11 +35,20 @@ Numbers: TypeAlias = npt.NDArray[Any]
 
 
 class Resampling(Struct, frozen=True):
-    """How often to shuffle, over how many units, from which seed; 0 shuffles: no tests and no intervals."""
+    """How often to shuffle, over how many units, from which seed; 0 shuffles: no tests and no intervals.
+
+    `memory`, in bytes, bounds how many shuffles are looked at together; it changes no number.
+    """
 
     units: int
     resamples: int = 1000
     seed: int = 0
+    memory: int | None = None
+
+    @property
+    def scores(self) -> int:
+        """How many scores, one per hypothesis and shuffle, may be held at once."""
+        return BLOCK_SCORES if self.memory is None else min(BLOCK_SCORES, max(self.memory // 20, 1))
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Random numbers of their own for each purpose: no table's numbers depend on another table."""
@@ -254,9 +263,14 @@ class Swapping(Struct, frozen=True, eq=False):
         small = int(size.sum(axis=0, dtype=np.int64).max(initial=0)) < 2**22
         return cls(whole.astype(np.float32 if small else np.float64), place)
 
-    def moved(self, generator: np.random.Generator, shuffles: int, scores: int) -> Iterator[Floats]:
-        """Sums of the distinct columns over the swapped units, block by block of shuffles."""
-        width = max(self.columns.shape[0], self.columns.shape[1], scores * BLOCK_BITS // BLOCK_SCORES)
+    def moved(
+        self, generator: np.random.Generator, shuffles: int, scores: int, most: int = BLOCK_SCORES
+    ) -> Iterator[Floats]:
+        """Sums of the distinct columns over the swapped units, block by block of shuffles.
+
+        A block has at most `most` scores, where one shuffle makes `scores` of them.
+        """
+        width = max(self.columns.shape[0], self.columns.shape[1], scores * BLOCK_BITS // most)
         for number in _blocks(shuffles, width, BLOCK_BITS):
             swaps = _bits(generator, number, len(self.columns)).astype(self.columns.dtype)
             yield (swaps @ self.columns).astype(np.float64)
@@ -370,7 +384,7 @@ def stepped_down(
     def shuffled(count: bool) -> Iterator[npt.NDArray[np.float32]]:
         """|difference| of every hypothesis in every shuffle (hypotheses × shuffles), block by block."""
         generator = resampling.generator("secondary")
-        for moved in swapping.moved(generator, number, seen.size):
+        for moved in swapping.moved(generator, number, seen.size, resampling.scores):
             found = np.empty((*seen.shape, len(moved)), dtype=np.float32)
             for at, (one, other) in enumerate(pairs):
                 change = swapping.change(moved, one, other)
