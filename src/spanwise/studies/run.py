@@ -20,7 +20,6 @@ from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
 from spanwise.document.settings import Settings
 from spanwise.engines import local_engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
-from spanwise.settings import SETTINGS
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
 from spanwise.studies._paired import PairedTests, paired
@@ -75,12 +74,6 @@ def check_settings(manifest: Manifest) -> None:
         MATCHERS.find(manifest.settings.get("matcher", "fair"))
     except ChoiceError as error:
         raise InputError(at(manifest.place("matcher"), None, str(error))) from None
-    for name in ("correction", "primary"):
-        if name in manifest.settings:
-            try:
-                SETTINGS[name].check(manifest.settings[name])
-            except ChoiceError as error:
-                raise InputError(at(manifest.place(name), None, str(error))) from None
     for name, how in manifest.settings.get("buckets", {}).items():
         try:
             choose([name]) if ":" in name else ATTRIBUTES.find(name)

@@ -1,0 +1,189 @@
+"""The primary question may be about another score; over datasets all systems are tested at once."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spanwise
+from spanwise.document.comparison import PRIMARY
+from spanwise.errors import ChoiceError
+from spanwise.reports.tables import table
+from spanwise.settings import SETTINGS
+from spanwise.statistics import friedman
+
+Tags = list[list[str]]
+GOLD: Tags = [["B-A", "O", "B-B"], ["B-A", "O", "O"], ["B-B", "O", "B-B"], ["B-C", "O", "B-A"]] * 4
+A = [["B-A", "O", "B-A"], *GOLD[1:6], ["O", "O", "B-B"], *GOLD[7:11], ["B-C", "B-A", "B-A"], *GOLD[12:]]
+B = [["O", "O", "B-B"], ["B-B", "O", "O"], *GOLD[2:8], ["B-A", "B-C", "B-A"], *GOLD[9:]]
+OPTIONS: dict[str, Any] = {"attributes": "none", "resamples": 100}
+
+
+def value(document: Any, name: str, path: tuple[str, ...]) -> float:
+    node = document.to_dict()["systems"][name]
+    for part in path:
+        node = node[part]
+    return float(node)
+
+
+def test_the_choices_of_the_flag_are_the_scores_that_there_are() -> None:
+    assert SETTINGS["primary"].choices == tuple(PRIMARY)
+
+
+@pytest.mark.parametrize("choice", PRIMARY)
+def test_p_of_every_primary_score_is_the_share_of_all_swaps(choice: str) -> None:
+    path = PRIMARY[choice]
+    result = spanwise.evaluate(GOLD, {"a": A, "b": B}, primary=choice, **OPTIONS)
+    (comparison,) = result.comparisons
+    row = comparison.primary
+    assert row is not None and row.path == path and row.role == "primary"
+    assert [one.role for one in comparison.scores].count("primary") == 1
+    differing = [at for at, (one, other) in enumerate(zip(A, B, strict=True)) if one != other]
+    reached = []
+    for swapped in product((False, True), repeat=len(differing)):
+        first, second = list(A), list(B)
+        for at, swap in zip(differing, swapped, strict=True):
+            if swap:
+                first[at], second[at] = second[at], first[at]
+        bare = spanwise.evaluate(GOLD, {"a": first, "b": second}, attributes="none", resamples=0, pairs=[])
+        reached.append(abs(value(bare, "a", path) - value(bare, "b", path)))
+    seen = abs(value(result, "a", path) - value(result, "b", path))
+    assert comparison.test == "exact randomisation"
+    assert row.p == pytest.approx(np.mean([one >= seen - 1e-12 for one in reached]))
+
+
+def test_another_primary_score_is_named_in_signature_and_sentence() -> None:
+    result = spanwise.evaluate(GOLD, {"a": A, "b": B}, primary="macro", **OPTIONS)
+    assert "|primary:macro|" in result.signature and result.settings.primary == "macro"
+    assert "macro F1" in str(table(result, "statements").rows[0][0])
+    usual = spanwise.evaluate(GOLD, {"a": A, "b": B}, **OPTIONS)
+    assert "primary" not in usual.signature and "primary" not in usual.to_dict()["settings"]
+
+
+def test_letters_follow_the_primary_score() -> None:
+    many = [["B-A", "O", "B-B"]] * 30
+    precise = [["B-A", "O", "O"]] * 30  # misses half, and is never wrong
+    greedy = [["B-A", "B-A", "B-B"]] * 30  # finds all, and a third is wrong
+    systems = {"precise": precise, "greedy": greedy}
+    by_precision = spanwise.evaluate(many, systems, primary="precision", **OPTIONS)
+    by_recall = spanwise.evaluate(many, systems, primary="recall", **OPTIONS)
+    assert [bool(by_precision.letters[name]) for name in systems] == [True, False]
+    assert [bool(by_recall.letters[name]) for name in systems] == [False, True]
+
+
+def test_an_unknown_primary_score_is_refused() -> None:
+    with pytest.raises(ChoiceError, match="no primary score is called 'micro'"):
+        spanwise.evaluate(GOLD, {"a": A}, primary="micro", **OPTIONS)
+
+
+def test_memory_for_shuffles_changes_no_byte() -> None:
+    systems = {"a": A, "b": B, "c": GOLD}
+    bound = spanwise.uncertainty.Resampling(10, memory=1000)
+    assert bound.scores == 50
+    whole, parts = (
+        spanwise.evaluate(GOLD * 20, {name: tags * 20 for name, tags in systems.items()}, memory=memory)
+        for memory in (None, "1MB")
+    )
+    assert whole.to_dict()["comparisons"] == parts.to_dict()["comparisons"]
+
+
+def test_one_system_is_put_into_words() -> None:
+    result = spanwise.evaluate(GOLD, {"a": A}, **OPTIONS)
+    ((words,),) = table(result, "statements").rows
+    assert str(words).startswith("a scores ") and str(words).endswith(
+        "95 % logit-t interval over 16 sentences."
+    )
+
+
+def test_every_significant_difference_is_put_into_words() -> None:
+    many = [["B-A", "O", "B-B"]] * 30
+    result = spanwise.evaluate(many, {"a": many, "b": [["B-A", "O", "O"]] * 30}, **OPTIONS)
+    words = [str(row[0]) for row in table(result, "statements").rows]
+    assert any("recall" in one and "Westfall-Young over" in one for one in words)
+
+
+# ---- studies --------------------------------------------------------------------------------
+
+
+def written(path: Path, tags: Tags) -> None:
+    rows = ["\n".join(f"t{at} {tag}" for at, tag in enumerate(one)) for one in tags]
+    path.write_text("\n\n".join(rows) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def study_of(tmp_path: Path) -> Any:
+    """A study of three systems on three datasets, better from system to system, with as many runs."""
+
+    def make(runs: int = 1, same: bool = False, **settings: Any) -> spanwise.document.study.Study:
+        draw = np.random.default_rng(1)
+        systems = {"good": 0.1, "fair": 0.4, "poor": 0.8}
+        for dataset in ("d1", "d2", "d3"):
+            written(tmp_path / f"{dataset}.gold", GOLD)
+            for system, share in systems.items():
+                for run in range(runs):
+                    tags = [[tag if draw.random() >= share else "O" for tag in sentence] for sentence in GOLD]
+                    written(tmp_path / f"{dataset}.{system}.{run}", tags)
+        if same:
+            text = (tmp_path / "d2.good.0").read_text(encoding="utf-8")
+            (tmp_path / "d2.fair.0").write_text(text, encoding="utf-8")
+        manifest = {
+            "name": "three",
+            "predictions": "{dataset}.{system}.{run}",
+            "attributes": "none",
+            "datasets": {name: {"test": f"{name}.gold"} for name in ("d1", "d2", "d3")},
+            "systems": {name: {} for name in systems},
+            **settings,
+        }
+        return spanwise.study(manifest, root=tmp_path, workers=1, cache=False)
+
+    return make
+
+
+def test_all_systems_are_tested_over_datasets_by_friedman(study_of: Any) -> None:
+    found = study_of()
+    test = found.analyses.over_datasets
+    means = [
+        [found.analyses.holistic[name][one].mean for name in ("good", "fair", "poor")]
+        for one in ("d1", "d2", "d3")
+    ]
+    ranks = np.array([np.argsort(np.argsort(row)) for row in means])
+
+    def square(rows: Any) -> float:
+        return float((np.sum(rows, axis=0) ** 2).sum())
+
+    orders = list(permutations(range(3)))
+    every = [
+        square([order[row] for order, row in zip(orders_, ranks, strict=True)])
+        for orders_ in product([np.array(order) for order in orders], repeat=3)
+    ]
+    exact = np.mean([one >= square(ranks) - 1e-9 for one in every])
+    assert test.datasets == 3 and test.method == "exact" and test.p == pytest.approx(exact)
+    words = [str(row[0]) for row in table(found, "statements").rows]
+    assert any(one.startswith("The 3 systems") and "Friedman's test over 3 datasets" in one for one in words)
+
+
+def test_friedman_names_what_it_compares() -> None:
+    assert friedman([[1.0, 2.0]], of="system").note == "needs three systems, not 2"
+
+
+def test_the_signature_of_a_study_names_its_test(study_of: Any) -> None:
+    assert "|test:randomisation.1000.holm|" in study_of().signature
+    several = study_of(runs=2, primary="recall")
+    assert "|primary:recall|test:t-runs.holm|" in several.signature
+    assert several.settings.primary == "recall"
+
+
+def test_the_same_file_under_two_systems_is_said(study_of: Any) -> None:
+    found = study_of(same=True)
+    (row,) = found.plan.shared
+    assert row["dataset"] == "d2" and sorted(name for name, _ in row["runs"]) == ["fair", "good"]
+    assert "d2: fair (run 0) and good (run 0) have the same predictions" in " ".join(found.to_text().split())
+
+
+def test_a_study_refuses_an_unknown_primary_score(study_of: Any) -> None:
+    with pytest.raises(ChoiceError, match="no primary score is called 'micro'"):
+        study_of(primary="micro")
