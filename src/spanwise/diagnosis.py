@@ -465,15 +465,6 @@ def letters(
     return {name: "".join(sign[other] for other in sign if other in beaten[name]) for name in sign}
 
 
-def letters_of(
-    comparisons: Iterable[Comparison],
-    systems: Mapping[str, SystemScores],
-    path: tuple[str, ...] = F1,
-) -> dict[str, str]:
-    """The letters of systems by the tests of one score; the letters themselves follow overall F1."""
-    return letters({name: one.exact.overall.f1 for name, one in systems.items()}, comparisons, path=path)
-
-
 class Reversal(Struct, frozen=True):
     """Two systems whose order in a slice is not their overall order."""
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType, convert
 from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
-from spanwise.diagnosis import F1, letters_of, with_leads
+from spanwise.diagnosis import F1, letters, with_leads
 from spanwise.document import Document, Input
 from spanwise.document.comparison import PRIMARY, Comparison, ScoreTest
 from spanwise.document.evaluation import Evaluation
@@ -368,12 +368,13 @@ def compare_documents(
         correction=correction,
         primary=UNSET if primary == "f1" else primary,
     )
+    scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
     comparisons = with_leads(convert(compared, tuple[Comparison, ...]), merged.systems)
     found = replace(
         merged,
         settings=settings,
         comparisons=comparisons,
-        letters=letters_of(comparisons, merged.systems, PRIMARY[primary]),
+        letters=letters(scores, comparisons, path=PRIMARY[primary]),
         notes=tuple(notes),
     )
     return replace(found, findings=findings(found))

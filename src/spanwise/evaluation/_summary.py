@@ -9,7 +9,7 @@ from msgspec import UNSET, convert
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.diagnosis import letters_of, with_leads
+from spanwise.diagnosis import letters, with_leads
 from spanwise.document import Input
 from spanwise.document.comparison import PRIMARY
 from spanwise.document.dataset import DatasetFacts
@@ -62,6 +62,7 @@ def summary_of(
         name: system_scores(facts, one, found[name], choices.crosses, dataset.mentions)
         for name, one in systems.items()
     }
+    f1 = {name: one.exact.overall.f1 for name, one in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
         inputs=convert(inputs, tuple[Input, ...]),
@@ -77,7 +78,7 @@ def summary_of(
         dataset=dataset,
         systems=scores,
         comparisons=with_leads(comparisons, scores),
-        letters=letters_of(comparisons, scores, PRIMARY[choices.primary]) if len(scores) > 1 else {},
+        letters=letters(f1, comparisons, path=PRIMARY[choices.primary]) if len(f1) > 1 else {},
         notes=notes,
     )
     return replace(summary, signature=signature(summary), findings=findings(summary))
