@@ -360,14 +360,8 @@ def compare_documents(
         primary=PRIMARY[primary],
     )
     merged = _merged(results, stems, renamed)
-    settings = replace(
-        merged.settings,
-        resamples=resamples,
-        seed=seed,
-        confidence=confidence,
-        correction=correction,
-        primary=UNSET if primary == "f1" else primary,
-    )
+    chosen = {"correction": correction, "primary": UNSET if primary == "f1" else primary}
+    settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
     scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
     comparisons = with_leads(convert(compared, tuple[Comparison, ...]), merged.systems)
     found = replace(
