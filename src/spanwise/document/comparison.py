@@ -73,6 +73,7 @@ class LeadPart(Part, frozen=True, kw_only=True):
 
     name: str
     contribution: float
+    interval: Interval | UnsetType | None = UNSET
 
 
 class Comparison(Part, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
-from spanwise.document.head import Document, plain_of
+from spanwise.document.head import Document
 from spanwise.engines.allocation import check_room_for_drawing
 
 
@@ -16,7 +16,6 @@ def render(document: Mapping[str, Any] | Document) -> str:
 
     Needs the packages of the extra `report`.
     """
-    document = plain_of(document, sentences=True)
     from spanwise.errors import MissingExtra
 
     check_room_for_drawing()

@@ -1,7 +1,7 @@
 "use strict";
 // The controls of the examples: filters, keyboard, and files to take away.
 window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, more, redraw, OUTCOMES }) => {
-  const { $, make, address, go, copy } = window.spanwisePage;
+  const { $, make, number, address, read, query, go, copy, beside, kept, stay } = window.spanwisePage;
 
   // ---- the controls ------------------------------------------------------------------------------
   const option = (value, text) => {
@@ -10,6 +10,16 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     return element;
   };
   // One right, one wrong: every pair of a few systems, else the two that are compared, either way round.
+  const counts = { at: -1, of: new Map() };
+  const alone = (one, other) => {
+    if (counts.at !== data.at) Object.assign(counts, { at: data.at, of: new Map() });
+    const key = `${one}\n${other}`;
+    if (!counts.of.has(key)) {
+      const [a, b] = [one, other].map((name) => data.systems.indexOf(name));
+      counts.of.set(key, data.rows.reduce((sum, { gold }) => sum + gold.reduce((some, { outcomes }) => some + (outcomes[a] === 0 && outcomes[b] !== 0), 0), 0));
+    }
+    return counts.of.get(key);
+  };
   const pairs = (choices) => {
     if (data.systems.length < 5) return data.systems.flatMap((one) => data.systems.filter((other) => other !== one).map((other) => [one, other]));
     const [a, b] = window.spanwisePair.shown().map((at) => data.systems[at]);
@@ -28,7 +38,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     attribute: () => data.attributes.map((row) => [row.name, row.title]),
     bucket: (choices) => (data.attributes.find((row) => row.name === choices.attribute)?.buckets || []).map((name) => [name, bucketTitle(choices.attribute, name)]),
     tough: () => data.tough.map((name) => [name, data.toughWords[name]]),
-    over: (choices) => pairs(choices).map(([one, other]) => [JSON.stringify([one, other]), `${visible(one)} right, ${visible(other)} wrong`]),
+    over: (choices) => pairs(choices).map(([one, other]) => [JSON.stringify([one, other]), `${visible(one)} right, ${visible(other)} wrong (${number(alone(one, other))})`]),
   };
   const fill = (key, choices) => {
     const control = $(`by-${key}`);
@@ -36,7 +46,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     const rows = fills[key](choices);
     control.replaceChildren(...(key === "unit" ? [] : [option("", control.dataset.any)]), ...rows.map(([value, text]) => option(value, text)));
     control.value = key === "over"
-      ? choices.over && choices.outcome === "TP" ? JSON.stringify([choices.system, choices.over]) : ""
+      ? choices.over && choices.outcome === "TP" && !choices.as ? JSON.stringify([choices.system, choices.over]) : ""
       : choices[key] ?? "";
     control.disabled = !rows.length || (key === "bucket" && !choices.attribute);
   };
@@ -45,6 +55,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
       const value = event.target.value, next = without(state.choices, key);
       if (key === "over") {
         delete next.outcome;
+        delete next.as;
         if (value) {
           const [system, over] = JSON.parse(value);
           Object.assign(next, { system, over, outcome: "TP", unit: "gold" });
@@ -67,7 +78,36 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
   });
   $("where").addEventListener("change", () => go({ ...without(state.choices, "where"), where: $("where").value.trim() }));
   $("more").addEventListener("click", more);
-  $("clear").addEventListener("click", () => go({}));
+  $("clear").addEventListener("click", () => { go({}); beside(false); });
+
+  // ---- filters with a name, kept in the address --------------------------------------------------
+  const named = () => { try { return JSON.parse(kept.named || "[]").filter((row) => row.length === 2); } catch { return []; } };
+  const keepNamed = (rows) => {
+    const { place, choices } = address();
+    kept.named = rows.length ? JSON.stringify(rows) : "";
+    const text = query({ ...choices, named: kept.named });
+    history.replaceState(null, "", `#${place || "overview"}${text ? `?${text}` : ""}`);
+    drawNamed();
+  };
+  const drawNamed = () => {
+    $("named").replaceChildren(...named().map(([name, text], place) => {
+      const holder = make("span", "chip on"), open = make("a", "", visible(name)), off = make("button", "quiet", "×");
+      open.href = `#examples?${text}`;
+      off.setAttribute("aria-label", `forget the filter ${name}`);
+      off.addEventListener("click", () => keepNamed(named().filter((_, at) => at !== place)));
+      holder.append(open, off);
+      return holder;
+    }));
+  };
+  window.spanwiseKept = drawNamed;
+  $("name-it").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const name = $("filter-name").value.trim();
+    if (!name) return;
+    const { unit, ...rest } = state.choices;
+    keepNamed([...named().filter(([other]) => other !== name), [name, query({ unit, ...rest })]]);
+    $("filter-name").value = "";
+  });
   $("link").addEventListener("click", (event) => copy(event.target, location.href));
   let width = innerWidth;
   addEventListener("resize", () => {
@@ -89,6 +129,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     const field = event.target.closest?.("input, select, textarea");
     if (event.key === "Escape") {
       if (field === $("q") && state.choices.q) go(without(state.choices, "q"));
+      else if (!field && document.documentElement.dataset.beside) beside(false);
       else if (!field && address().place === "examples" && Object.keys(address().choices).length) go({});
       field?.blur();
     } else if (field) return;

@@ -6,88 +6,111 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
-from msgspec import convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.loading import as_document
-from spanwise.document.scores import Confusion
+from spanwise.document.head import plain_of
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import diagnosis, errors, evaluation, marks, where
 from spanwise.reports._charts.palette import PAGE
-from spanwise.reports._charts.style import Style
+from spanwise.reports._charts.style import Style, titled
 from spanwise.reports._charts.svg import svg
-from spanwise.reports._document import compared, ranked
-from spanwise.reports._links import pair_link
+from spanwise.reports._document import compared
 from spanwise.reports.html import board
-from spanwise.reports.html.matrices import confusion_view
-from spanwise.reports.html.packing import contents
+from spanwise.reports.html.matrices import ConfusionView, confusion_view
+from spanwise.reports.html.packing import contents, labels_of
+from spanwise.reports.html.pairs import packed_pairs
 from spanwise.reports.html.placement import panel
+from spanwise.reports.html.shown import Shown, evaluation_shown
 from spanwise.reports.html.slices import conditions
 from spanwise.reports.html.suspects import readings
 from spanwise.reports.html.verdict import findings, verdict
 
-FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard, and a pair is chosen
+FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that the template of an evaluation or a description asks for."""
-    order = ranked(document)
-    labels = evaluation.label_order(document)
-    shared = {
+class View(Struct, frozen=True):
+    """What the templates show of one dataset: the leaderboard, and each system alone."""
+
+    name: str
+    document: Mapping[str, Any]
+    order: Sequence[str]
+    labels: Sequence[str]
+    attributes: Sequence[str]
+    confusions: Mapping[str, ConfusionView]
+    standings: Sequence[board.Standing]
+    tied: int
+    matrix: Sequence[Sequence[board.Cell | None]]
+    charts: Mapping[str, Markup]
+    middle: Mapping[str, str]  # which run stands for a system that has several
+
+
+def view_of(shown: Shown, plain: Mapping[str, Any], drawn: Mapping[str, str]) -> View:
+    """What the templates show of one dataset, with the charts that were drawn of it."""
+    standings = board.standings(shown)
+    return View(
+        name=shown.name,
+        document=plain,
+        order=list(shown.order),
+        labels=labels_of(shown.document),
+        attributes=_attributes(shown),
+        confusions={name: confusion_view(shown.document.systems[name].confusion) for name in shown.order},
+        standings=standings,
+        tied=board.brackets(standings),
+        matrix=board.matrix(shown),
+        charts={name: Markup(chart) for name, chart in drawn.items()},
+        middle={name: shown.middle(name) for name in shown.order if shown.several(name)},
+    )
+
+
+def parts(document: Evaluation) -> dict[str, Any]:
+    """Everything that the template of an evaluation asks for."""
+    shown = evaluation_shown(document)
+    plain = plain_of(document)
+    few = len(shown.order) < FEWEST_ON_BOARD
+    drawings = _drawings(plain, _attributes(shown)) if few else own_drawings(plain, list(shown.order))
+    view = view_of(shown, plain, svg(drawings))
+    return {
+        "document": plain,
         "title": _title(document),
-        "order": order,
-        "labels": labels,
-        "attributes": _attributes(document),
-        "weak": document.get("weak"),
+        "view": view,
+        "weak": plain.get("weak"),
         "conditions": conditions,
-        "suspects": document.get("suspects"),
+        "suspects": plain.get("suspects"),
         "readings": [
             readings(one)["gold" if one["gold"] else "proposal"]
-            for one in (document.get("suspects") or {}).get("suspects", ())
+            for one in (plain.get("suspects") or {}).get("suspects", ())
         ],
-        "answers": [(name, one, panel(one)) for name, one in (document.get("answers") or {}).items()],
-        "confusions": {
-            name: confusion_view(convert(document["systems"][name]["confusion"], Confusion)) for name in order
-        },
+        "answers": [(name, one, panel(one)) for name, one in (plain.get("answers") or {}).items()],
+        "data": {"sets": [packed_set(shown, plain)]},
+        **(_few(document, plain, view) if few else {"template": "many.html.jinja", "sets": [view]}),
     }
-    if len(order) >= FEWEST_ON_BOARD:
-        return {**shared, **_board_parts(document, order)}
-    views = evaluation.shown(document)
+
+
+def packed_set(shown: Shown, plain: Mapping[str, Any]) -> dict[str, Any]:
+    """What the scripts know of one dataset; with two systems or more, of every pair of them."""
+    found = contents(shown)
+    return {**found, "board": packed_pairs(shown, plain)} if len(shown.order) > 1 else found
+
+
+def _few(document: Evaluation, plain: Mapping[str, Any], view: View) -> dict[str, Any]:
+    """The page of one system or two, which are compared in every chart."""
     return {
-        **shared,
         "template": "evaluation.html.jinja",
-        "views": views,
-        "verdict": verdict(document),
-        "findings": findings(document),
+        "order": view.order,
+        "labels": view.labels,
+        "attributes": view.attributes,
+        "verdict": verdict(plain),
+        "findings": findings(plain),
         "most_labels": where.MOST_LABELS,
-        "charts": {name: Markup(drawn) for name, drawn in svg(_drawings(document)).items()},
+        "charts": view.charts,
         "compared": compared,
-        "comparisons": _tests(document),
-        "data": contents(document),
+        "comparison": next(iter(document.comparisons), None),
     }
 
 
-def _board_parts(document: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
-    """The page of three systems or more: a leaderboard, and any pair that is chosen."""
-    typed = as_document(document)
-    assert isinstance(typed, Evaluation)
-    standings = board.standings(typed)
-    packed = board.packed_board(typed, document)
-    return {
-        "template": "many.html.jinja",
-        "views": order,
-        "standings": standings,
-        "tied": board.brackets(standings),
-        "matrix": board.matrix(typed),
-        "pair_link": pair_link,
-        "board": packed,
-        "charts": {name: Markup(drawn) for name, drawn in svg(_own_drawings(document, order)).items()},
-        "data": {**contents(document), "board": packed},
-    }
-
-
-def _own_drawings(document: Mapping[str, Any], order: Sequence[str]) -> list[marks.Drawing]:
+def own_drawings(document: Mapping[str, Any], order: Sequence[str]) -> list[marks.Drawing]:
     """The charts of each system alone: what it is compared by is drawn for the pair that is chosen."""
     style = Style(PAGE, linked=True)
     drawings = []
@@ -101,22 +124,22 @@ def _own_drawings(document: Mapping[str, Any], order: Sequence[str]) -> list[mar
     return drawings
 
 
-def _title(document: Mapping[str, Any]) -> str:
-    names = ", ".join(words.visible(name) for name in document.get("systems") or {})
-    data = words.visible((document.get("dataset") or {}).get("name") or "data")
+def _title(document: Evaluation) -> str:
+    names = ", ".join(words.visible(name) for name in document.systems)
+    data = words.visible(document.dataset.name or "data")
     return f"{names} on {data}" if names else data
 
 
-def _attributes(document: Mapping[str, Any]) -> list[str]:
+def _attributes(shown: Shown) -> list[str]:
     """The attributes that any system has, the widest gap of the best system first."""
     found: dict[str, float] = {}
-    for name in ranked(document):
-        for attribute, table in (document["systems"][name].get("attributes") or {}).items():
-            found.setdefault(attribute, float(table.get("gap") or 0.0))
-    return sorted(found, key=lambda name: (-found[name], name))
+    for name in shown.order:
+        for attribute, table in shown.document.systems[name].attributes.items():
+            found.setdefault(attribute, float(table.gap or 0.0))
+    return sorted(found, key=lambda name: (-found[name], titled(name)))
 
 
-def _drawings(document: Mapping[str, Any]) -> list[marks.Drawing]:
+def _drawings(document: Mapping[str, Any], attributes: Sequence[str]) -> list[marks.Drawing]:
     style = Style(PAGE, linked=True)
     with marks.unchecked():
         found: list[marks.Drawing | None] = [evaluation.score(document, style)]
@@ -129,19 +152,7 @@ def _drawings(document: Mapping[str, Any]) -> list[marks.Drawing]:
                 diagnosis.diagnosis(document, focus, style),
             )
             found += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
-        found += [where.attribute(document, name, style) for name in _attributes(document)]
+        found += [where.attribute(document, name, style) for name in attributes]
         if evaluation.label_order(document):
             found.append(where.labels(document, style))
     return [drawing for drawing in found if drawing is not None]
-
-
-def _tests(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The comparisons with their scores by family, for the tables of tests."""
-    found = []
-    for comparison in document.get("comparisons") or ():
-        families: dict[str, list[Mapping[str, Any]]] = {}
-        for row in comparison["scores"]:
-            if words.defined(row.get("difference")):
-                families.setdefault(row.get("family") or "scores", []).append(row)
-        found.append({**comparison, "families": families})
-    return found

@@ -2,24 +2,33 @@
 // The examples: every mention or error that fits the choice in the address, each in its sentence,
 // with one track for gold and one for every system.
 (async () => {
-  const { $, make, number, address, go, follow } = window.spanwisePage;
+  const { $, make, number, address, go, follow, KEPT } = window.spanwisePage;
   const list = $("list");
   const OUTCOMES = ["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"];
   const PAGE = 40, CONTEXT = 9, LONG = 70;
 
   // ---- unpack ------------------------------------------------------------------------------------
   const data = await window.spanwisePage.data;
-  const [ids, sources, texts, golds, predictions, offsets] = data.sentences;
-  const sentences = texts.map((text, place) => ({
-    place, id: ids[place], source: sources[place], offsets: offsets[place],
-    tokens: typeof text === "string" ? text.split(" ") : typeof text === "number" ? null : text,
-    size: typeof text === "number" ? text : 0,
-    gold: golds[place].map(([start, end, label, outcomes, partners, tough, buckets, parts]) =>
-      ({ side: "gold", start, end, label, outcomes, partners, tough, buckets, parts })),
-    systems: predictions[place].map((rows, system) => rows.map(([start, end, label, outcome, partner, buckets, parts, answer]) =>
-      ({ side: "predicted", system, start, end, label, outcome, partner, buckets, parts, answer }))),
-  }));
-  for (const sentence of sentences) sentence.size ||= sentence.tokens.length;
+  const unpack = () => {
+    const [ids, sources, texts, golds, predictions, offsets] = data.sentences;
+    data.rows = texts.map((text, place) => ({
+      place, id: ids[place], source: sources[place], offsets: offsets[place],
+      tokens: typeof text === "string" ? text.split(" ") : typeof text === "number" ? null : text,
+      size: typeof text === "number" ? text : 0,
+      gold: golds[place].map(([start, end, label, outcomes, partners, tough, buckets, parts]) =>
+        ({ side: "gold", start, end, label, outcomes, partners, tough, buckets, parts })),
+      systems: predictions[place].map((rows, system) => rows.map(([start, end, label, outcome, partner, buckets, parts, answer]) =>
+        ({ side: "predicted", system, start, end, label, outcome, partner, buckets, parts, answer }))),
+    }));
+    for (const sentence of data.rows) sentence.size ||= sentence.tokens.length;
+  };
+  unpack();
+  // A system with several runs is shown by one of them.
+  const systemAt = (name) => {
+    const at = data.systems.indexOf(name);
+    if (at >= 0 || name === undefined) return at;
+    return data.middle[data.names.indexOf(name)] ?? -1;
+  };
 
   // ---- choose ------------------------------------------------------------------------------------
   const kinds = (name) => {
@@ -30,10 +39,13 @@
   };
   const normal = (choices) => {
     const found = { ...choices };
-    const unknown = data.systems.indexOf(found.system) < 0;
+    const system = systemAt(found.system), over = systemAt(found.over), unknown = system < 0;
+    for (const key of KEPT) delete found[key];
+    if (!unknown) found.system = data.systems[system];
+    if (over >= 0) found.over = data.systems[over];
     if (found.predicted || found.outcome === "FP") found.unit ||= "error";
     found.unit ||= found.outcome || found.over ? (found.tough || found.over || found.outcome === "TP" ? "gold" : "error") : "error";
-    if (unknown && (found.unit !== "gold" || found.outcome || found.over)) found.system = data.systems[window.spanwisePair?.shown()[0] ?? 0];
+    if (unknown && (found.unit !== "gold" || found.outcome || found.over)) found.system = data.systems[window.spanwisePair?.shown()[0] ?? data.middle[0]];
     return found;
   };
   // One event a gold mention, and one for each predicted mention that no gold one leads to.
@@ -63,7 +75,7 @@
   };
   const choose = (choices) => {
     const system = data.systems.indexOf(choices.system), over = data.systems.indexOf(choices.over);
-    const outcome = kinds(choices.outcome), tough = data.tough.indexOf(choices.tough);
+    const outcome = kinds(choices.outcome), theirs = kinds(choices.as || "wrong"), tough = data.tough.indexOf(choices.tough);
     const gold = choices.gold === undefined ? -1 : data.labels.indexOf(choices.gold);
     const predicted = choices.predicted === undefined ? -1 : data.labels.indexOf(choices.predicted);
     const attribute = data.attributes.findIndex((row) => row.name === choices.attribute);
@@ -74,14 +86,14 @@
       (choices.bucket && bucket < 0) || (choices.tough && tough < 0);
     const found = [];
     if (impossible) return found;
-    for (const sentence of sentences) {
+    for (const sentence of data.rows) {
       if (wanted && !(sentence.tokens || []).join(" ").toLowerCase().includes(wanted)) continue;
       const hits = candidates(sentence, choices.unit, system).filter((row) => {
         if (outcome && !outcome.has(row.outcome)) return false;
         if (gold >= 0 && row.gold?.label !== gold) return false;
         if (predicted >= 0 && row.predicted?.label !== predicted) return false;
         if (tough >= 0 && !(row.gold && (row.gold.tough >> tough) & 1)) return false;
-        if (over >= 0 && !(row.gold && row.gold.outcomes[over] !== 0)) return false;
+        if (over >= 0 && !(row.gold && theirs.has(row.gold.outcomes[over]))) return false;
         const side = choices.unit === "predicted" ? row.predicted : row.gold || row.predicted;
         if (bucket >= 0 && side.buckets[attribute] !== bucket) return false;
         if (meets && !meets(side)) return false;
@@ -339,7 +351,8 @@
     ["system", (value) => value], ["outcome", (value) => value === "wrong" ? "not right" : data.outcomes[value] || value],
     ["gold", (value) => `gold ${value}`], ["predicted", (value) => `predicted ${value}`],
     ["bucket", (value, all) => `${(data.attributes.find((row) => row.name === all.attribute) || {}).title || all.attribute}: ${bucketTitle(all.attribute, value)}`],
-    ["tough", (value) => data.toughWords[value] || value], ["where", (value) => value], ["over", (value) => `${value} wrong`], ["q", (value) => `“${value}”`],
+    ["tough", (value) => data.toughWords[value] || value], ["where", (value) => value],
+    ["over", (value, all) => `${value} ${{ TP: "right", wrong: "wrong" }[all.as || "wrong"] || data.outcomes[all.as] || all.as}`], ["q", (value) => `“${value}”`],
   ];
   const bucketTitle = (attribute, bucket) => {
     const row = data.attributes.find((one) => one.name === attribute);
@@ -352,6 +365,7 @@
     delete rest[key];
     delete rest.of;
     if (key === "bucket") delete rest.attribute;
+    if (key === "over") delete rest.as;
     return rest;
   };
   const chips = (choices) => {
@@ -396,9 +410,16 @@
     event.target.setAttribute("aria-pressed", String(state.all));
     redraw();
   });
-  const score = window.spanwiseScore({ data, sentences, pair: window.spanwisePair });
+  const score = window.spanwiseScore({ data, visible });
   const fill = window.spanwiseControls({ data, state, list, visible, bucketTitle, without, more, redraw, OUTCOMES });
+  window.spanwiseAll = () => { while (state.drawn < Math.min(state.groups.length, 2000)) more(); };
   window.spanwiseShow = show;
+  // Another dataset or another pair: what is shown of the sentences follows.
+  window.spanwiseTurn = (other) => {
+    if (other) unpack();
+    const { place, choices } = address();
+    show(place === "examples" ? choices : {}, false);
+  };
   const asked = address();
   show(asked.place === "examples" ? asked.choices : {}, false);
   document.documentElement.dataset.ready = "yes";

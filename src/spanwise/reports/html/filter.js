@@ -1,17 +1,23 @@
 "use strict";
-// The score of the mentions that a filter leaves: counted in the sentences of the page, or as the document has it.
-window.spanwiseScore = ({ data, sentences, pair }) => {
+// The score of the mentions that a filter leaves, with its interval: counted in the sentences of the page, or as
+// the document has it.
+window.spanwiseScore = ({ data, visible }) => {
   const { $, make, number } = window.spanwisePage;
-  const CONDITIONS = ["gold", "tough", "bucket", "where", "q"];
+  const CONDITIONS = ["gold", "tough", "bucket", "where", "q"], FEW = 50;
   const points = (value) => value === null ? "n/a" : (100 * value).toFixed(1);
   const key = (choices, given) => {
     if (!given.length) return "";
     if (given.length > 1 || given[0] === "q" || given[0] === "where") return null;
     return given[0] === "bucket" ? `bucket\n${choices.attribute}\n${choices.bucket}` : `${given[0]}\n${choices[given[0]]}`;
   };
-  const complete = data.examples.policy === "all" && data.examples.shown === data.examples.of;
+  // Whether every mention can be counted: right ones of sentences that are left out are in `rest`, without their text.
+  const complete = (choices) => {
+    const { policy, shown, of } = data.examples;
+    if (shown !== of || policy === "none") return false;
+    return policy === "all" || (Boolean(data.rest) && !choices.q);
+  };
 
-  // Gold, predicted and correct of one system; predicted mentions are in no tough subset.
+  // Gold, predicted and correct of one system per unit; predicted mentions are in no tough subset.
   const counted = (choices, system) => {
     const label = data.labels.indexOf(choices.gold), tough = data.tough.indexOf(choices.tough);
     const attribute = data.attributes.findIndex((row) => row.name === choices.attribute);
@@ -19,53 +25,124 @@ window.spanwiseScore = ({ data, sentences, pair }) => {
     const wanted = (choices.q || "").toLowerCase();
     const meets = choices.where ? window.spanwiseWhere(choices.where, data) : () => true;
     const fits = (mention) => (!choices.gold || mention.label === label) && (!choices.bucket || mention.buckets[attribute] === bucket) && meets(mention);
-    let gold = 0, predicted = 0, correct = 0;
-    for (const sentence of sentences) {
+    const units = new Map();
+    const unit = (at) => units.get(at) || units.set(at, [0, 0, 0]).get(at);
+    for (const sentence of data.rows) {
       if (wanted && !(sentence.tokens || []).join(" ").toLowerCase().includes(wanted)) continue;
+      const row = unit(Array.isArray(data.units) ? data.units[sentence.place] : 0);
       for (const mention of sentence.gold) {
         if (!fits(mention) || (choices.tough && !((mention.tough >> tough) & 1))) continue;
-        gold += 1;
-        correct += mention.outcomes[system] === 0;
+        row[0] += 1;
+        row[2] += mention.outcomes[system] === 0;
       }
-      predicted += sentence.systems[system].filter(fits).length;
+      if (!choices.tough) row[1] += sentence.systems[system].filter(fits).length;
     }
-    return [gold, choices.tough ? null : predicted, correct];
+    if (data.examples.policy !== "all") {
+      for (const [at, label_, bits, buckets, times] of data.rest) {
+        if (!fits({ side: "gold", label: label_, tough: bits, buckets }) || (choices.tough && !((bits >> tough) & 1))) continue;
+        const row = unit(at);
+        row[0] += times;
+        row[2] += times;
+        if (!choices.tough) row[1] += times;
+      }
+    }
+    return [...units.values()];
+  };
+
+  // ---- logit-t intervals from the jackknife over units, Wilson's at 0 and 1 ---------------------------
+  const within = (t, freedom) => {
+    const angle = Math.atan(t / Math.sqrt(freedom)), cosine = Math.cos(angle);
+    let total = 0, term = freedom % 2 ? cosine : 1;
+    for (let k = freedom % 2 ? 3 : 2; k <= freedom; k += 2) { total += term; term *= cosine * cosine * (k - 1) / k; }
+    return freedom % 2 ? (2 / Math.PI) * (angle + Math.sin(angle) * total) : Math.sin(angle) * total;
+  };
+  const quantile = (freedom) => {
+    const { confidence, z } = data, f = freedom;
+    if (f === 1) return Math.tan(Math.PI * confidence / 2);
+    if (f === 2) return confidence * Math.sqrt(2 / (1 - confidence * confidence));
+    let t = z + (z ** 3 + z) / 4 / f + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96 / f ** 2 + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384 / f ** 3
+      + (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160 / f ** 4;
+    if (f > 60) return t;
+    let ratio = f % 2 ? 1 / Math.sqrt(Math.PI) : Math.sqrt(Math.PI) / 2;
+    for (let k = f % 2 ? 1 : 2; k < f; k += 2) ratio *= (k + 1) / k;
+    const scale = ratio / Math.sqrt(Math.PI * f);
+    for (let turn = 0; turn < 6; turn++) t -= (within(t, f) - confidence) / (2 * scale * (1 + t * t / f) ** (-(f + 1) / 2));
+    return t;
+  };
+  const interval = (units, above, below, size) => {
+    const total = [above, below].map((part) => units.reduce((sum, row) => sum + part(row), 0));
+    const value = total[1] ? total[0] / total[1] : null;
+    const held = units.filter((row) => below(row) > 0), n = held.length;
+    if (value === null || n < 2) return null;
+    let sum = 0, square = 0;
+    for (const row of held) {
+      const rest = total[1] - below(row), deviation = rest ? (total[0] - above(row)) / rest - value : 0;
+      sum += deviation;
+      square += deviation * deviation;
+    }
+    let spread = Math.max(square - sum * sum / n, 0);
+    if (spread < 1e-13 * square) spread = 0;
+    const error = Math.sqrt(spread * (n - 1) / n), t = quantile(n - 1);
+    if (value > 0 && value < 1 && error >= 1e-12) {
+      const odds = Math.log(value / (1 - value)), reach = t * error / (value * (1 - value)), back = (x) => 1 / (1 + Math.exp(-x));
+      return [back(odds - reach), back(odds + reach)];
+    }
+    const inverse = 1 / size(total[1]), under = 1 + t * t * inverse, centre = (value + t * t * inverse / 2) / under;
+    const half = t * Math.sqrt(value * (1 - value) * inverse + (t * inverse / 2) ** 2) / under;
+    return [value <= 0 ? 0 : Math.max(centre - half, 0), value >= 1 ? 1 : Math.min(centre + half, 1)];
+  };
+  const SCORES = {
+    precision: [([, , correct]) => correct, ([, predicted]) => predicted, (below) => below],
+    recall: [([, , correct]) => correct, ([gold]) => gold, (below) => below],
+    f1: [([, , correct]) => 2 * correct, ([gold, predicted]) => gold + predicted, (below) => below / 2],
   };
   const divided = (above, below) => below ? above / below : null;
-  const scores = ([gold, predicted, correct, low, high]) => ({
-    gold, predicted, correct, recall: divided(correct, gold),
-    precision: predicted === null ? null : divided(correct, predicted),
-    f1: predicted === null ? null : divided(2 * correct, gold + predicted),
-    range: low === undefined || low === null ? "" : ` (${points(low)}–${points(high)})`,
-  });
+  const scores = (choices, system, known) => {
+    const units = complete(choices) ? counted(choices, system) : null;
+    const [gold, predicted, correct] = units ? [0, 1, 2].map((at) => units.reduce((sum, row) => sum + row[at], 0)) : known[system];
+    const found = { gold, predicted: choices.tough ? null : predicted, correct };
+    for (const [name, [above, below, size]] of Object.entries(SCORES)) {
+      const whole = [gold, predicted, correct], one = choices.tough && name !== "recall";
+      found[name] = one ? null : divided(above(whole), below(whole));
+      found[`${name}Ends`] = one ? null : units && Array.isArray(data.units) ? interval(units, above, below, size) : null;
+    }
+    const [low, high] = known ? known[system].slice(3) : [];
+    if (low !== undefined && low !== null) found[choices.tough ? "recallEnds" : "f1Ends"] = [low, high];
+    return found;
+  };
 
   return (choices) => {
-    const holder = $("filter-score");
+    const holder = $("filter-score"), pair = window.spanwisePair;
     // What is chosen by its outcome has no score, and a predicted label alone chooses errors.
     const given = CONDITIONS.filter((name) => choices[name]);
     const known = data.known[key(choices, given)];
     holder.replaceChildren();
     if (choices.predicted) return;
-    if (!known && !complete) {
-      holder.append(make("p", "note", "The score of these mentions needs every sentence in the page (--examples all)."));
+    if (!known && !complete(choices)) {
+      holder.append(make("p", "note", `The score of these mentions needs every sentence in the page (${data.sets.length > 1 ? "examples = \"all\" in the study's file" : "--examples all"}).`));
       return;
     }
     const shown = pair ? pair.shown() : data.systems.map((_, system) => system);
     const table = make("table"), head = make("tr"), body = make("tbody"), top = make("thead");
-    for (const text of ["score here", "P", "R", "F1", "gold", "predicted", "right"]) {
-      const one = make("th", text === "score here" ? "" : "r", text);
+    for (const text of ["score of these mentions", "P", "R", "F1", "gold", "predicted", "right"]) {
+      const one = make("th", text.startsWith("score") ? "" : "r", text);
       one.scope = "col";
       head.append(one);
     }
     for (const [place, system] of shown.entries()) {
-      const row = scores(known ? known[system] : counted(choices, system)), line = make("tr");
-      const name = make("th", `k${pair ? place : system % 6} named`);
+      const row = scores(choices, system, known), line = make("tr");
+      const name = make("th", `${pair ? pair.colour(place) : `k${system % 6}`} named`);
       name.scope = "row";
-      name.append(make("bdi", "", `${pair ? `${"AB"[place]} ` : ""}${data.systems[system]}`));
+      name.append(make("bdi", "", `${pair ? `${"AB"[place]} ` : ""}${visible(data.systems[system])}`));
       line.append(name);
-      const range = row.predicted === null ? ["", row.range, ""] : ["", "", row.range];
-      [row.precision, row.recall, row.f1].forEach((value, at) => line.append(make("td", "r", `${points(value)}${value === null ? "" : range[at]}`)));
+      for (const score of ["precision", "recall", "f1"]) {
+        const cell = make("td", "r", points(row[score])), ends = row[`${score}Ends`];
+        if (ends && row[score] !== null) cell.append(" ", make("small", "", `(${points(ends[0])}–${points(ends[1])})`));
+        line.append(cell);
+        if (ends) line.dataset[score] = ends.join(" ");
+      }
       for (const value of [row.gold, row.predicted, row.correct]) line.append(make("td", "r", value === null ? "" : number(value)));
+      if (row.gold < FEW) line.append(make("td", "few", `few: under ${FEW} mentions`));
       Object.assign(line.dataset, { system: data.systems[system], gold: row.gold, predicted: row.predicted, correct: row.correct });
       body.append(line);
     }

@@ -6,17 +6,26 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from statistics import NormalDist
+from typing import Any, TypeAlias
 
+from msgspec import UNSET, to_builtins
+
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, SystemScores
+from spanwise.document.sentences import GoldMention, PredictedMention, Sentence
 from spanwise.reports import _wording as words
-from spanwise.reports._charts.evaluation import label_order
-from spanwise.reports._document import ranked
+from spanwise.reports.html.shown import Shown
 
 OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 _CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _WORD = re.compile(r"\w+|[^\w\s]")
+
+Mention: TypeAlias = GoldMention | PredictedMention
+Where: TypeAlias = Callable[[int, int], tuple[int, int]]  # where a span lies among the tokens that are shown
 
 
 def packed(value: Mapping[str, Any]) -> str:
@@ -27,44 +36,67 @@ def packed(value: Mapping[str, Any]) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
 
 
-def contents(document: Mapping[str, Any]) -> dict[str, Any]:
+def contents(shown: Shown) -> dict[str, Any]:
     """What the script needs to show examples: names once, then columns of numbers that point to them."""
-    systems = ranked(document)
-    sentences = document.get("sentences") or []
-    labels = label_order(document)
+    document = shown.document
+    systems = list(shown.run_names)
+    labels = labels_of(document)
     tough = list(words.TOUGH)
     attributes = _attributes(document)
     packer = _Packer(systems, labels, tough, attributes)
-    settings = document.get("settings") or {}
+    rows = [packer.sentence(row) for row in shown.sentences]
+    place = {name: at for at, name in enumerate(systems)}
     return {
-        "systems": systems, "labels": labels, "tough": tough, "toughWords": words.TOUGH,
-        "outcomes": words.OUTCOMES, "attributes": attributes, "redacted": bool(settings.get("redacted")),
-        "known": _known(document, systems),
-        "examples": document.get("examples") or {"policy": "none", "cap": 0, "shown": 0, "of": 0},
-        "sentences": _columns([packer.sentence(row) for row in sentences]),
+        "name": shown.name, "names": list(shown.order), "systems": systems, "labels": labels, "tough": tough,
+        "middle": [place[shown.middle(name)] for name in shown.order],
+        "toughWords": words.TOUGH, "outcomes": words.OUTCOMES, "attributes": attributes,
+        "redacted": document.settings.redacted, "known": _known(shown, systems),
+        "confidence": document.settings.confidence,
+        "z": NormalDist().inv_cdf((1 + document.settings.confidence) / 2),
+        "examples": to_builtins(shown.examples), "units": _units(document, shown.sentences),
+        "sentences": _columns(rows),
     }  # fmt: skip
 
 
-def _known(document: Mapping[str, Any], systems: Sequence[str]) -> dict[str, list[list[Any]]]:
-    """Gold, predicted and correct of every system, and an interval, for each single filter."""
+def labels_of(document: Evaluation) -> list[str]:
+    """The labels that some system has scores of, the most frequent gold ones first."""
+    known = dict.fromkeys(label for one in document.systems.values() for label in one.exact.labels)
+    return list(dict.fromkeys([*(one for one in document.dataset.labels_in_order if one in known), *known]))
+
+
+def _units(document: Evaluation, sentences: Sequence[Sentence]) -> list[int] | str:
+    """The unit of each sentence that intervals rest on; in words where the page cannot know it."""
+    if document.settings.unit == "sentence":
+        return list(range(len(sentences)))
+    if document.settings.unit != "document" or any(row.document in (None, UNSET) for row in sentences):
+        return document.settings.unit
+    number: dict[Any, int] = {}
+    return [number.setdefault(row.document, len(number)) for row in sentences]
+
+
+def _known(shown: Shown, names: Sequence[str]) -> dict[str, list[list[Any]]]:
+    """Gold, predicted and correct of every run, and an interval, for each single filter."""
     found: dict[str, list[list[Any]]] = {}
 
-    def add(key: str, place: int, cell: Mapping[str, Any], gold: str = "gold", score: str = "f1") -> None:
-        rows = found.setdefault(key, [[0, 0 if gold == "gold" else None, 0] for _ in systems])
-        ends = (cell.get("interval") or {}).get(score) or ()
-        rows[place] = [cell[gold], cell["predicted"] if gold == "gold" else None, cell["correct"], *ends]
+    def add(key: str, place: int, cell: ExactScores | BucketScores) -> None:
+        rows = found.setdefault(key, [[0, 0, 0] for _ in names])
+        rows[place] = [cell.gold, cell.predicted, cell.correct, *(cell.interval.get("f1") or ())]
 
-    for place, name in enumerate(systems):
-        system = document["systems"][name]
-        add("", place, system["exact"]["overall"])
-        for label, cell in system["exact"]["labels"].items():
+    def add_subset(key: str, place: int, cell: SubsetRecall) -> None:
+        rows = found.setdefault(key, [[0, None, 0] for _ in names])
+        rows[place] = [cell.mentions, None, cell.correct, *(cell.interval.get("recall") or ())]
+
+    for place, (name, run) in enumerate(shown.run_names.values()):
+        system: SystemScores = shown.runs[name][run]
+        add("", place, system.exact.overall)
+        for label, cell in system.exact.labels.items():
             add(f"gold\n{label}", place, cell)
-        for subset, table in (system.get("tough") or {}).items():
-            add(f"tough\n{subset}", place, table["overall"], "mentions", "recall")
-        for attribute, table in (system.get("attributes") or {}).items():
-            if table["unit"] == "mention":
-                for cell in table["buckets"]:
-                    add(f"bucket\n{attribute}\n{cell['name']}", place, cell)
+        for subset, table in system.tough.items():
+            add_subset(f"tough\n{subset}", place, table.overall)
+        for attribute, buckets in system.attributes.items():
+            if buckets.unit == "mention":
+                for bucket in buckets.buckets:
+                    add(f"bucket\n{attribute}\n{bucket.name}", place, bucket)
     return found
 
 
@@ -73,24 +105,28 @@ def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return [[row[at] if at < len(row) else 0 for row in rows] for at in range(6)]
 
 
-def _attributes(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _attributes(document: Evaluation) -> list[dict[str, Any]]:
     """The attributes of mentions with the names and intervals of their buckets, as any system has them."""
     found: dict[str, dict[str, Any]] = {}
-    for system in (document.get("systems") or {}).values():
-        for name, table in (system.get("attributes") or {}).items():
-            if table["unit"] != "mention":
+    for system in document.systems.values():
+        for name, table in system.attributes.items():
+            if table.unit != "mention":
                 continue
             row = found.setdefault(
-                name,
-                {"name": name, "title": words.attribute(name), "buckets": [], "titles": [], "bounds": []},
+                name, {"name": name, "title": words.attribute(name), "buckets": [], "titles": [], "bounds": []}
             )
-            for bucket in table["buckets"]:
-                if bucket["name"] not in row["buckets"]:
-                    row["buckets"].append(bucket["name"])
-                    row["titles"].append(words.bucket(bucket))
-                    ends = (bucket.get("low"), bucket.get("high"))
-                    row["bounds"].append([*ends, bool(bucket.get("special"))])
+            for bucket in table.buckets:
+                if bucket.name not in row["buckets"]:
+                    row["buckets"].append(bucket.name)
+                    row["titles"].append(words.bucket(to_builtins(bucket)))
+                    row["bounds"].append(_bounds(bucket))
     return list(found.values())
+
+
+def _bounds(bucket: BucketScores) -> list[Any]:
+    """Both ends of a bucket, and whether it holds one special value."""
+    ends = [None if end is UNSET else end for end in (bucket.low, bucket.high)]
+    return [*ends, bool(bucket.special)]
 
 
 class _Packer:
@@ -107,30 +143,30 @@ class _Packer:
             (row["name"], {name: code for code, name in enumerate(row["buckets"])}) for row in attributes
         ]
 
-    def sentence(self, row: Mapping[str, Any]) -> list[Any]:
+    def sentence(self, row: Sentence) -> list[Any]:
         """One sentence: id, source, tokens, gold mentions, mentions of each system, offsets of pieces."""
         tokens, where, offsets = _text(row)
         gold = [
             [
-                *where(mention), self._code(mention["label"]),
-                [_CODE[mention["outcome"][name]] for name in self._systems],
-                [_or_none(mention["partner"].get(name)) for name in self._systems],
-                sum(1 << self._tough[name] for name in mention.get("tough") or () if name in self._tough),
-                self._buckets(mention), *_parts(mention, where),
+                *where(one.start, one.end), self._code(one.label),
+                [_CODE[one.outcome[name]] for name in self._systems],
+                [_or_none(one.partner.get(name)) for name in self._systems],
+                sum(1 << self._tough[name] for name in one.tough or () if name in self._tough),
+                self._buckets(one), *_parts(one, where),
             ]
-            for mention in row["gold"]
+            for one in row.gold
         ]  # fmt: skip
         systems = [
             [
                 [
-                    *where(mention), self._code(mention["label"]), _CODE[mention["outcome"]],
-                    _or_none(mention.get("partner")), self._buckets(mention), *_rest(mention, where),
+                    *where(one.start, one.end), self._code(one.label), _CODE[one.outcome],
+                    _or_none(one.partner), self._buckets(one), *_rest(one, where),
                 ]
-                for mention in row["systems"].get(name) or ()
+                for one in row.systems.get(name) or ()
             ]
             for name in self._systems
         ]  # fmt: skip
-        packed_row = [str(row.get("id") or ""), str(row.get("source") or ""), tokens, gold, systems]
+        packed_row = [str(row.id), row.source or "", tokens, gold, systems]
         return [*packed_row, offsets] if offsets else packed_row
 
     def _code(self, label: str) -> int:
@@ -139,68 +175,60 @@ class _Packer:
             self._labels.append(label)
         return self._label[label]
 
-    def _buckets(self, mention: Mapping[str, Any]) -> list[int]:
-        own = mention.get("buckets") or {}
-        return [codes.get(own.get(name), -1) for name, codes in self._attributes]
+    def _buckets(self, mention: Mention) -> list[int]:
+        own = mention.buckets or {}
+        return [codes.get(own.get(name) or "", -1) for name, codes in self._attributes]
 
 
 def _or_none(place: int | None) -> int:
     return -1 if place is None else place
 
 
-def _parts(mention: Mapping[str, Any], where: Any) -> list[Any]:
-    parts = mention.get("parts")
-    if not parts:
-        return []
-    return [[list(where({"start": start, "end": end})) for start, end in parts]]
+def _parts(mention: Mention, where: Where) -> list[Any]:
+    return [[list(where(start, end)) for start, end in mention.parts]] if mention.parts else []
 
 
-def _rest(mention: Mapping[str, Any], where: Any) -> list[Any]:
+def _rest(mention: PredictedMention, where: Where) -> list[Any]:
     """The parts of a mention that has several, and what was said of one that has no place."""
-    parts = list(_parts(mention, where))
-    return [*(parts or [None]), mention["answer"]] if mention.get("answer") else parts
+    parts = _parts(mention, where)
+    return [*(parts or [None]), mention.answer] if mention.answer else parts
 
 
-def _text(row: Mapping[str, Any]) -> tuple[Any, Any, list[int]]:
+def _text(row: Sentence) -> tuple[Any, Where, list[int]]:
     """The tokens to show, how positions of mentions map to them, and where they lie in the text."""
-    tokens = row.get("tokens")
-    if tokens is not None:
-        plain = all(token and not re.search(r"\s", token) for token in tokens)
-        return (" ".join(tokens) if plain and tokens else list(tokens)), _span, []
-    mentions = [*row["gold"], *(m for rows in row["systems"].values() for m in rows)]
-    if row.get("text") is None:
+    if row.tokens is not UNSET:
+        plain = all(token and not re.search(r"\s", token) for token in row.tokens)
+        return (" ".join(row.tokens) if plain and row.tokens else list(row.tokens)), _span, []
+    mentions: list[Mention] = [*row.gold, *(one for rows in row.systems.values() for one in rows)]
+    if row.text is UNSET:
         # Redacted: as many blanks as there were tokens.
-        length = row.get("length") or max((m["end"] for m in mentions), default=0)
+        length = row.length or max((one.end for one in mentions), default=0)
         return int(length), _span, []
-    return _pieces(row["text"], mentions)
+    return _pieces(row.text, mentions)
 
 
-def _span(mention: Mapping[str, Any]) -> tuple[int, int]:
-    return mention["start"], mention["end"]
+def _span(start: int, end: int) -> tuple[int, int]:
+    return start, end
 
 
-def _pieces(text: str, mentions: Sequence[Mapping[str, Any]]) -> tuple[list[str], Any, list[int]]:
+def _pieces(text: str, mentions: Sequence[Mention]) -> tuple[list[str], Where, list[int]]:
     """Words and signs of a text, cut wherever a mention begins or ends, so that spans fall on pieces."""
-    cuts = {m[key] for m in mentions for key in ("start", "end")}
-    cuts |= {end for m in mentions for part in m.get("parts") or () for end in part}
+    cuts = {end for one in mentions for end in (one.start, one.end)}
+    cuts |= {end for one in mentions for part in one.parts or () for end in part}
     pieces: list[tuple[int, int]] = []
     for match in _WORD.finditer(text):
         inner = sorted({match.start(), match.end(), *(c for c in cuts if match.start() < c < match.end())})
         pieces += pairwise(inner)
-    starts = [start for start, _ in pieces]
+    starts, stops = [start for start, _ in pieces], [stop for _, stop in pieces]
 
-    def where(mention: Mapping[str, Any]) -> tuple[int, int]:
-        if mention["start"] < 0:
+    def where(start: int, end: int) -> tuple[int, int]:
+        if start < 0:
             return -1, -1
-        inside = [
-            place
-            for place, (start, end) in enumerate(pieces)
-            if start < mention["end"] and end > mention["start"]
-        ]
-        if inside:
-            return inside[0], inside[-1] + 1
+        first, last = bisect_right(stops, start), bisect_left(starts, end)
+        if first < last:
+            return first, last
         # A mention of blanks alone has no piece; it stands at the next one.
-        place = min(sum(start < mention["start"] for start in starts), max(len(pieces) - 1, 0))
+        place = min(bisect_left(starts, start), max(len(pieces) - 1, 0))
         return place, place + 1
 
     return [text[a:b] for a, b in pieces], where, [end for piece in pieces for end in piece]

@@ -22,9 +22,9 @@
     if (button) button.textContent = `Theme: ${name}`;
     try { localStorage.setItem("spanwise-theme", name); } catch { /* not allowed for files in some browsers */ }
   };
-  let kept = null;
-  try { kept = localStorage.getItem("spanwise-theme"); } catch { /* as above */ }
-  setTheme(THEMES.includes(kept) ? kept : "auto");
+  let before = null;
+  try { before = localStorage.getItem("spanwise-theme"); } catch { /* as above */ }
+  setTheme(THEMES.includes(before) ? before : "auto");
   $("theme")?.addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(theme.now) + 1) % 3]));
   $("print")?.addEventListener("click", () => window.print());
 
@@ -83,31 +83,37 @@
   });
 
   // ---- unpack what the page carries, and put in place what was not seen at first --------------------
+  let parts = [];
+  const fillIn = (root) => {
+    for (const element of root.querySelectorAll("[data-part]")) {
+      if (element.tagName !== "TEMPLATE") element.innerHTML = parts[element.dataset.part];
+    }
+    window.spanwiseTools?.(root);
+  };
+  // A page may have several datasets: what it shows is one of them.
+  const take = (data, at) => Object.assign(data, { board: undefined }, data.sets[at], { at });
   const unpack = async () => {
     const bytes = Uint8Array.from(atob($("data").textContent.trim()), (character) => character.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const data = JSON.parse(await new Response(stream).text());
-    for (const element of document.querySelectorAll("[data-part]")) element.innerHTML = data.parts[element.dataset.part];
-    return data;
+    const whole = JSON.parse(await new Response(stream).text());
+    parts = whole.parts;
+    fillIn(document);
+    return take({ sets: whole.sets || [] }, 0);
+  };
+  const first = $("dataset-view")?.innerHTML;
+  const choose = (data, at) => {
+    take(data, at);
+    const view = $("dataset-view");
+    view.innerHTML = at ? parts[document.querySelector(`template[data-set="${at}"]`).dataset.part] : first;
+    fillIn(view);
+    $("choose-data").value = String(at);
   };
 
-  // ---- which system the page is about ----------------------------------------------------------
-  const views = [...document.querySelectorAll("[data-system]")].filter((pill) => pill.tagName === "BUTTON");
-  const setView = (name) => {
-    const place = views.findIndex((pill) => pill.textContent === name);
-    if (place < 0) return;
-    for (const pill of views) pill.setAttribute("aria-pressed", String(pill.textContent === name));
-    for (const part of document.querySelectorAll("[data-view]")) part.hidden = part.dataset.view !== String(place);
-  };
-  for (const pill of views) {
-    pill.addEventListener("click", () => {
-      location.hash = `#overview?view=${encodeURIComponent(pill.textContent)}`;
-    });
-  }
-
-  // ---- the address -------------------------------------------------------------------------------
-  const address = () => {
-    const [place, query] = location.hash.slice(1).split(/\?(.*)/s);
+  // ---- the address: a place, what is chosen there, and what is kept wherever one goes -------------
+  const KEPT = ["data", "a", "b", "named"];
+  const kept = {};
+  const read = (hash) => {
+    const [place, query] = hash.slice(1).split(/\?(.*)/s);
     const choices = {};
     for (const part of (query || "").split(/[,&]/)) {
       const [key, value] = part.split(/=(.*)/s);
@@ -115,20 +121,43 @@
     }
     return { place: place || "", choices };
   };
-  const go = (choices) => {
-    const given = Object.entries(choices).filter(([, value]) => value !== undefined && value !== "");
-    const query = given.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join(",");
-    location.hash = `#examples${query ? `?${query}` : ""}`;
+  const address = () => read(location.hash);
+  const query = (choices) => Object.entries(choices).filter(([, value]) => value !== undefined && value !== "")
+    .map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join(",");
+  const go = (choices, place = "examples") => {
+    const own = query(choices);
+    location.hash = `#${place}${own ? `?${own}` : ""}`;
   };
-  const follow = () => {
+  // What an address does not say of these stays as it is, and is added to it.
+  const keep = (choices) => {
+    for (const key of KEPT) if (choices[key] !== undefined) kept[key] = choices[key];
+    const missing = Object.fromEntries(KEPT.filter((key) => kept[key] && choices[key] === undefined).map((key) => [key, kept[key]]));
+    const added = query(missing);
+    if (added) history.replaceState(null, "", `${location.hash || "#overview"}${location.hash.includes("?") ? "," : "?"}${added}`);
+  };
+  const wide = () => innerWidth >= 1180;
+  const beside = (open) => {
+    if (open) document.documentElement.dataset.beside = "yes";
+    else delete document.documentElement.dataset.beside;
+    if ($("beside")) $("beside").hidden = !open;
+  };
+  $("beside")?.addEventListener("click", () => { beside(false); $("examples").scrollIntoView(); });
+  const follow = (event, still = false) => {
     const { place, choices } = address();
-    if (choices.view) setView(choices.view);
+    const own = Object.keys(choices).some((key) => !KEPT.includes(key));
+    keep(choices);
     window.spanwisePair?.follow(choices);
-    if (place === "examples") window.spanwiseShow?.(choices, true);
-    else if (place) $(place)?.scrollIntoView();
+    window.spanwiseKept?.(kept);
+    if (place !== "examples") { if (place && !still) $(place)?.scrollIntoView(); return; }
+    const open = own && wide() && Boolean($("beside"));
+    beside(open);
+    window.spanwiseShow?.(choices, !open);
+    if (open) $("examples").scrollTop = 0;
   };
+  // The address has changed, but the reader is to stay where they are.
+  const stay = () => follow(null, true);
   window.addEventListener("hashchange", follow);
   const data = unpack();
-  window.spanwisePage = { $, make, number, address, go, copy, follow, data };
+  window.spanwisePage = { $, make, number, address, read, query, go, copy, follow, stay, choose, fillIn, beside, kept, KEPT, data };
   if (!$("list")) data.then(() => { document.documentElement.dataset.ready = "yes"; follow(); });
 })();

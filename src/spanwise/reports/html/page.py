@@ -14,55 +14,62 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document, plain_of
+from spanwise.document.loading import as_document
+from spanwise.document.study import Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import titled
-from spanwise.reports._links import examples
+from spanwise.reports._links import examples, pair_link
 from spanwise.reports._statements import statements
 from spanwise.reports.html.packing import packed
 
 # Kinds of documents with a page of their own.
 OTHERS = ("placement", "slices", "confidence", "agreement", "suspects", "description")
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
-SCRIPTS = ("page.js", "where.js", "controls.js", "filter.js", "examples.js")
+ALWAYS = ("page.js", "tools.js")
 PAIR = "pair.js"  # of pages on which a pair is chosen
 ROWS = "rows.js"  # of pages with tables whose rows are chosen
+SENTENCES = ("where.js", "controls.js", "filter.js", "examples.js")
 
 
-def render(document: Mapping[str, Any]) -> str:
+def render(document: Mapping[str, Any] | Document) -> str:
     """The page as text. It allows itself no network and no code but its own, by hash."""
-    context = _parts(document)
+    context = _parts(as_document(document))
     style = _resource("page.css")
     scripts = [_resource(name) for name in _scripts(context["data"])]
-    if document.get("kind") == "placement" or document.get("answers"):
+    if context["document"].get("kind") == "placement" or context["document"].get("answers"):
         scripts.append(_resource(ROWS))
     template = _environment().get_template(context["template"])
     later = Later()
     return template.render(
-        document=document, style=Markup(style), scripts=[Markup(script) for script in scripts],
-        policy=_policy(style, scripts), dataset=document.get("dataset") or {}, later=later.keep,
+        style=Markup(style), scripts=[Markup(script) for script in scripts],
+        policy=_policy(style, scripts), dataset=context["document"].get("dataset") or {}, later=later.keep,
         pack=lambda: packed({**(context["data"] or {}), "parts": later.parts}), **context,
     )  # fmt: skip
 
 
 def _scripts(data: Mapping[str, Any] | None) -> list[str]:
     """The scripts that a page with these data needs, in the order in which they run."""
-    first, *others = SCRIPTS
     if data is None:
-        return [first]
-    return [first, *([PAIR] if "board" in data else []), *others]
+        return list(ALWAYS)
+    return [*ALWAYS, *([PAIR] if "board" in data["sets"][0] else []), *SENTENCES]
 
 
-def _parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def _parts(document: Document) -> dict[str, Any]:
     """What the template of a kind of document asks for."""
-    kind = document.get("kind")
-    if kind in OTHERS:
-        name = kind
-    elif "analyses" in document:
-        name = "study"
-    else:
-        name = "evaluation" if document.get("systems") else "description"
-    parts: dict[str, Any] = import_module(f"spanwise.reports.html.{name}").parts(document)
-    return parts
+    if isinstance(document, Evaluation) and document.systems:
+        from spanwise.reports.html import evaluation
+
+        return evaluation.parts(document)
+    if isinstance(document, Study):
+        from spanwise.reports.html import study
+
+        return study.parts(document)
+    name = document.kind if document.kind in OTHERS else "description"
+    plain = plain_of(document, sentences=True)
+    parts: dict[str, Any] = import_module(f"spanwise.reports.html.{name}").parts(plain)
+    return {"document": plain, **parts}
 
 
 class Later:
@@ -110,8 +117,9 @@ def _environment() -> Environment:
         lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
     environment.globals.update(
-        words=words, titled=titled, link=examples, mentions=mentions, heat=heat, statements=statements
-    )
+        words=words, titled=titled, link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
+        statements=statements,
+    )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,

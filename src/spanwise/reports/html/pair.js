@@ -1,21 +1,21 @@
 "use strict";
-// The pair of systems that a page with three or more is about: headline, findings, tests and charts follow it.
+// The pair of systems that a page with two or more is about: headline, findings, tests and charts follow it.
 (async () => {
-  const { $, make, number } = window.spanwisePage;
-  if (!$("pair")) return;
+  const { $, make, number, query, choose } = window.spanwisePage;
   const data = await window.spanwisePage.data;
-  const { board, systems } = data;
-  const now = { a: 0, b: 1 };
+  if (!data.board) return;
+  const now = { a: 0, b: 1, division: "", order: "gap" };
+  const FEW = 50, MOST_GAPS = 16, MOST_PARTS = 12;
   const MINUS = "\u2212";
   const points = (value) => value === null || value === undefined ? "n/a" : value.toFixed(1).replace("-0.0", "0.0").replace("-", MINUS);
-  const signed = (value) => {
+  const signed = (value, digits = 1) => {
     if (value === null || value === undefined) return "n/a";
-    const text = Math.abs(value).toFixed(1);
-    return text === "0.0" ? text : (value > 0 ? "+" : MINUS) + text;
+    const text = Math.abs(value).toFixed(digits);
+    return Number(text) === 0 ? text : (value > 0 ? "+" : MINUS) + text;
   };
-  const address = (choices) => `#examples?${Object.entries(choices).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join(",")}`;
-  const link = (text, choices) => {
-    const element = make("a", "n", text);
+  const address = (choices) => `#examples?${query(choices)}`;
+  const link = (text, choices, cls = "n") => {
+    const element = make("a", cls, text);
     element.href = address(choices);
     return element;
   };
@@ -30,11 +30,10 @@
     element.scope = "row";
     return element;
   };
-  const table = (heads, caption) => {
-    const element = make("table"), head = make("tr");
-    if (caption) element.append(make("caption", "", caption));
-    for (const [text, cls] of heads) {
-      const one = make("th", cls || "", text);
+  const table = (heads, cls = "") => {
+    const element = make("table", cls), head = make("tr");
+    for (const [text, kind] of heads) {
+      const one = make("th", kind || "", text);
       one.scope = "col";
       head.append(one);
     }
@@ -51,46 +50,73 @@
     element.append(content);
     return element;
   };
+  const card = (title, note, cls = "a4") => {
+    const element = make("section", `card ${cls}`);
+    element.setAttribute("aria-label", title);
+    element.append(make("h2", "", title));
+    if (note) element.append(make("p", "note", note));
+    return element;
+  };
+  // A is blue and B orange; of two systems each keeps the colour that it has in the charts.
+  const colour = (which) => `k${data.names.length === 2 ? (which ? now.b : now.a) : which}`;
+  const systemOf = (which) => data.names[which ? now.b : now.a];
+  const runOf = (which) => data.middle[which ? now.b : now.a];
 
   // ---- the tests and the scores of a pair, A first -------------------------------------------------
-  const pairOf = () => board.pairs[now.a < now.b ? `${now.a},${now.b}` : `${now.b},${now.a}`];
+  const pairOf = () => data.board.pairs[now.a < now.b ? `${now.a},${now.b}` : `${now.b},${now.a}`];
   const turn = () => now.a < now.b ? 1 : -1;
+  const turned = ([value, low, high]) => turn() > 0 || value === null ? [value, low, high]
+    : [-value, high === undefined || high === null ? high : -high, low === undefined || low === null ? low : -low];
   const testOf = (at) => {
     const test = pairOf().tests[at];
     if (!test) return null;
-    const [difference, low, high, p, significant] = test;
-    if (turn() > 0) return { difference, low, high, p, significant };
-    const flip = (value) => value === null ? null : -value;
-    return { difference: flip(difference), low: flip(high), high: flip(low), p, significant };
+    const [difference, low, high] = turned(test);
+    return { difference, low, high, p: test[3], significant: test[4] };
+  };
+  const few = (count) => {
+    const mark = make("small", "few", "few");
+    mark.dataset.says = `${number(count)} mentions: fewer than ${FEW}`;
+    return mark;
+  };
+  const counted = (row) => {
+    if (row.count === null) return [""];
+    const chosen = Object.keys(row.choose).length > 0;
+    const text = chosen ? link(number(row.count), { unit: "gold", ...row.choose, of: row.count }) : number(row.count);
+    return row.count < FEW ? [few(row.count), " ", text] : [text];
   };
 
-  // ---- charts: one row a score, a mark and its interval for each of the two ---------------------------
+  // ---- drawing -------------------------------------------------------------------------------------
   const SVG = "http://www.w3.org/2000/svg";
-  const shape = (parent, tag, cls, attributes) => {
+  const shape = (parent, tag, attributes, text) => {
     const element = document.createElementNS(SVG, tag);
-    element.setAttribute("class", cls);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, typeof value === "number" ? value.toFixed(1).replace(/\.0$/, "") : value);
+    if (text !== undefined) element.textContent = text;
     parent.append(element);
     return element;
   };
-  const track = (scores, [low, high], says) => {
+  const picture = (width, height, says, role = "img") => {
     const element = document.createElementNS(SVG, "svg");
-    element.setAttribute("viewBox", "0 0 160 22");
-    element.setAttribute("role", "img");
+    element.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    element.setAttribute("role", role);
     element.setAttribute("aria-label", says);
-    const at = (value) => (6 + 148 * (value - low) / (high - low || 1)).toFixed(1);
-    shape(element, "line", "base", { x1: 0, x2: 160, y1: 11, y2: 11 });
+    return element;
+  };
+  const track = (scores, [low, high], says) => {
+    const element = picture(160, 22, says);
+    const at = (value) => 6 + 148 * (value - low) / (high - low || 1);
+    shape(element, "line", { class: "base", x1: 0, x2: 160, y1: 11, y2: 11 });
     scores.forEach((score, which) => {
       if (!score) return;
-      const y = which ? 16 : 6;
-      if (score.length > 1) shape(element, "line", `k${which} range`, { x1: at(score[1]), x2: at(score[2]), y1: y, y2: y });
-      shape(element, "circle", `k${which} mark`, { cx: at(score[0]), cy: y, r: 4 });
+      const y = which ? 16 : 6, [value, from, to, ...runs] = score;
+      if (from !== undefined && from !== null) shape(element, "line", { class: `${colour(which)} range`, x1: at(from), x2: at(to), y1: y, y2: y });
+      for (const run of runs) shape(element, "circle", { class: `${colour(which)} run`, cx: at(run), cy: which ? 20.5 : 1.5, r: 1.3 });
+      shape(element, "circle", { class: `${colour(which)} mark ${which ? "second" : ""}`, cx: at(value), cy: y, r: 4 });
     });
     return element;
   };
   const drawGroup = (group, first) => {
-    const rows = group.rows.map((row, place) => ({ row, at: first + place, scores: [now.a, now.b].map((system) => board.scores[system][first + place]) }));
-    const ends = rows.flatMap(({ scores }) => scores.flatMap((score) => score || []));
+    const rows = group.rows.map((row, place) => ({ row, at: first + place, scores: [now.a, now.b].map((system) => data.board.scores[system][first + place]) }));
+    const ends = rows.flatMap(({ scores }) => scores.flatMap((score) => (score || []).filter((value) => value !== null)));
     const domain = [Math.min(...ends), Math.max(...ends)];
     const [element, body] = table([["score"], ["n", "r"], ["A and B", "track"], ["A", "r"], ["B", "r"], ["A \u2212 B", "r"], ["95%", "r wideonly"], ["p", "r"]]);
     for (const { row, at, scores } of rows) {
@@ -100,11 +126,11 @@
       if (row.under) name.append(" ", make("small", "", row.under));
       line.append(name);
       const chosen = Object.keys(row.choose).length > 0, errors = row.choose.unit === "error";
-      cell(line, "r", row.count === null ? "" : chosen ? link(number(row.count), { unit: "gold", ...row.choose, of: row.count }) : number(row.count));
+      cell(line, "r", ...counted(row));
       const said = scores.map((score, which) => `${"AB"[which]} ${points(score?.[0])}`).join(", ");
-      cell(line, "track", track(scores, domain, `${row.title}: ${said}`));
+      cell(line, "track", track(scores, domain, `${row.title}: ${said}`)).dataset.key = String(scores[0]?.[0] ?? "");
       scores.forEach((score, which) => {
-        const text = points(score?.[0]), system = systems[which ? now.b : now.a];
+        const text = points(score?.[0]), system = systemOf(which);
         cell(line, "r", chosen && score ? link(text, errors ? { unit: "error", system, outcome: row.choose.outcome } : { unit: "gold", system, outcome: "wrong", ...row.choose }) : text);
       });
       const difference = test ? test.difference : scores[0] && scores[1] ? scores[0][0] - scores[1][0] : null;
@@ -119,6 +145,75 @@
     return section;
   };
 
+  // ---- where the two differ: one row a slice, the difference and its interval ------------------------
+  const gaps = () => {
+    const rows = [];
+    let at = 0;
+    for (const group of data.board.groups) {
+      for (const row of group.rows) {
+        const test = testOf(at), scores = [now.a, now.b].map((system) => data.board.scores[system][at]);
+        at += 1;
+        if (!group.slices || !scores[0] || !scores[1]) continue;
+        const difference = test ? test.difference : scores[0][0] - scores[1][0];
+        if (difference === null) continue;
+        rows.push({ row, test, difference, scores, title: group.prefix ? `${group.prefix} ${row.title}${row.under ? /^[([]/.test(row.under) ? ` ${row.under}` : ` (${row.under})` : ""}` : row.title,
+          recall: row.path.at(-1) === "recall", share: difference * (row.count || 0) / data.board.mentions });
+      }
+    }
+    return rows;
+  };
+  const drawGaps = () => {
+    const all = gaps(), significant = all.filter(({ test }) => test?.significant).length;
+    const size = now.order === "gap" ? ({ difference }) => Math.abs(difference) : ({ share }) => Math.abs(share);
+    const rows = all.filter(({ row }) => row.count === null || row.count >= FEW)
+      .sort((x, y) => Boolean(y.test?.significant) - Boolean(x.test?.significant) || size(y) - size(x)).slice(0, MOST_GAPS)
+      .sort((x, y) => y.difference - x.difference);
+    $("differences-note").textContent = `A less B in F1 (recall where marked R) with 95% intervals; filled where significant after correction (${number(significant)} of ${number(all.length)} slices). Slices under ${FEW} mentions stand in the tables below.`;
+    const holder = $("pair-gaps");
+    holder.replaceChildren();
+    if (!rows.length) { holder.append(make("p", "note", "No slice with at least 50 mentions has a difference.")); return; }
+    const toggles = make("p", "toggles");
+    for (const [name, text] of [["gap", "size of gap"], ["share", "share of the data"]]) {
+      const button = make("button", "quiet", text);
+      button.setAttribute("aria-pressed", String(now.order === name));
+      button.addEventListener("click", () => { now.order = name; drawGaps(); $("pair-gaps").querySelector(`[aria-pressed="true"]`).focus(); });
+      toggles.append(button);
+    }
+    const narrow = holder.clientWidth < 560, left = narrow ? 170 : 330, wide = narrow ? 380 : Math.max(620, Math.min(1240, holder.clientWidth)), right = wide - (narrow ? 52 : 150), step = 26;
+    const svg = picture(wide, rows.length * step + 34, "Where the two systems differ", "group");
+    const ends = rows.flatMap(({ difference, test }) => [0, difference, test?.low ?? difference, test?.high ?? difference]);
+    const low = Math.min(...ends), high = Math.max(...ends), at = (value) => left + 10 + (right - left - 20) * (value - low) / (high - low || 1);
+    for (const tick of ticks(low, high)) {
+      shape(svg, "line", { x1: at(tick), x2: at(tick), y1: 4, y2: rows.length * step + 8, stroke: tick === 0 ? "var(--axis)" : "var(--grid)" });
+      shape(svg, "text", { x: at(tick), y: rows.length * step + 24, "text-anchor": "middle", "font-size": 11, fill: "var(--muted)" }, signed(tick, 0));
+    }
+    rows.forEach(({ row, test, difference, title, recall }, place) => {
+      const y = place * step + 18, which = difference >= 0 ? 0 : 1, fill = `var(--${colour(which).replace("k", "s")})`;
+      const anchor = shape(svg, "a", { href: address({ unit: "gold", ...row.choose, of: row.count ?? undefined }) });
+      const says = `${title}: ${signed(difference)} ${recall ? "recall" : "F1"}${test && test.low !== null ? ` (${signed(test.low)} to ${signed(test.high)})` : ""}${test ? `, p ${test.p}` : ""}`;
+      if (Object.keys(row.choose).length) anchor.setAttribute("aria-label", says);
+      else anchor.removeAttribute("href");
+      const most = narrow ? 26 : 44;
+      shape(anchor, "text", { x: 0, y: y + 4, "font-size": 12.5, fill: "var(--ink)" }, `${title.length > most ? `${title.slice(0, most - 1)}…` : title}${recall ? " R" : ""}`);
+      if (!narrow) shape(anchor, "text", { x: left - 8, y: y + 4, "text-anchor": "end", "font-size": 11.5, fill: "var(--muted)" }, row.count === null ? "" : number(row.count));
+      if (test && test.low !== null) shape(anchor, "line", { x1: at(test.low), x2: at(test.high), y1: y, y2: y, stroke: test.significant ? fill : "var(--none)", "stroke-width": 7, "stroke-linecap": "round", opacity: "0.35" });
+      shape(anchor, "circle", { cx: at(difference), cy: y, r: 4.5, stroke: test?.significant ? fill : "var(--none)", "stroke-width": 2, fill: test?.significant ? fill : "var(--panel)" });
+      shape(svg, "text", { x: right + (narrow ? 48 : 46), y: y + 4, "text-anchor": "end", "font-size": 12.5, "font-weight": 650, fill: "var(--ink)" }, signed(difference));
+      if (!narrow) shape(svg, "text", { x: wide - 4, y: y + 4, "text-anchor": "end", "font-size": 11.5, fill: "var(--muted)" }, test ? (test.p.startsWith("<") ? `p ${test.p}` : `p = ${test.p}`) : "not tested");
+    });
+    const chart = make("div", "chart full");
+    chart.append(svg);
+    chart.rows = [["slice", "mentions", "score", "difference", "low", "high", "p"], ...rows.map(({ row, test, difference, title, recall }) => [title, row.count ?? "", recall ? "recall" : "F1", difference, test?.low ?? "", test?.high ?? "", test?.p ?? ""])];
+    holder.append(toggles, chart);
+  };
+  const ticks = (low, high) => {
+    const room = (high - low) / 6 || 1, power = 10 ** Math.floor(Math.log10(room));
+    const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= room);
+    const found = [];
+    for (let at = Math.ceil(low / step); at * step <= high; at++) found.push(at * step);
+    return found;
+  };
+
   // ---- who gets what right, and the parts of the lead --------------------------------------------------
   const KINDS = ["TP", "LE", "BE", "LBE", "FN"], KIND_OF = [0, 1, 2, 2, 2, 3, 4];
   const outcomes = () => {
@@ -126,56 +221,68 @@
     let seen = 0;
     for (const golds of data.sentences[3]) {
       for (const gold of golds) {
-        counts[KIND_OF[gold[3][now.a]]][KIND_OF[gold[3][now.b]]] += 1;
+        counts[KIND_OF[gold[3][runOf(0)]]][KIND_OF[gold[3][runOf(1)]]] += 1;
         seen += 1;
       }
     }
     // Sentences that every system got right are not in the page, and hold nothing but right mentions.
-    counts[0][0] += board.mentions - seen;
+    counts[0][0] += data.board.mentions - seen;
     return counts;
   };
   const complete = () => data.examples.policy !== "none" && data.examples.shown === data.examples.of;
+  const chosenBy = (ours, theirs, of) => ({ unit: "gold", system: systemOf(0), outcome: ours, over: systemOf(1), as: theirs === "wrong" ? undefined : theirs, of });
+  const shade = (value, most) => `h${value && most ? Math.max(1, Math.min(6, Math.round(6 * Math.sqrt(value / most)))) : 0}`;
+  const ofRuns = () => [0, 1].map((which) => data.systems[runOf(which)]).filter((name, which) => name !== systemOf(which)).length
+    ? ` In the runs ${data.systems[runOf(0)]} and ${data.systems[runOf(1)]}, the medians by F1.` : "";
   const drawRight = () => {
-    const section = make("section"), [a, b] = [systems[now.a], systems[now.b]];
-    section.append(make("h3", "", "Who gets what right"));
     if (!complete()) {
-      section.append(make("p", "note", `It is counted from the sentences, of which the page holds ${number(data.examples.shown)} of ${number(data.examples.of)}.`));
-      return section;
+      const { policy, shown, of } = data.examples;
+      const why = policy === "none" ? "the page holds none" : `the page holds ${number(shown)} of ${number(of)}`;
+      return [card("Who gets what right", `It is counted from the sentences with errors, and ${why} of them.`)];
     }
-    const counts = outcomes();
+    const counts = outcomes(), wrong = [1, 2, 3, 4];
     const sum = (rows, columns) => rows.reduce((all, i) => all + columns.reduce((some, j) => some + counts[i][j], 0), 0);
-    const wrong = [1, 2, 3, 4];
-    const onlyA = sum([0], wrong), onlyB = sum(wrong, [0]);
-    section.append(make("p", "note", `Gold mentions by what became of them: rows A, columns B. A alone is right ${number(onlyA)} times, B alone ${number(onlyB)} times.`));
-    const [two, body] = table([["gold mentions"], ["B right", "r"], ["B wrong", "r"]]);
-    const rows = [
-      ["A right", number(counts[0][0]), onlyA ? link(number(onlyA), { unit: "gold", system: a, outcome: "TP", over: b, of: onlyA }) : "0"],
-      ["A wrong", onlyB ? link(number(onlyB), { unit: "gold", system: b, outcome: "TP", over: a, of: onlyB }) : "0",
-        link(number(sum(wrong, wrong)), { unit: "gold", system: a, outcome: "wrong", over: b, of: sum(wrong, wrong) })],
-    ];
-    for (const [name, ...cells] of rows) {
+    const cells = [[counts[0][0], sum([0], wrong)], [sum(wrong, [0]), sum(wrong, wrong)]];
+    const names = [["both", "only A"], ["only B", "neither"]], kinds = ["TP", "wrong"];
+    const first = card("Who gets what right", `${number(data.board.mentions)} gold mentions; each cell opens its sentences.${ofRuns()}`);
+    const [two, body] = table([[""], ["B right", "c"], ["B wrong", "c"]], "matrix two");
+    const colours = [["h2", colour(0)], [colour(1), "h0"]];
+    [0, 1].forEach((i) => {
       const line = make("tr");
-      line.append(heading(name));
-      for (const one of cells) cell(line, "r", one);
+      line.append(heading(["A right", "A wrong"][i]));
+      [0, 1].forEach((j) => {
+        const count = cells[i][j], inner = make(count ? "a" : "span", "");
+        if (count) inner.href = address(chosenBy(kinds[i], kinds[j], count));
+        inner.append(make("b", "", number(count)), make("small", "", names[i][j]));
+        cell(line, `${colours[i][j]}${i === j ? "" : " tinted"}`, inner);
+      });
       body.append(line);
-    }
-    section.append(two);
-    const title = (kind) => kind === "TP" ? "right" : data.outcomes[kind];
-    const [all, inner] = table([["A \u2193 B \u2192"], ...KINDS.map((kind) => [title(kind), "r"])]);
+    });
+    first.append(two);
+    const found = data.board.mentions - cells[1][1], best = Math.max(cells[0][0] + cells[0][1], cells[0][0] + cells[1][0]);
+    first.append(make("p", "note", `Whoever picked the right one of the two would find ${points(100 * found / (data.board.mentions || 1))}% of the mentions: ${points(100 * (found - best) / (data.board.mentions || 1))} points of recall lie in combining them.`));
+    const second = card("What became of each mention", `Rows: A. Columns: B. Above the diagonal A is nearer to gold.${ofRuns()}`);
+    const title = (kind) => ({ TP: "right", LE: "label", BE: "boundary", LBE: "both", FN: "missed" })[kind];
+    const [all, inner] = table([[""], ...KINDS.map((kind) => [title(kind), "c"])], "matrix five");
+    const most = Math.max(...counts.flatMap((row, i) => row.filter((_, j) => i + j > 0)), 1);
     KINDS.forEach((kind, i) => {
       const line = make("tr");
       line.append(heading(title(kind)));
-      KINDS.forEach((_, j) => cell(line, `r${i === j ? " weak" : ""}`, number(counts[i][j])));
+      KINDS.forEach((other, j) => {
+        const count = counts[i][j];
+        const text = count ? link(number(count), chosenBy(kind, other, count), "") : "";
+        const side = i === j ? "level" : i < j ? colour(0) : colour(1);
+        cell(line, `${i + j === 0 ? "h0" : shade(count, most)} ${side} toned`, text).dataset.says = `A ${data.outcomes[kind] || "right"}, B ${data.outcomes[other] || "right"}: ${number(count)}`;
+      });
       inner.append(line);
     });
-    section.append(region(all, "Outcomes of A against outcomes of B"));
-    return section;
+    second.append(region(all, "Outcomes of A against outcomes of B"));
+    return [first, second];
   };
   const drawParts = () => {
-    const section = make("section"), parts = pairOf().parts, names = Object.keys(parts);
-    if (!names.length) return section;
-    section.append(make("h3", "", "Where the lead comes from"));
-    section.append(make("p", "note", "Contributions to F1 of A less F1 of B; those of one division add up to it."));
+    const parts = pairOf().parts, names = Object.keys(parts);
+    if (!names.length) return [];
+    const section = card("What the lead is made of", "Points of F1 that do not overlap and add up to A less B; 95% intervals in brackets.");
     const titles = { labels: "labels", tough: "what training showed" };
     const choice = make("select");
     choice.setAttribute("aria-label", "Divide the lead by");
@@ -184,88 +291,112 @@
       one.value = name;
       choice.append(one);
     }
-    choice.value = names.includes(now.division) ? now.division : names[0];
-    const holder = make("div");
+    choice.value = names.includes(now.division) ? now.division : names.includes("tough") ? "tough" : names[0];
+    const holder = make("div", "chart full");
     const draw = () => {
-      now.division = choice.value;
-      const rows = parts[choice.value].map(([name, value]) => [name, turn() * value]).sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
-      const shown = rows.length > 14 ? [...rows.slice(0, 13), [`${rows.length - 13} others`, rows.slice(13).reduce((sum, [, value]) => sum + value, 0)]] : rows;
-      const most = Math.max(...shown.map(([, value]) => Math.abs(value)), 0.01);
-      const [element, body] = table([["part"], ["contribution", "track"], ["F1", "r"]]);
-      for (const [name, value] of shown) {
-        const line = make("tr"), bar = document.createElementNS(SVG, "svg");
-        bar.setAttribute("viewBox", "0 0 160 14");
-        bar.setAttribute("aria-hidden", "true");
-        const length = 78 * Math.abs(value) / most;
-        shape(bar, "line", "base", { x1: 80, x2: 80, y1: 0, y2: 14 });
-        shape(bar, "rect", `k${value < 0 ? 1 : 0} bar`, { x: (value < 0 ? 80 - length : 80).toFixed(1), y: 2, width: length.toFixed(1), height: 10 });
-        line.append(heading(name));
-        cell(line, "track", bar);
-        cell(line, "r", signed(value));
-        body.append(line);
-      }
-      const line = make("tr");
-      line.append(heading("together"));
-      cell(line, "");
-      cell(line, "r", make("b", "", signed(rows.reduce((sum, [, value]) => sum + value, 0))));
-      body.append(line);
-      holder.replaceChildren(region(element, "Parts of the lead"));
+      const rows = parts[choice.value].map(([name, ...ends]) => [name, ...turned(ends)]).sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
+      const shown = rows.length > MOST_PARTS ? [...rows.slice(0, MOST_PARTS - 1), [`${rows.length - MOST_PARTS + 1} others`, rows.slice(MOST_PARTS - 1).reduce((sum, [, value]) => sum + value, 0)]] : rows;
+      const total = rows.reduce((sum, [, value]) => sum + value, 0);
+      const step = 34, width = 380, svg = picture(width, shown.length * step + 42, `Parts of the lead by ${choice.selectedOptions[0].textContent}`, "group");
+      let sum = 0;
+      const edges = [0, total, ...shown.map(([, value]) => (sum += value))];
+      const low = Math.min(...edges), high = Math.max(...edges), at = (value) => 6 + 240 * (value - low) / (high - low || 1);
+      shape(svg, "line", { x1: at(0), x2: at(0), y1: 0, y2: shown.length * step + 38, stroke: "var(--axis)" });
+      let from = 0;
+      shown.forEach(([name, value, least, greatest], place) => {
+        const y = place * step, to = from + value, bounds = least === undefined || least === null ? "" : ` (${signed(least)} to ${signed(greatest)})`;
+        shape(svg, "text", { x: 0, y: y + 12, "font-size": 12, fill: "var(--ink)" }, name.length > 34 ? `${name.slice(0, 33)}…` : name);
+        const bar = shape(svg, "rect", { x: Math.min(at(from), at(to)), y: y + 17, width: Math.max(Math.abs(at(to) - at(from)), 1), height: 11, rx: 2, fill: `var(--${colour(value < 0 ? 1 : 0).replace("k", "s")})`, role: "img" });
+        bar.setAttribute("aria-label", `${name}: ${signed(value, 2)}${bounds}`);
+        shape(svg, "text", { x: width, y: y + 26, "text-anchor": "end", "font-size": 12, fill: "var(--muted)" }, "").append(...strongly(signed(value, 2), bounds));
+        if (place + 1 < shown.length) shape(svg, "line", { x1: at(to), x2: at(to), y1: y + 28, y2: y + step + 17, stroke: "var(--axis)", "stroke-dasharray": "2 2" });
+        from = to;
+      });
+      const y = shown.length * step;
+      shape(svg, "text", { x: 0, y: y + 12, "font-size": 12, "font-weight": 700, fill: "var(--ink)" }, "together");
+      shape(svg, "rect", { x: Math.min(at(0), at(total)), y: y + 17, width: Math.max(Math.abs(at(total) - at(0)), 1), height: 13, rx: 2, fill: "var(--gold-line)" });
+      shape(svg, "text", { x: width, y: y + 28, "text-anchor": "end", "font-size": 12.5, "font-weight": 700, fill: "var(--ink)" }, signed(total, 2));
+      holder.rows = [["part", "F1", "low", "high"], ...shown.map(([name, value, least, greatest]) => [name, value, least ?? "", greatest ?? ""]), ["together", total, "", ""]];
+      holder.replaceChildren(svg);
     };
-    choice.addEventListener("change", draw);
+    const strongly = (value, bounds) => {
+      const strong = document.createElementNS(SVG, "tspan");
+      strong.setAttribute("font-weight", "650");
+      strong.setAttribute("fill", "var(--ink)");
+      strong.textContent = value;
+      const rest = document.createElementNS(SVG, "tspan");
+      rest.setAttribute("font-size", "10.5");
+      rest.textContent = bounds;
+      return [strong, rest];
+    };
+    choice.addEventListener("change", () => { now.division = choice.value; draw(); });
     draw();
     section.append(choice, holder);
-    return section;
+    return [section];
   };
 
   // ---- put the pair in place ----------------------------------------------------------------------------
   const findings = () => {
-    const pair = pairOf(), own = board.own[now.a];
-    const items = [pair.lead, ...own].filter(Boolean).slice(0, 4);
+    const pair = pairOf(), own = data.board.own[now.a];
+    const even = pair.lead.includes("data-even");
+    const items = (even ? [pair.lead, ...own] : [own[0], pair.lead, ...own.slice(1)]).filter(Boolean).slice(0, 4);
     $("findings").innerHTML = items.join("") || '<li><span class="sign" aria-hidden="true">\u00b7</span><span>Nothing stands out that concerns at least 50 mentions, makes 1 F1 and is beyond chance.</span></li>';
   };
   const colours = () => {
     // The better system stands first in a headline; A is blue and B orange, whichever it is.
-    if (turn() > 0) return;
+    if (turn() > 0 || data.names.length === 2) return;
     for (const span of $("headline").querySelectorAll(".c0, .c1")) span.className = span.className === "c0" ? "c1" : "c0";
   };
+  const named = (which) => [make("span", `${colour(which)} only`, "AB"[which]), " ", make("bdi", "", data.board.short[which ? now.b : now.a])];
   const draw = () => {
-    const [a, b] = [board.short[now.a], board.short[now.b]];
+    if (!data.board) return;
     $("headline").innerHTML = pairOf().head;
     colours();
     findings();
-    $("choose-a").value = String(now.a);
-    $("choose-b").value = String(now.b);
-    $("focus").textContent = a;
+    for (const [which, at] of [["a", now.a], ["b", now.b]]) if ($(`choose-${which}`)) $(`choose-${which}`).value = String(at);
+    for (const pill of document.querySelectorAll("[data-system]")) pill.setAttribute("aria-pressed", String(Number(pill.dataset.system) === now.a));
+    if ($("focus")) $("focus").textContent = data.board.short[now.a];
     for (const row of document.querySelectorAll(".board tbody tr")) {
       const at = Number(row.dataset.at);
       row.className = at === now.a ? "is-a" : at === now.b ? "is-b" : "";
       for (const button of row.querySelectorAll(".pick")) button.setAttribute("aria-pressed", String(at === now[button.dataset.pick]));
     }
-    const title = $("pair-title");
-    title.replaceChildren(make("span", "k0 only", "A"), " ", make("bdi", "", a), " against ", make("span", "k1 only", "B"), " ", make("bdi", "", b));
-    $("pair-note").textContent = "Differences are A less B; grey rows may be chance after correction. Marks are scores, lines their intervals; numbers open the mentions that are wrong there.";
-    $("pair-lead").replaceChildren(drawRight(), drawParts());
+    $("pair").replaceChildren(...named(0), " against ", ...named(1));
+    const pair = pairOf(), tested = Object.keys(pair.tests).length > 0;
+    $("pair-note").textContent = "Differences are A less B."
+      + (tested ? "" : " This pair was not tested.")
+      + (pair.detectable ? ` The smallest F1 difference that these data would show four times in five: ${points(pair.detectable)}.` : "");
+    $("pair-lead").replaceChildren(...drawRight(), ...drawParts());
+    drawGaps();
     let first = 0;
     const drawn = [];
-    for (const group of board.groups) {
+    for (const group of data.board.groups) {
       drawn.push(drawGroup(group, first));
       first += group.rows.length;
     }
     $("pair-groups").replaceChildren(...drawn);
     for (const part of document.querySelectorAll("[data-view]")) part.hidden = part.dataset.view !== String(now.a);
+    window.spanwiseTools?.(document);
   };
   const go = (a, b) => {
-    location.hash = `#pair?a=${encodeURIComponent(systems[a])},b=${encodeURIComponent(systems[b])}`;
+    const text = query({ ...(data.sets.length > 1 ? { data: data.name } : {}), a: data.names[a], b: data.names[b] });
+    const { place, choices } = window.spanwisePage.address();
+    const own = query(Object.fromEntries(Object.entries(choices).filter(([key]) => !window.spanwisePage.KEPT.includes(key))));
+    // The reader stays where they are: what is on the screen follows the pair.
+    if (place === "examples") location.hash = `#examples?${own ? `${own},` : ""}${text}`;
+    else { history.pushState(null, "", `#${place || "overview"}?${text}`); window.spanwisePage.stay(); }
   };
-  // The pair of an address; an address that names none keeps the pair and is given it.
+  // The dataset and the pair of an address; what an address does not name stays as it is.
   const follow = (choices) => {
-    const a = systems.indexOf(choices.a), b = systems.indexOf(choices.b);
-    if (a >= 0 && b >= 0 && a !== b) {
-      if (a !== now.a || b !== now.b) { now.a = a; now.b = b; draw(); }
-    } else if (now.a !== 0 || now.b !== 1) {
-      const given = `a=${encodeURIComponent(systems[now.a])},b=${encodeURIComponent(systems[now.b])}`;
-      history.replaceState(null, "", `${location.hash || "#overview"}${location.hash.includes("?") ? "," : "?"}${given}`);
-    }
+    const set = data.sets.findIndex((one) => one.name === choices.data), other = set >= 0 && set !== data.at;
+    const before = [data.names[now.a], data.names[now.b]];
+    if (other) choose(data, set);
+    const [a, b] = [choices.a ?? before[0], choices.b ?? before[1]].map((name) => data.names.indexOf(name));
+    const changed = a >= 0 && b >= 0 && a !== b && (a !== now.a || b !== now.b);
+    if (changed) { now.a = a; now.b = b; } else if (other) Object.assign(now, a >= 0 && b >= 0 && a !== b ? { a, b } : { a: 0, b: 1 });
+    if (!changed && !other) return;
+    draw();
+    window.spanwiseTurn?.(other);
   };
   const pick = (which, at) => {
     const other = which === "a" ? "b" : "a";
@@ -273,12 +404,21 @@
     if (next[other] === at) next[other] = now[which];
     go(next.a, next.b);
   };
-  $("choose-a").addEventListener("change", (event) => pick("a", Number(event.target.value)));
-  $("choose-b").addEventListener("change", (event) => pick("b", Number(event.target.value)));
-  $("swap").addEventListener("click", () => go(now.b, now.a));
-  for (const button of document.querySelectorAll(".pick")) {
-    button.addEventListener("click", () => pick(button.dataset.pick, Number(button.closest("tr").dataset.at)));
-  }
-  window.spanwisePair = { follow, shown: () => [now.a, now.b] };
+  $("choose-a")?.addEventListener("change", (event) => pick("a", Number(event.target.value)));
+  $("choose-b")?.addEventListener("change", (event) => pick("b", Number(event.target.value)));
+  $("choose-data")?.addEventListener("change", (event) => {
+    const { place } = window.spanwisePage.address();
+    history.pushState(null, "", `#${place === "examples" ? "examples" : "dataset"}?${query({ data: data.sets[Number(event.target.value)].name, a: data.names[now.a], b: data.names[now.b] })}`);
+    window.spanwisePage.stay();
+  });
+  $("swap")?.addEventListener("click", () => go(now.b, now.a));
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.(".pick"), pill = event.target.closest?.("[data-system]");
+    if (button) pick(button.dataset.pick, Number(button.closest("tr").dataset.at));
+    if (pill) pick("a", Number(pill.dataset.system));
+  });
+  let width = innerWidth;
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; drawGaps(); window.spanwiseTools?.($("differences")); } });
+  window.spanwisePair = { follow, shown: () => [runOf(0), runOf(1)], colour };
   draw();
 })();

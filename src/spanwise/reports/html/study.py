@@ -1,4 +1,4 @@
-"""What the page of a study shows: its charts and the rows of its tables."""
+"""What the page of a study shows: its charts, the rows of its tables, and each of its datasets."""
 
 from __future__ import annotations
 
@@ -8,28 +8,48 @@ from typing import Any
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from spanwise.document.loading import as_document
+from spanwise.document.head import plain_of
 from spanwise.document.study import Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks, study
 from spanwise.reports._charts.palette import PAGE
 from spanwise.reports._charts.style import Style
 from spanwise.reports._charts.svg import svg
+from spanwise.reports.html.evaluation import own_drawings, packed_set, view_of
+from spanwise.reports.html.shown import study_shown
 from spanwise.reports.html.verdicts import averages, overall_verdict, verdicts
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(typed: Study) -> dict[str, Any]:
     """Everything that the template of a study asks for."""
-    typed = as_document(document)
-    assert isinstance(typed, Study)
+    document = plain_of(typed)
     analyses = document["analyses"]
     names = study.systems(document)
     datasets = list(document["datasets"])
     pairs = (analyses.get("bucket_wise") or {}).get("comparative") or []
+    shown = study_shown(typed)
+    plains = [plain_of(one.document) for one in shown]
+    drawn = svg(
+        [
+            *_drawings(document),
+            *(
+                replace(drawing, name=f"{at}/{drawing.name}")
+                for at, (one, plain) in enumerate(zip(shown, plains, strict=True))
+                for drawing in own_drawings(plain, list(one.order))
+            ),
+        ]
+    )
+    charts = {name: chart for name, chart in drawn.items() if "/" not in name}
+    sets = [
+        view_of(one, plain, {n.partition("/")[2]: c for n, c in drawn.items() if n.startswith(f"{at}/")})
+        for at, (one, plain) in enumerate(zip(shown, plains, strict=True))
+    ]
     return {
+        "document": document,
         "template": "study.html.jinja",
         "title": words.visible(document.get("name") or "study"),
-        "data": None,
+        "sets": sets,
+        "data": {"sets": [packed_set(*each) for each in zip(shown, plains, strict=True)]} if sets else None,
         "names": names,
         "overall": overall_verdict(typed),
         "verdicts": verdicts(typed),
@@ -46,7 +66,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "alias": study.alias,
         "pairs": [_pair(pair) for pair in pairs],
         "factors": [name for name, row in (analyses.get("factors") or {}).items() if row.get("line")],
-        "charts": {name: Markup(drawn) for name, drawn in svg(_drawings(document)).items()},
+        "charts": {name: Markup(chart) for name, chart in charts.items()},
         "subsets": [
             s
             for s in words.TOUGH

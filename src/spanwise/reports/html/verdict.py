@@ -21,6 +21,7 @@ class Finding(Struct, frozen=True):
     rest: str
     link: str | None = None
     href: str | None = None
+    even: bool = False  # two systems that differ in parts of the data but not overall: it is told first
 
 
 def verdict(document: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -111,7 +112,7 @@ def _lead(document: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
         strong = f"{words.visible(row['system'])} gains on some mentions what it loses to {other} on others:"
         rest = f"{words.signed(row['value'])} {gain[1]} on {gain[0]}, "
         rest += f"{words.signed(row['loss'])} {loss[1]} on {loss[0]}."
-        return Finding("+", strong, rest, *_mentions(document, row))
+        return Finding("+", strong, rest, *_mentions(document, row), even=True)
     if tuple(row["path"]) == F1:
         strong, rest = f"Ahead of {other} overall:", f"{words.signed(row['value'])} F1."
     else:
