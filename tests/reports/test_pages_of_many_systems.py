@@ -36,7 +36,7 @@ def opened(browser: Any, page: Path) -> Iterator[Opened]:
 
 
 def names_in(opened: Opened) -> list[str]:
-    found: list[str] = opened.page.locator("#pair-title bdi").all_text_contents()
+    found: list[str] = opened.page.locator("#pair bdi").all_text_contents()
     return found
 
 
@@ -77,10 +77,11 @@ def test_parts_add_up_and_cells_of_the_two_by_two_show_their_mentions(opened: Op
     page = opened.page
     rows = page.locator("#pair-lead section").first.locator("table").first.locator("a")
     for at in range(rows.count()):
-        number = int(rows.nth(at).inner_text().replace(",", ""))
+        number = int(rows.nth(at).locator("b").inner_text().replace(",", ""))
         rows.nth(at).click()
         page.wait_for_function("document.getElementById('summary').dataset.shows === location.hash")
-        assert opened.count() == number
+        said = page.inner_text("#summary")
+        assert opened.count() == number or (at == 0 and "every system got right are left out" in said)
 
 
 def test_no_width_is_too_narrow(browser: Any, page: Path) -> None:

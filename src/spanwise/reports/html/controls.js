@@ -1,7 +1,7 @@
 "use strict";
 // The controls of the examples: filters, keyboard, and files to take away.
 window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, more, redraw, OUTCOMES }) => {
-  const { $, make, number, address, read, query, go, copy, beside, kept, stay } = window.spanwisePage;
+  const { $, make, number, address, query, go, copy, kept, KEPT } = window.spanwisePage;
 
   // ---- the controls ------------------------------------------------------------------------------
   const option = (value, text) => {
@@ -78,7 +78,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
   });
   $("where").addEventListener("change", () => go({ ...without(state.choices, "where"), where: $("where").value.trim() }));
   $("more").addEventListener("click", more);
-  $("clear").addEventListener("click", () => { go({}); beside(false); });
+  $("clear").addEventListener("click", () => go({}));
 
   // ---- filters with a name, kept in the address --------------------------------------------------
   const named = () => { try { return JSON.parse(kept.named || "[]").filter((row) => row.length === 2); } catch { return []; } };
@@ -129,8 +129,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     const field = event.target.closest?.("input, select, textarea");
     if (event.key === "Escape") {
       if (field === $("q") && state.choices.q) go(without(state.choices, "q"));
-      else if (!field && document.documentElement.dataset.beside) beside(false);
-      else if (!field && address().place === "examples" && Object.keys(address().choices).length) go({});
+      else if (!field && address().place === "examples" && Object.keys(address().choices).some((key) => !KEPT.includes(key))) go({});
       field?.blur();
     } else if (field) return;
     else if (event.key === "/") { event.preventDefault(); $("examples").scrollIntoView(); $("q").focus({ preventScroll: true }); }

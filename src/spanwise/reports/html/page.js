@@ -149,9 +149,9 @@
     window.spanwisePair?.follow(choices);
     window.spanwiseKept?.(kept);
     if (place !== "examples") { if (place && !still) $(place)?.scrollIntoView(); return; }
-    const open = own && wide() && Boolean($("beside"));
+    const open = own && wide() && Boolean($("beside")), was = document.documentElement.dataset.beside;
     beside(open);
-    window.spanwiseShow?.(choices, !open);
+    window.spanwiseShow?.(choices, !open && !was);
     if (open) $("examples").scrollTop = 0;
   };
   // The address has changed, but the reader is to stay where they are.

@@ -339,7 +339,8 @@
   const findings = () => {
     const pair = pairOf(), own = data.board.own[now.a];
     const even = pair.lead.includes("data-even");
-    const items = (even ? [pair.lead, ...own] : [own[0], pair.lead, ...own.slice(1)]).filter(Boolean).slice(0, 4);
+    const others = (even ? [pair.lead, ...own] : [own[0], pair.lead, ...own.slice(1)]).filter(Boolean).slice(0, 4);
+    const items = now.a === 0 && now.b === 1 ? data.board.first : others;
     $("findings").innerHTML = items.join("") || '<li><span class="sign" aria-hidden="true">\u00b7</span><span>Nothing stands out that concerns at least 50 mentions, makes 1 F1 and is beyond chance.</span></li>';
   };
   const colours = () => {

@@ -149,6 +149,8 @@ def packed_pairs(shown: Shown, plain: Mapping[str, Any]) -> dict[str, Any]:
             }
             for i, j in combinations(range(len(names)), 2)
         },
+        # What the document finds is about its best system and the next one.
+        "first": [_item(worded(plain, to_builtins(row))) for row in document.findings],
         "own": [[_item(worded(plain, to_builtins(row))) for row in _own(shown, name)] for name in names],
     }
 

@@ -113,6 +113,7 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> Shown:
         systems=systems,
         comparisons=dataset.comparisons,
         letters=study.analyses.letters.get(name, {}),
+        findings=dataset.findings,
     )
     sentences = _merged(dataset) if dataset.sentences else []
     counts = dataset.examples.values() if dataset.examples else ()
