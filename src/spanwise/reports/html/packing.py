@@ -113,7 +113,8 @@ def _attributes(document: Evaluation) -> list[dict[str, Any]]:
             if table.unit != "mention":
                 continue
             row = found.setdefault(
-                name, {"name": name, "title": words.attribute(name), "buckets": [], "titles": [], "bounds": []}
+                name,
+                {"name": name, "title": words.attribute(name), "buckets": [], "titles": [], "bounds": []},
             )
             for bucket in table.buckets:
                 if bucket.name not in row["buckets"]:
