@@ -89,14 +89,13 @@ def test_pandas_and_polars_frames_hold_the_same_rows() -> None:
     assert len(one) == len(other) == len(outlets.rows(TWO))
 
 
-@pytest.mark.parametrize("package", ["pandas", "polars", "mlflow", "wandb"])
+@pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_a_missing_package_is_answered_with_what_to_install(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, package, None)
     call = {
         "pandas": outlets.to_pandas, "polars": outlets.to_polars,
-        "mlflow": outlets.log_mlflow, "wandb": outlets.log_wandb,
     }[package]  # fmt: skip
     with pytest.raises(MissingExtra, match=rf"needs the package '{package}'.*\n.*pip install {package}"):
         call(ONE)
@@ -114,43 +113,6 @@ def test_rows_as_csv_are_no_formulas() -> None:
     assert not any(cell.startswith("=") for row in rows for cell in row)
     f1 = next(row for row in rows if row[3] == "overall" and row[6] == "f1")
     assert float(f1[7]) == ONE["systems"]["crf"]["exact"]["overall"]["f1"]
-
-
-class Tracker:
-    """What MLflow's module and a W&B run have in common, remembered."""
-
-    def __init__(self) -> None:
-        self.logged: dict[str, float] = {}
-        self.tags: dict[str, str] = {}
-        self.summary: dict[str, str] = {}
-
-    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
-        self.logged |= metrics
-
-    def log(self, metrics: dict[str, float], step: int | None = None) -> None:
-        self.logged |= metrics
-
-    def set_tag(self, key: str, value: str) -> None:
-        self.tags[key] = value
-
-
-def test_mlflow_gets_metrics_it_can_take() -> None:
-    made = copy.deepcopy(ONE)
-    labels = made["systems"]["crf"]["exact"]["labels"]
-    labels["B&B (x)"] = {**labels.pop("PER"), "f1": None}
-    tracker = Tracker()
-    outlets.log_mlflow(made, prefix="test/", mlflow=tracker)
-    assert tracker.logged["test/f1"] == made["systems"]["crf"]["exact"]["overall"]["f1"]
-    assert "test/label/B_B _x_/recall" in tracker.logged
-    assert "test/label/B_B _x_/f1" not in tracker.logged, "undefined scores are left out"
-    assert tracker.tags["spanwise.signature"] == made["signature"]
-
-
-def test_wandb_gets_scalars_and_the_signature() -> None:
-    tracker = Tracker()
-    outlets.log_wandb(ONE, run=tracker)
-    assert tracker.logged["fair/f1"] == ONE["systems"]["crf"]["fair"]["overall"]["f1"]
-    assert tracker.summary["spanwise/signature"] == ONE["signature"]
 
 
 def test_junit_has_one_case_a_threshold() -> None:

@@ -13,6 +13,7 @@ from spanwise.compat import _schemes as schemes
 from spanwise.compat._report import accuracy, lenient_report, strict_report
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.formats import from_tags
+from spanwise.schemes import encode
 
 IGNORED = -100  # the label of positions that do not count, as in PyTorch's loss
 _SCHEMES = ("IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU")
@@ -135,7 +136,8 @@ def make_compute_metrics(
     """A `compute_metrics` for `transformers.Trainer`.
 
     It takes logits or ids of labels and gives `precision`, `recall`, `f1` and `accuracy`, as the token
-    classification example of transformers does.
+    classification example of transformers does. `accuracy` is the token accuracy of a result, so that one
+    name means one thing in a tracker: impossible tags are repaired first, which evaluate's metric does not.
 
     Args:
         label_list: the tags in the order of their ids.
@@ -163,6 +165,7 @@ def make_compute_metrics(
         result = {
             key.removeprefix("overall_"): float(value) for key, value in found.items() if _is_overall(key)
         }
+        result["accuracy"] = _accuracy(gold, said)
         if entity_level:
             result |= {
                 f"{label}_{key}": float(value)
@@ -175,6 +178,15 @@ def make_compute_metrics(
         return result
 
     return compute_metrics
+
+
+def _accuracy(gold: list[list[str]], said: list[list[str]]) -> float:
+    """Token accuracy as everywhere in spanwise: of tags that were decoded and encoded again."""
+    true = from_tags(gold)
+    predicted = from_tags(said, prefer=true.reading.scheme)
+    sides = [encode(one.mentions, one.corpus.lengths, "IOB2") for one in (true, predicted)]
+    names = [np.array(one.names, dtype=object)[one.codes] for one in sides]
+    return float(np.mean(names[0] == names[1])) if len(names[0]) else 0.0
 
 
 def _is_overall(key: str) -> bool:

@@ -150,6 +150,14 @@ class Document(Struct, frozen=True, kw_only=True):
         scalars: dict[str, float] = reach("reports.outlets:flat")(self)
         return scalars
 
+    def log(self, tracker: str, **options: Any) -> None:
+        """Log scores, intervals, signature and page to "mlflow", "wandb", "tensorboard" or "comet".
+
+        Options are `to` (a run, experiment, writer or folder; by default the active one), `prefix`, `step`
+        and `page=False` to leave the page and the JSON document out.
+        """
+        reach("reports.outlets:log")(self, tracker, **options)
+
     def __str__(self) -> str:
         return self.to_text()
 

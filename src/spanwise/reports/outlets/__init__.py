@@ -6,17 +6,18 @@ from spanwise.reports.outlets._card import model_index
 from spanwise.reports.outlets._ci import junit, step_summary, to_junit
 from spanwise.reports.outlets._flat import flat, flat_json
 from spanwise.reports.outlets._frames import rows, rows_csv, to_pandas, to_polars
-from spanwise.reports.outlets._trackers import log_mlflow, log_wandb
+from spanwise.reports.outlets._trackers import TRACKERS, log, scalars
 
 __all__ = [
+    "TRACKERS",
     "flat",
     "flat_json",
     "junit",
-    "log_mlflow",
-    "log_wandb",
+    "log",
     "model_index",
     "rows",
     "rows_csv",
+    "scalars",
     "step_summary",
     "to_junit",
     "to_pandas",
