@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from msgspec import UNSET, Struct, UnsetType, convert
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
-from spanwise.diagnosis import F1, letters, with_leads
-from spanwise.document import Document, Input
-from spanwise.document.comparison import PRIMARY, Comparison, ScoreTest
+from spanwise.diagnosis import F1
+from spanwise.document import Document
+from spanwise.document.comparison import ScoreTest
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import SubsetScores, SystemScores
-from spanwise.document.sentences import ExampleCounts, UnitCounts
-from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation import mention_columns, tested, unpacked
-from spanwise.findings import findings
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.evaluation import mention_columns
+from spanwise.merging import check_same_gold, evaluation_of
+from spanwise.merging import compare_documents as compare_documents
 from spanwise.slices.floors import Check as Check
 from spanwise.slices.floors import GateFile, least_check, read_gate, slice_checks
 from spanwise.slices.index import SliceIndex
-from spanwise.uncertainty import Resampling
+
+
+class Change(Struct, frozen=True):
+    """What became of the F1 of one system since an earlier result; one that is new to it is not tested."""
+
+    system: str
+    before: float | None
+    after: float | None
+    difference: float | None = None
+    interval: tuple[float | None, float | None] | None = None
+    p: float | None = None
+    new: bool = False
 
 
 class Outcome(Struct, frozen=True):
@@ -32,6 +42,8 @@ class Outcome(Struct, frozen=True):
 
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()  # since an earlier result
+    said: tuple[str, ...] = ()  # the changes that no threshold is about, in words
 
     @property
     def passed(self) -> bool:
@@ -40,8 +52,8 @@ class Outcome(Struct, frozen=True):
 
     @property
     def lines(self) -> list[str]:
-        """One line a threshold, then the notes."""
-        return [*(check.message for check in self.checks), *self.notes]
+        """One line per threshold, then the changes and the notes."""
+        return [*(check.message for check in self.checks), *self.said, *self.notes]
 
 
 def gate(
@@ -54,6 +66,7 @@ def gate(
     floors: Sequence[str] | Mapping[str, float] = (),
     floor_bound: bool = False,
     file: str | Path | None = None,
+    strict: bool = False,
 ) -> Outcome:
     """Whether every system of a result document reaches its thresholds, all of them in points (0–100).
 
@@ -69,6 +82,7 @@ def gate(
             "fair/overall/f1=80". An undefined score reaches no floor.
         floor_bound: hold `fail_under` and floors against the lower ends of the scores' intervals.
         file: a TOML file with thresholds, also of named slices; these need the mentions of an evaluation.
+        strict: whether a system that the earlier result does not have fails; else it is said to be untested.
 
     Raises:
         ChoiceError: a threshold is not in points, names no score, or asks for a test that is not made.
@@ -99,12 +113,14 @@ def gate(
         for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
             if points is not None:
                 raise ChoiceError(f"{name} needs an earlier result to compare with.\nPass against=.")
+        if strict:
+            raise ChoiceError("strict needs an earlier result to compare with.\nPass against=.")
         return Outcome(tuple(checks))
     for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
         if points is not None:
             _check_drop(name, points, document.settings.resamples)
-    drops, notes = _drops(document, against, fail_drop, not_worse_than)
-    return Outcome((*checks, *drops), tuple(notes))
+    drops = _drops(document, against, fail_drop, not_worse_than, strict=strict)
+    return replace(drops, checks=(*checks, *drops.checks))
 
 
 def _file_checks(document: Evaluation, asked: GateFile) -> list[Check]:
@@ -229,11 +245,13 @@ def _drops(
     against: str | Path | Document | Mapping[str, Any],
     fail_drop: float | None,
     not_worse_than: float | None,
-) -> tuple[list[Check], list[str]]:
+    *,
+    strict: bool,
+) -> Outcome:
     name = str(against) if isinstance(against, str | Path) else "the earlier result"
-    base = _evaluation(load(against) if isinstance(against, str | Path) else as_document(against), name)
-    _check_same_gold([document, base], ["the new result", name])
-    pairs = _pairs(document, base)
+    base = evaluation_of(load(against) if isinstance(against, str | Path) else as_document(against), name)
+    check_same_gold([document, base], ["the new result", name])
+    pairs, earlier = _pairs(document, base), name
     both = compare_documents(
         [document, base],
         names=["new", "old"],
@@ -243,8 +261,13 @@ def _drops(
     )
     checks: list[Check] = []
     notes: list[str] = []
-    for (name, _), comparison in zip(pairs, both.comparisons, strict=True):
+    changes: list[Change] = []
+    said: list[str] = []
+    for (name, other), comparison in zip(pairs, both.comparisons, strict=True):
         row = comparison.score(F1)
+        before, after = base.systems[other].exact.overall.f1, document.systems[name].exact.overall.f1
+        tested = () if row is None else (row.difference, row.interval, row.p)
+        changes.append(Change(name, before, after, *tested))
         if row is None or row.difference is None or row.a is UNSET or row.b is UNSET:
             message = f"{name}: F1 is n/a in one of the results, so they cannot be compared."
             asked = (("drop", fail_drop), ("not worse", not_worse_than))
@@ -256,7 +279,7 @@ def _drops(
             f"{name}: F1 {_points(row.b)} → {_points(row.a)} ({100 * row.difference:+.2f}, {_spoken(row)})"
         )
         if fail_drop is None and not_worse_than is None:
-            notes.append(f"{spoken}.")
+            said.append(f"{spoken}.")
         checks += _drop_checks(name, row, spoken, fail_drop, not_worse_than)
         least = comparison.detectable
         if least is not UNSET and least is not None:
@@ -265,12 +288,14 @@ def _drops(
                 "on this test set."
             )
     held = {name for name, _ in pairs}
-    notes += [
-        f"{name}: the earlier result has no system of this name, so nothing was held against it."
-        for name in document.systems
-        if name not in held
-    ]
-    return checks, [*notes, *(both.notes or ())]
+    for name in (name for name in document.systems if name not in held):
+        message = f"{name}: untested, because {earlier} has no system of this name."
+        changes.append(Change(name, None, document.systems[name].exact.overall.f1, new=True))
+        if strict:
+            checks.append(Check(f"{name} untested", False, message))
+        else:
+            notes.append(message)
+    return Outcome(tuple(checks), (*notes, *(both.notes or ())), tuple(changes), tuple(said))
 
 
 def _drop_checks(
@@ -316,183 +341,3 @@ def _pairs(document: Evaluation, base: Evaluation) -> list[tuple[str, str]]:
             "Name the systems alike, as in name=path."
         )
     return pairs
-
-
-def compare_documents(
-    documents: Sequence[Document | Mapping[str, Any]],
-    *,
-    names: Sequence[str],
-    pairs: Sequence[tuple[str, str]] | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-    correction: str = "holm",
-    primary: str = "f1",
-) -> Evaluation:
-    """One result document of several over the same gold file, compared by their counts per unit.
-
-    Systems keep their names; where two documents use the same, the document's name (a file's stem)
-    goes in front. Slices that were not cut alike are left out, and `notes` says which.
-
-    Raises:
-        InputError: the documents are not over the same gold file, or lack their counts per unit.
-    """
-    stems = [Path(name).stem for name in names]
-    results = [
-        _evaluation(as_document(document), name) for document, name in zip(documents, names, strict=True)
-    ]
-    _check_same_gold(results, names)
-    renamed = _renamed(results, stems, always=pairs is not None)
-    differing, notes = _differing(results)
-    measures = {
-        renamed[stem, system]: [
-            one for one in unpacked(_units(document).systems[system], place=name) if one.name not in differing
-        ]
-        for stem, document, name in zip(stems, results, names, strict=True)
-        for system in document.systems
-    }
-    _, compared = tested(
-        measures,
-        list(combinations(measures, 2)) if pairs is None else list(pairs),
-        Resampling(_units(results[0]).number, resamples, seed),
-        confidence=confidence,
-        correction=correction,
-        primary=PRIMARY[primary],
-    )
-    merged = _merged(results, stems, renamed)
-    chosen = {"correction": correction, "primary": UNSET if primary == "f1" else primary}
-    settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
-    scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
-    comparisons = with_leads(convert(compared, tuple[Comparison, ...]), merged.systems)
-    found = replace(
-        merged,
-        settings=settings,
-        comparisons=comparisons,
-        letters=letters(scores, comparisons, path=PRIMARY[primary]),
-        notes=tuple(notes),
-    )
-    return replace(found, findings=findings(found))
-
-
-def _merged(
-    documents: Sequence[Evaluation], stems: Sequence[str], renamed: Mapping[tuple[str, str], str]
-) -> Evaluation:
-    """One document with the systems of all under their new names; what a comparison finds is added to it."""
-    first = documents[0]
-    owned = [
-        (renamed[stem, system], document, system)
-        for stem, document in zip(stems, documents, strict=True)
-        for system in document.systems
-    ]
-    predicted = [
-        replace(row, system=renamed[stem, row.system])
-        for stem, document in zip(stems, documents, strict=True)
-        for row in document.inputs
-        if row.role == "predicted" and row.system is not UNSET
-    ]
-    return replace(
-        first,
-        kind="comparison",
-        inputs=(*(row for row in first.inputs if row.role != "predicted"), *predicted),
-        settings=replace(first.settings, examples="none"),
-        systems={new: document.systems[system] for new, document, system in owned},
-        # Each document holds the sentences of its own systems, which cannot be set side by side.
-        sentences=(),
-        examples=ExampleCounts(policy="none", cap=0, shown=0, of=0),
-        units=replace(
-            _units(first),
-            systems={new: _units(document).systems[system] for new, document, system in owned},
-        ),
-    )
-
-
-def _renamed(
-    documents: Sequence[Evaluation], stems: Sequence[str], *, always: bool
-) -> dict[tuple[str, str], str]:
-    """The name of each document's systems in the merged one, with the document's name where needed."""
-    owners = [(stem, name) for stem, one in zip(stems, documents, strict=True) for name in one.systems]
-    if len(set(owners)) < len(owners):
-        raise ChoiceError(
-            "two of the documents have the same name and the same systems.\nRename one of the files."
-        )
-    if always or len({name for _, name in owners}) < len(owners):
-        return {owner: f"{owner[0]} {owner[1]}" for owner in owners}
-    return {owner: owner[1] for owner in owners}
-
-
-def _evaluation(document: Document, name: str) -> Evaluation:
-    """The document of an evaluation with systems; others cannot be compared."""
-    if not isinstance(document, Evaluation) or not document.systems:
-        raise InputError(f"{name}: the document holds no systems.\nMake one with spanwise evaluate --json.")
-    return document
-
-
-def _units(document: Evaluation) -> UnitCounts:
-    assert document.units is not UNSET  # `_check_same_gold` refuses documents without them
-    return document.units
-
-
-def _gold(document: Evaluation) -> Input:
-    return next(row for row in document.inputs if row.role == "gold")
-
-
-def _check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> None:
-    first = documents[0]
-    for document, name in zip(documents, names, strict=True):
-        if document.units is UNSET or not document.units.systems:
-            raise InputError(
-                f"{name}: the document lacks its counts per unit.\n"
-                "Make it again with spanwise evaluate --json."
-            )
-        here, there = (
-            (_gold(one).sha256, _units(one).kind, _units(one).number, one.dataset.mentions)
-            for one in (document, first)
-        )
-        if here == there:
-            continue
-        if here[0] != there[0]:
-            what = f"the gold data differ ({_gold(document).path} here, {_gold(first).path} there)"
-        else:
-            counted = f"{many(here[2], here[1])} here, {many(there[2], there[1])} there"
-            what = f"the gold file was read differently ({counted})"
-        raise InputError(
-            f"{name}: {what}, so {names[0]} cannot be compared with it.\n"
-            "A paired test needs two results over the same gold file."
-        )
-
-
-def _differing(documents: Sequence[Evaluation]) -> tuple[set[str], list[str]]:
-    """The measures that were not cut alike in all documents, and what to say of them."""
-    left: set[str] = set()
-    notes = []
-    train = {tuple(row.sha256 for row in one.inputs if row.role == "train") for one in documents}
-    if len(train) > 1:
-        trained = [attribute.name for attribute in ATTRIBUTES if "train" in attribute.needs]
-        left |= {"tough", *(f"attribute {name}" for name in trained)}
-        notes.append("the results saw different training data; what depends on it is not compared.")
-    named = dict.fromkeys(name for one in documents for name in _cuts(one))
-    if len({one.settings.lowercase for one in documents}) > 1:
-        left |= {f"attribute {name}" for name in named}
-        notes.append("only some of the results compare strings in lower case; attributes are not compared.")
-    for name in named:
-        cuts = [_cuts(one).get(name) for one in documents]
-        if f"attribute {name}" not in left and any(cut != cuts[0] for cut in cuts):
-            left.add(f"attribute {name}")
-            notes.append(f"{name} was cut into different buckets and is not compared.")
-    return left, notes
-
-
-_Cut: TypeAlias = list[tuple[str, float | UnsetType | None, float | UnsetType | None]]
-
-
-def _cuts(document: Evaluation) -> dict[str, _Cut]:
-    """The buckets of every attribute of a document; categories are told apart by their names."""
-    system = next(iter(document.systems.values()))
-    return {
-        name: [
-            (bucket.name, bucket.low, bucket.high)
-            for bucket in table.buckets
-            if not bucket.is_category and bucket.name not in ("other", "unplaced")
-        ]
-        for name, table in system.attributes.items()
-    }

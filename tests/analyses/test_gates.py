@@ -12,6 +12,7 @@ from study_files import predicted, sentences, write
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import evaluate
 from spanwise.gates import compare_documents, gate
+from spanwise.reports.outlets import step_summary
 
 
 @pytest.fixture(scope="module")
@@ -164,9 +165,34 @@ def test_a_system_without_an_earlier_one_is_told(files, results):
         files / "gold.txt", {"mine": files / "good.txt", "other": files / "bad.txt"}, resamples=50
     )
     outcome = gate(found.to_dict(), against=results["good"], fail_drop=1)
-    assert "other: the earlier result has no system of this name, so nothing was held against it." in (
-        outcome.lines
+    assert "other: untested, because the earlier result has no system of this name." in (outcome.lines)
+
+
+def test_a_system_that_is_new_is_untested_and_fails_when_strict(files, results):
+    systems = {"mine": files / "bad.txt", "other": files / "good.txt"}
+    found = evaluate(files / "gold.txt", systems, resamples=50)
+    loose = gate(found, against=results["good"])
+    assert loose.passed
+    assert [(change.system, change.new) for change in loose.changes] == [("mine", False), ("other", True)]
+    tight = gate(found, against=results["good"], strict=True)
+    assert [check.name for check in tight.checks if not check.passed] == ["other untested"]
+    changed = tight.changes[0]
+    assert changed.difference == pytest.approx(changed.after - changed.before)
+    assert changed.interval[0] <= changed.difference <= changed.interval[1] < 0
+    with pytest.raises(ChoiceError, match="strict needs an earlier result"):
+        gate(found, strict=True)
+
+
+def test_a_summary_shows_what_changed_since_an_earlier_result(files, results):
+    systems = {"mine": files / "bad.txt", "other": files / "good.txt"}
+    outcome = gate(evaluate(files / "gold.txt", systems, resamples=50), against=results["good"])
+    shown = step_summary(results["bad"], changes=outcome.changes, notes=outcome.notes)
+    change = outcome.changes[0]
+    assert (
+        f"| mine | {100 * change.before:.2f} | {100 * change.after:.2f} | **{100 * change.difference:+.2f}** |"
+        in shown
     )
+    assert "| new, untested |" in shown
 
 
 def test_an_earlier_result_of_another_gold_file_is_told_by_its_name(files, results, tmp_path):

@@ -242,7 +242,10 @@ def test_the_command_fails_where_a_threshold_is_missed(saved: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["junit"], "junit needs a threshold.\nAdd --fail-under POINTS or --floor PATH=POINTS."),
+        (
+            ["junit"],
+            "junit needs a threshold.\nAdd --fail-under POINTS, --floor PATH=POINTS or --against FILE.",
+        ),
         (["flatt"], "no report is called 'flatt'. Did you mean 'flat'?"),
         ([], "export needs a result document and a form."),
     ],

@@ -116,6 +116,10 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
         help="the least score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
     )  # fmt: skip
     group.add_argument(
+        "--strict", action="store_true",
+        help="with --against: fail where a system is new to the earlier result, and so untested",
+    )  # fmt: skip
+    group.add_argument(
         "--floor-bound",
         action="store_true",
         help="hold --fail-under and --floor against the lower ends of intervals",
@@ -234,6 +238,8 @@ def check_thresholds(args: argparse.Namespace) -> None:
         if getattr(args, name) is not None and not args.against:
             flag = f"--{name.replace('_', '-')}"
             raise ChoiceError(f"{flag} needs an earlier result to compare with.\nAdd --against RESULT.json.")
+    if args.strict and not args.against:
+        raise ChoiceError("--strict needs an earlier result to compare with.\nAdd --against RESULT.json.")
     if args.fail_under is not None:
         from spanwise.gates import check_points
 
@@ -265,6 +271,7 @@ def check(args: argparse.Namespace, result: Result) -> int:
         floors=args.floor,
         floor_bound=args.floor_bound,
         file=args.gate,
+        strict=args.strict,
     )
     for line in outcome.lines:
         say(f"spanwise: {line}")

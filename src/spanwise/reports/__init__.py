@@ -16,8 +16,8 @@ from spanwise.registry import Registry
 class Report(Struct, frozen=True):
     """One way to show a document: `function(document, **choices)` gives text or bytes.
 
-    `takes` names the choices that `spanwise export` hands on: `fail_under` and `floors`, `checks` (the
-    outcome of these), `name`, `dataset`.
+    `takes` names the choices that `spanwise export` hands on: `fail_under` and `floors`; `checks`,
+    `changes` and `notes` (the outcome of these and of an earlier result); `name`, `dataset`.
     """
 
     name: str
@@ -65,8 +65,15 @@ def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
 for _name, _summary, _place, _suffix, _extra, _takes in (
     ("flat", "scalars with stable names, as JSON", "outlets:flat_json", ".json", None, ()),
     ("rows", "every score as one row, as CSV", "outlets:rows_csv", ".csv", None, ()),
-    ("summary", "Markdown, for a GitHub step summary", "outlets:step_summary", ".md", None, ("checks",)),
-    ("junit", "JUnit XML of the thresholds", "outlets:junit", ".xml", None, ("fail_under", "floors")),
+    (
+        "summary",
+        "Markdown, for a GitHub step summary",
+        "outlets:step_summary",
+        ".md",
+        None,
+        ("checks", "changes", "notes"),
+    ),
+    ("junit", "JUnit XML of the thresholds", "outlets:junit", ".xml", None, ("checks",)),
     (
         "model-index",
         "YAML for the front matter of a model card",

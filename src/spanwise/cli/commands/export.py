@@ -9,7 +9,7 @@ from spanwise.reports import REPORTS, Report
 
 if TYPE_CHECKING:
     from spanwise.document import Document
-    from spanwise.gates import Check
+    from spanwise.gates import Outcome
 
 EPILOG = (
     "forms:\n"
@@ -18,6 +18,7 @@ EPILOG = (
 examples:
   spanwise export run.json flat
   spanwise export run.json summary --fail-under 90 >> "$GITHUB_STEP_SUMMARY"
+  spanwise export run.json summary --against last.json --fail-drop 0.5 --strict
   spanwise export run.json junit --fail-under 90 --floor PER=85 -o gate.xml
   spanwise export run.json model-index --name my-org/my-model --dataset conll2003
   spanwise export --schema
@@ -38,6 +39,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--floor", metavar="PATH=POINTS", action="append", default=[],
         help="summary, junit: the least score of a label or slice, such as PER=90; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--against", metavar="LAST.json", help="summary, junit: what changed since an earlier result, tested"
+    )
+    parser.add_argument(
+        "--fail-drop", type=float, metavar="POINTS",
+        help="with --against: fail where F1 drops by significantly more than this",
+    )  # fmt: skip
+    parser.add_argument(
+        "--not-worse-than", type=float, metavar="POINTS",
+        help="with --against: pass only where a drop of F1 by this or more is excluded",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="with --against: fail where a system is new to the earlier result, and so untested",
     )  # fmt: skip
     parser.add_argument("--name", help="model-index: the model's name; by default the system's")
     parser.add_argument("--dataset", help="model-index: the dataset's identifier; by default its name")
@@ -62,23 +78,32 @@ def run(args: argparse.Namespace) -> int:
     from spanwise.document.loading import load
 
     document = load(args.result)
-    checks = _checks(args, document, report)
+    outcome = _outcome(args, document, report)
+    checks = outcome.checks
     choices = {"fail_under": args.fail_under, "floors": args.floor, "checks": checks}
+    choices |= {"changes": outcome.changes, "notes": outcome.notes}
     choices |= {"name": args.name, "dataset": args.dataset}
     made = report.function(document, **{key: choices[key] for key in report.takes})
     give(made, args.output)
     return 0 if all(check.passed for check in checks) else 1
 
 
-def _checks(args: argparse.Namespace, document: Document, report: Report) -> tuple[Check, ...]:
-    if args.fail_under is None and not args.floor:
-        if "fail_under" in report.takes:
-            from spanwise.errors import ChoiceError
+def _outcome(args: argparse.Namespace, document: Document, report: Report) -> Outcome:
+    """The thresholds that were given, and what changed since an earlier result."""
+    from spanwise.errors import ChoiceError
+    from spanwise.gates import Outcome, gate
 
+    for name in ("fail_drop", "not_worse_than", "strict"):
+        if getattr(args, name) not in (None, False) and args.against is None:
+            flag = f"--{name.replace('_', '-')}"
+            raise ChoiceError(f"{flag} needs an earlier result to compare with.\nAdd --against LAST.json.")
+    if args.fail_under is None and not args.floor and args.against is None:
+        if report.name == "junit":
             raise ChoiceError(
-                f"{report.name} needs a threshold.\nAdd --fail-under POINTS or --floor PATH=POINTS."
+                "junit needs a threshold.\nAdd --fail-under POINTS, --floor PATH=POINTS or --against FILE."
             )
-        return ()
-    from spanwise.gates import gate
-
-    return gate(document, fail_under=args.fail_under, floors=args.floor).checks
+        return Outcome(())
+    return gate(
+        document, fail_under=args.fail_under, floors=args.floor, against=args.against,
+        fail_drop=args.fail_drop, not_worse_than=args.not_worse_than, strict=args.strict,
+    )  # fmt: skip

@@ -47,25 +47,92 @@ def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str
 
 
 def junit(
-    document: Mapping[str, Any] | Document, *, fail_under: float | None = None, floors: Sequence[str] = ()
+    document: Mapping[str, Any] | Document,
+    *,
+    fail_under: float | None = None,
+    floors: Sequence[str] = (),
+    checks: Sequence[Checked] | None = None,
 ) -> str:
-    """The thresholds of `spanwise.gates.gate`, in points, as JUnit XML."""
+    """The thresholds of `spanwise.gates.gate`, in points, or their outcome, as JUnit XML."""
     from spanwise.gates import gate
 
     document = as_document(document)
-    checks = gate(document, fail_under=fail_under, floors=floors).checks
+    if checks is None:
+        checks = gate(document, fail_under=fail_under, floors=floors).checks
     name = document.dataset.name if isinstance(document, Evaluation) else ""
     return to_junit(checks, suite=f"spanwise {name}" if name else "spanwise", details=document.signature)
 
 
-def step_summary(document: Mapping[str, Any] | Document, *, checks: Sequence[Checked] = ()) -> str:
-    """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings, errors, the rest folded away."""
+class Changed(Protocol):
+    """What became of a system since an earlier result, as `spanwise.gates` gives it."""
+
+    @property
+    def system(self) -> str: ...
+    @property
+    def before(self) -> float | None: ...
+    @property
+    def after(self) -> float | None: ...
+    @property
+    def difference(self) -> float | None: ...
+    @property
+    def interval(self) -> tuple[float | None, float | None] | None: ...
+    @property
+    def p(self) -> float | None: ...
+    @property
+    def new(self) -> bool: ...
+
+
+def _changes(changes: Sequence[Changed], confidence: float) -> str:
+    """A row for each system: F1 before and now, the difference with its interval, and p."""
+    rows = [
+        f"| system | F1 before | F1 now | difference | {100 * confidence:g} % interval | p |",
+        "|---|---:|---:|---:|---|---:|",
+    ]
+    for one in changes:
+        cells = [markdown(say.visible(one.system)), _f1(one.before), _f1(one.after)]
+        if one.new:
+            cells += ["new, untested", "", ""]
+        else:
+            low, high = one.interval or (None, None)
+            bounds = "" if low is None or high is None else f"{100 * low:+.2f} to {100 * high:+.2f}"
+            apart = "n/a" if one.difference is None else f"{100 * one.difference:+.2f}"
+            real = low is not None and high is not None and (low > 0 or high < 0)
+            cells += [
+                f"**{apart}**" if real else apart,
+                bounds,
+                "not tested" if one.p is None else say.p_value(one.p),
+            ]
+        rows.append("| " + " | ".join(cells) + " |")
+    return "### Since the earlier result\n\n" + "\n".join(rows)
+
+
+def _f1(value: float | None) -> str:
+    """Two decimals, as gates give them: what a pull request changes may be small."""
+    return "n/a" if value is None else f"{100 * value:.2f}"
+
+
+def step_summary(
+    document: Mapping[str, Any] | Document,
+    *,
+    checks: Sequence[Checked] = (),
+    changes: Sequence[Changed] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings, errors, the rest folded away.
+
+    With the `changes` since an earlier result a table shows what became of every system; a difference
+    whose interval excludes 0 is bold.
+    """
     document = plain_of(document)
     made = tables(document)
     dataset = (document.get("dataset") or {}).get("name")
     parts = ["## spanwise" + (f": {markdown(str(dataset))}" if dataset else "")]
     if checks:
         parts.append("\n".join(f"- {'✅' if one.passed else '❌'} {markdown(one.message)}" for one in checks))
+    if changes:
+        parts.append(_changes(changes, (document.get("settings") or {}).get("confidence") or 0.95))
+    if notes:
+        parts.append("\n".join(f"- {markdown(note)}" for note in notes))
     if "holistic" in made:
         parts.append(made["holistic"].to_markdown())
     found = document.get("findings") or []

@@ -73,7 +73,8 @@ def _intervals(document: Document) -> Iterator[tuple[str, float]]:
         }  # fmt: skip
         for part, rates in parts.items():
             ends = None if isinstance(rates.interval, UnsetType) else rates.interval
-            for score, (low, high) in (ends or {}).items():
+            for score, bounds in (ends or {}).items():
+                low, high = bounds or (None, None)
                 yield f"{before}{part}{score}/low", math.nan if low is None else low
                 yield f"{before}{part}{score}/high", math.nan if high is None else high
 

@@ -1,0 +1,204 @@
+"""Several result documents over the same gold file become one, compared by their counts per unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import UNSET, UnsetType, convert
+from msgspec.structs import replace
+
+from spanwise.attributes import ATTRIBUTES
+from spanwise.diagnosis import letters, with_leads
+from spanwise.document import Document, Input
+from spanwise.document.comparison import PRIMARY, Comparison
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.loading import as_document
+from spanwise.document.sentences import ExampleCounts, UnitCounts
+from spanwise.errors import ChoiceError, InputError, many
+from spanwise.evaluation import tested, unpacked
+from spanwise.findings import findings
+from spanwise.uncertainty import Resampling
+
+
+def compare_documents(
+    documents: Sequence[Document | Mapping[str, Any]],
+    *,
+    names: Sequence[str],
+    pairs: Sequence[tuple[str, str]] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    correction: str = "holm",
+    primary: str = "f1",
+) -> Evaluation:
+    """One result document of several over the same gold file, compared by their counts per unit.
+
+    Systems keep their names; where two documents use the same, the document's name (a file's stem)
+    goes in front. Slices that were not cut alike are left out, and `notes` says which.
+
+    Raises:
+        InputError: the documents are not over the same gold file, or lack their counts per unit.
+    """
+    stems = [Path(name).stem for name in names]
+    results = [
+        evaluation_of(as_document(document), name) for document, name in zip(documents, names, strict=True)
+    ]
+    check_same_gold(results, names)
+    renamed = _renamed(results, stems, always=pairs is not None)
+    differing, notes = _differing(results)
+    measures = {
+        renamed[stem, system]: [
+            one for one in unpacked(_units(document).systems[system], place=name) if one.name not in differing
+        ]
+        for stem, document, name in zip(stems, results, names, strict=True)
+        for system in document.systems
+    }
+    _, compared = tested(
+        measures,
+        list(combinations(measures, 2)) if pairs is None else list(pairs),
+        Resampling(_units(results[0]).number, resamples, seed),
+        confidence=confidence,
+        correction=correction,
+        primary=PRIMARY[primary],
+    )
+    merged = _merged(results, stems, renamed)
+    chosen = {"correction": correction, "primary": UNSET if primary == "f1" else primary}
+    settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
+    scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
+    comparisons = with_leads(convert(compared, tuple[Comparison, ...]), merged.systems)
+    found = replace(
+        merged,
+        settings=settings,
+        comparisons=comparisons,
+        letters=letters(scores, comparisons, path=PRIMARY[primary]),
+        notes=tuple(notes),
+    )
+    return replace(found, findings=findings(found))
+
+
+def _merged(
+    documents: Sequence[Evaluation], stems: Sequence[str], renamed: Mapping[tuple[str, str], str]
+) -> Evaluation:
+    """One document with the systems of all under their new names; what a comparison finds is added to it."""
+    first = documents[0]
+    owned = [
+        (renamed[stem, system], document, system)
+        for stem, document in zip(stems, documents, strict=True)
+        for system in document.systems
+    ]
+    predicted = [
+        replace(row, system=renamed[stem, row.system])
+        for stem, document in zip(stems, documents, strict=True)
+        for row in document.inputs
+        if row.role == "predicted" and row.system is not UNSET
+    ]
+    return replace(
+        first,
+        kind="comparison",
+        inputs=(*(row for row in first.inputs if row.role != "predicted"), *predicted),
+        settings=replace(first.settings, examples="none"),
+        systems={new: document.systems[system] for new, document, system in owned},
+        # Each document holds the sentences of its own systems, which cannot be set side by side.
+        sentences=(),
+        examples=ExampleCounts(policy="none", cap=0, shown=0, of=0),
+        units=replace(
+            _units(first),
+            systems={new: _units(document).systems[system] for new, document, system in owned},
+        ),
+    )
+
+
+def _renamed(
+    documents: Sequence[Evaluation], stems: Sequence[str], *, always: bool
+) -> dict[tuple[str, str], str]:
+    """The name of each document's systems in the merged one, with the document's name where needed."""
+    owners = [(stem, name) for stem, one in zip(stems, documents, strict=True) for name in one.systems]
+    if len(set(owners)) < len(owners):
+        raise ChoiceError(
+            "two of the documents have the same name and the same systems.\nRename one of the files."
+        )
+    if always or len({name for _, name in owners}) < len(owners):
+        return {owner: f"{owner[0]} {owner[1]}" for owner in owners}
+    return {owner: owner[1] for owner in owners}
+
+
+def evaluation_of(document: Document, name: str) -> Evaluation:
+    """The document of an evaluation with systems; others cannot be compared."""
+    if not isinstance(document, Evaluation) or not document.systems:
+        raise InputError(f"{name}: the document holds no systems.\nMake one with spanwise evaluate --json.")
+    return document
+
+
+def _units(document: Evaluation) -> UnitCounts:
+    assert document.units is not UNSET  # `check_same_gold` refuses documents without them
+    return document.units
+
+
+def _gold(document: Evaluation) -> Input:
+    return next(row for row in document.inputs if row.role == "gold")
+
+
+def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> None:
+    """Refuse documents that are not over the gold file of the first, or lack their counts per unit."""
+    first = documents[0]
+    for document, name in zip(documents, names, strict=True):
+        if document.units is UNSET or not document.units.systems:
+            raise InputError(
+                f"{name}: the document lacks its counts per unit.\n"
+                "Make it again with spanwise evaluate --json."
+            )
+        here, there = (
+            (_gold(one).sha256, _units(one).kind, _units(one).number, one.dataset.mentions)
+            for one in (document, first)
+        )
+        if here == there:
+            continue
+        if here[0] != there[0]:
+            what = f"the gold data differ ({_gold(document).path} here, {_gold(first).path} there)"
+        else:
+            counted = f"{many(here[2], here[1])} here, {many(there[2], there[1])} there"
+            what = f"the gold file was read differently ({counted})"
+        raise InputError(
+            f"{name}: {what}, so {names[0]} cannot be compared with it.\n"
+            "A paired test needs two results over the same gold file."
+        )
+
+
+def _differing(documents: Sequence[Evaluation]) -> tuple[set[str], list[str]]:
+    """The measures that were not cut alike in all documents, and what to say of them."""
+    left: set[str] = set()
+    notes = []
+    train = {tuple(row.sha256 for row in one.inputs if row.role == "train") for one in documents}
+    if len(train) > 1:
+        trained = [attribute.name for attribute in ATTRIBUTES if "train" in attribute.needs]
+        left |= {"tough", *(f"attribute {name}" for name in trained)}
+        notes.append("the results saw different training data; what depends on it is not compared.")
+    named = dict.fromkeys(name for one in documents for name in _cuts(one))
+    if len({one.settings.lowercase for one in documents}) > 1:
+        left |= {f"attribute {name}" for name in named}
+        notes.append("only some of the results compare strings in lower case; attributes are not compared.")
+    for name in named:
+        cuts = [_cuts(one).get(name) for one in documents]
+        if f"attribute {name}" not in left and any(cut != cuts[0] for cut in cuts):
+            left.add(f"attribute {name}")
+            notes.append(f"{name} was cut into different buckets and is not compared.")
+    return left, notes
+
+
+_Cut: TypeAlias = list[tuple[str, float | UnsetType | None, float | UnsetType | None]]
+
+
+def _cuts(document: Evaluation) -> dict[str, _Cut]:
+    """The buckets of every attribute of a document; categories are told apart by their names."""
+    system = next(iter(document.systems.values()))
+    return {
+        name: [
+            (bucket.name, bucket.low, bucket.high)
+            for bucket in table.buckets
+            if not bucket.is_category and bucket.name not in ("other", "unplaced")
+        ]
+        for name, table in system.attributes.items()
+    }
