@@ -79,8 +79,8 @@ def assert_complete(logged: dict[str, float], result: spanwise.Result) -> None:
     overall = result["crf"].exact.overall
     assert logged["f1"] == pytest.approx(overall.f1)
     assert logged["accuracy"] == pytest.approx(overall.accuracy)
-    assert logged["f1/low"] < logged["f1"] < logged["f1/high"]
-    assert logged["label/PER/recall/low"] <= logged["label/PER/recall"]
+    assert logged["f1_low"] < logged["f1"] < logged["f1_high"]
+    assert logged["label/PER/recall_low"] <= logged["label/PER/recall"]
     assert all(math.isfinite(value) for value in logged.values())
 
 
@@ -139,7 +139,7 @@ def test_tensorboard_can_read_what_was_written(result: spanwise.Result, tmp_path
     found = {name: events.Scalars(name)[0] for name in events.Tags()["scalars"]}
     assert found["f1"].value == pytest.approx(result["crf"].exact.overall.f1)
     assert found["f1"].step == 2
-    assert {"f1/low", "f1/high", "accuracy"} <= found.keys()
+    assert {"f1_low", "f1_high", "accuracy"} <= found.keys()
     assert (tmp_path / "spanwise" / "report.html").is_file()
 
 
@@ -148,8 +148,8 @@ def test_differences_of_systems_are_logged_with_interval_and_p(compared: spanwis
     compared.log("mlflow", to=fake, page=False)
     row = compared.comparisons[0]
     name = f"difference/{row.systems[0]}/{row.systems[1]}/f1"
-    assert fake.logged[f"{name}/low"] <= fake.logged[name] <= fake.logged[f"{name}/high"]
-    assert 0 <= fake.logged[f"{name}/p"] <= 1
+    assert fake.logged[f"{name}_low"] <= fake.logged[name] <= fake.logged[f"{name}_high"]
+    assert 0 <= fake.logged[f"{name}_p"] <= 1
     assert "crf/f1" in fake.logged
     assert not fake.files
 

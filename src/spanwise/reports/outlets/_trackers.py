@@ -37,8 +37,8 @@ def log(
     """Log a document to an experiment tracker: scores, intervals, signature, and the page as an artifact.
 
     Scores have the names of `flat`, such as `f1`, `label/PER/f1`, `accuracy` (token accuracy); the ends of
-    their intervals are `f1/low` and `f1/high`. What two systems differ by is `difference/A/B/f1`, with
-    its interval and `/p`. Undefined scores are left out: a tracker would draw them as zero.
+    their intervals are `f1_low` and `f1_high`. What two systems differ by is `difference/A/B/f1`, with
+    its interval and `f1_p`. Undefined scores are left out: a tracker would draw them as zero.
 
     Args:
         tracker: "mlflow", "wandb", "tensorboard" or "comet".
@@ -75,8 +75,8 @@ def _intervals(document: Document) -> Iterator[tuple[str, float]]:
             ends = None if isinstance(rates.interval, UnsetType) else rates.interval
             for score, bounds in (ends or {}).items():
                 low, high = bounds or (None, None)
-                yield f"{before}{part}{score}/low", math.nan if low is None else low
-                yield f"{before}{part}{score}/high", math.nan if high is None else high
+                yield f"{before}{part}{score}_low", math.nan if low is None else low
+                yield f"{before}{part}{score}_high", math.nan if high is None else high
 
 
 def _differences(document: Document) -> Iterator[tuple[str, float]]:
@@ -89,10 +89,10 @@ def _differences(document: Document) -> Iterator[tuple[str, float]]:
             yield name, row.difference
             if row.interval:
                 low, high = row.interval
-                yield f"{name}/low", math.nan if low is None else low
-                yield f"{name}/high", math.nan if high is None else high
+                yield f"{name}_low", math.nan if low is None else low
+                yield f"{name}_high", math.nan if high is None else high
             if row.p is not None:
-                yield f"{name}/p", row.p
+                yield f"{name}_p", row.p
 
 
 Values = Mapping[str, float]
