@@ -126,10 +126,21 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
         return [self.vocabulary[code] for code in self.tokens[begin:end].tolist()]
 
     def place(self, sentence: int, token: int = 0) -> str:
-        """`file:line` of a token, or the file alone where no line is known."""
+        """`file:line` of a token; without lines `file: document:N`, or the file alone.
+
+        N is the line of the text where a document is one text, else the number of the sentence in it.
+        """
         first = int(self.sentences[sentence])
         line = self.source.line(sentence, token, first_token=first)
-        return self.source.path if line is None else f"{self.source.path}:{line}"
+        if line is not None:
+            return f"{self.source.path}:{line}"
+        if self.documents is None or self.document_ids is None:
+            return self.source.path
+        document = int(np.searchsorted(self.documents, sentence, side="right")) - 1
+        inside = sentence - int(self.documents[document]) + 1
+        if self.texts is not None and self.token_start is not None and first + token < len(self.tokens):
+            inside = 1 + self.texts[sentence].count("\n", 0, int(self.token_start[first + token]))
+        return f"{self.source.path}: {self.document_ids[document]}:{inside}"
 
     def recoded(self, table: Codes | None, strings: Sequence[str]) -> Corpus:
         """The same corpus with the codes `table[code]` into `strings`; without a table they stay."""

@@ -224,6 +224,10 @@ _DECLARED = (
         "documents", "the field that names a sentence's document; none: disregard documents", "read",
         metavar="FIELD", toml=str,
     ),
+    Setting(
+        "annotator", "whose annotation to read, where several people annotated the same texts", "read",
+        metavar="NAME", toml=str,
+    ),
     Setting("encoding", "the encoding of the text (default: utf-8)", "read", metavar="NAME", toml=str),
     Setting(
         "limits", "raise a bound on what files may ask for: labels, nested, unpacked (bytes) or values",

@@ -81,6 +81,7 @@ def read(
     duplicates: Literal["error", "drop"] = "error",
     labels: Sequence[str] | None = None,
     documents: str | None = None,
+    annotator: str | None = None,
     columns: Mapping[str, Column] | None = None,
     fields: Mapping[str, str] | None = None,
     encoding: str | None = None,
@@ -103,6 +104,7 @@ def read(
         duplicates: What to do with a mention that occurs twice: "error" or "drop".
         labels: The names behind numbers of tags, in their order.
         documents: "none" to disregard marks of documents, or the field that names a sentence's document.
+        annotator: Whose annotation to read, where several people annotated the same texts.
         columns, fields: More columns (one value a token) or fields (one value a sentence) to keep, by name.
         encoding: The encoding of the text, UTF-8 without it.
         tokens: The tokens that lists of tags or spans belong to.
@@ -111,7 +113,7 @@ def read(
     """
     options = Options(
         token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,
-        columns or {}, fields or {}, encoding, Limits.of(limits or {}),
+        annotator, columns or {}, fields or {}, encoding, Limits.of(limits or {}),
     )  # fmt: skip
     return _read(source, format, options, tokens=tokens, name=name)
 

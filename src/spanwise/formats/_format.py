@@ -110,6 +110,7 @@ class Options(Struct, frozen=True):
     duplicates: Literal["error", "drop"] = "error"
     labels: Sequence[str] | None = None
     documents: str | None = None
+    annotator: str | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from math import isfinite, nan
 from typing import Any
 
+import numpy as np
+
 from spanwise.errors import InputError
 
 SCORES = ("score", "confidence", "probability")  # the keys under which a span says how confident it is
@@ -108,3 +110,14 @@ def whole_spans(listed: list[Any]) -> list[Any]:
         else pieces[0]
         for pieces in joined
     ]
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON would hold it: tuples and arrays as lists, NumPy's numbers as Python's."""
+    if isinstance(value, str | int | float) or value is None:
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else value

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, unknown
 from spanwise.formats._format import Options
 from spanwise.formats._opening import File
 from spanwise.formats._rows import DOCSTART
@@ -48,6 +48,52 @@ def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, An
         )
         for who, own in sorted(units.items())
     }
+
+
+def refuse_several(path: str, records: Sequence[Any]) -> None:
+    """Refuse records in which several annotators marked the same text: one of them must be meant."""
+    reader = _reader(records)
+    if reader is None:
+        return
+    units: Units = {}
+    for number, record in enumerate(records, start=1):
+        reader[1](units, number, record)
+    refuse_shared(path, {who: [*own] for who, own in units.items()})
+
+
+def refuse_shared(path: str, texts: Mapping[str, Sequence[str]]) -> None:
+    """Refuse annotators, given with the texts they marked, where two of them marked the same one."""
+    seen: dict[str, str] = {}
+    for who, names in texts.items():
+        for name in names:
+            if seen.setdefault(name, who) != who:
+                listed = ", ".join(sorted(texts))
+                raise InputError(
+                    at(path, None, f"{len(texts)} annotators marked the same texts: {listed}.\nChoose one "
+                       f"with annotator={min(texts)!r}, or measure agreement with: spanwise agree {path}")
+                )  # fmt: skip
+
+
+def chosen_records(records: Sequence[Any], annotator: str) -> list[Any]:
+    """The records of one annotator, or with this annotator's spans alone."""
+    kept: list[Any] = []
+    known: set[str] = set()
+    for record in records:
+        if isinstance(record, Mapping) and _users(record):
+            known.update(str(one.get("user")) for one in record["annotations"])
+            own = [one for one in record["annotations"] if str(one.get("user")) == annotator]
+            kept.append({**record, "annotations": own})
+        elif isinstance(record, Mapping) and (who := _who(record)) is not None:
+            known.add(who)
+            kept += [record] if who == annotator else []
+    check_annotator(annotator, known)
+    return kept if known else list(records)
+
+
+def check_annotator(annotator: str, known: Collection[str]) -> None:
+    """Refuse an annotator whom a file does not name, unless it names nobody, as predictions do."""
+    if known and annotator not in known:
+        raise unknown("annotator", annotator, known)
 
 
 def tag_columns(path: str | os.PathLike[str], options: Options) -> list[int]:
@@ -164,10 +210,11 @@ def _label_studio(units: Units, number: int, task: Mapping[str, Any]) -> None:
             for label in value["labels"]
         ]
         text = _text(task["data"], labeled)
-        _add(units, _completed_by(one, place), name, Standoff(text, spans, name))
+        _add(units, completed_by(one, place), name, Standoff(text, spans, name))
 
 
-def _completed_by(one: Mapping[str, Any], place: int) -> str:
+def completed_by(one: Mapping[str, Any], place: int) -> str:
+    """Who completed an annotation of Label Studio; where nobody is named, its number in its task."""
     who = one.get("completed_by")
     if isinstance(who, Mapping):
         who = who.get("email") or who.get("username") or who.get("id")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -27,15 +27,17 @@ from spanwise.formats._format import (
     problem_at,
 )
 from spanwise.formats._opening import File
-from spanwise.formats._scored import LABELS, is_records, is_spans, score_of, whole_spans
+from spanwise.formats._scored import LABELS, is_records, is_spans, plain, score_of, whole_spans
 from spanwise.formats._words import words
 from spanwise.formats._written_lines import write
+from spanwise.formats.annotators import chosen_records, refuse_several
 from spanwise.schemes import Tags, malformed
 
 _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
 SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
 _STARTS, _ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
+_LINE = "\x00line"  # a key that no record has
 _DOCUMENTS = ("document", "doc_id", "document_id")
 
 
@@ -64,10 +66,13 @@ def read(source: Any, options: Options, *, name: str = "<records>") -> Annotatio
     file = source if isinstance(source, File) else None
     path = name if file is None else file.path
     found = _Gathered(path)
-    for line, record in _listed(path, source) if file is None else _records(file):
+    pairs = _listed(path, source) if file is None else _records(file)
+    for line, record in pairs if options.annotator is None else _of(options.annotator, pairs):
         _gather(found, line, record, options)
     if not found.lines:
         raise InputError(at(path, None, "the file holds no record.\nGive a JSON object in each line."))
+    if options.annotator is None and found.kind == "text with spans of characters":
+        refuse_several(path, found.records)
     corpus = _corpus(found, options)
     digest = None if file is None else file.sha256
     reading = Reading(path=path, sha256=digest, format="jsonl", evidence=found.kind)
@@ -78,6 +83,15 @@ def read(source: Any, options: Options, *, name: str = "<records>") -> Annotatio
         place=lambda row: f"{path}:{found.lines[found.spans[row][0]]}",
     )
     return Annotation(corpus, mentions, replace(reading, notes=tuple(label_notes(mentions))))
+
+
+def _of(
+    annotator: str, pairs: Iterable[tuple[int, Mapping[str, Any]]]
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The records of one annotator, with their lines."""
+    numbered = [{**record, _LINE: line} for line, record in pairs]
+    for record in chosen_records(numbered, annotator):
+        yield record.pop(_LINE), record
 
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
@@ -105,17 +119,6 @@ def _listed(path: str, source: Sequence[Any]) -> Iterator[tuple[int, Mapping[str
     records = [source] if is_spans(source) else source
     for number, record in enumerate(records, start=1):
         yield number, _mapping(path, number, plain(record))
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON would hold it: tuples and arrays as lists, NumPy's numbers as Python's."""
-    if isinstance(value, str | int | float) or value is None:
-        return value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _records(file: File) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -11,16 +11,25 @@ from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options, whole
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import Origin, Standoff, annotation, json_of, only_piece, texts_of
+from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared
 
 
 def read(file: File, options: Options) -> Annotation:
-    """The first annotation of every task that was not cancelled; tasks without one have no mentions."""
+    """The annotation of every task that was not cancelled; tasks without one have no mentions.
+
+    Where a task has several, `options.annotator` says whose is meant.
+    """
     return _layer(file, json_of(file), options, "annotations")
 
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     """Gold from `annotations`, predicted from `predictions`."""
     tasks = json_of(file)
+    if isinstance(tasks, list) and not any(isinstance(one, dict) and one.get("predictions") for one in tasks):
+        raise InputError(
+            at(file.path, None, "no task has predictions.\nExport them with the project, or give the "
+               "predictions as another file.")
+        )  # fmt: skip
     return {
         "gold": _layer(file, tasks, options, "annotations"),
         "predicted": _layer(file, tasks, options, "predictions"),
@@ -32,11 +41,18 @@ def _layer(file: File, tasks: Any, options: Options, layer: str) -> Annotation:
         raise InputError(
             at(file.path, 1, "this is not a list of tasks.\nExport the project as JSON or JSON-MIN.")
         )
-    units, more = [], 0
+    units = []
+    whose: dict[str, list[str]] = {}
     for number, task in enumerate(tasks, start=1):
         try:
-            units.append(_task(task, number, file.path, layer))
-            more += len(_done(task, layer)) > 1
+            done = _done(task, layer)
+            for place, one in enumerate(done, start=1):
+                whose.setdefault(_who(one, place, layer), []).append(str(task.get("id", number)))
+            if layer == "annotations" and options.annotator is not None:
+                done = [
+                    one for place, one in enumerate(done, 1) if _who(one, place, layer) == options.annotator
+                ]
+            units.append(_task(task, number, file.path, done))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(
                 at(
@@ -47,8 +63,13 @@ def _layer(file: File, tasks: Any, options: Options, layer: str) -> Annotation:
                     "Export the project as JSON or JSON-MIN.",
                 )
             ) from None
-    notes = [f"{more:,} tasks have several {layer}; the first of each was taken"] if more else []
-    origin = Origin(file.path, "label-studio", f"tasks with {layer}", file.sha256, notes)
+    if layer == "predictions":
+        _refuse_models(file.path, whose)
+    elif options.annotator is None:
+        refuse_shared(file.path, whose)
+    else:
+        check_annotator(options.annotator, whose)
+    origin = Origin(file.path, "label-studio", f"tasks with {layer}", file.sha256)
     return annotation(units, origin, options)
 
 
@@ -56,10 +77,25 @@ def _done(task: Mapping[str, Any], layer: str) -> list[Mapping[str, Any]]:
     return [one for one in task.get(layer) or () if not one.get("was_cancelled")]
 
 
-def _task(task: Any, number: int, path: str, layer: str) -> Standoff:
+def _who(one: Mapping[str, Any], place: int, layer: str) -> str:
+    """Whose work this is: an annotator's, or a version's of a model."""
+    if layer == "annotations":
+        return completed_by(one, place)
+    return str(one.get("model_version") or f"prediction {place}")
+
+
+def _refuse_models(path: str, whose: Mapping[str, Sequence[str]]) -> None:
+    """Refuse tasks with predictions of several models: the first must not pass for all."""
+    if len(whose) > 1 and sum(map(len, whose.values())) > len({one for own in whose.values() for one in own}):
+        raise InputError(
+            at(path, None, f"tasks have predictions of {len(whose)} models: {', '.join(sorted(whose))}.\n"
+               "Keep those of one in the export, or give the predictions as files of their own.")
+        )  # fmt: skip
+
+
+def _task(task: Any, number: int, path: str, done: Sequence[Mapping[str, Any]]) -> Standoff:
     name = str(task.get("id", number))
     if "data" in task:
-        done = _done(task, layer)
         results = done[0].get("result", []) if done else []
         text = _text(task["data"], results, path, number)
         return Standoff(text, _mentions(results), name)

@@ -12,9 +12,8 @@ from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, at, unknown
 from spanwise.formats import arrow, frames, jsonl, spacy_docs
 from spanwise.formats._format import Options
-from spanwise.formats._scored import is_records
+from spanwise.formats._scored import is_records, plain
 from spanwise.formats._table import annotation as table_annotation
-from spanwise.formats.jsonl import plain
 
 GOLD = ("gold", "gold_tags", "gold_labels", "gold_spans", "gold_entities", "reference", "true")
 _ANNOTATIONS = (

@@ -1,0 +1,137 @@
+"""Exports with several annotators: one is chosen by name, never the first silently; places name documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.errors import ChoiceError, InputError
+
+TEXT = "Ann saw Rome"
+PER = {"start": 0, "end": 3, "label": "PER"}
+LOC = {"start": 8, "end": 12, "label": "LOC"}
+
+
+def task(number: int, *annotations: tuple[Any, list[dict[str, Any]]], **more: Any) -> dict[str, Any]:
+    """A task of Label Studio with the annotations of people."""
+    return {
+        "id": number,
+        "data": {"text": TEXT},
+        "annotations": [
+            {
+                "completed_by": who,
+                "result": [
+                    {"value": {"start": one["start"], "end": one["end"], "labels": [one["label"]]}}
+                    for one in spans
+                ],
+            }
+            for who, spans in annotations
+        ],
+        **more,
+    }
+
+
+def prodigy(who: str, spans: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
+    """A record of Prodigy."""
+    return {"text": TEXT, "spans": spans, "_session_id": who, "_input_hash": number, "answer": "accept"}
+
+
+def doccano(*spans: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+    """A record of doccano with the users of its annotations."""
+    listed = [
+        {"start_offset": one["start"], "end_offset": one["end"], "label": one["label"], "user": user}
+        for user, one in spans
+    ]
+    return {"id": 1, "text": TEXT, "annotations": listed}
+
+
+def lines(*records: Any) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+SEVERAL = [
+    pytest.param(
+        "export.json", json.dumps([task(7, ({"email": "ann"}, [PER]), ({"email": "bob"}, [PER, LOC]))]),
+        ("ann", "bob"), id="Label Studio",
+    ),
+    pytest.param(
+        "export.jsonl", lines(prodigy("db-ann", [PER]), prodigy("db-bob", [PER, LOC])),
+        ("db-ann", "db-bob"), id="Prodigy",
+    ),
+    pytest.param("export.jsonl", lines(doccano((1, PER), (2, PER), (2, LOC))), ("1", "2"), id="doccano"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "who"), SEVERAL)
+def test_nobody_is_taken_silently_and_anybody_can_be_chosen(
+    name: str, content: str, who: tuple[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    said = f"2 annotators marked the same texts: {who[0]}, {who[1]}.\nChoose one with annotator='{who[0]}'"
+    with pytest.raises(InputError) as caught:
+        spanwise.read(path)
+    assert said in str(caught.value)
+    assert f"spanwise agree {path}" in str(caught.value)
+    read = [spanwise.read(path, annotator=one).mentions.rows() for one in who]
+    assert read == [[(0, 0, 3, "PER")], [(0, 0, 3, "PER"), (0, 8, 12, "LOC")]]
+    with pytest.raises(ChoiceError, match="no annotator is called 'eve'"):
+        spanwise.read(path, annotator="eve")
+    assert spanwise.agree(path).annotators == who
+
+
+@pytest.mark.parametrize(("name", "content", "who"), SEVERAL)
+def test_the_chosen_annotator_is_gold_for_predictions_that_name_nobody(
+    name: str, content: str, who: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    said = [{"text": TEXT, "entities": [PER]}]
+    overall = spanwise.evaluate(tmp_path / name, {"mine": said}, annotator=who[1], resamples=0)["mine"].exact
+    assert (overall.overall.gold, overall.overall.correct) == (2, 1)
+
+
+def test_annotators_who_share_no_text_are_read_together(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([task(1, ("ann", [PER])), task(2, ("bob", [LOC]))]))
+    assert len(spanwise.read(path).mentions) == 2
+    path = tmp_path / "export.jsonl"
+    path.write_text(lines(prodigy("ann", [PER], 1), prodigy("bob", [LOC], 2)))
+    assert len(spanwise.read(path).mentions) == 2
+
+
+def test_records_in_memory_are_held_to_the_same(tmp_path: Path) -> None:
+    records = [prodigy("ann", [PER]), prodigy("bob", [])]
+    with pytest.raises(InputError, match="2 annotators marked the same texts: ann, bob"):
+        spanwise.read(records)
+    assert len(spanwise.read(records, annotator="ann").mentions) == 1
+
+
+def test_a_file_without_predictions_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([task(1, ("ann", [PER]))]))
+    with pytest.raises(InputError, match="no task has predictions"):
+        spanwise.evaluate(path)
+    result = [{"value": {"start": 0, "end": 3, "labels": ["PER"]}}]
+    one = task(1, ("ann", [PER]), predictions=[{"model_version": "v1", "result": result}])
+    path.write_text(json.dumps([one]))
+    found = spanwise.evaluate(path, resamples=0)
+    assert next(iter(found.systems.values())).exact.overall.f1 == 1
+    one["predictions"].append({"model_version": "v2", "result": []})
+    path.write_text(json.dumps([one]))
+    with pytest.raises(InputError, match="predictions of 2 models: v1, v2"):
+        spanwise.evaluate(path)
+
+
+def test_places_name_the_document(tmp_path: Path) -> None:
+    (tmp_path / "doc01.txt").write_text("Nothing here\nAnn saw Rome\n")
+    (tmp_path / "doc01.ann").write_text("T1\tPER 13 16\tAnn\n")
+    corpus = spanwise.read(tmp_path, format="brat").corpus
+    assert corpus.place(0).endswith(": doc01:1")
+    assert corpus.place(0, 2).endswith(": doc01:2")
+    said = [{"text": "Nothing here\nAnn saw Rome\n", "entities": []}]
+    sentence = spanwise.evaluate(tmp_path, {"mine": said}, format=None, resamples=0).sentences[0]
+    assert sentence.source == f"{tmp_path}: doc01:1"
