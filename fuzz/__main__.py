@@ -15,6 +15,7 @@ from collections import Counter
 from multiprocessing import get_context
 from pathlib import Path
 
+from fuzz.targets import Costs
 from fuzz.working import files, work
 
 
@@ -24,6 +25,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=20_000, help="how many (default: 20000)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one (default: 0)")
     parser.add_argument("--only", type=int, help="repeat one input and show its traceback")
+    parser.add_argument("--target", help="only inputs of this kind, such as document or answers")
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--kills", type=int, help="kill so many workers, commands and studies instead")
     parser.add_argument("--minutes", type=float, help="stop after so long")
@@ -41,11 +43,12 @@ def _inputs(args: argparse.Namespace) -> int:
     until = began + 60 * args.minutes if args.minutes else None
     done, failures, unexpected = 0, Counter[str](), dict[str, int]()
     examples: dict[str, int] = {}
+    spent: list[Costs] = []
     pipes = {}
     for worker in range(args.workers):
         ours, theirs = context.Pipe()
         numbers = range(args.first + worker, args.first + args.inputs, args.workers)
-        process = context.Process(target=work, args=(theirs, numbers, until), daemon=True)
+        process = context.Process(target=work, args=(theirs, numbers, until, args.target), daemon=True)
         process.start()
         theirs.close()
         pipes[ours] = (process, worker)
@@ -70,8 +73,15 @@ def _inputs(args: argparse.Namespace) -> int:
             elif kind == "done":
                 done += value[0]
                 unexpected |= value[1]
+                spent.append(value[2])
     rate = done / (time.monotonic() - began)
     sys.stdout.write(f"{done:,} inputs, {failures.total():,} failures, {rate:,.0f} inputs/s\n")
+    if spent:
+        slowest = max(spent)
+        sys.stdout.write(
+            f"the slowest took {slowest.seconds:.2f} s of a processor (input {slowest.slowest}); "
+            f"no process needed more than {max(one.megabytes for one in spent)} MB\n"
+        )
     for text, number in failures.most_common():
         sys.stdout.write(f"  {number:>6,} {text} (such as input {examples[text]})\n")
     if unexpected:

@@ -14,7 +14,7 @@ from fuzz import seeds
 class Input(NamedTuple):
     """One input: what it is for, the name of its file, its bytes, and the choices it is used with."""
 
-    target: str  # read, document, manifest or options
+    target: str  # read, document, manifest, options, or one of `verbs.TARGETS`
     name: str
     data: bytes
     options: dict[str, Any]
@@ -25,15 +25,30 @@ def input_of(number: int) -> Input:
     """The input with this number."""
     draw = random.Random(number)
     kind = draw.random()
-    if kind < 0.98:
+    if kind < 0.93:
         return _file(draw)
-    if kind < 0.99:
-        return Input("document", "result.json", _damaged_json(draw, draw.choice(seeds.documents())), {})
-    if kind < 0.994:
+    if kind < 0.94:
+        document = draw.choice(seeds.documents())
+        damage = _damaged_json if draw.random() < 0.5 else _disturbed
+        return Input("document", "result.json", damage(draw, document), {})
+    if kind < 0.944:
         return Input("manifest", "study.toml", _damaged(draw, seeds.MANIFEST.encode()), {})
-    if kind < 0.9995:
+    if kind < 0.9495:
         return Input("options", "a.conll", b"", {}, _arguments(draw))
+    if kind < 0.9995:
+        return _of_verb(draw)
     return _packed(draw)
+
+
+def _of_verb(draw: random.Random) -> Input:
+    """A file that one command alone reads: answers, worksheets, scores, conditions, thresholds and more."""
+    target = draw.choices(list(seeds.VERBS), [one.weight for one in seeds.VERBS.values()])[0]
+    given = seeds.VERBS[target]
+    data = draw.choice(given.files())
+    if given.binary:
+        return Input(target, given.name, _bytes(draw, data), {})
+    structured = given.name.endswith((".json", ".jsonl")) and draw.random() < 0.7
+    return Input(target, given.name, _damaged_json(draw, data) if structured else _damaged(draw, data), {})
 
 
 def _file(draw: random.Random) -> Input:
@@ -146,6 +161,32 @@ def _damaged_json(draw: random.Random, data: bytes) -> bytes:
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
+def _disturbed(draw: random.Random, data: bytes) -> bytes:
+    """JSON with other numbers, names and lengths in some places, but values of the same kinds."""
+    value = json.loads(data)
+    for _ in range(draw.choice([1, 2, 4])):
+        value = _nudged(draw, value)
+    return json.dumps(value).encode()
+
+
+def _nudged(draw: random.Random, value: Any) -> Any:
+    if isinstance(value, dict) and value:
+        key = draw.choice(list(value))
+        if draw.random() < 0.05:
+            return {f"{one}x" if one == key else one: inner for one, inner in value.items()}
+        return {**value, key: _nudged(draw, value[key])}
+    if isinstance(value, list) and value:
+        place = draw.randrange(len(value))
+        if draw.random() < 0.15:
+            return value[:place]
+        return [*value[:place], _nudged(draw, value[place]), *value[place + 1 :]]
+    if isinstance(value, str):
+        return draw.choice(["", "x", "PER", "LOC", f"{value}x", "\x1b[31m", "<script>"])
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return draw.choice([0, 1, -1, 2, 0.5, 10**6, value + 1])
+    return draw.choice([None, True, False])
+
+
 def _has_half(value: Any) -> bool:
     return "\\ud800" in json.dumps(value)
 
@@ -173,33 +214,34 @@ _FLAGS = [
     "--encoding", "--limit", "--seed", "--resamples", "--confidence", "--attributes", "--attribute", "--buckets",
     "--cross", "--focus", "--weights", "--workers", "--memory", "--fail-under", "--floor", "--align", "--width",
     "--color", "--examples", "--examples-cap", "--redact", "--quiet", "--name", "--unit", "--to", "--most", "--json",
+    "--policy", "--level", "--threshold", "--aliases", "--repeats", "--unknown", "--prompt-unit", "--response",
+    "--sample", "--over", "--depth", "--least", "--flips", "--confirm", "--precision", "--missing", "--score-column",
+    "--token-scores", "--dev", "--votes", "--tokens", "--decisions", "--top", "--apply", "--where", "--set",
+    "--gate", "--edges", "--answers", "--against", "--figure", "--table", "--device", "--scores",
 ]  # fmt: skip
 _WORDS = [
     "", "-", "-1", "0", "1", "1.5", "nan", "inf", "²", "1e999", str(2**63), "9" * 5000, "x", "a,b", "a=b", "=", "label",
     "entity_length", "entity_length=1,2", "entity_length=balanced:1000000000", "label=column:²", "w=column:0",
     "IOB2", "conll", "jsonl", "none", "all", "labels=5", "512MB", "100000", "BE = 0.5 TP", "BE = 9e999 TP", "PER=90",
     "utf-16", "\x1b[31m", "::error::", "{", "entity_length=1,,2", "entity_length=nan", "sentence", "fu20,fu20",
+    "label=PER & entity_length>=1", "!label=PER", "entity_length>=nan", "uie", "fuzzy", "document", "a.conll", "s.jsonl",
+    "{annotator}.conll", "a{run}.conll", "epochs=-1", "epochs=1e9", "hidden=0", "min", "cpu", "cuda:99", "1e-320",
 ]  # fmt: skip
+_CALLS: dict[str, list[str]] = {
+    "evaluate": ["a.conll", "a.conll"], "compare": ["a.conll", "x=a.conll", "y=a.conll"], "describe": ["a.conll"],
+    "validate": ["a.conll"], "convert": ["a.conll", "-"], "explain": ["a.conll", "a.conll"],
+    "errors": ["a.conll", "a.conll"], "list": [], "cite": [], "place": ["a.conll", "answers.jsonl"],
+    "slices": ["a.conll", "a.conll", "--flips", "20"], "confidence": ["a.conll", "s.jsonl", "--resamples", "10"],
+    "apply": ["s.jsonl", "-o", "out.jsonl", "--threshold", "0.5"], "agree": ["x=a.conll", "y=a.conll"],
+    "suspects": ["a.conll", "x=a.conll", "y=a.conll"], "table": ["result.json"], "export": ["result.json"],
+    "report": ["result.json"], "tag": ["tagger", "a.conll", "-o", "out.conll"],
+}  # fmt: skip
 
 
 def _arguments(draw: random.Random) -> tuple[str, ...]:
     """A call of a command with options drawn at random."""
-    command = draw.choice(
-        ["evaluate", "compare", "describe", "validate", "convert", "explain", "errors", "list", "cite"]
-    )
-    files = {
-        "list": [],
-        "cite": [],
-        "convert": ["a.conll", "-"],
-        "describe": ["a.conll"],
-        "validate": ["a.conll"],
-    }
-    given = [
-        command,
-        *files.get(
-            command, ["a.conll", "a.conll"] if command != "compare" else ["a.conll", "x=a.conll", "y=a.conll"]
-        ),
-    ]
+    command = draw.choice(list(_CALLS))
+    given = [command, *_CALLS[command]]
     for _ in range(draw.choice([0, 1, 1, 2, 3])):
         given.append(draw.choice(_FLAGS))
         if draw.random() < 0.9:

@@ -6,8 +6,15 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from spanwise.corpus import Annotation
+    from spanwise.evaluation import Result as Evaluation
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
@@ -77,19 +84,160 @@ VALUES: list[object] = [
 ]  # fmt: skip
 
 
+GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC"]]
+SYSTEM = [["B-PER", "O", "O", "B-LOC"], ["O", "B-PER"]]
+TOKENS = [["Ann", "Lee", "in", "Rome"], ["the", "Alps"]]
+SCORED = """\
+{"tokens": ["Ann", "Lee", "in", "Rome"], "spans": [[0, 2, "PER", 0.9], [3, 4, "LOC", 0.25]]}
+{"tokens": ["the", "Alps"], "spans": [[1, 2, "PER", 0.5]]}
+"""
+ANSWERS = (
+    '{"id": "0", "answers": [{"text": "Ann Lee", "label": "PER"}, {"text": "rome", "label": "LOC"}]}\n'
+    '{"id": "1", "answers": [["the Alps", "LOC"]]}\n',
+    '{"tokens": ["Ann", "Lee", "in", "Rome"], "PER": ["Ann"], "LOC": ["Rome", "Paris"]}\n'
+    '{"tokens": ["the", "Alps"], "PER": [], "LOC": ["Alps"]}\n',
+    '{"id": 0, "response": "PER: Ann Lee\\nLOC: Rome"}\n{"id": 1, "response": "```json\\n[]\\n```"}\n',
+    '{"id": 0, "response": "@@Ann Lee## in Rome"}\n{"id": 1, "response": "the <LOC>Alps</LOC>"}\n',
+)
+GATE = """\
+fail_under = 20
+[floors]
+PER = 10
+"fair/f1" = 5
+[slices.long]
+where = "label=PER & entity_length>=2"
+f1 = 50
+mentions = 1
+"""
+# Requests to the workbench; {gold} is the only gold file of its folder.
+REQUESTS = (
+    '{"method": "GET", "path": "/api/v1/golds/{gold}/slice", "query": {"label": "PER", "entity_length": ">=1"}}',
+    '{"method": "GET", "path": "/api/v1/golds/{gold}/mentions", "query": {"where": "label=PER", "after": "0"}}',
+    '{"method": "GET", "path": "/api/v1/golds/{gold}/comparison", "query": {"a": "1", "b": "2"}}',
+    '{"method": "POST", "path": "/api/v1/golds/{gold}/notes", "body": {"sentence": 0, "start": 0, "end": 1, '
+    '"label": "PER", "tag": "odd", "text": "look", "by": "me"}}',
+    '{"method": "POST", "path": "/api/v1/golds/{gold}/slices", "body": {"name": "s", "where": "label=PER", '
+    '"score": "f1", "least": 50}}',
+    '{"method": "POST", "path": "/api/v1/golds", "body": {"path": "gold.conll", "train": ["gold.conll"]}}',
+    '{"method": "PUT", "path": "/api/v1/golds/{gold}/results", "query": {"system": "c"}, "body": "Ann B-PER"}',
+    '{"method": "GET", "path": "/golds/{gold}/slice", "query": {"label": "PER", "sort": "f1", "q": "x"}}',
+    '{"method": "GET", "path": "/golds/{gold}", "query": {"systems": "a", "by": "label", "intervals": "1"}}',
+    '{"method": "DELETE", "path": "/api/v1/golds/{gold}/notes/1", "headers": {"if-match": "1"}}',
+)
+CONDITIONS = (
+    "label=PER & entity_length>=2", "!label=PER,LOC & sLen<10", 'label="a,b", label!=LOC & tough=UNSEEN-ANY',
+    "entity_length<=1, sentence_length>3", "eLen=XS",
+)  # fmt: skip
+
+
+class Verb(NamedTuple):
+    """What one command reads: the name of the file, files to be damaged, and how often it is chosen."""
+
+    name: str
+    files: Callable[[], Sequence[bytes]]
+    weight: float
+    binary: bool = False
+
+
+def _plain(*texts: str) -> Callable[[], Sequence[bytes]]:
+    return lambda: [text.encode() for text in texts]
+
+
 @cache
-def documents() -> tuple[bytes, ...]:
-    """Result documents of several verbs, to be damaged."""
+def gold() -> Annotation:
+    """What the files of verbs are about."""
     import spanwise
 
-    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC"]]
-    system = [["B-PER", "O", "O", "B-LOC"], ["O", "B-PER"]]
-    tokens = [["Ann", "Lee", "in", "Rome"], ["the", "Alps"]]
-    result = spanwise.evaluate(gold, {"a": system, "b": gold}, tokens=tokens, resamples=20)
-    found = [json.dumps(result.to_dict()).encode()]
-    described = spanwise.describe(gold, tokens=tokens)
-    found.append(json.dumps(described.to_dict() if hasattr(described, "to_dict") else described).encode())
-    return tuple(found)
+    return spanwise.read(GOLD, tokens=TOKENS)
+
+
+@cache
+def evaluated() -> Evaluation:
+    """A small evaluation, with what conditions can ask for."""
+    import spanwise
+
+    return spanwise.evaluate(GOLD, {"a": SYSTEM, "b": GOLD}, tokens=TOKENS, train=gold(), resamples=20)
+
+
+@cache
+def documents() -> tuple[bytes, ...]:
+    """A result document of every kind, to be damaged."""
+    import spanwise
+
+    system = spanwise.read(SYSTEM, tokens=TOKENS)
+    with tempfile.TemporaryDirectory() as folder:
+        scored = Path(folder) / "s.jsonl"
+        scored.write_text(SCORED, encoding="utf-8")
+        made = [
+            evaluated(),
+            spanwise.compare(GOLD, {"a": SYSTEM, "b": GOLD}, tokens=TOKENS, resamples=20),
+            spanwise.describe(GOLD, tokens=TOKENS),
+            spanwise.explain(GOLD, SYSTEM, tokens=TOKENS),
+            spanwise.place(gold(), [{"id": "0", "answers": [["Ann", "PER"]]}, {"id": "1", "answers": []}]),
+            spanwise.agree({"a": gold(), "b": system}),
+            spanwise.confidence(gold(), {"a": str(scored)}, resamples=10),
+            spanwise.suspects(gold(), {"a": system, "b": system}),
+            spanwise.find_slices(gold(), {"a": system}, least=1, flips=20),
+        ]
+    return tuple(one.to_json().encode() for one in made)
+
+
+@cache
+def worksheets() -> tuple[bytes, ...]:
+    """Worksheets that were filled in."""
+    import spanwise
+    from spanwise.suspicion import worksheet
+
+    system = spanwise.read(SYSTEM, tokens=TOKENS)
+    lines = worksheet(spanwise.suspects(gold(), {"a": system, "b": system})).rstrip("\n").split("\n")
+    accepted = "\n".join([lines[0], *(f"{line}accept" for line in lines[1:])]) + "\n"
+    return (
+        accepted.encode(),
+        b"sentence,start,end,label,decision\n1,0,2,PER,yes\n2,1,2,LOC,no\n1,2,3,X,yes\n",
+    )
+
+
+@cache
+def edges() -> tuple[bytes, ...]:
+    """What --save-edges writes."""
+    return (json.dumps(evaluated().edges()).encode(),)
+
+
+@cache
+def columns() -> tuple[bytes, ...]:
+    """What --columns writes."""
+    from spanwise.evaluation import mention_columns
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.npz"
+        mention_columns(evaluated()).save(path)
+        return (path.read_bytes(),)
+
+
+@cache
+def taggers() -> tuple[bytes, ...]:
+    """The description and the weights of small taggers."""
+    import spanwise.taggers
+
+    with tempfile.TemporaryDirectory() as folder:
+        train = Path(folder) / "train.conll"
+        train.write_text(TEXTS["conll"][1] * 3, encoding="utf-8")
+        spanwise.taggers.train("crf", train, train).save(Path(folder) / "crf")
+        return tuple((Path(folder) / "crf" / name).read_bytes() for name in ("tagger.json", "model.crfsuite"))
+
+
+VERBS = {
+    "answers": Verb("answers.jsonl", _plain(*ANSWERS), 20),
+    "scores": Verb("s.jsonl", _plain(SCORED), 8),
+    "condition": Verb("condition.txt", _plain(*CONDITIONS), 10),
+    "worksheet": Verb("sheet.csv", worksheets, 10),
+    "gate": Verb("gate.toml", _plain(GATE), 4),
+    "aliases": Verb("aliases.toml", _plain('person = "PER"\n[labels]\nplace = "LOC"\n'), 1),
+    "edges": Verb("edges.json", edges, 1.5),
+    "columns": Verb("a.npz", columns, 2, binary=True),
+    "request": Verb("request.json", _plain(*REQUESTS), 1.5),
+    "tagger": Verb("tagger.json", taggers, 0.2, binary=True),
+}
 
 
 @cache

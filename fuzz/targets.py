@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import spanwise
 from fuzz import seeds
@@ -46,6 +47,8 @@ def attempt(given: Input, folder: Path, number: int) -> str | None:
     except Exception as error:
         return f"{type(error).__name__} in {_where(error)}: {str(error)[:200]}"
     took = time.process_time() - began
+    if took > _costs[0].seconds:
+        _costs[0] = Costs(took, number)
     if took > SECONDS:
         return f"took {took:.1f} s"
     if _peak() - before > MEGABYTES:
@@ -53,6 +56,25 @@ def attempt(given: Input, folder: Path, number: int) -> str | None:
     return None
 
 
+class Costs(NamedTuple):
+    """The most that any input took: seconds of a processor, and megabytes of the whole process."""
+
+    seconds: float = 0.0
+    slowest: int = -1
+    megabytes: int = 0
+
+
+def costs() -> Costs:
+    """The most that any input of this process took."""
+    return _costs[0]._replace(megabytes=_peak())
+
+
+def forget_costs() -> None:
+    """Begin anew: what imports cost is not the doing of an input."""
+    _costs[0] = Costs()
+
+
+_costs = [Costs()]
 # Errors of other libraries that a reader turned into ours by the last resort, and an input with each.
 _unexpected: dict[str, int] = {}
 
@@ -72,8 +94,12 @@ def _use(given: Input, folder: Path, number: int) -> None:
         spanwise.study(path, cache=False, workers=1)
     elif given.target == "options":
         _command(given, folder)
-    else:
+    elif given.target == "read":
         _read(path, given, draw)
+    else:
+        from fuzz.verbs import TARGETS
+
+        TARGETS[given.target](path, draw)
 
 
 def _read(path: Path, given: Input, draw: random.Random) -> None:
@@ -91,40 +117,36 @@ def _read(path: Path, given: Input, draw: random.Random) -> None:
 
 
 def _show(path: Path, draw: random.Random) -> None:
-    from spanwise.cli.main import main
-
-    calls = [["table", str(path)], ["errors", str(path)], ["export", str(path)], ["report", str(path)]]
-    call = draw.choices(calls, [10, 10, 5, 1])[0]
-    with _silence():
-        _check(main(call), call)
+    form = draw.choice(["flat", "rows", "summary", "model-index", "terminal"])
+    calls = [["table"], ["errors"], ["export", form], ["report", "-o", str(path.with_name("page.html"))]]
+    command, *rest = draw.choices(calls, [10, 10, 20, 1])[0]
+    run_command([command, str(path), *rest])
 
 
 def _command(given: Input, folder: Path) -> None:
-    from spanwise.cli.main import main
+    from fuzz.working import lay_out
 
-    (folder / "a.conll").write_text(seeds.TEXTS["conll"][1], encoding="utf-8")
+    lay_out(folder)
     before = Path.cwd()
     os.chdir(folder)
     try:
-        with _silence():
-            try:
-                status = main(list(given.arguments))
-            except SystemExit as leaving:  # --help
-                status = int(leaving.code or 0)
+        run_command(list(given.arguments))
     finally:
         os.chdir(before)
-    _check(status, given.arguments)
 
 
-def _check(status: int, call: object) -> None:
+def run_command(call: list[str]) -> None:
+    """Run a command in this process, and raise what is wrong with how it ended."""
+    from spanwise.cli.main import main
+
+    heard = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(heard):
+        try:
+            status = main(call)
+        except SystemExit as leaving:  # --help
+            status = int(leaving.code or 0)
     if status not in (0, 1, 2, 3):
-        raise AssertionError(f"status {status} of {call!r}")
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        yield
+        raise AssertionError(f"status {status} of {call!r}: {heard.getvalue()[-400:]}")
 
 
 @contextlib.contextmanager

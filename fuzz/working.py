@@ -8,10 +8,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 
-def work(pipe: Connection, numbers: range, until: float | None) -> None:
-    """Attempt the inputs with these numbers."""
+def work(pipe: Connection, numbers: range, until: float | None, target: str | None) -> None:
+    """Attempt the inputs with these numbers, or those of them with one target."""
     from fuzz.inputs import input_of
-    from fuzz.targets import attempt, unexpected
+    from fuzz.targets import attempt, costs, forget_costs, unexpected
+    from fuzz.verbs import warm_up
 
     done = 0
     with tempfile.TemporaryDirectory() as name:
@@ -19,16 +20,21 @@ def work(pipe: Connection, numbers: range, until: float | None) -> None:
         files(folder)
         for number in range(100_000_000, 100_000_300):
             attempt(input_of(number), folder, number)  # the first of each kind pays for imports
+        warm_up(folder)
+        forget_costs()
         for number in numbers:
             if until is not None and time.monotonic() > until:
                 break
             if done % 500 == 0:
                 pipe.send(("at", number))
-            wrong = attempt(input_of(number), folder, number)
+            given = input_of(number)
+            if target is not None and given.target != target:
+                continue
+            wrong = attempt(given, folder, number)
             done += 1
             if wrong is not None:
                 pipe.send(("wrong", (number, wrong)))
-    pipe.send(("done", (done, unexpected())))
+    pipe.send(("done", (done, unexpected(), costs())))
     pipe.close()
 
 
@@ -38,3 +44,13 @@ def files(folder: Path) -> None:
 
     for name in ("gold.conll", "a.1.conll", "a.2.conll", "b.1.conll"):
         (folder / name).write_text(seeds.TEXTS["conll"][1], encoding="utf-8")
+
+
+def lay_out(folder: Path) -> None:
+    """The files that commands name."""
+    from fuzz import seeds
+
+    (folder / "a.conll").write_text(seeds.TEXTS["conll"][1], encoding="utf-8")
+    (folder / "s.jsonl").write_text(seeds.SCORED, encoding="utf-8")
+    (folder / "answers.jsonl").write_text(seeds.ANSWERS[0], encoding="utf-8")
+    (folder / "result.json").write_bytes(seeds.documents()[0])

@@ -10,8 +10,9 @@ import pytest
 
 from spanwise.corpus import Annotation
 from spanwise.errors import SpanwiseError
-from spanwise.formats import read, write
-from spanwise.formats._format import Options
+from spanwise.formats import FORMATS, read, write
+from spanwise.formats._format import UNBOUNDED, Options
+from spanwise.formats._opening import File
 from spanwise.formats._standoff import Origin, Pieces, Standoff, annotation, by_sentence
 
 WORDS = ["#", "# x = 1", "_", "-", "O", "B-PER", "[x]", "a|b", "a b", "*", "\\", "->", ";", "1", "😀", "\t",
@@ -89,7 +90,8 @@ def test_random_annotations_read_back_as_they_were(
     draw = random.Random(name)
     path = tmp_path / file
     same = 0
-    for _ in range(60):
+    scheme = "IOB2" if name in ("conllu", "hipe") else None
+    for number in range(60):
         first = make(draw)  # type: ignore[operator]
         if path.is_dir():
             shutil.rmtree(path)
@@ -97,7 +99,10 @@ def test_random_annotations_read_back_as_they_were(
             write(first, path, format=name)
         except SpanwiseError:
             continue
-        again = read(path, format=name, scheme="IOB2" if name in ("conllu", "hipe") else None)
+        if name == "arrow" and number % 12:  # the process that decodes a stranger's file takes half a second
+            again = FORMATS.find(name).read(File.of_bytes(path, path.read_bytes()), Options(limits=UNBOUNDED))
+        else:
+            again = read(path, format=name, scheme=scheme)
         if name == "spacy" and content(again, name) != content(first, name):
             again = read(path, format=name, tag_column="sc")
         assert content(again, name) == content(first, name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,17 +11,23 @@ from pathlib import Path
 import pytest
 
 import spanwise
+from spanwise.cli.main import COMMANDS
 
 PROGRAM = Path(__file__).parents[1] / "support" / "statuses.py"
 PLAIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-CONDITIONS: dict[str, tuple[dict[str, str], str]] = {
-    "the C locale": ({"LC_ALL": "C", **PLAIN}, ""),
-    "cp1252": ({"PYTHONIOENCODING": "cp1252"}, ""),
-    "closed output": ({}, ">&-"),
-    "closed streams": ({}, "<&- >&- 2>&-"),
-    "no terminal and no home": ({"TERM": "", "HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none"}, ""),
-    "a full device": ({}, ">/dev/full"),
-}
+# What a process is started with, and the circumstances it then brings about for each call.
+STARTS: list[tuple[dict[str, str], list[str]]] = [
+    ({"LC_ALL": "C", **PLAIN}, ["the C locale+help"]),
+    ({"PYTHONIOENCODING": "cp1252"}, ["cp1252+page+tagger"]),
+    (
+        {},
+        [
+            "a reader that leaves+help", "closed input", "closed output", "closed streams+page",
+            "no terminal and no home+page+tagger", "a full device",
+        ],
+    ),
+]  # fmt: skip
+CIRCUMSTANCES = [name for _, names in STARTS for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -37,36 +42,50 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "attributes = 'none'\nresamples = 20\n[datasets.d]\ntest = 'gold.conll'\n"
         "[systems.a]\npredictions = 'pred.conll'\n[systems.b]\npredictions = 'gold.conll'\n"
     )
+    answers = [{"id": 0, "answers": [["Zoë", "PER"], ["Ōsaka", "LOC"]]}, {"id": 1, "answers": []}]
+    (made / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
+    spans = [{"tokens": ["Zoë", "видит"], "spans": [[0, 1, "PER", 0.75], [1, 2, "LOC", 0.25]]}]
+    (made / "scored.jsonl").write_text("\n".join(map(json.dumps, spans)), encoding="utf-8")
+    (made / "gold.jsonl").write_text('{"tokens": ["Zoë", "видит"], "spans": [[0, 1, "PER"]]}\n', encoding="utf-8")
+    head = "sentence,gold_start,gold_end,gold_label,start,end,label,decision\n"
+    (made / "sheet.csv").write_text(head + "1,0,1,PER,0,1,LOC,accept\n", encoding="utf-8")
     return made
 
 
-def ended(folder: Path, more: dict[str, str], streams: str, *arguments: str) -> dict[str, int]:
-    result = folder / "statuses.json"
-    result.unlink(missing_ok=True)
-    call = [sys.executable, str(PROGRAM), str(folder), str(result), *arguments]
-    given = "" if "<" in streams else f"< {shlex.quote(str(folder / 'gold.conll'))}"
-    said = "" if "2>" in streams else "2> " + shlex.quote(str(folder / "stderr.txt"))
-    shown = "" if ">" in streams or "|" in streams else "> /dev/null"
-    subprocess.run(
-        ["bash", "-c", f"{shlex.join(call)} {given} {said} {shown} {streams}"],
-        env={**os.environ, **more},
-        timeout=240,
-        check=False,
-    )
-    return dict(json.loads(result.read_text()))
+@pytest.fixture(scope="module")
+def ended(folder: Path) -> dict[str, dict[str, tuple[int, str]]]:
+    """How every call ended and what it wrote to standard error, by circumstance."""
+    found: dict[str, dict[str, tuple[int, str]]] = {}
+    for more, names in STARTS:
+        result = folder / "statuses.json"
+        subprocess.run(
+            [sys.executable, str(PROGRAM), str(folder), str(result), *names],
+            env={**os.environ, **more},
+            timeout=240,
+            check=True,
+        )
+        for name, rows in json.loads(result.read_text()).items():
+            found[name] = {call: (status, said) for call, status, said in rows}
+    return found
 
 
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_every_command_ends_as_documented(condition: str, folder: Path) -> None:
+@pytest.mark.parametrize("circumstance", CIRCUMSTANCES)
+def test_every_command_ends_as_documented(
+    circumstance: str, ended: dict[str, dict[str, tuple[int, str]]]
+) -> None:
+    calls = ended[circumstance.partition("+")[0]]
+    assert {call.split()[0] for call in calls} >= set(COMMANDS)
     odd = {
-        call: status
-        for call, status in ended(folder, *CONDITIONS[condition]).items()
-        if status not in (0, 1, 2, 3)
+        call: answer
+        for call, answer in calls.items()
+        if answer[0] not in (0, 1, 2, 3) or "Traceback" in answer[1]
     }
     assert not odd
 
 
-def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
-    found = ended(folder, {}, "| true", "help")
-    assert {call for call, status in found.items() if status not in (0, 1, 2, 3)} == set()
-    assert found["list formats"] == 0
+def test_what_works_works_everywhere(ended: dict[str, dict[str, tuple[int, str]]]) -> None:
+    wanted = ["list formats", "describe gold.conll", "apply scored.jsonl --threshold 0.5 -o kept.jsonl"]
+    for name in ("the C locale", "cp1252", "a reader that leaves", "closed input", "no terminal and no home"):
+        assert [ended[name][call][0] for call in wanted] == [0, 0, 0], name
+    assert ended["closed output"]["evaluate gold.conll pred.conll --resamples 0 --json -"][0] == 3
+    assert ended["a full device"]["describe gold.conll"][0] == 3

@@ -1,6 +1,6 @@
-"""Run many commands one after the other, each in a process of its own, and write down how they ended.
+"""Run every command under odd circumstances, each call in a process of its own, and write down how it ended.
 
-A program, so that a test can start it under any environment: `python statuses.py FOLDER RESULT [help]`.
+A program, so that a test can start it in any locale: `python statuses.py FOLDER RESULT CIRCUMSTANCE…`.
 """
 
 from __future__ import annotations
@@ -9,56 +9,117 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
-CALLS = [
-    ["--version"], ["help"], ["no-such-command"], ["list"], ["list", "formats"], ["cite"],
-    ["evaluate", "gold.conll", "pred.conll", "--train", "gold.conll", "--resamples", "20"],
-    ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--json", "-"],
-    ["evaluate", "-", "pred.conll", "--resamples", "0"],
-    ["evaluate", "gold.conll", "pred.conll", "--fail-under", "99", "--quiet"],
-    ["evaluate", "gold.conll", "missing-é.conll"],
-    ["compare", "gold.conll", "a=pred.conll", "b=gold.conll", "--resamples", "20"],
-    ["describe", "gold.conll"], ["explain", "gold.conll", "pred.conll"],
-    ["errors", "gold.conll", "pred.conll"],
-    ["validate", "gold.conll", "pred.conll"], ["convert", "gold.conll", "-", "--to", "jsonl"],
-    ["slices", "gold.conll", "pred.conll"], ["agree", "gold.conll", "pred.conll"],
-    ["suspects", "gold.conll", "a=pred.conll", "b=gold.conll"],
-    ["table", "result.json"], ["export", "result.json"],
-    ["figures", "result.json"], ["study", "study.toml", "--workers", "1"],
+ROOMS = [
+    "scipy.stats", *(f"spanwise.{room}" for room in (
+        "agreement", "calibration", "description", "evaluation", "explanation", "placement", "reports.outlets",
+        "reports.tables", "reports.terminal", "slices", "studies", "suspicion", "taggers.api",
+    )),
+    *(f"spanwise.reports.terminal.{kind}" for kind in (
+        "agreement", "confidence", "explanation", "placement", "slices", "suspects",
+    )),
 ]  # fmt: skip
+CALLS: dict[str, list[list[str]]] = {
+    "": [
+        ["--version"], ["help"], ["no-such-command"], ["list"], ["list", "formats"], ["cite"],
+        ["demo", "demo", "--only-files", "--sentences", "20"],
+        ["evaluate", "gold.conll", "pred.conll", "--train", "gold.conll", "--resamples", "20"],
+        ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--json", "-"],
+        ["evaluate", "-", "pred.conll", "--resamples", "0"],
+        ["evaluate", "gold.conll", "pred.conll", "--fail-under", "99", "--quiet"],
+        ["evaluate", "gold.conll", "missing-é.conll"],
+        ["compare", "gold.conll", "a=pred.conll", "b=gold.conll", "--resamples", "20"],
+        ["describe", "gold.conll"], ["explain", "gold.conll", "pred.conll"],
+        ["errors", "gold.conll", "pred.conll"],
+        ["errors", "gold.conll", "pred.conll", "--where", "label=LOC & entity_length>=1"],
+        ["validate", "gold.conll", "pred.conll"], ["convert", "gold.conll", "-", "--to", "jsonl"],
+        ["place", "gold.conll", "answers.jsonl"], ["place", "gold.conll", "answers.jsonl", "--json", "-"],
+        ["slices", "gold.conll", "pred.conll", "--flips", "20", "--least", "1"],
+        ["confidence", "gold.jsonl", "scored.jsonl", "--resamples", "10"],
+        ["apply", "scored.jsonl", "--threshold", "0.5", "-o", "kept.jsonl"],
+        ["agree", "gold.conll", "pred.conll"], ["agree", "gold.conll", "pred.conll", "--json", "-"],
+        ["suspects", "gold.conll", "a=pred.conll", "b=pred.conll"],
+        ["suspects", "gold.conll", "a=pred.conll", "b=pred.conll", "-o", "-", "--quiet"],
+        ["suspects", "--apply", "sheet.csv", "gold.conll", "-o", "corrected.conll"],
+        ["table", "result.json"], ["table", "result.json", "overall"], ["export", "result.json", "rows"],
+        ["export", "result.json", "terminal"], ["study", "study.toml", "--workers", "1"],
+        ["reproduce", "nowhere"], ["workbench", "nowhere"], ["workbench", "--host", "0.0.0.0"],
+        ["tag", "nowhere", "gold.conll", "-o", "tagged.conll"],
+        ["train", "lstm", "--train", "gold.conll", "--dev", "gold.conll", "-o", "tagger"],
+        ["report", "missing.json"], ["figures", "missing.json"],
+    ],
+    "page": [["report", "result.json", "-o", "page.html"], ["figures", "result.json", "-o", "figures"]],
+    "tagger": [
+        ["train", "crf", "--train", "gold.conll", "--dev", "gold.conll", "-o", "tagger"],
+        ["tag", "tagger", "gold.conll", "-o", "tagged.conll"],
+    ],
+    "help": [],  # of every command
+}  # fmt: skip
 
 
 def main() -> int:
-    """Run every call, and the help of every command."""
+    """Run the calls under each circumstance."""
     folder, result = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
-    with_help = sys.argv[3:] == ["help"]
     os.chdir(folder)
-    import scipy.stats  # noqa: F401
-
-    import spanwise.evaluation
-    import spanwise.reports.terminal  # noqa: F401 - once, and not in every process
+    for room in ROOMS:
+        import_module(room)  # once, and not in every process
     from spanwise.cli.main import COMMANDS
     from spanwise.cli.main import main as command
 
-    found = []
-    helps = [[name, "--help"] for name in COMMANDS] if with_help else []
-    for call in [*CALLS, *helps]:
-        process = os.fork()
-        if process == 0:
-            os._exit(_status(command, call))
-        found.append((" ".join(call), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])))
+    CALLS["help"] = [[name, "--help"] for name in COMMANDS]
+    found: dict[str, list[tuple[str, int, str]]] = {}
+    for circumstance in sys.argv[3:]:
+        name, *more = circumstance.split("+")
+        rows = [(" ".join(call), *_ended(command, call, name)) for kind in ("", *more) for call in CALLS[kind]]
+        found[name] = rows
     result.write_text(json.dumps(found))
     return 0
 
 
-def _status(command: object, call: list[str]) -> int:
+def _ended(command: Callable[[list[str]], int], call: list[str], name: str) -> tuple[int, str]:
+    """The status of a call, and what it wrote to standard error."""
+    said = os.open("stderr.txt", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    ours, theirs = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(ours)
+        os._exit(_status(command, call, name, said, theirs))
+    os.close(theirs)
+    if name == "a reader that leaves":
+        os.read(ours, 1)
+    else:
+        while os.read(ours, 1 << 16):
+            pass
+    os.close(ours)
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    heard = os.pread(said, 1 << 20, 0).decode("utf-8", "replace")
+    os.close(said)
+    return status, heard
+
+
+def _status(command: Callable[[list[str]], int], call: list[str], name: str, said: int, out: int) -> int:
+    given = os.open("gold.conll", os.O_RDONLY)
+    for number, place in enumerate((given, out, said)):
+        os.dup2(place, number)
+    os.closerange(3, 64)
+    if name == "a full device":
+        os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+    closed = {"closed output": [1], "closed streams": [0, 1, 2], "closed input": [0]}.get(name, [])
+    for number in closed:
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+    if name == "no terminal and no home":
+        os.environ.pop("TERM", None)
+        os.environ |= {"HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none", "COLUMNS": "0"}
     try:
-        return command(call)  # type: ignore[operator, no-any-return]
+        return command(call)
     except SystemExit as leaving:
         return int(leaving.code or 0)
     except BaseException:
-        Path("traceback.txt").write_text(traceback.format_exc())
+        os.write(said if 2 in closed else 2, traceback.format_exc().encode())
         return 99
 
 

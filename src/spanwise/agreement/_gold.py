@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from spanwise.agreement._shared import Shared
 from spanwise.columns import Bools, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading
 from spanwise.errors import InputError
-from spanwise.formats import read_text
+from spanwise.formats import read_sheet
 from spanwise.spreadsheet import to_csv
 
 COLUMNS = (
@@ -77,18 +75,11 @@ def read_decisions(path: str | Path, ground: Shared) -> dict[Row, bool]:
     A row that people added needs sentence, start, end, label and decision.
     """
     decided: dict[Row, bool] = {}
-    reader = csv.DictReader(io.StringIO(read_text(str(path)), newline=""))
-    missing = {"sentence", "start", "end", "label", "decision"} - set(reader.fieldnames or ())
-    if missing:
-        raise InputError(
-            f"{path}: the worksheet has no column {sorted(missing)[0]!r}.\n"
-            "Give a worksheet that --worksheet wrote, with the column 'decision' filled in."
-        )
-    for line in reader:
-        answer = (line["decision"] or "").strip().lower()
+    advice = "Give a worksheet that --worksheet wrote, with the column 'decision' filled in."
+    for where, line in read_sheet(path, ("decision", "end", "label", "sentence", "start"), advice):
+        answer = line["decision"].strip().lower()
         if not answer:
             continue
-        where = f"{path}:{reader.line_num}"
         if answer not in DECISIONS:
             raise InputError(f"{where}: the decision {line['decision']!r} is unknown.\nWrite yes or no.")
         decided[_row(line, where, ground)] = DECISIONS[answer]

@@ -212,15 +212,10 @@ def _aliases(path: str | None) -> dict[str, str]:
     """Labels by alias from a TOML file, at its top or in a table `labels` or `aliases`."""
     if path is None:
         return {}
-    import tomllib
-
     from spanwise.errors import InputError
-    from spanwise.formats import read_text
+    from spanwise.formats import read_toml
 
-    try:
-        table = tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f'{path}: this is not TOML: {error}.\nWrite lines such as: person = "PER"') from None
+    table = read_toml(path, 'Write lines such as: person = "PER"')
     for name in ("aliases", "labels"):
         if isinstance(table.get(name), dict):
             table = table[name]

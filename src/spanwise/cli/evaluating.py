@@ -456,13 +456,11 @@ def _read_edges(path: str | None) -> dict[str, Any] | None:
 
     try:
         edges = json.loads(read_text(path))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: this file was not written by --save-edges.\nMake them with --save-edges FILE."
-        ) from error
+    except (ValueError, RecursionError):
+        edges = None
     if not isinstance(edges, dict) or not all(isinstance(value, dict) for value in edges.values()):
         raise InputError(
-            f"{path}: this file was not written by --save-edges.\nMake them with --save-edges FILE."
+            f"{path}: this file was not written by --save-edges.\nMake one with --save-edges FILE."
         )
     return edges
 

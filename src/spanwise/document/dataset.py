@@ -95,6 +95,10 @@ class DatasetFacts(Part, frozen=True, kw_only=True):
     attributes: Mapping[str, DescribedAttribute] = field(default_factory=dict)
     conflicts: Conflicts | None = None
 
+    def __post_init__(self) -> None:
+        if self.label_order is not UNSET and not set(self.label_order) <= set(self.labels):
+            raise ValueError("label_order names a label that is not among labels")
+
     @property
     def labels_in_order(self) -> tuple[str, ...]:
         """The labels, the most frequent first."""

@@ -14,7 +14,7 @@ from spanwise.alignment import How, align
 from spanwise.corpus import Annotation, with_one_vocabulary
 from spanwise.description import content_of, reading_entry
 from spanwise.engines.threads import together
-from spanwise.errors import ChoiceError, InputError, at
+from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Block, Inputs, named_sources
 from spanwise.formats import Reader, stem_of
@@ -307,8 +307,9 @@ def many_blocks(
                 at(
                     one.path,
                     None,
-                    f"there are {one.sentences:,} sentences, but {first.sentences:,} in the gold file"
-                    f" ({first.path}).\nGive predictions for the same sentences.",
+                    f"there {'is' if one.sentences == 1 else 'are'} {many(one.sentences, 'sentence')}, but "
+                    f"{first.sentences:,} in the gold file ({first.path}).\n"
+                    "Give predictions for the same sentences.",
                 )
             )
     layers = {system: Layer(place) for place, system in enumerate(named, start=1)}

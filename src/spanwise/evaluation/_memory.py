@@ -80,7 +80,7 @@ def parse_memory(memory: int | str) -> int:
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", memory, re.IGNORECASE)
         if match is None:
             raise ChoiceError(f"memory is {memory!r}, but must be a size such as '512MB' or '1GB'.")
-        found = int(float(match[1]) * _UNITS[match[2].upper()])
+        found = int(min(float(match[1]) * _UNITS[match[2].upper()], 1 << 62))
     if found < 1 << 20:
         raise ChoiceError(f"memory is {memory!r}, but must be at least 1MB.")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -31,8 +32,9 @@ KIND = "spanwise columns"
 SCHEMA = 1
 _WRONG = (  # what a file that is something else brings about
     KeyError, ValueError, OSError, EOFError, IndexError, TypeError, AttributeError, zipfile.BadZipFile,
-    msgspec.MsgspecError,
+    NotImplementedError, RuntimeError, MemoryError, OverflowError, zlib.error, msgspec.MsgspecError,
 )  # fmt: skip
+MOST_UNPACKED = 1 << 28  # bytes of a file that unpacks to more than a hundred times its size
 
 
 class ColumnsHead(Struct, frozen=True, kw_only=True):
@@ -135,12 +137,14 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
             InputError: the file is missing, or holds no such columns.
         """
         try:
-            with np.load(os.fspath(path), allow_pickle=False) as archive:
-                head = msgspec.json.decode(archive["head"].tobytes(), type=ColumnsHead)
-                found = cls(head, {name: archive[name] for name in archive.files if name != "head"})
-                if head.kind != KIND or head.schema != SCHEMA or not found.fits():
-                    raise ValueError("other columns")
-                return found
+            with zipfile.ZipFile(path) as archive:
+                _refuse_bomb(archive, os.stat(path).st_size)  # noqa: PTH116
+                arrays = {name.removesuffix(".npy"): _array(archive, name) for name in archive.namelist()}
+            head = msgspec.json.decode(arrays.pop("head").tobytes(), type=ColumnsHead)
+            found = cls(head, arrays)
+            if head.kind != KIND or head.schema != SCHEMA or not found.fits():
+                raise ValueError("other columns")
+            return found
         except _WRONG as error:
             raise InputError(
                 f"{os.fspath(path)}: this file does not hold mention columns.\n"
@@ -151,8 +155,9 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
     def read_head(cls, path: str | os.PathLike[str]) -> ColumnsHead | None:
         """The head alone, or None where the file is something else; nothing but the head is unpacked."""
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                return msgspec.json.decode(archive["head"].tobytes(), type=ColumnsHead)
+            with zipfile.ZipFile(path) as archive:
+                _refuse_bomb(archive, os.stat(path).st_size)  # noqa: PTH116
+                return msgspec.json.decode(_array(archive, "head.npy").tobytes(), type=ColumnsHead)
         except _WRONG:
             return None
 
@@ -160,19 +165,81 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
         """Whether lengths and numbers of all columns fit together."""
         head, arrays = self.head, self.arrays
         number = len(arrays["gold.sentence"])
-        right = len(arrays["sentences"]) - 1 == len(self.unit_of_sentence) == head.sentences
+        right = _below(arrays["unit_of_sentence"], head.sentences, max(head.units, 1))
+        right &= _are_offsets(arrays["sentences"], head.sentences)
+        right &= "lines" not in arrays or _below(arrays["lines"], head.sentences, None)
+        right &= self._text_fits()
+        if "gold.tough" in arrays:
+            right &= _below(arrays["gold.tough"], number, 1 << len(head.subsets))
         for side in ("gold", *(f"system{place}" for place in range(len(head.systems)))):
             size = len(self.column(side, "sentence"))
             limits = {"sentence": head.sentences, "label": len(head.labels)}
             limits |= {f"bucket.{name}": len(cut) for name, cut in head.buckets.items()}
             right &= all(_below(self.column(side, name), size, limit) for name, limit in limits.items())
             right &= all(_below(self.column(side, name), size, None) for name in ("start", "end"))
+            if f"{side}.parts.at" in arrays:
+                at = self.column(side, "parts.at")
+                right &= _are_offsets(at, size)
+                right &= all(
+                    _below(self.column(side, f"parts.{name}"), int(at[-1]), None) for name in ("start", "end")
+                )
+            right = right and self._lie_inside(side)
             if side != "gold":
                 partner = self.column(side, "partner")
                 right &= _below(self.column(side, "found"), size, len(OUTCOMES))
                 right &= _below(self.column(side, "outcome"), number, len(OUTCOMES))
                 right &= _below(partner, number, None) and int(partner.max(initial=-1)) < size
         return right
+
+    def _lie_inside(self, side: str) -> bool:
+        """Whether mentions lie inside their sentences; start and end of one without a place are -1."""
+        start, end = self.column(side, "start"), self.column(side, "end")
+        sizes = np.diff(self.arrays["sentences"])
+        if self.head.positions == "character":
+            if not self.vocabulary:
+                return bool(((start >= -1) & (start <= end)).all())
+            sizes = np.array([len(text) for text in self.vocabulary])
+        return bool(((start >= -1) & (start <= end) & (end <= sizes[self.column(side, "sentence")])).all())
+
+    def _text_fits(self) -> bool:
+        """Whether every token is a word, and every word lies in the packed text."""
+        data, at = self.arrays.get("vocabulary"), self.arrays.get("vocabulary.at")
+        if data is None or at is None:
+            return "tokens" not in self.arrays
+        if (
+            data.ndim != 1
+            or data.dtype != np.uint8
+            or not _are_offsets(at, len(at) - 1)
+            or at[-1] != len(data)
+        ):
+            return False
+        if self.head.positions == "character":
+            return len(self.vocabulary) == self.head.sentences
+        tokens = self.arrays.get("tokens")
+        return tokens is None or _below(tokens, int(self.arrays["sentences"][-1]), len(self.vocabulary))
+
+
+def _refuse_bomb(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse an archive of which a few bytes would fill the memory."""
+    unpacked = sum(entry.file_size for entry in archive.infolist())
+    if unpacked > MOST_UNPACKED and unpacked > 100 * size:
+        raise ValueError("it unpacks to far more than its size")
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> Column:
+    """One array of an archive: numbers alone, as many as there are bytes for."""
+    data = io.BytesIO(archive.read(name))
+    version = np.lib.format.read_magic(data)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, kind = header(data)
+    if len(shape) != 1 or kind.hasobject or kind.itemsize == 0:
+        raise ValueError("this is not a column of numbers")
+    return cast("Column", np.frombuffer(data.read(), dtype=kind).reshape(shape))
+
+
+def _are_offsets(column: Column, number: int) -> bool:
+    """Whether a column says where each of so many things begins, and where the last one ends."""
+    return _below(column, number + 1, None) and int(column[0]) == 0 and bool((np.diff(column) >= 0).all())
 
 
 def _below(column: Column, size: int, limit: int | None) -> bool:

@@ -20,9 +20,6 @@ from spanwise.formats._opening import (
     PACKED,
     File,
     make_folder,
-    read_bytes,
-    read_text,
-    read_words,
     sha256_of,
     stem_of,
     write_atomically,
@@ -30,6 +27,7 @@ from spanwise.formats._opening import (
 from spanwise.formats._registry import FORMATS, format_of
 from spanwise.formats._scored import is_records
 from spanwise.formats.memory import from_lists, from_spans, from_tags
+from spanwise.formats.texts import read_bytes, read_sheet, read_text, read_toml, read_words
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
 
@@ -54,7 +52,9 @@ __all__ = [
     "read_annotators",
     "read_bytes",
     "read_layers",
+    "read_sheet",
     "read_text",
+    "read_toml",
     "read_words",
     "refuse_merged",
     "sha256_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -157,14 +158,17 @@ def reduced(annotation: Annotation) -> Annotation:
 
 def _flat(mentions: Mentions) -> list[int]:
     """The rows that overlap none that was chosen before, the longest first."""
-    taken: dict[int, list[tuple[int, int]]] = {}
+    taken: dict[int, list[tuple[int, int]]] = {}  # by sentence, in order; they do not overlap
     chosen = []
     order = np.lexsort((np.arange(len(mentions)), mentions.start, -mentions.length))
     spans = list(zip(mentions.sentence.tolist(), mentions.start.tolist(), mentions.end.tolist(), strict=True))
     for row in order.tolist():
         sentence, start, end = spans[row]
-        if start >= 0 and all(end <= a or b <= start for a, b in taken.setdefault(sentence, [])):
-            taken[sentence].append((start, end))
+        own = taken.setdefault(sentence, [])
+        place = bisect(own, (start, end))
+        before = place == 0 or own[place - 1][1] <= start
+        if start >= 0 and before and (place == len(own) or end <= own[place][0]):
+            own.insert(place, (start, end))
             chosen.append(row)
     return sorted(chosen)
 

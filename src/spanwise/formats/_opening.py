@@ -346,26 +346,6 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file that is not a corpus, such as a result."""
-    return File(path).data
-
-
-def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file that is no corpus, such as a result; a UnicodeDecodeError where it is not UTF-8."""
-    return File(path).data.decode("utf-8").replace("\r\n", "\n")
-
-
-def read_words(path: str | os.PathLike[str]) -> list[str]:
-    """The words of a list, one a line, such as those that a model knows."""
-    try:
-        return read_text(path).split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{os.fspath(path)}: this is not a list of words in UTF-8.\nConvert it, or give another one."
-        ) from error
-
-
 def _near(path: Path) -> str:
     import difflib
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at
-from spanwise.formats._format import Format, Limits, Options
+from spanwise.formats._format import UNBOUNDED, Format, Limits, Options
 from spanwise.formats._opening import File
 from spanwise.formats._standoff import by_sentence, tokens_for
 from spanwise.formats._table import annotation
@@ -63,6 +63,10 @@ def _table_of(file: File, limits: Limits) -> Any:
 
     arrow = _pyarrow()
     stored = file.stored
+    if limits == UNBOUNDED:  # what this process has just written
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(arrow.BufferReader(stored)).read(use_threads=False)
     most = max(limits.values, 50 * len(stored))
     program = Path(__file__).with_name("_arrow_child.py")
     memory = min((1 << 29) + 64 * most, 1 << 62)  # what pyarrow itself needs, and room for the values

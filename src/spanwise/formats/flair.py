@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import isnan, nan
 from typing import Any
 
@@ -68,8 +69,11 @@ def _fields(line: str, path: str, number: int) -> tuple[str, str, str, float]:
     return " ".join(fields[:-2]), fields[-2], fields[-1], score
 
 
+_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e-?\d+)?|\.\d+(?:e-?\d+)?", re.ASCII)
+
+
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.replace(".", "", 1).replace("e-", "", 1).isdigit() and text[0] != "e"
+    return _NUMBER.fullmatch(text) is not None
 
 
 def recognise(file: Any) -> str | None:

@@ -64,7 +64,7 @@ def read_answers(
     path, digest = "<answers>", None
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
-        records = _lines(path, _text_of(path))
+        records = _lines(path, read_text(path))
         digest = None if path == "-" else sha256_of(path)
     else:
         records = [Record(value, None) for value in _listed(source)]
@@ -87,7 +87,7 @@ def read_answers(
 def samples_of(source: Any) -> dict[str, str]:
     """The samples in a source in the order of their first records, each with a hash of what it says."""
     if isinstance(source, str | os.PathLike):
-        records = _lines(os.fspath(source), _text_of(os.fspath(source)))
+        records = _lines(os.fspath(source), read_text(source))
     else:
         records = [Record(value, None) for value in _listed(source)]
     digests: dict[str, Any] = {}
@@ -114,7 +114,7 @@ def has_answers(source: Any, response: str | None = None, *, files: bool = False
     if isinstance(source, str | os.PathLike):
         if not files or not _is_json(path := os.fspath(source)):
             return False
-        records = [record.value for record in _lines(path, _text_of(path))[:_LOOKED_AT]]
+        records = [record.value for record in _lines(path, read_text(path))[:_LOOKED_AT]]
     elif isinstance(source, list | tuple):
         records = list(source[:_LOOKED_AT])
         if not files and not all(isinstance(one, Mapping) for one in records):
@@ -156,13 +156,6 @@ def _hold_texts(listed: Sequence[Json]) -> bool | None:
     return isinstance(first, list | tuple) and len(first) > 0 and isinstance(first[0], str)
 
 
-def _text_of(path: str) -> str:
-    try:
-        return read_text(path)
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: the file is not written in UTF-8.\nConvert it first.") from None
-
-
 def _listed(source: Any) -> list[Json]:
     if isinstance(source, Mapping) or not hasattr(source, "__iter__"):
         raise InputError(
@@ -194,6 +187,8 @@ def _lines(path: str, text: str) -> list[Record]:
             ) from None  # fmt: skip
         except RecursionError:
             raise InputError(at(path, number, "the JSON is nested too deeply.\nFix the line.")) from None
+        except ValueError:  # of a number with too many digits
+            raise InputError(at(path, number, "a number in the JSON is too long.\nFix the line.")) from None
     return records
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Status = Literal["read", "repaired", "failed", "empty", "absent"]
 STATUSES: tuple[Status, ...] = ("read", "repaired", "failed", "empty", "absent")
@@ -68,13 +69,35 @@ def parse(
         words: the tokens of the unit, on which markup is placed.
     """
     if isinstance(given, str):
-        return _parse_text(given, label, labels, words)
+        return _in_characters(_parse_text(given, label, labels, words))
     if given is None:
         return Parsed("failed", why="there is no response")
     try:
-        return _valid(answers_of(given, label, labels))
+        return _in_characters(_valid(answers_of(given, label, labels)))
     except NoAnswers as error:
         return Parsed("failed", why=str(error))
+    except RecursionError:
+        return Parsed("failed", why="the answers are nested too deeply")
+
+
+def _in_characters(parsed: Parsed) -> Parsed:
+    """The same answers with U+FFFD for halves of surrogate pairs, which JSON can spell and no file holds."""
+    if all(map(_is_text, parsed.answers)):
+        return parsed
+    whole = (
+        replace(one, text=_whole(one.text), label=_whole(one.label), pieces=tuple(map(_whole, one.pieces)))
+        for one in parsed.answers
+    )
+    return replace(parsed, answers=tuple(whole))
+
+
+def _is_text(answer: Answer) -> bool:
+    text = f"{answer.text}{answer.label}{''.join(answer.pieces)}"
+    return text.isascii() or text == _whole(text)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _valid(answers: list[Answer], *, markup: Literal["", "positions", "texts"] = "") -> Parsed:
@@ -247,7 +270,7 @@ def _item(item: Json, label: str | None) -> Answer:
 
 def _pair(item: list[Json]) -> Answer:
     text, pieces = _text(item[0], item)
-    score = item[2] if len(item) == 3 and _is_number(item[2]) else None
+    score = _score(item[2]) if len(item) == 3 else None
     return Answer(text, item[1], score, pieces=pieces)
 
 
@@ -259,7 +282,7 @@ def _of_mapping(item: Mapping[str, Json], label: str | None) -> Answer:
     if key is None or not isinstance(named, str):
         raise NoAnswers(f"{_short(item)} has no text and label")
     text, pieces = _text(item[key], item)
-    score = next((item[one] for one in _SCORES if _is_number(item.get(one))), None)
+    score = next((found for one in _SCORES if (found := _score(item.get(one))) is not None), None)
     return Answer(text, named, score, _occurrence(item.get("occurrence")), pieces)
 
 
@@ -272,12 +295,15 @@ def _text(value: Json, item: Json) -> tuple[str, tuple[str, ...]]:
     raise NoAnswers(f"{_short(item)} has no text")
 
 
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _score(value: Json) -> float | None:
+    """A finite number as it is; None for anything else."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not -1e300 < value < 1e300:
+        return None
+    return value
 
 
 def _occurrence(value: Json) -> int | None:
-    if isinstance(value, str) and value.strip().isdecimal():
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

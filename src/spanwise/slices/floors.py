@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from msgspec import Struct, field
 
 from spanwise.conditions import Condition, parse
 from spanwise.errors import InputError, many
-from spanwise.formats import read_text
+from spanwise.formats import read_toml
 from spanwise.slices.index import SliceIndex
 
 SCORES = ("precision", "recall", "f1")
@@ -72,15 +71,13 @@ def read_gate(path: str | Path) -> GateFile:
         InputError: the file is not TOML, or names something unknown.
     """
     try:
-        found = msgspec.convert(tomllib.loads(read_text(str(path))), GateFile, strict=True)
+        found = msgspec.convert(read_toml(path, _EXAMPLE), GateFile, strict=True)
         for floor in found.slices:
             if not 1 < floor.least <= 100:
                 raise InputError(
                     f"{path}: the floor of slice {floor.name!r} is {floor.least:g}, "
                     "but must be points from 1 to 100."
                 )
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: this is not TOML: {error}.\n{_EXAMPLE}") from error
     except msgspec.ValidationError as error:
         raise InputError(f"{path}: {_plainly(str(error))}.\n{_EXAMPLE}") from error
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from itertools import combinations, product
 from pathlib import Path
@@ -15,7 +14,7 @@ from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.formats import read_text
+from spanwise.formats import read_text, read_toml
 from spanwise.placement import asked, checked
 from spanwise.settings import SETTINGS as DECLARED
 
@@ -141,21 +140,9 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
     Raises:
         InputError: with the line, where a key is unknown, of the wrong type or missing.
     """
-    where = Path(path)
-    try:
-        text = read_text(where)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            at(str(path), None, f"the manifest is not UTF-8 text ({error.reason}).\nConvert it to UTF-8.")
-        ) from None
-    try:
-        tree = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # of TOML, or of numbers and tables beyond all measure
-        found = re.search(r"\(at line (\d+)", str(error))
-        line = int(found[1]) if found else None
-        raise InputError(at(str(path), line, f"the manifest is not TOML: {error}.\nFix it there.")) from None
-    base = where.parent if root is None else Path(root)
-    return _manifest(tree, path=str(path), root=base, text=text)
+    tree = read_toml(path, "Fix the manifest there.")
+    base = Path(path).parent if root is None else Path(root)
+    return _manifest(tree, path=str(path), root=base, text=read_text(path))
 
 
 def manifest_of(tree: Mapping[str, Any], *, root: str | Path | None = None) -> Manifest:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +11,7 @@ from msgspec import Struct
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document.suspects import Suspect, SuspectMention, Suspects
 from spanwise.errors import InputError
-from spanwise.formats import read, read_text, write_atomically
+from spanwise.formats import read, read_sheet, write_atomically
 from spanwise.formats.editing import edited
 from spanwise.spreadsheet import is_formula, to_csv
 
@@ -113,16 +111,9 @@ def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, 
     removed: dict[Row, str] = {}
     added: dict[Row, str] = {}
     numbers = {True: 0, False: 0, None: 0}
-    reader = csv.DictReader(io.StringIO(read_text(os.fspath(path)), newline=""))
-    missing = [name for name in _NEEDED if name not in (reader.fieldnames or ())]
-    if missing:
-        raise InputError(
-            f"{os.fspath(path)}: the worksheet has no column {missing[0]!r}.\n"
-            "Give a worksheet that 'spanwise suspects -o' wrote, with the column 'decision' filled in."
-        )
-    for line in reader:
-        where = f"{os.fspath(path)}:{reader.line_num}"
-        answer = (line["decision"] or "").strip().lower()
+    advice = "Give a worksheet that 'spanwise suspects -o' wrote, with the column 'decision' filled in."
+    for where, line in read_sheet(path, _NEEDED, advice):
+        answer = line["decision"].strip().lower()
         if answer and answer not in DECISIONS:
             raise InputError(
                 f"{where}: the decision {line['decision']!r} is unknown.\nWrite accept or reject."
@@ -159,7 +150,7 @@ def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, 
 def _number(line: Mapping[str, str], name: str, where: str) -> int:
     try:
         return int(line[name])
-    except (TypeError, ValueError):
+    except ValueError:
         raise InputError(
             f"{where}: the column {name!r} holds {line[name]!r}, not a whole number.\n"
             "Positions count tokens from 0."
@@ -167,7 +158,7 @@ def _number(line: Mapping[str, str], name: str, where: str) -> int:
 
 
 def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) -> Row | None:
-    cells = [line[f"{prefix}{name}"] or "" for name in ("start", "end", "label")]
+    cells = [line[f"{prefix}{name}"] for name in ("start", "end", "label")]
     if not any(cells):
         return None
     label = cells[2]

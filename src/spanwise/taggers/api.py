@@ -408,7 +408,7 @@ def predict(
     if held.crf is not None:
         from spanwise.taggers import crfsuite
 
-        mentions = crfsuite.predict(held.crf, annotation.corpus, scores=scores)
+        mentions = crfsuite.predict_apart(held.crf, annotation.corpus, scores=scores)
         return _annotated(annotation, mentions)
     if held.known is None or held.network is None:
         raise ChoiceError(

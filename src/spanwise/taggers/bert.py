@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import torch
+from msgspec import Meta, Struct
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -40,21 +41,36 @@ class Layer(nn.Module):
         return self.last(state + drop(self.down(functional.gelu(self.up(state))), self.dropout))
 
 
+Size = Annotated[int, Meta(ge=1, le=1 << 20)]
+
+
+class Config(Struct, frozen=True):
+    """What `config.json` of a Hugging Face folder says about an encoder."""
+
+    model_type: str
+    hidden_size: Size
+    intermediate_size: Size
+    num_attention_heads: Size
+    num_hidden_layers: Size
+    max_position_embeddings: Size
+    hidden_dropout_prob: Annotated[float, Meta(ge=0, lt=1)]
+
+
 class Bert(nn.Module):
     """The encoder; gives the states after the embedding and after every layer."""
 
-    def __init__(self, config: dict[str, Any], pieces: int, first: int, last: int) -> None:
+    def __init__(self, config: Config, pieces: int, first: int, last: int) -> None:
         super().__init__()
-        self.width: int = config["hidden_size"]
-        self.first, self.last, self.limit = first, last, config["max_position_embeddings"] - 2
-        self.dropout: float = config["hidden_dropout_prob"]
+        self.width = config.hidden_size
+        self.first, self.last, self.limit = first, last, config.max_position_embeddings - 2
+        self.dropout = config.hidden_dropout_prob
         self.word = nn.Parameter(torch.zeros(pieces, self.width))
-        self.position = nn.Parameter(torch.zeros(config["max_position_embeddings"], self.width))
+        self.position = nn.Parameter(torch.zeros(config.max_position_embeddings, self.width))
         self.kind = nn.Parameter(torch.zeros(self.width))
         self.norm = nn.LayerNorm(self.width, eps=1e-12)
         self.layers = nn.ModuleList(
-            Layer(self.width, config["intermediate_size"], config["num_attention_heads"], self.dropout)
-            for _ in range(config["num_hidden_layers"])
+            Layer(self.width, config.intermediate_size, config.num_attention_heads, self.dropout)
+            for _ in range(config.num_hidden_layers)
         )
 
     def forward(self, piece: Tensor, mask: Tensor, drop: Any) -> list[Tensor]:
@@ -68,27 +84,59 @@ class Bert(nn.Module):
 
 def read_bert(folder: Path) -> Bert:
     """The encoder of a Hugging Face folder with `config.json`, `model.safetensors` and `tokenizer.json`."""
+    from safetensors import SafetensorError
+
+    config = _config(folder / "config.json")
+    splitter = Splitter(folder)
+    file = folder / "model.safetensors"
+    try:
+        state = _state(file, config)
+        # The weights bound what the config may ask for.
+        shapes = [tuple(state[name].shape) for name in ("word", "position", "layers.0.up.weight")]
+        pieces, width = state["word"].shape
+        positions = (config.max_position_embeddings, width)
+        if config.hidden_size != width or shapes[1:] != [positions, (config.intermediate_size, width)]:
+            raise ValueError("their sizes differ")
+        bert = Bert(config, pieces, splitter.first, splitter.last)
+        bert.load_state_dict(state)
+    except (SafetensorError, RuntimeError, ValueError, KeyError, IndexError) as error:
+        said = str(error).partition("\n")[0][:200]
+        raise InputError(
+            f"{file}: the weights do not fit config.json beside them: {said}.\n"
+            "Name the folder of a whole encoder."
+        ) from None
+    return bert
+
+
+def _config(file: Path) -> Config:
+    try:
+        data = file.read_bytes()
+        kind = msgspec.json.decode(data, type=dict[str, Any]).get("model_type")
+        if kind != "bert":
+            raise InputError(
+                f"{file.parent}: the encoder is of type {kind!r}, not 'bert'.\n"
+                "Make features with its own tools and train a Cfeatures tagger."
+            )
+        return msgspec.json.decode(data, type=Config)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"{file}: this does not describe a BERT-type encoder: {error}.\n"
+            "Name a Hugging Face folder on disk."
+        ) from None
+
+
+def _state(file: Path, config: Config) -> dict[str, Tensor]:
+    """The weights of a file under our names."""
     from safetensors.torch import load_file
 
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    if config.get("model_type") != "bert":
-        raise InputError(
-            f"{folder}: the encoder is of type {config.get('model_type')!r}, not 'bert'.\n"
-            "Make features with its own tools and train a Cfeatures tagger."
-        )
-    weights = {
-        name.removeprefix("bert."): value.float()
-        for name, value in load_file(folder / "model.safetensors").items()
-    }
-    splitter = Splitter(folder)
-    bert = Bert(config, weights["embeddings.word_embeddings.weight"].shape[0], splitter.first, splitter.last)
+    weights = {name.removeprefix("bert."): value.float() for name, value in load_file(file).items()}
     state = {
         "word": weights["embeddings.word_embeddings.weight"],
         "position": weights["embeddings.position_embeddings.weight"],
         "kind": weights["embeddings.token_type_embeddings.weight"][0],
     }
     _pair(state, "norm", weights, "embeddings.LayerNorm")
-    for number in range(config["num_hidden_layers"]):
+    for number in range(config.num_hidden_layers):
         own, theirs = f"layers.{number}.", f"encoder.layer.{number}."
         for kind in ("weight", "bias"):
             parts = [weights[f"{theirs}attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
@@ -98,8 +146,7 @@ def read_bert(folder: Path) -> Bert:
         _pair(state, own + "up", weights, theirs + "intermediate.dense")
         _pair(state, own + "down", weights, theirs + "output.dense")
         _pair(state, own + "last", weights, theirs + "output.LayerNorm")
-    bert.load_state_dict(state)
-    return bert
+    return state
 
 
 def _pair(state: dict[str, Tensor], own: str, weights: dict[str, Tensor], theirs: str) -> None:
@@ -120,7 +167,13 @@ class Splitter:
             raise InputError(
                 f"{folder}: there is no tokenizer.json.\nName a Hugging Face folder with a fast tokenizer."
             )
-        self._tokenizer = Tokenizer.from_file(str(file))
+        try:
+            self._tokenizer = Tokenizer.from_file(str(file))
+        except Exception as error:  # tokenizers has no class of errors of its own
+            raise InputError(
+                f"{file}: this is not a tokenizer ({str(error)[:200]}).\n"
+                "Name a Hugging Face folder with a fast tokenizer."
+            ) from None
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self.first, self.last, self.unknown = (int(self._tokenizer.token_to_id(mark) or 0) for mark in MARKS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -192,6 +193,15 @@ def empty_network(known: Known, word_size: int) -> Tagger:
     """The network of a saved tagger, to be filled with its weights."""
     table = np.zeros((len(known.vocabulary.words) + 2, word_size), np.float32) if word_size else None
     return network(known, table, known.feature_width)
+
+
+def shapes_of(known: Known, word_size: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of all weights of a saved tagger, without memory for them."""
+    named = replace(known, settings=replace(known.settings, word_size=word_size))
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an encoder from another folder has weights, which are not needed
+        made = network(named, None, known.feature_width)
+    return {name: tuple(value.shape) for name, value in made.state_dict().items()}
 
 
 def extended(known: Known, network: Tagger, annotation: Annotation) -> tuple[Known, Tagger]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from spanwise.corpus import Annotation, Corpus, Mentions
@@ -15,6 +18,7 @@ from spanwise.taggers.encoding import key_of, mentions_of
 from spanwise.taggers.settings import Settings
 
 ALGORITHMS = ("ap", "lbfgs")
+AT_ONCE = 5000  # sentences that go to another process together
 
 
 def _suite() -> Any:
@@ -109,24 +113,66 @@ def train(annotation: Annotation, settings: Settings, seed: int) -> bytes:
         return file.read_bytes()
 
 
-def predict(model: bytes, corpus: Corpus, *, scores: bool = False) -> Mentions:
-    """The mentions that a trained model finds; with `scores` each has the lowest probability of its tags."""
+def predict(model: bytes, corpus: Corpus) -> Mentions:
+    """The mentions that a model finds which was trained in this process."""
     tagger = _suite().Tagger()
     tagger.open_inmemory(model)
-    names = list(tagger.labels())
-    if "O" not in names:
-        names.append("O")
-    code = {name: number for number, name in enumerate(names)}
-    found: list[int] = []
+    tags = [tagger.tag(rows) if rows else [] for rows in features(corpus)]
+    return _mentions(list(tagger.labels()), tags, corpus)
+
+
+def predict_apart(model: bytes, corpus: Corpus, *, scores: bool = False) -> Mentions:
+    """The mentions that a model from a file finds; with `scores` each has the lowest probability of its tags.
+
+    CRFsuite believes what a model says about its own layout, so another process reads it.
+    """
+    _suite()
+    names: list[str] = ["O"]
+    tags: list[list[str]] = []
     sure: list[float] = []
-    for rows in features(corpus):
-        tags = tagger.tag(rows) if rows else []
-        found.extend(code[tag] for tag in tags)
-        if scores:
-            sure.extend(tagger.marginal(tag, place) for place, tag in enumerate(tags))
-    mentions, _ = mentions_of(np.array(found, np.int64), names, corpus, "IOB2")
+    rows = features(corpus)
+    for begin in range(0, len(rows), AT_ONCE):
+        names, found = _from_child(model, rows[begin : begin + AT_ONCE], scores=scores)
+        for own, probabilities in found:
+            tags.append(own)
+            sure.extend(probabilities)
+    mentions = _mentions(names, tags, corpus)
     if not scores:
         return mentions
     from spanwise.taggers.scoring import with_scores
 
     return with_scores(mentions, corpus, np.array(sure))
+
+
+def _from_child(
+    model: bytes, rows: list[list[list[str]]], *, scores: bool
+) -> tuple[list[str], list[tuple[list[str], list[float]]]]:
+    """The labels of a model, and tags with their probabilities for every sentence."""
+    lines = b"\n".join(map(msgspec.json.encode, rows))
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("_crf_child.py")), *["scores"] * scores],
+        input=b"%d\n%b%b\n" % (len(model), model, lines),
+        capture_output=True,
+        check=False,
+    )
+    try:
+        if done.returncode:
+            raise ValueError
+        names, *found = (msgspec.json.decode(line) for line in done.stdout.split(b"\n"))
+        if any(tag not in names for own, _ in found for tag in own):
+            raise ValueError
+        if [len(own) for own, _ in found] != list(map(len, rows)):
+            raise ValueError
+    except ValueError:
+        raise InputError(
+            "the model of the tagger cannot be read by CRFsuite; its file is damaged.\nTrain it again."
+        ) from None
+    return names, found
+
+
+def _mentions(names: list[str], tags: list[list[str]], corpus: Corpus) -> Mentions:
+    listed = names if "O" in names else [*names, "O"]
+    code = {name: number for number, name in enumerate(listed)}
+    codes = np.array([code[tag] for own in tags for tag in own], np.int64)
+    mentions, _ = mentions_of(codes, listed, corpus, "IOB2")
+    return mentions

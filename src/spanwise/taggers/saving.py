@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from spanwise.taggers.settings import Settings
 
 if TYPE_CHECKING:
     from spanwise.taggers.api import Trained
+    from spanwise.taggers.building import Known
+    from spanwise.taggers.network import Tagger
 
 ABOUT, WEIGHTS, CRF = "tagger.json", "model.safetensors", "model.crfsuite"
 
@@ -37,6 +40,11 @@ class About(Struct, frozen=True):
 
 def save(trained: Trained, folder: Path) -> None:
     """Write the folder of a tagger; it is there whole or not at all, and replaces one of the same name."""
+    if folder.exists() and not (folder / ABOUT).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(
+            f"{folder}: this is not the folder of a tagger, and it would be replaced.\n"
+            "Choose a new or empty folder."
+        )
     part = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         part.mkdir(parents=True)
@@ -102,7 +110,7 @@ def load(folder: str | Path) -> Trained:
             f"{folder}: there is no tagger in this folder.\n"
             f"Train one with: spanwise train MODEL … -o {folder}"
         ) from None
-    except msgspec.ValidationError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{place / ABOUT}: this is not a tagger of this version: {error}.\nTrain it again."
         ) from None
@@ -110,12 +118,37 @@ def load(folder: str | Path) -> Trained:
         data = (place / CRF).read_bytes()
         return Trained(about.model, about.settings, about.seed, about.report, {}, crf=data)
     require_torch()
-    from safetensors.torch import load_file
-
-    from spanwise.taggers.building import Known, empty_network
+    from spanwise.taggers.building import Known
 
     known = Known(about.model, about.settings, about.vocabulary, about.feature_width, about.pieces)
-    weights = load_file(place / WEIGHTS)
-    network = empty_network(known, about.word_size)
-    network.load_state_dict(weights)
-    return Trained(about.model, about.settings, about.seed, about.report, {}, known, network.eval())
+    network = _network(known, about.word_size, place / WEIGHTS)
+    return Trained(about.model, about.settings, about.seed, about.report, {}, known, network)
+
+
+def _network(known: Known, word_size: int, file: Path) -> Tagger:
+    """The network with the weights of a file.
+
+    Numbers in `tagger.json` decide how large a network is. They are held against the weights before
+    memory is asked for, so that a forged one costs nothing.
+    """
+    from safetensors import SafetensorError, safe_open
+    from safetensors.torch import load_file
+
+    from spanwise.taggers.building import empty_network, shapes_of
+
+    try:
+        with safe_open(file, "pt") as held:
+            shapes = {name: tuple(held.get_slice(name).get_shape()) for name in held.keys()}  # noqa: SIM118
+        most = sum(map(prod, shapes.values()))
+        if known.settings.layers > len(shapes) or not 0 <= word_size <= most:
+            raise ValueError("their numbers differ")
+        if shapes_of(known, word_size) != shapes:
+            raise ValueError("their shapes differ")
+        network = empty_network(known, word_size)
+        network.load_state_dict(load_file(file))
+    except (SafetensorError, RuntimeError, ValueError, TypeError, LookupError, OverflowError) as error:
+        said = str(error).partition("\n")[0][:200]
+        raise InputError(
+            f"{file}: the weights do not fit {ABOUT} beside them: {said}.\nTrain the tagger again."
+        ) from None
+    return network.eval()

@@ -95,7 +95,7 @@ def status_of(error: Exception) -> int:
         return 404
     if isinstance(error, Changed):
         return 412
-    if isinstance(error, ChoiceError | msgspec.ValidationError | msgspec.DecodeError):
+    if isinstance(error, ChoiceError | msgspec.DecodeError | UnicodeDecodeError | RecursionError):
         return 400
     if isinstance(error, SpanwiseError):
         return 422

@@ -76,24 +76,17 @@ def options_of(file: str | None, pairs: list[str]) -> dict[str, Any]:
     """The settings of a TOML file, and of KEY=VALUE pairs, which are written as in TOML."""
     import tomllib
 
-    from spanwise.errors import ChoiceError, InputError
-    from spanwise.formats import read_text
+    from spanwise.errors import ChoiceError
+    from spanwise.formats import read_toml
 
-    options: dict[str, Any] = {}
-    if file:
-        try:
-            options = tomllib.loads(read_text(file))
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(
-                f"{file}: the settings are not TOML: {error}.\nWrite lines such as: epochs = 10"
-            ) from None
+    options = read_toml(file, "Write lines such as: epochs = 10") if file else {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
             raise ChoiceError(f"--set needs KEY=VALUE, not {pair!r}.")
         try:
             options[key] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             options[key] = value  # a word without quotes
     return options
 

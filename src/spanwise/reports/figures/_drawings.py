@@ -18,6 +18,8 @@ def drawings(document: Mapping[str, Any]) -> list[Drawing]:
     """The drawings of an evaluation, a study or of confidence scores, each with its legend."""
     if document.get("kind") == "confidence":
         return confidence.drawings(document, STYLE)
+    if document.get("kind") == "slices":
+        return []
     return of_study(document) if "analyses" in document else of_evaluation(document)
 
 

@@ -223,7 +223,7 @@ def _shares(document: Document) -> list[Drawing]:
     return [
         replace(errors.shares(document, name, STYLE), name=f"ort22-figure1-{name}")
         for name, system in (document.get("systems") or {}).items()
-        if system["fair"].get("shares")
+        if (system.get("fair") or {}).get("shares")
     ]
 
 

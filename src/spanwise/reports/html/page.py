@@ -18,6 +18,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Document, plain_of
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
+from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import titled
 from spanwise.reports._links import examples, pair_link
@@ -26,6 +27,7 @@ from spanwise.reports.html.packing import packed
 
 # Kinds of documents with a page of their own.
 OTHERS = ("placement", "slices", "confidence", "agreement", "suspects", "description")
+WITHOUT = ("explanation",)
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
 ALWAYS = ("page.js", "tools.js")
 PAIR = "pair.js"  # of pages on which a pair is chosen
@@ -66,6 +68,11 @@ def _parts(document: Document) -> dict[str, Any]:
         from spanwise.reports.html import study
 
         return study.parts(document)
+    if document.kind in WITHOUT:
+        raise ChoiceError(
+            f"there is no page for a document of kind {document.kind!r}.\n"
+            "Show its screen with: spanwise export FILE terminal"
+        )
     name = document.kind if document.kind in OTHERS else "description"
     plain = plain_of(document, sentences=True)
     parts: dict[str, Any] = import_module(f"spanwise.reports.html.{name}").parts(plain)

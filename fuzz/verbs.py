@@ -1,0 +1,177 @@
+"""What is done with the files that one command alone reads, and with requests to the workbench."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import spanwise
+from fuzz import seeds
+from spanwise.errors import ChoiceError, SpanwiseError
+
+
+def answers(path: Path, draw: random.Random) -> None:
+    """Place answers on the gold text."""
+    policy = draw.choice(["ordered", "first", "all", "next", "uie", "spacy-llm", "langextract"])
+    response = "response" if b'"response"' in path.read_bytes() and draw.random() < 0.5 else None
+    spanwise.place(seeds.gold(), str(path), policy=policy, response=response).to_json()
+
+
+def scores(path: Path, draw: random.Random) -> None:
+    """Evaluate confidence scores, or keep the mentions above a threshold."""
+    if draw.random() < 0.7:
+        from spanwise.calibration import read_scored
+
+        spanwise.apply_threshold(read_scored(str(path)), 0.5, missing=draw.choice([None, "keep", "drop"]))
+    else:
+        spanwise.confidence(seeds.gold(), {"a": str(path)}, resamples=draw.choice([0, 5])).to_json()
+
+
+def condition(path: Path, draw: random.Random) -> None:
+    """Parse a condition, ask it of mentions, and read back how it is written."""
+    from spanwise.conditions import parse
+    from spanwise.evaluation import mention_columns
+    from spanwise.slices.index import SliceIndex
+
+    parsed = parse(path.read_bytes().decode("utf-8", "surrogateescape"))
+    if parse(str(parsed)) != parsed:
+        raise AssertionError(f"{parsed} is read back as {parse(str(parsed))}")
+    SliceIndex.of(mention_columns(seeds.evaluated())).counted(parsed)
+
+
+def worksheet(path: Path, draw: random.Random) -> None:
+    """Apply the decisions of a worksheet."""
+    from spanwise.suspicion import apply_decisions
+
+    gold = path.with_name("gold-of-sheet.conll")
+    spanwise.write(seeds.gold(), gold)
+    if draw.random() < 0.6:
+        apply_decisions(path, gold, path.with_name("applied.conll"))
+    else:
+        majority = path.with_name("majority.conll")
+        spanwise.agree({"a": seeds.gold(), "b": seeds.gold()}, decisions=path, majority=majority)
+
+
+def gate(path: Path, draw: random.Random) -> None:
+    """Hold a result against the thresholds of a file."""
+    from spanwise.gates import gate as hold
+
+    hold(seeds.evaluated(), file=path)
+
+
+def aliases(path: Path, draw: random.Random) -> None:
+    """Place answers under the aliases of a file."""
+    given = path.with_name("answers.jsonl")
+    given.write_text(seeds.ANSWERS[0], encoding="utf-8")
+    _command("place", path.with_name("gold.conll"), given, "--aliases", path, "--quiet")
+
+
+def edges(path: Path, draw: random.Random) -> None:
+    """Evaluate with the buckets of a file."""
+    gold = path.with_name("gold.conll")
+    _command("evaluate", gold, f"a={gold}", "--edges", path, "--quiet", "--resamples", "0")
+
+
+def columns(path: Path, draw: random.Random) -> None:
+    """Load mention columns and ask for a slice and for sentences, as the workbench does."""
+    from spanwise.conditions import parse
+    from spanwise.evaluation.mentions import MentionColumns
+    from spanwise.slices.index import SliceIndex
+
+    MentionColumns.read_head(path)
+    loaded = MentionColumns.load(path)
+    SliceIndex.of(loaded).counted(parse("label=PER"))
+    for sentence in range(min(loaded.head.sentences, 5)):
+        loaded.words(sentence), loaded.place(sentence)
+
+
+def tagger(path: Path, draw: random.Random) -> None:
+    """Load a tagger whose description or weights were damaged, and tag with it."""
+    about, weights = seeds.taggers()
+    damaged = path.read_bytes()
+    folder = path.with_name("tagger")
+    folder.mkdir(exist_ok=True)
+    is_about = damaged[:1] == b"{"
+    (folder / "tagger.json").write_bytes(damaged if is_about else about)
+    (folder / "model.crfsuite").write_bytes(weights if is_about else damaged)
+    from spanwise.taggers import predict
+
+    predict(folder, path.with_name("gold.conll"))
+
+
+def request(path: Path, draw: random.Random) -> None:
+    """Send a request to the workbench; a status of 500 is a mistake of ours."""
+    from benches import client_of
+
+    try:
+        given = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
+        method, place = str(given["method"]), str(given["path"])
+        query, headers = given.get("query", {}), given.get("headers", {})
+        body = json.dumps(given.get("body"))
+        (method + place + json.dumps(query) + str(headers)).encode("ascii")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ChoiceError("this is not a request.") from None
+    with client_of(_bench(path)) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        import httpx
+
+        try:
+            answer = client.request(
+                method,
+                place.replace("{gold}", slug),
+                params=query if isinstance(query, dict) else None,
+                headers={"content-type": "application/json", **headers}
+                if isinstance(headers, dict)
+                else None,
+                content=body,
+            )
+        except (httpx.HTTPError, httpx.InvalidURL, TypeError, ValueError) as error:
+            raise ChoiceError(f"the client does not send this: {error}") from None
+        if answer.status_code >= 500:
+            raise AssertionError(f"status {answer.status_code}: {answer.text[:200]}")
+
+
+def warm_up(folder: Path) -> None:
+    """Use every kind of file once, as it was written."""
+    from fuzz.targets import run_command
+    from fuzz.working import lay_out
+
+    lay_out(folder)
+    run_command(["report", str(folder / "result.json"), "-o", str(folder / "page.html")])
+    for name, target in TARGETS.items():
+        for data in seeds.VERBS[name].files():
+            path = folder / seeds.VERBS[name].name
+            path.write_bytes(data)
+            with contextlib.suppress(SpanwiseError):
+                target(path, random.Random(0))
+
+
+def _bench(path: Path) -> Path:
+    """A folder of results for the workbench, made once for each process."""
+    folder = path.with_name("bench")
+    if not folder.exists():
+        from spanwise.evaluation import mention_columns
+
+        folder.mkdir()
+        shutil.copy(path.with_name("gold.conll"), folder / "gold.conll")
+        seeds.evaluated().to_json(folder / "a.json")
+        mention_columns(seeds.evaluated()).save(folder / "a.npz")
+    return folder
+
+
+def _command(*arguments: object) -> None:
+    from fuzz.targets import run_command
+
+    run_command([str(one) for one in arguments])
+
+
+TARGETS: dict[str, Callable[[Path, random.Random], None]] = {
+    function.__name__: function
+    for function in (
+        answers, scores, condition, worksheet, gate, aliases, edges, columns, tagger, request,
+    )
+}  # fmt: skip
