@@ -26,9 +26,13 @@ WRITTEN = sorted(
     for known in FORMATS
     if (known.write or known.write_folder) and importlib.util.find_spec(NEEDED.get(known.name, "spanwise"))
 )
-ODD_WORDS = ["a b", "", " ", "\t", "\n", "\r", "\\", "|", "_", "*", "#", "# x = 1", "B-X", "-DOCSTART-", "\x00",
-             "\ufeff", "\x0b", "[1]", "\x85", "\u2028", "\u202e", "1-1", "->", ";", "NER=B", '"', "ID|t|", "😀"]  # fmt: skip
-ODD_LABELS = ["X-Y", "O", "NONE", "EMPTY", "a b", "\\", "|", "_", "*", "[1]", "\ufeff", "é", "x\ty", "a;b", "X\\"]
+ODD_WORDS = [
+    "a b", "", " ", "\t", "\n", "\r", "\\", "|", "_", "*", "#", "# x = 1", "B-X", "-DOCSTART-", "\x00",
+    "\ufeff", "\x0b", "[1]", "\x85", "\u2028", "\u202e", "1-1", "->", ";", "NER=B", '"', "ID|t|", "😀",
+]  # fmt: skip
+ODD_LABELS = [
+    "X-Y", "O", "NONE", "EMPTY", "a b", "\\", "|", "_", "*", "[1]", "\ufeff", "é", "x\ty", "a;b", "X\\",
+]  # fmt: skip
 
 
 def mostly(plain: list[str], odd: list[str]) -> st.SearchStrategy[str]:
@@ -89,7 +93,7 @@ def through(given: Annotation, name: str, folder: Path, *, lossy: bool = False) 
 
 def ink(given: Annotation) -> tuple[str, list[tuple[str, tuple[tuple[int, int], ...]]]]:
     """All characters but white space, and where the pieces of mentions lie among them: computed by hand."""
-    corpus, mentions = given.corpus, given.mentions
+    corpus = given.corpus
     whole, begins = "", []
     bodies = [
         corpus.texts[number] if corpus.texts is not None else corpus.words(number)
@@ -162,10 +166,8 @@ def test_what_is_lost_on_purpose_is_told(format: str, source: Annotation) -> Non
 
 
 def test_plain_annotations_are_kept_by_every_format() -> None:
-    source = annotation(
-        [Standoff(["Ann", "left", "Rome"], [(((0, 1),), "PER"), (((2, 3),), "LOC")]), Standoff(["She", "left"])],
-        Origin("memory", "memory"), Options(),
-    )  # fmt: skip
+    marked = Standoff(["Ann", "left", "Rome"], [(((0, 1),), "PER"), (((2, 3),), "LOC")])
+    source = annotation([marked, Standoff(["She", "left"])], Origin("memory", "memory"), Options())
     with tempfile.TemporaryDirectory() as name:
         for format in WRITTEN:
             again, told = through(source, format, Path(name))

@@ -17,13 +17,13 @@ PROGRAM = Path(__file__).parents[1] / "support" / "statuses.py"
 PLAIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 # What a process is started with, and the circumstances it then brings about for each call.
 STARTS: list[tuple[dict[str, str], list[str]]] = [
-    ({"LC_ALL": "C", **PLAIN}, ["the C locale+help"]),
-    ({"PYTHONIOENCODING": "cp1252"}, ["cp1252+page+tagger"]),
+    ({"LC_ALL": "C", **PLAIN}, ["the C locale+all"]),
+    ({"PYTHONIOENCODING": "cp1252"}, ["cp1252+all+page+tagger"]),
     (
         {},
         [
-            "a reader that leaves+help", "closed input", "closed output", "closed streams+page",
-            "no terminal and no home+page+tagger", "a full device",
+            "a reader that leaves+help", "closed input", "closed output+all", "closed streams",
+            "no terminal and no home+page", "a full device",
         ],
     ),
 ]  # fmt: skip
@@ -46,7 +46,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
     spans = [{"tokens": ["Zoë", "видит"], "spans": [[0, 1, "PER", 0.75], [1, 2, "LOC", 0.25]]}]
     (made / "scored.jsonl").write_text("\n".join(map(json.dumps, spans)), encoding="utf-8")
-    (made / "gold.jsonl").write_text('{"tokens": ["Zoë", "видит"], "spans": [[0, 1, "PER"]]}\n', encoding="utf-8")
+    (made / "gold.jsonl").write_text(
+        '{"tokens": ["Zoë", "видит"], "spans": [[0, 1, "PER"]]}\n', encoding="utf-8"
+    )
     head = "sentence,gold_start,gold_end,gold_label,start,end,label,decision\n"
     (made / "sheet.csv").write_text(head + "1,0,1,PER,0,1,LOC,accept\n", encoding="utf-8")
     return made

@@ -15,22 +15,23 @@ from pathlib import Path
 
 ROOMS = [
     "scipy.stats", *(f"spanwise.{room}" for room in (
-        "agreement", "calibration", "description", "evaluation", "explanation", "placement", "reports.outlets",
-        "reports.tables", "reports.terminal", "slices", "studies", "suspicion", "taggers.api",
+        "agreement", "calibration", "description", "evaluation", "explanation", "placement",
+        "reports.outlets", "reports.tables", "reports.terminal", "slices", "studies", "suspicion",
+        "taggers.api",
     )),
     *(f"spanwise.reports.terminal.{kind}" for kind in (
         "agreement", "confidence", "explanation", "placement", "slices", "suspects",
     )),
 ]  # fmt: skip
 CALLS: dict[str, list[list[str]]] = {
-    "": [
+    "all": [  # the last call of each command is made under every circumstance
         ["--version"], ["help"], ["no-such-command"], ["list"], ["list", "formats"], ["cite"],
         ["demo", "demo", "--only-files", "--sentences", "20"],
         ["evaluate", "gold.conll", "pred.conll", "--train", "gold.conll", "--resamples", "20"],
-        ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--json", "-"],
-        ["evaluate", "-", "pred.conll", "--resamples", "0"],
         ["evaluate", "gold.conll", "pred.conll", "--fail-under", "99", "--quiet"],
         ["evaluate", "gold.conll", "missing-é.conll"],
+        ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--json", "-"],
+        ["evaluate", "-", "pred.conll", "--resamples", "0"],
         ["compare", "gold.conll", "a=pred.conll", "b=gold.conll", "--resamples", "20"],
         ["describe", "gold.conll"], ["explain", "gold.conll", "pred.conll"],
         ["errors", "gold.conll", "pred.conll"],
@@ -44,7 +45,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["suspects", "gold.conll", "a=pred.conll", "b=pred.conll"],
         ["suspects", "gold.conll", "a=pred.conll", "b=pred.conll", "-o", "-", "--quiet"],
         ["suspects", "--apply", "sheet.csv", "gold.conll", "-o", "corrected.conll"],
-        ["table", "result.json"], ["table", "result.json", "overall"], ["export", "result.json", "rows"],
+        ["table", "result.json", "overall"], ["table", "result.json"], ["export", "result.json", "rows"],
         ["export", "result.json", "terminal"], ["study", "study.toml", "--workers", "1"],
         ["reproduce", "nowhere"], ["workbench", "nowhere"], ["workbench", "--host", "0.0.0.0"],
         ["tag", "nowhere", "gold.conll", "-o", "tagged.conll"],
@@ -73,8 +74,9 @@ def main() -> int:
     found: dict[str, list[tuple[str, int, str]]] = {}
     for circumstance in sys.argv[3:]:
         name, *more = circumstance.split("+")
-        rows = [(" ".join(call), *_ended(command, call, name)) for kind in ("", *more) for call in CALLS[kind]]
-        found[name] = rows
+        calls = CALLS["all"] if "all" in more else list({call[0]: call for call in CALLS["all"]}.values())
+        calls = [*calls, *(call for kind in more if kind != "all" for call in CALLS[kind])]
+        found[name] = [(" ".join(call), *_ended(command, call, name)) for call in calls]
     result.write_text(json.dumps(found))
     return 0
 
