@@ -177,6 +177,7 @@ class Agreement(Document, frozen=True, kw_only=True):
     sentences: tuple[DisagreementExample, ...] = ()
 
     def __post_init__(self) -> None:
-        named = {name for pair in (*self.pairs, *self.tokens.cohen) for name in pair.annotators}
+        named = {name for pair in self.pairs for name in pair.annotators}
+        named |= {name for pair in self.tokens.cohen for name in pair.annotators}
         if not named <= set(self.annotators):
             raise ValueError("pairs name an annotator that is not among annotators")
