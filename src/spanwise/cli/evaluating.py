@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -133,17 +133,18 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
 def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result:
     """Call the public function with what the command line says."""
     from spanwise import evaluation
-    from spanwise.cli.arguments import given_answers, reading_of
+    from spanwise.cli.arguments import given_answers, reading_of, training_files
     from spanwise.cli.showing import progress_of
 
     reading = reading_of(args)
     keywords = _keywords(args, reading)
     gold, systems = sources_of(args, reading)
+    train = args.train if _spark_reads(args, systems) else training_files(args.train)
     function = partial(
         evaluation.compare if compare else evaluation.evaluate,
         gold,
         systems,
-        **keywords,
+        **{**keywords, "train": train},
         progress=progress_of(args),
         answers=given_answers(args),
         command=shlex.join(["spanwise", *args.command_line]),
@@ -156,8 +157,6 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
 
 def _keywords(args: argparse.Namespace, reading: dict[str, Any]) -> dict[str, Any]:
     """The settings that the command has options for; what attributes read is added to `reading`."""
-    from spanwise.cli.arguments import training_files
-
     given = {
         name: getattr(args, name)
         for name, setting in SETTINGS.items()
@@ -166,7 +165,6 @@ def _keywords(args: argparse.Namespace, reading: dict[str, Any]) -> dict[str, An
     attributes, columns, fields = given_attributes(args)
     reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
     return given | {
-        "train": training_files(args.train),
         "attributes": attributes,
         "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
         "edges": _read_edges(args.edges),
@@ -375,11 +373,22 @@ def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, 
     if not args.systems:
         return args.gold, None
     named = named_systems(args.systems)
+    if _spark_reads(args, named):
+        return args.gold, named
     if "tag_column" not in reading and all(
         looks_merged(path, **reading) for path in (args.gold, *named.values())
     ):
         return named if args.gold in named.values() else named_systems([args.gold, *args.systems]), None
     return args.gold, named
+
+
+def _spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> bool:
+    """Whether Spark reads the files itself, so that folders, patterns and addresses stay as they are."""
+    if args.engine != "spark":
+        return False
+    from spanwise.evaluation import any_in_lake
+
+    return any_in_lake(args.gold, systems, args.train)
 
 
 def named_systems(texts: Sequence[str]) -> dict[str, str]:

@@ -51,7 +51,7 @@ class SparkEngine(Struct, frozen=True, eq=False):
         waiting = iter(blocks)
         size = ROUNDS * int(context.defaultParallelism)
         sent: Any = None
-        while job := [_packed(block) for block in islice(waiting, size)]:
+        while job := [packed(block) for block in islice(waiting, size)]:
             if sent is None:
                 sent = context.broadcast(Sent.of(shared))
             slices = min(len(job), self.partitions or len(job))
@@ -70,10 +70,10 @@ class Sent(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, value: object) -> Sent:
         """Pack a value."""
-        return cls(_packed(value))
+        return cls(packed(value))
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        return _unpacked, (self.data,)  # so that a worker unpacks what is broadcast once, not once per task
+        return unpacked, (self.data,)  # so that a worker unpacks what is broadcast once, not once per task
 
 
 def answers(context: Any, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
@@ -96,7 +96,7 @@ def answers(context: Any, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
     finally:
         context.removeJobTag(tag)
     for row in rows:
-        failed, outcome = _unpacked(row)
+        failed, outcome = unpacked(row)
         if failed:
             raise outcome
         yield outcome
@@ -105,26 +105,28 @@ def answers(context: Any, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
 def answer(function: Callable[[Any, Any], Any], block: Any, shared: Any) -> bytes:
     """The result of one block on a worker, or its error, as a value: Spark need not try again in vain."""
     try:
-        return _packed((False, function(block, shared)))
+        return packed((False, function(block, shared)))
     except (OSError, MemoryError):
         raise  # another attempt, or another executor, may do better
     except Exception as error:
-        return _packed((True, error))
+        return packed((True, error))
 
 
 def _called(function: Callable[[Any, Any], Any], sent: Any, rows: Iterable[bytes]) -> Iterator[bytes]:
     for row in rows:
-        yield answer(function, _unpacked(row), sent.value)
+        yield answer(function, unpacked(row), sent.value)
 
 
-def _packed(value: object) -> bytes:
+def packed(value: object) -> bytes:
+    """A value as bytes, by cloudpickle, which knows functions of a user's own script."""
     from pyspark import cloudpickle
 
-    packed: bytes = cloudpickle.dumps(value)
-    return packed
+    data: bytes = cloudpickle.dumps(value)
+    return data
 
 
-def _unpacked(data: bytes) -> Any:
+def unpacked(data: bytes) -> Any:
+    """The value that was packed."""
     from pyspark import cloudpickle
 
     return cloudpickle.loads(data)

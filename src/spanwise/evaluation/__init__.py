@@ -29,7 +29,8 @@ from spanwise.evaluation._frames import (
     joined_frames,
     opened_frame,
 )
-from spanwise.evaluation._inputs import Inputs, check_sources, gather, named_sources, unit_of
+from spanwise.evaluation._inputs import Inputs, check_keywords, gather, named_sources, unit_of
+from spanwise.evaluation._lake import any_in_lake, lake_blocks, lake_training
 from spanwise.evaluation._memory import parts_of
 from spanwise.evaluation._summary import summary_of
 from spanwise.evaluation._training import Training, TrainingFiles, learnt
@@ -37,7 +38,7 @@ from spanwise.evaluation._uncertain import tested
 from spanwise.evaluation._units import unpacked
 from spanwise.evaluation.mentions import MentionColumns, mention_columns
 from spanwise.evaluation.result import Result, result_of
-from spanwise.formats import opened, side_by_side
+from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.matching import Matcher
 from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
@@ -48,6 +49,7 @@ __all__ = [
     "T_TEST",
     "MentionColumns",
     "Result",
+    "any_in_lake",
     "compare",
     "compared",
     "evaluate",
@@ -162,10 +164,16 @@ def evaluate(
     gold = gold if source is None else source
     if gold is None:
         raise ChoiceError("there is no gold to evaluate against.\nGive a file or lists first.")
-    if isinstance(gold, str | os.PathLike):
-        gold = opened(gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
-    check_sources(gold, systems, reading)
-    gold, systems, placed = _with_places(gold, systems, answers, reading)
+    check_keywords(reading)
+    spark = place if isinstance(place, SparkEngine) and columns is None else None
+    lake = spark is not None and any_in_lake(gold, systems, train)
+    placed: Mapping[str, PlacementDocument] = {}
+    if not lake:
+        if isinstance(gold, str | os.PathLike):
+            gold = opened(gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
+        if systems is not None:
+            refuse_merged(gold, **reading)
+        gold, systems, placed = _with_places(gold, systems, answers, reading)
     departures = None
     if preset is not None or switched_off:  # an import that only those who ask for a preset must pay
         from spanwise.evaluation._preset import check_preset, with_preset
@@ -181,11 +189,15 @@ def evaluate(
         reading=reading,
     )  # fmt: skip
     said = progress or _unheard
-    bound, workers = parts_of(
-        memory, workers, gold, systems, streamable=departures is None, reading=reading,
-        elsewhere=place is not None and place.elsewhere,
-    )  # fmt: skip
-    if columns is not None:
+    bound = None
+    if not lake:
+        bound, workers = parts_of(
+            memory, workers, gold, systems, streamable=departures is None, reading=reading,
+            elsewhere=place is not None and place.elsewhere,
+        )  # fmt: skip
+    if spark is not None and lake:
+        shared, absent, entries, place = _opened_lake(gold, systems, train, choices, name, said, spark)
+    elif columns is not None:
         shared, absent, entries, place = _opened_frame(gold, columns, train, choices, name, said, place)
     else:
         shared, absent, entries = _opened(
@@ -195,7 +207,7 @@ def evaluate(
             choices,
             name=name,
             memory=bound,
-            workers=workers,
+            workers=workers or 1,
             progress=said,
             engine=place,
         )
@@ -204,7 +216,7 @@ def evaluate(
     if isinstance(blocks, OneBlock) and place is None:
         whole, kept = _one_block(blocks.inputs, shared, absent, said)
     else:
-        where = place or local_engine(workers)
+        where = place or local_engine(workers or 1)
         try:
             kept = whole = counted_whole(fixed(shared, looking_by(where), absent, said), where, said)
         finally:
@@ -265,6 +277,27 @@ def _learnt(
     if not files.files:
         return Training()
     return learnt(source, files, lowercase=choices.lowercase, engine=engine, training_engine=training_engine)
+
+
+def _opened_lake(
+    gold: Any,
+    systems: Any,
+    train: Any,
+    choices: Choices,
+    name: str | None,
+    progress: Progress,
+    engine: SparkEngine,
+) -> tuple[Shared, dict[str, str], Sequence[Mapping[str, Any]], FrameEngine]:
+    """The same of files that Spark reads, and the engine that runs where their blocks lie."""
+    progress("read", 0, 1)
+    session = engine.session
+    source, where = lake_blocks(session, gold, systems, choices, name=name, partitions=engine.partitions)
+    choices.check_systems(list(source.systems))
+    training = lake_training(session, train, choices, source, where)
+    progress("read", 1, 1)
+    unit = unit_of(choices.unit, source.documents, source.path)
+    shared = Shared(source, choices, training.lexicon, training.known, unit)
+    return *shared.with_attributes(), training.entries, where
 
 
 def _opened_frame(

@@ -22,7 +22,7 @@ from spanwise.description import input_entry
 from spanwise.document import Input
 from spanwise.engines.threads import at_once, together
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import Reader, is_source, listed_sources, read, refuse_merged, stem_of
+from spanwise.formats import Reader, is_source, listed_sources, read, stem_of
 
 UNITS = ("sentence", "document")
 LARGE = 32 << 20  # bytes of files from which on two readers are faster than one that knows all words
@@ -116,14 +116,12 @@ def _keywords_of_reading() -> list[str]:
     return [name for name in signature(read).parameters if name not in ("source", "name")]
 
 
-def check_sources(gold: Any, systems: Any, reading: Mapping[str, Any]) -> None:
-    """Refuse keywords that nothing takes, and a gold file that holds predictions as well."""
+def check_keywords(reading: Mapping[str, Any]) -> None:
+    """Refuse keywords that nothing takes."""
     for name in reading:
         if name not in (known := _keywords_of_reading()):
             others = signature(import_module("spanwise.evaluation").evaluate).parameters
             raise unknown("keyword", name, [*known, *(one for one in others if one != "reading")])
-    if systems is not None:
-        refuse_merged(gold, **reading)
 
 
 def gather(

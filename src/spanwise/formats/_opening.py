@@ -128,9 +128,9 @@ class File:
         start = self._plain_start()
         if start is not None:
             return start[:_HEAD]
-        return b"".join(islice(self._again().chunks(_HEAD), 2))[:_HEAD]
+        return b"".join(islice(self.again().chunks(_HEAD), 2))[:_HEAD]
 
-    def _again(self) -> File:
+    def again(self) -> File:
         """The same file, not read yet."""
         again = File("-" if self._is_pipe else self.path, encoding=self.encoding, unpacked=self._most)
         again.path, again._bytes = self.path, self._bytes
@@ -233,7 +233,7 @@ class File:
                 )  # fmt: skip
 
     def _binary(self, position: int) -> str:
-        with self._again()._stream() as stream:
+        with self.again()._stream() as stream:
             line = 1 + stream.read(position).count(b"\n")
         text = "the line holds a NUL byte, so this is not a text file.\nGive the file as UTF-8 text."
         return at(self.path, line, text)

@@ -41,6 +41,7 @@ class Survey(Struct, frozen=True, eq=False):
     comments: int
     options: Options  # with columns by number and the separator named
     layers: Mapping[str, Recognised]
+    situations: Mapping[str, Ints]  # how the tags of each layer stand
     columns: Mapping[str, int]
     cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
     documents: Ints | None  # offsets into the sentences, where documents are marked
@@ -122,7 +123,7 @@ class _Looker:
 
     def look(self) -> Survey:
         """Read the file once."""
-        byte, line, open_ = len(BOM) if has_mark(self._file.path) else 0, 1, False
+        byte, line, open_ = len(BOM) if has_mark(self._file) else 0, 1, False
         for chunk in _columns.chunks(self._file):
             _columns.check_utf8(self._file, chunk, line)
             byte += len(chunk)
@@ -253,6 +254,7 @@ class _Looker:
                 columns=dict(zip(self._options.columns, extra, strict=True)),
             ),
             layers=layers,
+            situations=dict(self._situations),
             columns=dict(zip(names, layout.wanted[1:], strict=False)),
             cuts=(self._first, *cuts, end),
             documents=ints(sorted({0, *self._documents, self._sentence})) if marked else None,
@@ -292,7 +294,7 @@ def spaced(token: Ints, allowed: Ints, after: int, least: int) -> Ints:
         after = int(token[allowed[place]])
 
 
-def has_mark(path: str) -> bool:
+def has_mark(file: File) -> bool:
     """Whether the unpacked file begins with a byte order mark."""
-    with File(path)._stream() as stream:
+    with file.again()._stream() as stream:
         return stream.read(len(BOM)) == BOM

@@ -134,7 +134,7 @@ def pieces(one: Parted) -> Iterator[Piece]:
     if isinstance(one, Held) or one.kept is not None or not is_packed(one.path):
         yield from map(Piece, range(one.parts))
         return
-    held, at_byte = bytearray(), len(BOM) if has_mark(one.path) else 0  # chunks come without the mark
+    held, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # chunks come without the mark
     stream = File(one.path).chunks(1 << 20)
     for number, (begin, end) in enumerate(pairwise(one.cuts)):
         while at_byte + len(held) < end.byte and (more := next(stream, None)):

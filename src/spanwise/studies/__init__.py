@@ -14,6 +14,7 @@ from spanwise.document import Input
 from spanwise.document.comparison import Comparison
 from spanwise.document.settings import StudySettings
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
+from spanwise.engines import engine_of, local_engine
 from spanwise.engines.threads import cores
 from spanwise.findings import findings_over_runs
 from spanwise.studies._cache import default_folder
@@ -47,6 +48,7 @@ def study(
     cache: str | Path | bool = True,
     progress: Any = None,
     allow_commands: bool = False,
+    engine: Any = None,
 ) -> Study:
     """The document of a study: every run scored, and the analyses over all of them.
 
@@ -57,6 +59,8 @@ def study(
         cache: a folder where results are kept by content; True for the user's cache folder, False for none.
         progress: called with one line of text whenever something is done.
         allow_commands: whether commands that the manifest names may be run; a manifest is data.
+        engine: where cells are computed, in place of processes of this machine: a Spark session (a cell is a
+            task; its files must have the same path everywhere), or any `Engine`.
 
     Raises:
         InputError: the manifest or a file cannot be used; told before anything is computed.
@@ -75,7 +79,7 @@ def study(
     _tell(plan, said)
     tasks = tasks_of(read, plan, cache=kept)
     number = max(1, workers if workers is not None else cores())
-    cells = run_cells(tasks, workers=number, progress=said)
+    cells = run_cells(tasks, engine=engine_of(engine) or local_engine(number), progress=said)
     tested = run_pairs(read, tasks, cells, progress=said, cache=kept)
     datasets = {
         dataset.name: _dataset(

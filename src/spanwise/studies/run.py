@@ -18,7 +18,7 @@ from spanwise.document.dataset import DatasetFacts
 from spanwise.document.scores import SystemScores
 from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
 from spanwise.document.settings import Settings
-from spanwise.engines import local_engine
+from spanwise.engines import Engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
@@ -254,8 +254,8 @@ def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
 # ---- in the main process --------------------------------------------------------------------
 
 
-def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dict[str, CellResult]:
-    """The result of every task by its key, kept ones as they are; nothing depends on the number of workers.
+def run_cells(tasks: Sequence[Task], *, engine: Engine, progress: Progress) -> dict[str, CellResult]:
+    """The result of every task by its key, kept ones as they are; nothing depends on the engine.
 
     Raises:
         InputError: a file cannot be used; the first in the order of cells is told, before any is computed.
@@ -268,7 +268,6 @@ def run_cells(tasks: Sequence[Task], *, workers: int, progress: Progress) -> dic
     fresh = [task for task in tasks if task.key not in results]
     if len(fresh) < len(tasks):
         progress(f"{len(tasks) - len(fresh)} of {len(tasks)} cells are kept from before")
-    engine = local_engine(workers)
     # A gold file is opened once, however many systems and runs there are on it.
     texts = {task.dataset: DatasetText.of(task) for task in {one.dataset: one for one in fresh}.values()}
     wrong = [text for text in engine.map(check_cell, fresh, texts) if text is not None]

@@ -36,6 +36,7 @@ a manifest:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise study`."""
     from spanwise.cli.arguments import add_screen
+    from spanwise.cli.evaluating import add_engine
 
     parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and what is asked")
     parser.add_argument(
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-commands", action="store_true", help="run the commands of systems that name one"
     )
+    add_engine(parser)
     group = parser.add_argument_group("what to show and write")
     group.add_argument("--json", metavar="FILE", help="write the study document (- for standard output)")
     group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
@@ -64,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the study, write what was asked for, and show its tables."""
+    from spanwise.cli.evaluating import engine_of
     from spanwise.cli.showing import save_document, show_document
     from spanwise.errors import ChoiceError
     from spanwise.studies import study
@@ -72,14 +75,16 @@ def run(args: argparse.Namespace) -> int:
         raise ChoiceError(f"--workers is {args.workers}, but must be 1 or more.")
     if args.cache and args.no_cache:
         raise ChoiceError("--cache and --no-cache exclude each other.\nGive one of them.")
-    document = study(
-        args.manifest,
-        root=args.root,
-        workers=args.workers,
-        cache=args.cache or not args.no_cache,
-        progress=None if args.quiet else _say,
-        allow_commands=args.allow_commands,
-    )
+    with engine_of(args) as engine:
+        document = study(
+            args.manifest,
+            root=args.root,
+            workers=args.workers,
+            cache=args.cache or not args.no_cache,
+            progress=None if args.quiet else _say,
+            allow_commands=args.allow_commands,
+            engine=engine,
+        )
     saved = [*save_document(args, document), *_save_tables(args, document)]
     show_document(args, document, saved)
     return 0

@@ -1,0 +1,492 @@
+"""Folders, patterns and addresses that Spark reads (hdfs://, s3a://, files) as a source of blocks.
+
+Executors read every file twice: once to look at it, once to cut it into blocks, which then lie in a frame.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.alignment import How
+from spanwise.attributes import SummedLexicon, Wanted
+from spanwise.columns import Ints, ints
+from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source, with_one_vocabulary
+from spanwise.description import reading_entry
+from spanwise.engines.frames import FrameEngine, Packed
+from spanwise.engines.spark import Sent, answer, answers, packed, unpacked
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
+from spanwise.evaluation._blocks import NO_EXTRAS, BlockSums, Joining, block_of
+from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._frames import FramePiece
+from spanwise.evaluation._inputs import Block, named_sources
+from spanwise.evaluation._training import Answer, Answering, Asking, Training, learn, want
+from spanwise.formats import Reader, format_of, listed_sources, opened, stem_of
+from spanwise.formats._format import label_notes
+from spanwise.formats._opening import File
+from spanwise.formats.parts import Held, Piece, numbers, read_piece, survey_layers
+from spanwise.schemes import recognise_situations
+
+SENTENCES = 10_000  # of a block, unless its documents are longer
+_MAGIC = "*?[{"
+
+
+def in_lake(source: Any) -> bool:
+    """Whether a source is a folder, a pattern, an address or Parquet, which Spark reads better than we do."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = os.fspath(source)
+    if "://" in path or any(mark in path for mark in _MAGIC):
+        return True
+    if not Path(path).is_dir():
+        return path.endswith(".parquet")
+    try:
+        format_of(opened(path), None)  # a format that is a folder by itself, such as brat
+    except SpanwiseError:
+        return True
+    return False
+
+
+def any_in_lake(gold: Any, systems: Any, train: Any) -> bool:
+    """Whether any source is one that Spark should read; then it reads all of them."""
+    sources = [
+        gold,
+        *(named_sources(systems).values() if systems is not None else ()),
+        *listed_sources(train),
+    ]
+    paths = all(isinstance(source, str | os.PathLike) for source in sources)
+    return paths and any(map(in_lake, sources))
+
+
+class LakeFile(Struct, frozen=True, eq=False):
+    """What a first look at one file tells."""
+
+    path: str
+    format: str
+    sha256: str
+    evidence: str
+    sentences: int
+    tokens: int
+    documents: Ints | None  # the first sentence of each
+    situations: Ints | None  # how its tags stand, where they are in columns
+    scheme: str | None
+
+
+class Lake(Struct, frozen=True, eq=False):
+    """The files of one source in the order of their paths, and how all of them are read."""
+
+    given: str
+    files: tuple[LakeFile, ...]
+    reading: Mapping[str, Any]
+    evidence: str
+
+    @property
+    def begins(self) -> list[int]:
+        """The number of the first sentence of each file, and of all sentences."""
+        return [0, *accumulate(file.sentences for file in self.files)]
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return self.begins[-1]
+
+    @property
+    def documents(self) -> Ints | None:
+        """The first sentence of each document; a file without marks among others with marks is one."""
+        if all(file.documents is None for file in self.files):
+            return None
+        starts = [
+            begin + (ints([0]) if file.documents is None else file.documents)
+            for begin, file in zip(self.begins, self.files, strict=False)
+        ]
+        return ints(np.unique(np.concatenate(starts)))
+
+    def read(self, path: str, data: bytes) -> Annotation:
+        """The annotation of one of the files."""
+        return _named_by_row(path, lambda: Reader(**self.reading).read(File.of_bytes(path, data)))
+
+    def entry(self, role: str, sums: BlockSums) -> dict[str, Any]:
+        """One of the `inputs` of the document."""
+        digest = sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
+        reading = Reading(
+            path=self.given, sha256=digest, format=self.files[0].format, scheme=self.reading.get("scheme"),
+            evidence=f"{many(len(self.files), 'file')} read by Spark; {self.evidence}",
+            repair=self.reading.get("repair", "conlleval"), repairs=sums.repairs,
+            notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
+        )  # fmt: skip
+        tokens = sum(file.tokens for file in self.files)
+        entry = reading_entry(role, reading, sentences=self.sentences, tokens=tokens, mentions=sums.mentions)
+        return {**entry, "alignment": sums.alignment}
+
+
+def _named_by_row(path: str, call: Any) -> Any:
+    """Errors in tables name a sentence; the row of a file is what people look for."""
+    try:
+        return call()
+    except InputError as error:
+        told = str(error)
+        found = re.match(re.escape(path) + r": (?:sentence|row) (\d+)(?:, | has )", told)
+        if found is None or not path.endswith(".parquet"):
+            raise
+        joint = ": " if told[found.end() - 2] == "," else ": the row has "
+        moved = InputError(f"{path}:{found[1]}{joint}{told[found.end() :]}")
+    raise moved
+
+
+def _paths(given: str) -> list[str]:
+    """The path as Spark takes it: files and folders of this machine by their full address."""
+    if "://" not in given and (Path(given).exists() or any(mark in given for mark in _MAGIC)):
+        full = os.path.abspath(given)  # noqa: PTH100 - a pattern is not a path
+        return [f"file://{full}"]
+    return [given]
+
+
+def _contents(session: Any, given: str) -> Any:
+    """The files of a source: rows of path and content."""
+    from pyspark.errors import PySparkException
+
+    reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
+    try:
+        frame = reader.load(_paths(given)).select("path", "content")
+        empty = not frame.select("path").head(1)
+    except PySparkException as error:
+        told = str(error).partition("\n")[0][:200]
+        raise InputError(at(given, None, f"Spark cannot read this ({told}).\nCheck the path.")) from None
+    if empty:
+        raise InputError(at(given, None, "there is no file.\nCheck the path."))
+    return frame.rdd
+
+
+def _shown(path: str) -> str:
+    """A path as errors show it: without the scheme of local files."""
+    return re.sub(r"^file:/+", "/", path)
+
+
+def opened_lake(
+    session: Any, given: Any, reading: Mapping[str, Any], prefer: str | None = None
+) -> tuple[Lake, Any]:
+    """Look at all files of a source: errors in them are found here."""
+    context, contents = session.sparkContext, _contents(session, os.fspath(given))
+    plain = {key: value for key, value in reading.items() if key not in NO_EXTRAS}
+    sent = context.broadcast(Sent.of(plain))
+    job = contents.mapPartitions(partial(_each, _looked_at, sent))
+    files = sorted(answers(context, job.collect), key=lambda file: file.path)
+    sent.destroy()
+    counts = [file.situations for file in files if file.situations is not None]
+    declared, words = plain.get("scheme"), files[0].evidence
+    scheme = declared
+    if counts:
+        found = recognise_situations(ints(np.sum(counts, axis=0)), prefer=prefer)
+        scheme = declared or found.scheme
+        words = f"{words}; {f'{declared}, as declared' if declared else found.evidence}"
+    elif declared is None:
+        schemes = [file.scheme for file in files if file.scheme is not None]
+        scheme = max(schemes, key=schemes.count) if schemes else None
+    chosen = {**plain, "scheme": scheme} if scheme else plain
+    return Lake(os.fspath(given), tuple(files), chosen, words), contents
+
+
+def _each(function: Any, sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
+    for row in rows:
+        yield answer(function, (_shown(row["path"]), bytes(row["content"])), sent.value)
+
+
+def _looked_at(content: tuple[str, bytes], reading: Mapping[str, Any]) -> LakeFile:
+    path, data = content
+    file = File.of_bytes(path, data)
+    known = format_of(file, reading.get("format")).name
+    digest = sha256(data).hexdigest()
+    if known == "conll":
+        one = survey_layers(file, reading, merged=False)
+        documents = None if one.documents is None else ints(one.documents[:-1])
+        return LakeFile(
+            path, known, digest, one.evidence, one.sentences, one.tokens, documents,
+            one.situations["only"], one.layers["only"].scheme,
+        )  # fmt: skip
+    whole = _named_by_row(path, lambda: Reader(**reading).read(file))
+    corpus, told = whole.corpus, whole.reading
+    documents = None if corpus.documents is None else ints(corpus.documents[:-1])
+    return LakeFile(
+        path, known, digest, told.evidence or known, len(corpus), int(corpus.sentences[-1]), documents,
+        None, told.scheme,
+    )  # fmt: skip
+
+
+class LakeBlocks(Struct, frozen=True, eq=False):
+    """Files of gold and predictions, cut before the same sentences; the data stay with the executors."""
+
+    name: str
+    gold: Lake
+    predicted: Mapping[str, Lake]
+    how: How
+    cuts: tuple[int, ...]  # the first sentence of every block, and the number of all
+    first: bytes = b""
+
+    @property
+    def path(self) -> str:
+        """The gold files as they were given."""
+        return self.gold.given
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The names of the systems."""
+        return list(self.predicted)
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return len(self.cuts) - 1
+
+    @property
+    def documents(self) -> int | None:
+        """The number of documents, where they are marked."""
+        return None if self.gold.documents is None else len(self.gold.documents)
+
+    def references(self, *, gold_only: bool = False) -> Iterator[FramePiece]:
+        """The numbers of the blocks."""
+        for number in range(self.blocks):
+            yield FramePiece(number, self.first if number == 0 else None)
+
+    def open(self, reference: FramePiece, *, gold_only: bool = False) -> Block:
+        """The layers of a block, predictions on the gold text."""
+        parts: Mapping[str, Sequence[Annotation]] = unpacked(reference.data or b"")
+        (gold,) = parts[""]
+        predicted = {} if gold_only else {name: _joined(parts[name]) for name in self.predicted}
+        return block_of(gold, predicted, self.how)
+
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
+        """The `inputs` of the document for gold and predictions."""
+        return [
+            self.gold.entry("gold", sums[""]),
+            *(
+                {**lake.entry("predicted", sums[name]), "system": name}
+                for name, lake in self.predicted.items()
+            ),
+        ]
+
+
+def _joined(parts: Sequence[Annotation]) -> Annotation:
+    """Predictions for one block that come from several files."""
+    if len(parts) == 1:
+        return parts[0]
+    corpora = with_one_vocabulary([part.corpus for part in parts])
+    lengths = np.concatenate([corpus.lengths for corpus in corpora])
+    ends = np.cumsum([0, *(len(corpus) for corpus in corpora)])
+    labels = tuple(sorted({label for part in parts for label in part.mentions.labels}))
+    rows = [
+        (sentence + int(begin), start, end, label)
+        for part, begin in zip(parts, ends, strict=False)
+        for sentence, start, end, label in part.mentions.rows()
+    ]
+    texts = [text for corpus in corpora for text in corpus.texts or ()]
+    first = corpora[0]
+    corpus = Corpus(
+        np.concatenate([corpus.tokens for corpus in corpora]),
+        first.vocabulary,
+        np.concatenate([[0], np.cumsum(lengths)]),
+        unit=first.unit,
+        texts=texts or None,
+        token_start=_column([corpus.token_start for corpus in corpora]),
+        token_end=_column([corpus.token_end for corpus in corpora]),
+        source=Source(first.source.path),
+    )
+    repairs = sum(part.reading.repairs for part in parts)
+    return Annotation(corpus, Mentions.of(rows, labels=labels), replace(parts[0].reading, repairs=repairs))
+
+
+def _column(parts: Sequence[Ints | None]) -> Ints | None:
+    return None if any(part is None for part in parts) else ints(np.concatenate([*parts]))
+
+
+def lake_blocks(
+    session: Any, gold: Any, systems: Any, choices: Choices, *, name: str | None, partitions: int | None
+) -> tuple[LakeBlocks, FrameEngine]:
+    """Look at all files, cut them before the same sentences, and bring what belongs together to one place."""
+    if systems is None:
+        raise ChoiceError(
+            "Spark reads folders, patterns and addresses as gold or as predictions, not as both.\n"
+            "Give gold and predictions apart."
+        )
+    context = session.sparkContext
+    first, contents = opened_lake(session, gold, choices.reading)
+    prefer = first.reading.get("scheme")
+    others = {
+        key: opened_lake(session, one, choices.reading, prefer) for key, one in named_sources(systems).items()
+    }
+    for lake, _ in others.values():
+        if lake.sentences != first.sentences:
+            raise InputError(
+                at(lake.given, None, f"there are {lake.sentences:,} sentences, but {first.sentences:,} in "
+                   f"the gold files ({first.given}).\nGive predictions for the same sentences.")
+            )  # fmt: skip
+    cuts = _cuts(first)
+    lakes = {key: lake for key, (lake, _) in others.items()}
+    source = LakeBlocks(name or stem_of(first.given), first, lakes, choices.align, tuple(cuts))
+    number = min(partitions or max(context.defaultParallelism, 1), source.blocks)
+    sent = context.broadcast(Sent.of(source))
+    rdds = [contents, *(rdd for _, rdd in others.values())]
+    pieces = context.union([
+        rdd.mapPartitions(partial(_cut, layer, sent)) for layer, rdd in zip(["", *lakes], rdds, strict=True)
+    ])  # fmt: skip
+    together = pieces.partitionBy(number, partial(_partition, number, source.blocks))
+    rows = together.mapPartitions(_gathered, preservesPartitioning=True).persist(_on_disk_too())
+    held = Packed(_Rows(session, rows), rows)
+    sizes = [0] * number
+    for block in range(source.blocks):
+        sizes[_partition(number, source.blocks, block)] += 1
+    return replace(source, first=held.first()), FrameEngine(held, sizes)
+
+
+class _Rows(Struct, frozen=True, eq=False):
+    """Rows that are kept by the executors, as a frame is."""
+
+    sparkSession: Any  # noqa: N815 - the name that a frame has
+    rows: Any
+
+    def unpersist(self) -> None:
+        """Let the executors forget the rows."""
+        self.rows.unpersist()
+
+
+def _on_disk_too() -> Any:
+    from pyspark import StorageLevel
+
+    return StorageLevel.MEMORY_AND_DISK
+
+
+def _partition(partitions: int, blocks: int, block: int) -> int:
+    """Blocks lie in partitions in their order."""
+    return block * partitions // blocks
+
+
+def _cuts(gold: Lake) -> list[int]:
+    """Before which sentences to cut: at the borders of gold files, and between documents inside of them."""
+    cuts = [0]
+    documents = gold.documents
+    for begin, end in zip(gold.begins, gold.begins[1:], strict=False):
+        if begin > cuts[-1]:
+            cuts.append(begin)
+        allowed = (
+            range(begin, end)
+            if documents is None
+            else documents[(documents >= begin) & (documents < end)].tolist()
+        )
+        for place in allowed:
+            if place - cuts[-1] >= SENTENCES:
+                cuts.append(place)
+    return [*cuts, gold.sentences]
+
+
+def _cut(layer: str, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
+    """The parts of files that belong to blocks: the block, the layer, the first sentence, and the data."""
+    source: LakeBlocks = sent.value
+    lake = source.predicted[layer] if layer else source.gold
+    known = {file.path: (file, begin) for file, begin in zip(lake.files, lake.begins, strict=False)}
+    cuts = np.array(source.cuts)
+    for row in rows:
+        file, begin = known[_shown(row["path"])]
+        whole = lake.read(file.path, bytes(row["content"]))
+        inner = cuts[(cuts > begin) & (cuts < begin + file.sentences)]
+        held = Held.of({"only": whole}, sentences=(inner - begin).tolist())
+        firsts = [begin, *inner.tolist()]
+        for place, at_sentence in enumerate(firsts):
+            part = read_piece(held, Piece(place))["only"]
+            corpus = part.corpus
+            if whole.corpus.ids is None:
+                corpus = replace(corpus, ids=numbers(at_sentence, len(corpus)))
+            if corpus.documents is None and not layer and lake.documents is not None:
+                corpus = replace(corpus, documents=ints([0, len(corpus)]))
+            if not layer and lake.documents is not None and whole.corpus.document_ids is None:
+                before = int(np.searchsorted(lake.documents, at_sentence))
+                size = len(corpus.documents) - 1 if corpus.documents is not None else 0
+                corpus = replace(corpus, document_ids=numbers(before, size))
+            block = int(np.searchsorted(cuts, at_sentence, side="right")) - 1
+            yield block, (layer, at_sentence, packed(replace(part, corpus=corpus)))
+
+
+def _gathered(rows: Iterable[tuple[int, tuple[str, int, bytes]]]) -> Iterator[tuple[bytes]]:
+    """The blocks of a partition in their order, each with the parts of all layers."""
+    blocks: dict[int, list[tuple[str, int, bytes]]] = {}
+    for block, part in rows:
+        blocks.setdefault(block, []).append(part)
+    for block in sorted(blocks):
+        layers: dict[str, list[Any]] = {}
+        for layer, _, data in sorted(blocks.pop(block), key=lambda part: part[:2]):
+            layers.setdefault(layer, []).append(unpacked(data))
+        yield (packed(layers),)
+
+
+class LakeTraining(Struct, frozen=True, eq=False):
+    """Training files as a `TrainingSource`: a reference is the path of a file with its content."""
+
+    lakes: tuple[Lake, ...]
+
+    def references(self) -> Iterator[Any]:
+        """Files lie with the executors."""
+        return iter(())
+
+    def read(self, reference: tuple[int, str, bytes]) -> tuple[int, Annotation]:
+        """The number of the source, and one of its files."""
+        number, path, data = reference
+        found = self.lakes[number].read(path, data)
+        if found.corpus.without_text:
+            raise InputError(
+                f"{path}: training data without tokens cannot tell what was seen.\n"
+                "Give a file that holds the text."
+            )
+        return number, found
+
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, Any]]:
+        """The `inputs` of the document."""
+        return [lake.entry("train", sums[number]) for number, lake in enumerate(self.lakes)]
+
+
+def lake_training(
+    session: Any, train: Any, choices: Choices, source: LakeBlocks, engine: FrameEngine
+) -> Training:
+    """What training files know of what the test set asks: executors read them, and add up what they find."""
+    given = listed_sources(train)
+    if not given:
+        return Training()
+    context = session.sparkContext
+    reading = {**choices.reading, "documents": "none"}
+    lakes = [opened_lake(session, one, reading) for one in given]
+    asked = Joining(Wanted.joined)
+    for one in engine.map(want, source.references(), Asking(source, choices.lowercase)):
+        asked.add(one)
+    wanted = asked.total()
+    training = LakeTraining(tuple(lake for lake, _ in lakes))
+    sent = context.broadcast(Sent.of(Answering(training, wanted)))
+    learning = context.union([
+        rdd.mapPartitions(partial(_learning, number, sent)) for number, (_, rdd) in enumerate(lakes)
+    ])  # fmt: skip
+    total = Answer.joined(list(answers(context, learning.collect)))
+    sent.destroy()
+    return Training(SummedLexicon(wanted, total.lexicon), total.known, training.entries(total.sums))
+
+
+def _learning(number: int, sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
+    """The answers of all files of a partition, joined; the first error in their place."""
+    found: Joining[Answer] = Joining(Answer.joined)
+    some = False
+    for row in rows:
+        reference = (number, _shown(row["path"]), bytes(row["content"]))
+        told = answer(learn, reference, sent.value)
+        failed, outcome = unpacked(told)
+        if failed:
+            yield told
+            return
+        found.add(outcome)
+        some = True
+    if some:
+        yield packed((False, found.total()))
