@@ -82,11 +82,11 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     from spanwise import evaluate, read
     from spanwise.attributes import PRESETS, Context, Lexicon, toughness, values_of
     from spanwise.corpus import with_one_labelling
-    from spanwise.evaluation import _summary
+    from spanwise.evaluation import result
     from spanwise.matching import match
     from spanwise.schemes import decode, encode, recognise
 
-    plain_tested = _summary.tested
+    plain_tested = result.tested
     paths = {"gold": gold, "first": first, "second": second, "train": train}
     _on_one_core()
 
@@ -102,7 +102,7 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
         def tested(*given: Any, **more: Any) -> Any:
             return clocked(seconds, "resample", lambda: plain_tested(*given, **more))
 
-        with patch.object(_summary, "tested", tested):
+        with patch.object(result, "tested", tested):
             counted = clocked(seconds, "evaluate", lambda: evaluate(target, named, **options))
         sides = [with_one_labelling([target.mentions, one.mentions]) for one in systems]
         clocked(seconds, "match", lambda: [match(*side).events() for side in sides])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from spanwise.errors import ChoiceError
-from spanwise.evaluation import _memory
-from spanwise.evaluation._memory import AMPLE, DEFAULT_PART, MOST_WORKERS, parts_of
+from spanwise.evaluation import _choices
+from spanwise.evaluation._choices import AMPLE, DEFAULT_PART, MOST_WORKERS, parts_of
 
 MB = 1 << 20
 
@@ -23,8 +23,8 @@ def sized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             with (tmp_path / name).open("wb") as stream:
                 stream.write(b"Rome B-LOC\n" * 20_000)  # as much as tells the format
                 stream.truncate(size // 2)  # a file with a hole takes no room
-        monkeypatch.setattr(_memory, "_physical", lambda: have)
-        monkeypatch.setattr(_memory, "cores", lambda: cores)
+        monkeypatch.setattr(_choices, "_physical", lambda: have)
+        monkeypatch.setattr(_choices, "cores", lambda: cores)
         given = {"memory": None, "workers": 1, "streamable": True, "reading": {}, **options}
         return parts_of(gold=tmp_path / "gold.conll", systems=[tmp_path / "mine.conll"], **given)
 

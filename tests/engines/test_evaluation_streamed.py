@@ -13,7 +13,7 @@ import pytest
 import spanwise
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import _blocks
-from spanwise.evaluation._memory import parse_memory
+from spanwise.evaluation._choices import parse_memory
 
 LABELS = ("PER", "LOC", "ORG", "MISC-x")
 WORDS = ["Ann", "Rome", "Oslo", "the", "won", "in", "Ford", "x", "</script>", "new", "York"]

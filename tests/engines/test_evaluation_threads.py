@@ -10,13 +10,13 @@ import pytest
 from spanwise import evaluate
 from spanwise.attributes import own
 from spanwise.demo import generate
-from spanwise.engines import threads
+from spanwise.engines import machine
 from spanwise.evaluation import _counting, _inputs
 
 
 def written(folder: Path, monkeypatch: pytest.MonkeyPatch, *, cores: int, **options: Any) -> bytes:
     """The result of three systems as it is written, computed by so many threads."""
-    monkeypatch.setattr(threads, "cores", lambda: cores)
+    monkeypatch.setattr(machine, "cores", lambda: cores)
     monkeypatch.setattr(_inputs, "LARGE", 0 if cores > 1 else 1 << 60)
     monkeypatch.setattr(_counting, "LONG", 0 if cores > 1 else 1 << 60)
     demo = generate(folder, sentences=300)
@@ -46,7 +46,7 @@ def test_somebodys_own_function_is_never_called_twice_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    real = threads.together
+    real = machine.together
 
     def watched(calls: Any, *, threads: int = 2) -> list[Any]:
         asked.append(threads)

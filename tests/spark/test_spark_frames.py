@@ -11,7 +11,7 @@ from sparking import session
 
 import spanwise
 from spanwise.demo import generate
-from spanwise.engines import frames
+from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
 from spanwise.schemes import encode
@@ -68,7 +68,7 @@ def numbers(text: str) -> Any:
 def test_a_frame_gives_the_numbers_of_files_for_any_number_of_partitions(
     demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "ROWS", 7)
+    monkeypatch.setattr(spark, "ROWS", 7)
     table = columns(demo.gold)
     for name, path in demo.systems.items():
         table[name] = columns(path, name)[name]

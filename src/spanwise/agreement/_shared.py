@@ -18,7 +18,7 @@ from spanwise.corpus import (
     with_one_vocabulary,
 )
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.matching.distinct import DistinctMentions, distinct_mentions
+from spanwise.matching.exact import DistinctMentions, distinct_mentions
 
 
 class Shared(Struct, frozen=True, eq=False):

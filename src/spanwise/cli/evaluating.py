@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -73,6 +73,22 @@ def engine_of(args: argparse.Namespace) -> Iterator[Any]:
         yield SparkEngine(session, args.partitions)
     finally:
         session.stop()
+
+
+@contextmanager
+def gathering(args: argparse.Namespace, reading: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
+    """A function that has Spark read folders, patterns and addresses; what else is given stays as it is."""
+    with engine_of(args) as engine:
+        from spanwise.evaluation import collected, in_lake
+
+        def gathered(source: Any) -> Any:
+            if isinstance(source, list):
+                return [gathered(one) for one in source]
+            if isinstance(source, dict):
+                return {name: gathered(one) for name, one in source.items()}
+            return collected(engine, source, reading) if engine is not None and in_lake(source) else source
+
+        yield gathered
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -384,7 +400,7 @@ def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, 
 
 def _spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> bool:
     """Whether Spark reads the files itself, so that folders, patterns and addresses stay as they are."""
-    if args.engine != "spark":
+    if getattr(args, "engine", "local") != "spark":
         return False
     from spanwise.evaluation import any_in_lake
 

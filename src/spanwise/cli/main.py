@@ -195,7 +195,7 @@ def _run(given: list[str]) -> int:
         raise unknown("command", name, COMMANDS)
     arguments = parser_of(name).parsed(given[1:])
     arguments.command_line = given
-    from spanwise.engines.allocation import keep_freed_memory
+    from spanwise.engines.machine import keep_freed_memory
 
     keep_freed_memory()
     status: int = _module(name).run(arguments)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from spanwise.engines.threads import cores
+from spanwise.engines.machine import cores
 from spanwise.errors import WorkerLost
 
 if TYPE_CHECKING:

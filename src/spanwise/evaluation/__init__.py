@@ -12,12 +12,11 @@ from spanwise.buckets import Strategy
 from spanwise.credits import Credit
 from spanwise.document.placement import PlacementDocument
 from spanwise.engines import Engine, engine_of, local_engine
-from spanwise.engines.frames import FrameEngine
-from spanwise.engines.spark import SparkEngine
-from spanwise.engines.threads import MOST, at_once
+from spanwise.engines.machine import MOST, at_once
+from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress, Source, many_blocks
-from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._choices import Choices, parts_of
 from spanwise.evaluation._compared import T_TEST, compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
 from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
@@ -30,14 +29,11 @@ from spanwise.evaluation._frames import (
     opened_frame,
 )
 from spanwise.evaluation._inputs import Inputs, check_keywords, gather, named_sources, unit_of
-from spanwise.evaluation._lake import any_in_lake, lake_blocks, lake_training
-from spanwise.evaluation._memory import parts_of
-from spanwise.evaluation._summary import summary_of
+from spanwise.evaluation._lake import any_in_lake, collected, in_lake, lake_blocks, lake_training
 from spanwise.evaluation._training import Training, TrainingFiles, learnt
-from spanwise.evaluation._uncertain import tested
-from spanwise.evaluation._units import unpacked
+from spanwise.evaluation._uncertain import tested, unpacked
 from spanwise.evaluation.mentions import MentionColumns, mention_columns
-from spanwise.evaluation.result import Result, result_of
+from spanwise.evaluation.result import Result, result_of, summary_of
 from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.matching import Matcher
 from spanwise.settings import CAP
@@ -50,10 +46,12 @@ __all__ = [
     "MentionColumns",
     "Result",
     "any_in_lake",
+    "collected",
     "compare",
     "compared",
     "evaluate",
     "gather",
+    "in_lake",
     "mention_columns",
     "same_cells",
     "tested",

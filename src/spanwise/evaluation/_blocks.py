@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from spanwise.alignment import How, align
 from spanwise.corpus import Annotation, with_one_vocabulary
 from spanwise.description import content_of, reading_entry
-from spanwise.engines.threads import together
+from spanwise.engines.machine import together
 from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._inputs import Block, Inputs, named_sources

@@ -15,7 +15,7 @@ from spanwise.alignment import How
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Mentions, Reading, Source
 from spanwise.description import reading_entry
-from spanwise.engines.frames import FrameEngine, Packed
+from spanwise.engines.spark import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
 from spanwise.evaluation._blocks import BlockSums, block_of
 from spanwise.evaluation._choices import Choices

@@ -20,7 +20,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.description import input_entry
 from spanwise.document import Input
-from spanwise.engines.threads import at_once, together
+from spanwise.engines.machine import at_once, together
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import Reader, is_source, listed_sources, read, stem_of
 

@@ -23,8 +23,7 @@ from spanwise.attributes import SummedLexicon, Wanted
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source, with_one_vocabulary
 from spanwise.description import reading_entry
-from spanwise.engines.frames import FrameEngine, Packed
-from spanwise.engines.spark import Sent, answer, answers, packed, unpacked
+from spanwise.engines.spark import FrameEngine, Packed, Sent, answer, answers, packed, unpacked
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
 from spanwise.evaluation._blocks import NO_EXTRAS, BlockSums, Joining, block_of
 from spanwise.evaluation._choices import Choices
@@ -276,7 +275,7 @@ class LakeBlocks(Struct, frozen=True, eq=False):
 
 
 def _joined(parts: Sequence[Annotation]) -> Annotation:
-    """Predictions for one block that come from several files."""
+    """The annotation of several files, one after the other."""
     if len(parts) == 1:
         return parts[0]
     corpora = with_one_vocabulary([part.corpus for part in parts])
@@ -298,10 +297,45 @@ def _joined(parts: Sequence[Annotation]) -> Annotation:
         texts=texts or None,
         token_start=_column([corpus.token_start for corpus in corpora]),
         token_end=_column([corpus.token_end for corpus in corpora]),
+        documents=_documents([corpus.documents for corpus in corpora], ends.tolist()),
         source=Source(first.source.path),
     )
     repairs = sum(part.reading.repairs for part in parts)
     return Annotation(corpus, Mentions.of(rows, labels=labels), replace(parts[0].reading, repairs=repairs))
+
+
+def _documents(parts: Sequence[Ints | None], begins: Sequence[int]) -> Ints | None:
+    """Offsets of documents over several files; a file without marks among others with marks is one."""
+    if all(part is None for part in parts):
+        return None
+    starts = [
+        [begin] if part is None else (part[:-1] + begin).tolist()
+        for part, begin in zip(parts, begins, strict=False)
+    ]
+    return ints([*(start for some in starts for start in some), begins[-1]])
+
+
+def collected(engine: Any, given: Any, reading: Mapping[str, Any]) -> Annotation:
+    """The annotation of files that Spark reads, brought to this machine, for verbs that need it here."""
+    lake, contents = opened_lake(engine.session, given, reading)
+    context = engine.session.sparkContext
+    sent = context.broadcast(Sent.of(lake))
+    found = answers(context, contents.mapPartitions(partial(_each, _read_in, sent)).collect)
+    parts = [one for _, one in sorted(found, key=lambda pair: pair[0])]
+    sent.destroy()
+    sums = [BlockSums.of(part) for part in parts]
+    told = Reading(
+        path=lake.given, format=lake.files[0].format, scheme=lake.reading.get("scheme"),
+        sha256=sha256("".join(file.sha256 for file in lake.files).encode()).hexdigest(),
+        evidence=f"{many(len(lake.files), 'file')} read by Spark; {lake.evidence}",
+        repair=lake.reading.get("repair", "conlleval"), repairs=sum(one.repairs for one in sums),
+    )  # fmt: skip
+    return replace(_joined(parts), reading=told)
+
+
+def _read_in(content: tuple[str, bytes], lake: Lake) -> tuple[str, Annotation]:
+    path, data = content
+    return path, lake.read(path, data)
 
 
 def _column(parts: Sequence[Ints | None]) -> Ints | None:

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from spanwise.citations import ORTMANN
 from spanwise.corpus import Mentions
-from spanwise.matching._events import OUTCOMES, Events, Matching
-from spanwise.matching._ground import Ground
+from spanwise.matching._choosing import Ground
+from spanwise.matching._overlaps import OUTCOMES, Events, Matching
 from spanwise.matching.exact import match_exact
 from spanwise.matching.fair import match_fair
 from spanwise.matching.overlap import (

@@ -6,12 +6,9 @@ import numpy as np
 
 from spanwise.columns import Ints
 from spanwise.corpus import Mentions
-from spanwise.matching._dense import play_crowd
-from spanwise.matching._events import Matching, Pairing
-from spanwise.matching._ground import Contest, Ground
+from spanwise.matching._choosing import Contest, Ground, play_crowd, remaining
 from spanwise.matching._join import packed_order
-from spanwise.matching._overlaps import greedy, relation
-from spanwise.matching._remaining import remaining
+from spanwise.matching._overlaps import Matching, Pairing, greedy, relation
 
 
 def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = None) -> Matching:

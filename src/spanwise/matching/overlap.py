@@ -9,11 +9,9 @@ import numpy as np
 
 from spanwise.columns import Codes, Column, Floats, Ints, frozen, ratio
 from spanwise.corpus import Mentions
-from spanwise.matching._dense import pair_crowd
-from spanwise.matching._events import OUTCOMES, Matching
-from spanwise.matching._ground import Contest, Ground
+from spanwise.matching._choosing import Contest, Ground, pair_crowd
 from spanwise.matching._join import Line, packed_order
-from spanwise.matching._overlaps import Overlaps, Side, greedy, relation
+from spanwise.matching._overlaps import OUTCOMES, Matching, Overlaps, Side, greedy, relation
 
 CATEGORIES = ("correct", "incorrect", "partial", "missed", "spurious")
 

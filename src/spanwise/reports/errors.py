@@ -325,21 +325,28 @@ COLUMNS = (
 
 def to_csv(errors: Iterable[Listed]) -> str:
     """One row an error under a line of names; no cell can be taken for a formula by a spreadsheet."""
-    rows: list[Sequence[object]] = [COLUMNS]
-    for error in errors:
-        cells: list[object] = [error.system, error.outcome, error.turn]
-        for mention in (error.gold, error.predicted):
-            if mention is None:
-                cells += [None] * 4
-            else:
-                placed = mention["start"] >= 0
-                borders = [mention["start"], mention["end"]] if placed else [None, None]
-                cells += [mention["label"], *borders, _words(error.sentence, mention)]
-        sentence = error.sentence
-        text = " ".join(sentence["tokens"]) if "tokens" in sentence else sentence.get("text")
-        cells += [sentence.get("id"), sentence.get("source"), sentence.get("document"), text]
-        rows.append(cells)
-    return spreadsheet.to_csv(rows)
+    return spreadsheet.to_csv([COLUMNS, *map(_cells, errors)])
+
+
+def to_frame(errors: Iterable[Listed], session: Any) -> Any:
+    """The same rows as a frame of Spark, to be written wherever Spark writes."""
+    whole = {"turn", *(name for name in COLUMNS if name.endswith(("_start", "_end")))}
+    schema = ", ".join(f"`{name}` {'int' if name in whole else 'string'}" for name in COLUMNS)
+    return session.createDataFrame([tuple(_cells(error)) for error in errors], schema)
+
+
+def _cells(error: Listed) -> list[object]:
+    cells: list[object] = [error.system, error.outcome, error.turn]
+    for mention in (error.gold, error.predicted):
+        if mention is None:
+            cells += [None] * 4
+        else:
+            placed = mention["start"] >= 0
+            borders = [mention["start"], mention["end"]] if placed else [None, None]
+            cells += [mention["label"], *borders, _words(error.sentence, mention)]
+    sentence = error.sentence
+    text = " ".join(sentence["tokens"]) if "tokens" in sentence else sentence.get("text")
+    return [*cells, sentence.get("id"), sentence.get("source"), sentence.get("document"), text]
 
 
 # Text

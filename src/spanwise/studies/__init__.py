@@ -15,7 +15,7 @@ from spanwise.document.comparison import Comparison
 from spanwise.document.settings import StudySettings
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
 from spanwise.engines import engine_of, local_engine
-from spanwise.engines.threads import cores
+from spanwise.engines.machine import cores
 from spanwise.findings import findings_over_runs
 from spanwise.studies._cache import default_folder
 from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest

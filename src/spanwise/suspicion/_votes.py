@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Ints, codes, ints, run_positions
 from spanwise.corpus import Mentions, with_one_labelling
-from spanwise.matching.distinct import DistinctMentions, distinct_mentions
+from spanwise.matching.exact import DistinctMentions, distinct_mentions
 
 
 class Ballot(Struct, frozen=True, eq=False):

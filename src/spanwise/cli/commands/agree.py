@@ -17,6 +17,7 @@ EPILOG = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise agree`."""
     from spanwise.cli.arguments import add_reading, add_screen
+    from spanwise.cli.evaluating import add_engine
 
     parser.add_argument(
         "annotators", metavar="ANNOTATOR", nargs="+",
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--redact", action="store_true", help="leave out all text")
     group.add_argument("--quiet", action="store_true", help="do not show the screen")
     add_screen(group)
+    add_engine(parser)
     add_reading(parser)
 
 
@@ -55,20 +57,31 @@ def run(args: argparse.Namespace) -> int:
     """Compare the annotators, write what is asked for, show the screen."""
     from spanwise.agreement import agree
     from spanwise.cli.arguments import reading_of
+    from spanwise.cli.evaluating import gathering
     from spanwise.cli.showing import finish_document
 
-    document = agree(
-        args.annotators,
-        systems=args.systems,
-        votes=args.votes,
-        tokens=args.tokens,
-        gamma=args.gamma,
-        examples=args.examples,
-        redact=args.redact,
-        majority=args.majority,
-        worksheet=args.worksheet,
-        decisions=args.decisions,
-        **reading_of(args),
-    )
+    reading = reading_of(args)
+    with gathering(args, reading) as gathered:
+        document = agree(
+            gathered(_named(args, args.annotators)),
+            systems=gathered(_named(args, args.systems)),
+            votes=args.votes,
+            tokens=args.tokens,
+            gamma=args.gamma,
+            examples=args.examples,
+            redact=args.redact,
+            majority=args.majority,
+            worksheet=args.worksheet,
+            decisions=args.decisions,
+            **reading,
+        )
     finish_document(args, document)
     return 0
+
+
+def _named(args: argparse.Namespace, given: list[str]) -> list[str] | dict[str, str]:
+    """Files by their names where Spark may have to read them; else as they are given."""
+    from spanwise.cli.evaluating import named_systems
+
+    apart = args.engine == "local" or not given or any("{annotator}" in text for text in given)
+    return given if apart else named_systems(given)

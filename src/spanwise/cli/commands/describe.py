@@ -14,6 +14,7 @@ EPILOG = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise describe`."""
     from spanwise.cli.arguments import add_reading, add_screen, add_train, add_words
+    from spanwise.cli.evaluating import add_engine
 
     parser.add_argument("test", metavar="TEST", help="the gold file")
     group = parser.add_argument_group("what to compute")
@@ -30,27 +31,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--redact", action="store_true", help="leave out all text")
     group.add_argument("--quiet", action="store_true", help="do not show the screen")
     add_screen(group)
+    add_engine(parser)
     add_reading(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Describe the file, write what is asked for, show the screen."""
     from spanwise.cli.arguments import reading_of
-    from spanwise.cli.evaluating import read_vocabulary
+    from spanwise.cli.evaluating import gathering, read_vocabulary
     from spanwise.cli.showing import give, show
     from spanwise.description import describe
 
-    described = describe(
-        args.test,
-        train=args.train,
-        attributes=args.attributes,
-        vocabulary=read_vocabulary(args.vocabulary),
-        lowercase=args.lowercase,
-        name=args.name,
-        examples=args.examples,
-        redact=args.redact,
-        **reading_of(args),
-    )
+    reading = reading_of(args)
+    with gathering(args, reading) as gathered:
+        described = describe(
+            gathered(args.test),
+            train=gathered(args.train),
+            attributes=args.attributes,
+            vocabulary=read_vocabulary(args.vocabulary),
+            lowercase=args.lowercase,
+            name=args.name,
+            examples=args.examples,
+            redact=args.redact,
+            **reading,
+        )
     if args.json:
         give(described.to_json(), args.json)
     if args.html:

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_screen,
         add_train,
     )
+    from spanwise.cli.evaluating import add_engine
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -67,10 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group = parser.add_argument_group("what to show and write")
     group.add_argument(
-        "--as", dest="form", choices=["text", "jsonl", "csv"], default="text",
-        help="text with the spans drawn under the tokens (default), JSON lines, or CSV",
+        "--as", dest="form", choices=["text", "jsonl", "csv", "parquet"], default="text",
+        help="text with the spans drawn under the tokens (default), JSON lines, CSV, or with --engine spark "
+        "a folder of Parquet files",
     )  # fmt: skip
-    group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    group.add_argument(
+        "-o", "--output", metavar="FILE",
+        help="write to a file instead of standard output; with --as parquet any folder that Spark writes to",
+    )  # fmt: skip
     add_screen(group, "text")
     group = parser.add_argument_group("what to compute (not with RESULT.json)")
     add_train(group)
@@ -83,22 +88,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("answers without offsets")
     add_policy(group)
     add_answers(group)
+    add_engine(parser)
     add_reading(parser)
     # What else `evaluate` can be told changes no error.
     parser.set_defaults(
         name=None, focus="gold", weights=[], attribute=[], cross=[], vocabulary=None, lowercase=False,
         resamples=0, seed=0, confidence=0.95, unit=None, correction="holm", primary="f1", examples="errors",
         examples_cap=_NO_LIMIT, redact=False, memory=None, workers=1,
-        engine="local", master=None, partitions=None, conf=[],
     )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     """List the errors that were asked for."""
+    from spanwise.cli.evaluating import engine_of
     from spanwise.cli.showing import give
-    from spanwise.reports.errors import incomplete, listing
+    from spanwise.errors import ChoiceError
+    from spanwise.reports.errors import incomplete, listing, to_frame
 
     bucket = _bucket(args.bucket)
+    if args.form == "parquet" and (args.engine != "spark" or not args.output):
+        raise ChoiceError(
+            "--as parquet writes a folder with Spark.\nAdd --engine spark and the folder, as in -o errors."
+        )
     document = _document(args)
     errors = listing(
         document,
@@ -111,8 +122,11 @@ def run(args: argparse.Namespace) -> int:
         where=args.where,
         over=args.over,
     )
-    text = _written(args, errors)
-    give(text, args.output)
+    if args.form == "parquet":
+        with engine_of(args) as engine:
+            to_frame(errors, engine.session).write.mode("overwrite").parquet(args.output)
+    else:
+        give(_written(args, errors), args.output)
     missing = incomplete(document)
     if missing:
         say(f"spanwise: {missing}")

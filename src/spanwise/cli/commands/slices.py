@@ -18,6 +18,7 @@ EPILOG = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise slices`."""
     from spanwise.cli.arguments import add_align, add_reading, add_screen, add_train, add_words
+    from spanwise.cli.evaluating import add_engine
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, or a file with both tags")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--html", metavar="FILE", help="write the page")
     group.add_argument("--quiet", action="store_true", help="do not show the screen")
     add_screen(group)
+    add_engine(parser)
     add_reading(parser)
 
 
@@ -68,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     import shlex
 
     from spanwise.cli.arguments import reading_of
-    from spanwise.cli.evaluating import given_attributes, parted, read_vocabulary, sources_of
+    from spanwise.cli.evaluating import gathering, given_attributes, parted, read_vocabulary, sources_of
     from spanwise.cli.showing import finish_document
     from spanwise.slices import find_slices
 
@@ -76,25 +78,26 @@ def run(args: argparse.Namespace) -> int:
     attributes, columns, fields = given_attributes(args)
     reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
     gold, systems = sources_of(args, reading)
-    document = find_slices(
-        gold,
-        systems,
-        train=args.train,
-        over=args.over,
-        depth=args.depth,
-        least=args.least,
-        level=args.level,
-        flips=args.flips,
-        seed=args.seed,
-        confirm=args.confirm,
-        unit=args.unit,
-        attributes=attributes,
-        buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
-        vocabulary=read_vocabulary(args.vocabulary),
-        lowercase=args.lowercase,
-        align=args.align,
-        command=shlex.join(["spanwise", *args.command_line]),
-        **reading,
-    )
+    with gathering(args, reading) as gathered:
+        document = find_slices(
+            gathered(gold),
+            gathered(systems),
+            train=gathered(args.train),
+            over=args.over,
+            depth=args.depth,
+            least=args.least,
+            level=args.level,
+            flips=args.flips,
+            seed=args.seed,
+            confirm=args.confirm,
+            unit=args.unit,
+            attributes=attributes,
+            buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+            vocabulary=read_vocabulary(args.vocabulary),
+            lowercase=args.lowercase,
+            align=args.align,
+            command=shlex.join(["spanwise", *args.command_line]),
+            **reading,
+        )
     finish_document(args, document)
     return 0

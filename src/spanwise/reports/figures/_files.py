@@ -8,7 +8,7 @@ from typing import Any
 
 import vl_convert
 
-from spanwise.engines.allocation import check_room_for_drawing
+from spanwise.engines.machine import check_room_for_drawing
 from spanwise.reports._charts.marks import unmeasured
 from spanwise.reports.figures._pdf import in_order
 

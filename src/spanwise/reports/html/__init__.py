@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any
 
 from spanwise.document.head import Document
-from spanwise.engines.allocation import check_room_for_drawing
+from spanwise.engines.machine import check_room_for_drawing
 
 
 def render(document: Mapping[str, Any] | Document) -> str:

@@ -1,0 +1,165 @@
+"""Folders, patterns and Parquet on Spark: the numbers of one file, whatever the files and partitions are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sparking import session
+
+import spanwise
+from spanwise.cli.main import main
+from spanwise.corpus import Annotation
+from spanwise.demo import generate
+from spanwise.engines.spark import SparkEngine
+from spanwise.errors import InputError
+from spanwise.evaluation import _lake
+from spanwise.formats.parts import Held, Piece, read_piece
+
+OPTIONS: dict[str, Any] = {"resamples": 20, "attributes": "all", "name": "demo"}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
+
+
+def split(path: Path, folder: Path, before: Sequence[int]) -> str:
+    """The sentences of a CoNLL file in several, cut before some of them; documents go on across files."""
+    folder.mkdir(parents=True)
+    sentences = path.read_text("utf-8").strip("\n").split("\n\n")
+    borders = [0, *before, len(sentences)]
+    for number, (begin, end) in enumerate(pairwise(borders)):
+        whole = "\n\n".join(sentences[begin:end]) + "\n\n"
+        (folder / f"part-{number:03}.conll").write_text(whole, encoding="utf-8")
+    return str(folder)
+
+
+def numbers(text: str) -> Any:
+    """A document without what tells one file from several."""
+    found = json.loads(text)
+    for key in ("inputs", "signature", "command", "settings"):
+        found.pop(key, None)
+    for sentence in found["sentences"]:
+        del sentence["source"], sentence["document"], sentence["id"]
+    return found
+
+
+def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
+    demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_lake, "SENTENCES", 9)
+    starts = documents(demo.gold)
+    gold = split(demo.gold, tmp_path / "gold", [starts[3], starts[7]])
+    train = split(demo.train, tmp_path / "train", [30, 55])
+    systems = {
+        name: split(path, tmp_path / name, [5 * place + 3, 40])
+        for place, (name, path) in enumerate(demo.systems.items())
+    }
+    options = {**OPTIONS, "train": f"{train}/*.conll"}
+    found = [
+        spanwise.evaluate(gold, systems, engine=SparkEngine(session(), partitions), **options).to_json()
+        for partitions in (1, 7)
+    ]
+    assert found[0] == found[1]
+    expected = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, **OPTIONS).to_json()
+    assert numbers(found[0]) == numbers(expected)
+    inputs = json.loads(found[0])["inputs"]
+    assert [one["path"] for one in inputs] == [gold, *systems.values(), f"{train}/*.conll"]
+    assert inputs[0]["evidence"].startswith("3 files read by Spark; ")
+
+
+def documents(path: Path) -> list[int]:
+    """The piece between empty lines at which each document begins: its mark is a piece of its own."""
+    pieces = path.read_text("utf-8").strip("\n").split("\n\n")
+    return [place for place, piece in enumerate(pieces) if piece.startswith("-DOCSTART-")]
+
+
+def parts_of(path: Path, sentences: Sequence[int]) -> list[Annotation]:
+    held = Held.of({"only": spanwise.read(path)}, sentences=sentences)
+    return [read_piece(held, Piece(number))["only"] for number in range(held.parts)]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_other_formats_give_the_numbers_of_one_file(demo: Any, tmp_path: Path, form: str) -> None:
+    name, predicted = next(iter(demo.systems.items()))
+    for role, path, cuts in (("gold", demo.gold, [20]), ("mine", predicted, [11, 33])):
+        (tmp_path / role).mkdir()
+        for number, part in enumerate(parts_of(path, cuts)):
+            spanwise.write(part, tmp_path / role / f"{number}.{form}")
+    options = {**OPTIONS, "unit": "sentence"}
+    found = spanwise.evaluate(
+        str(tmp_path / "gold"), {name: str(tmp_path / "mine")}, train=demo.train, engine=session(), **options
+    )
+    expected = spanwise.evaluate(demo.gold, {name: predicted}, train=demo.train, **options)
+    assert found[name].exact == expected[name].exact and found[name].tough == expected[name].tough
+    assert found[name].attributes == expected[name].attributes
+
+
+def test_a_malformed_tag_is_named_by_its_file_and_row_or_line(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    for folder in ("gold", "mine"):
+        (tmp_path / folder).mkdir()
+        tags = [["B-PER"], ["O"], ["PER" if folder == "gold" else "O"], ["O"]]
+        table = pyarrow.table({"tokens": [["a"]] * 4, "ner_tags": tags})
+        parquet.write_table(table, tmp_path / folder / "some.parquet")
+    with pytest.raises(InputError) as caught:
+        spanwise.evaluate(str(tmp_path / "gold"), {"mine": str(tmp_path / "mine")}, engine=session())
+    assert str(caught.value).startswith(f"{tmp_path}/gold/some.parquet:3: token 1: 'PER' is ")
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "lines" / "a.conll").write_text("a B-PER\n\nb O\nc PER\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.evaluate(f"{tmp_path}/lines/*", {"mine": f"{tmp_path}/lines/*"}, engine=session())
+    assert str(caught.value).startswith(f"{tmp_path}/lines/a.conll:4: ")
+
+
+def test_missing_files_and_other_numbers_of_sentences_are_named(tmp_path: Path) -> None:
+    (tmp_path / "gold").mkdir()
+    (tmp_path / "gold" / "a.conll").write_text("a B-PER\n\nb O\n", encoding="utf-8")
+    (tmp_path / "mine.conll").write_text("a B-PER\n", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"there is 1 sentence|there are 1 sentences, but 2 in the gold files"
+    ):
+        spanwise.evaluate(tmp_path / "gold", {"mine": tmp_path / "mine.conll"}, engine=session())
+    with pytest.raises(InputError, match="Spark cannot read this"):
+        spanwise.evaluate(tmp_path / "gold", {"mine": f"{tmp_path}/none/*.conll"}, engine=session())
+
+
+def test_the_command_line_takes_folders_and_runs_the_cells_of_a_study(
+    demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spanwise.engines.spark.spark_session", lambda *_: Kept(session()))
+    gold = split(demo.gold, tmp_path / "gold", [documents(demo.gold)[2]])
+    name, path = next(iter(demo.systems.items()))
+    call = ["evaluate", gold, f"{name}={path}", "--train", str(demo.train), "--resamples", "0", "--quiet"]
+    assert main([*call, "--engine", "spark", "--json", str(tmp_path / "a.json")]) == 0
+    document = spanwise.load(tmp_path / "a.json")
+    expected = spanwise.evaluate(demo.gold, {name: path}, resamples=0)
+    assert document.systems[name].exact == expected[name].exact
+
+
+class Kept:
+    """A session that outlives the command."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        return (lambda: None) if name == "stop" else getattr(self._session, name)
+
+
+def test_a_cell_of_a_study_is_a_task(demo: Any, tmp_path: Path) -> None:
+    manifest: dict[str, Any] = {
+        "datasets": {"demo": {"train": str(demo.train), "test": str(demo.gold)}},
+        "systems": {name: {"predictions": str(path)} for name, path in demo.systems.items()},
+        "resamples": 20,
+    }
+    found = spanwise.study(manifest, root=tmp_path, cache=False, engine=session())
+    expected = spanwise.study(manifest, root=tmp_path, cache=False, workers=1)
+    assert found.to_json() == expected.to_json()
