@@ -17,7 +17,7 @@ from spanwise.corpus import Annotation
 from spanwise.demo import generate
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
-from spanwise.evaluation import _lake
+from spanwise.evaluation import _lake_blocks
 from spanwise.formats.parts import Held, Piece, read_piece
 
 OPTIONS: dict[str, Any] = {"resamples": 20, "attributes": "all", "name": "demo"}
@@ -52,7 +52,7 @@ def numbers(text: str) -> Any:
 def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
     demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_lake, "SENTENCES", 9)
+    monkeypatch.setattr(_lake_blocks, "SENTENCES", 9)
     starts = documents(demo.gold)
     gold = split(demo.gold, tmp_path / "gold", [starts[3], starts[7]])
     train = split(demo.train, tmp_path / "train", [30, 55])

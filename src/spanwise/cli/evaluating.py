@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import add_answers, add_policy, add_screen, add_settings
+from spanwise.cli.engine import add_engine, engine_of, spark_reads
 from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import SETTINGS
 from spanwise.streams import is_pipe, put, say
@@ -33,62 +33,6 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("answers without offsets")
     add_policy(group)
     add_answers(group)
-
-
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """The options that say where parts are evaluated."""
-    group = parser.add_argument_group("where to compute (changes no number)")
-    group.add_argument(
-        "--engine", default="local", choices=["local", "spark"],
-        help="this machine's processes (default), or Apache Spark (needs Java and the extra 'spark')",
-    )  # fmt: skip
-    group.add_argument(
-        "--master", metavar="URL", help="of Spark: local[2], spark://host:7077 (default: local[*])"
-    )
-    group.add_argument(
-        "--partitions", type=int, metavar="N", help="tasks of one Spark job (default: one for each part)"
-    )
-    group.add_argument(
-        "--conf", metavar="KEY=VALUE", action="append", default=[],
-        help="a setting of Spark, such as spark.executor.memory=4g; may be repeated",
-    )  # fmt: skip
-
-
-@contextmanager
-def engine_of(args: argparse.Namespace) -> Iterator[Any]:
-    """The engine that was asked for; a Spark session lasts as long as it is needed."""
-    given = [name for name in ("master", "partitions", "conf") if getattr(args, name)]
-    if args.engine == "local":
-        if given:
-            raise ChoiceError(f"--{given[0]} is an option of Spark.\nAdd --engine spark, or leave it out.")
-        yield None
-        return
-    if args.partitions is not None and args.partitions < 1:
-        raise ChoiceError(f"--partitions is {args.partitions}, but must be 1 or more.")
-    from spanwise.engines.spark import SparkEngine, spark_session
-
-    conf = dict(parted(text, "--conf spark.executor.memory=4g") for text in args.conf)
-    session = spark_session(args.master, conf)
-    try:
-        yield SparkEngine(session, args.partitions)
-    finally:
-        session.stop()
-
-
-@contextmanager
-def gathering(args: argparse.Namespace, reading: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
-    """A function that has Spark read folders, patterns and addresses; what else is given stays as it is."""
-    with engine_of(args) as engine:
-        from spanwise.evaluation import collected, in_lake
-
-        def gathered(source: Any) -> Any:
-            if isinstance(source, list):
-                return [gathered(one) for one in source]
-            if isinstance(source, dict):
-                return {name: gathered(one) for name, one in source.items()}
-            return collected(engine, source, reading) if engine is not None and in_lake(source) else source
-
-        yield gathered
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -155,7 +99,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     reading = reading_of(args)
     keywords = _keywords(args, reading)
     gold, systems = sources_of(args, reading)
-    train = args.train if _spark_reads(args, systems) else training_files(args.train)
+    train = args.train if spark_reads(args, systems) else training_files(args.train)
     function = partial(
         evaluation.compare if compare else evaluation.evaluate,
         gold,
@@ -389,22 +333,13 @@ def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, 
     if not args.systems:
         return args.gold, None
     named = named_systems(args.systems)
-    if _spark_reads(args, named):
+    if spark_reads(args, named):
         return args.gold, named
     if "tag_column" not in reading and all(
         looks_merged(path, **reading) for path in (args.gold, *named.values())
     ):
         return named if args.gold in named.values() else named_systems([args.gold, *args.systems]), None
     return args.gold, named
-
-
-def _spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> bool:
-    """Whether Spark reads the files itself, so that folders, patterns and addresses stay as they are."""
-    if getattr(args, "engine", "local") != "spark":
-        return False
-    from spanwise.evaluation import any_in_lake
-
-    return any_in_lake(args.gold, systems, args.train)
 
 
 def named_systems(texts: Sequence[str]) -> dict[str, str]:

@@ -29,7 +29,8 @@ from spanwise.evaluation._frames import (
     opened_frame,
 )
 from spanwise.evaluation._inputs import Inputs, check_keywords, gather, named_sources, unit_of
-from spanwise.evaluation._lake import any_in_lake, collected, in_lake, lake_blocks, lake_training
+from spanwise.evaluation._lake import any_in_lake, collected, in_lake
+from spanwise.evaluation._lake_blocks import lake_blocks, lake_training
 from spanwise.evaluation._training import Training, TrainingFiles, learnt
 from spanwise.evaluation._uncertain import tested, unpacked
 from spanwise.evaluation.mentions import MentionColumns, mention_columns

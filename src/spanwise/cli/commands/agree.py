@@ -17,7 +17,7 @@ EPILOG = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise agree`."""
     from spanwise.cli.arguments import add_reading, add_screen
-    from spanwise.cli.evaluating import add_engine
+    from spanwise.cli.engine import add_engine
 
     parser.add_argument(
         "annotators", metavar="ANNOTATOR", nargs="+",
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     """Compare the annotators, write what is asked for, show the screen."""
     from spanwise.agreement import agree
     from spanwise.cli.arguments import reading_of
-    from spanwise.cli.evaluating import gathering
+    from spanwise.cli.engine import gathering
     from spanwise.cli.showing import finish_document
 
     reading = reading_of(args)

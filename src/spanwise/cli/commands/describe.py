@@ -14,7 +14,7 @@ EPILOG = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise describe`."""
     from spanwise.cli.arguments import add_reading, add_screen, add_train, add_words
-    from spanwise.cli.evaluating import add_engine
+    from spanwise.cli.engine import add_engine
 
     parser.add_argument("test", metavar="TEST", help="the gold file")
     group = parser.add_argument_group("what to compute")
@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Describe the file, write what is asked for, show the screen."""
     from spanwise.cli.arguments import reading_of
-    from spanwise.cli.evaluating import gathering, read_vocabulary
+    from spanwise.cli.engine import gathering
+    from spanwise.cli.evaluating import read_vocabulary
     from spanwise.cli.showing import give, show
     from spanwise.description import describe
 

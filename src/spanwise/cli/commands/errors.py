@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_screen,
         add_train,
     )
-    from spanwise.cli.evaluating import add_engine
+    from spanwise.cli.engine import add_engine
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the errors that were asked for."""
-    from spanwise.cli.evaluating import engine_of
+    from spanwise.cli.engine import engine_of
     from spanwise.cli.showing import give
     from spanwise.errors import ChoiceError
     from spanwise.reports.errors import incomplete, listing, to_frame

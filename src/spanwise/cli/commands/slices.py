@@ -18,7 +18,7 @@ EPILOG = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise slices`."""
     from spanwise.cli.arguments import add_align, add_reading, add_screen, add_train, add_words
-    from spanwise.cli.evaluating import add_engine
+    from spanwise.cli.engine import add_engine
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, or a file with both tags")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -70,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     import shlex
 
     from spanwise.cli.arguments import reading_of
-    from spanwise.cli.evaluating import gathering, given_attributes, parted, read_vocabulary, sources_of
+    from spanwise.cli.engine import gathering
+    from spanwise.cli.evaluating import given_attributes, parted, read_vocabulary, sources_of
     from spanwise.cli.showing import finish_document
     from spanwise.slices import find_slices
 

@@ -36,7 +36,7 @@ a manifest:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise study`."""
     from spanwise.cli.arguments import add_screen
-    from spanwise.cli.evaluating import add_engine
+    from spanwise.cli.engine import add_engine
 
     parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and what is asked")
     parser.add_argument(
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the study, write what was asked for, and show its tables."""
-    from spanwise.cli.evaluating import engine_of
+    from spanwise.cli.engine import engine_of
     from spanwise.cli.showing import save_document, show_document
     from spanwise.errors import ChoiceError
     from spanwise.studies import study
