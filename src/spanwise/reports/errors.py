@@ -325,17 +325,11 @@ COLUMNS = (
 
 def to_csv(errors: Iterable[Listed]) -> str:
     """One row an error under a line of names; no cell can be taken for a formula by a spreadsheet."""
-    return spreadsheet.to_csv([COLUMNS, *map(_cells, errors)])
+    return spreadsheet.to_csv([COLUMNS, *map(cells_of, errors)])
 
 
-def to_frame(errors: Iterable[Listed], session: Any) -> Any:
-    """The same rows as a frame of Spark, to be written wherever Spark writes."""
-    whole = {"turn", *(name for name in COLUMNS if name.endswith(("_start", "_end")))}
-    schema = ", ".join(f"`{name}` {'int' if name in whole else 'string'}" for name in COLUMNS)
-    return session.createDataFrame([tuple(_cells(error)) for error in errors], schema)
-
-
-def _cells(error: Listed) -> list[object]:
+def cells_of(error: Listed) -> list[object]:
+    """The cells of one row."""
     cells: list[object] = [error.system, error.outcome, error.turn]
     for mention in (error.gold, error.predicted):
         if mention is None:

@@ -103,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
     from spanwise.cli.engine import engine_of
     from spanwise.cli.showing import give
     from spanwise.errors import ChoiceError
-    from spanwise.reports.errors import incomplete, listing, to_frame
+    from spanwise.reports.error_frames import to_frame
+    from spanwise.reports.errors import incomplete, listing
 
     bucket = _bucket(args.bucket)
     if args.form == "parquet" and (args.engine != "spark" or not args.output):
