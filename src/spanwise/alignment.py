@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from spanwise.columns import Bools, Column, Ints, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_vocabulary
 from spanwise.errors import InputError, at, many, unknown
+from spanwise.resegmentation import Groups, groups_of, in_groups, in_sentences, joined
 
 How = Literal["strict", "position", "characters", "diff"]
 
@@ -21,7 +22,8 @@ class Aligned(Struct, frozen=True, eq=False):
 
     The report counts `sentences`, those whose tokens differ (`changed_sentences`), the
     predicted tokens that are not the gold ones (`changed_tokens`) and the mentions
-    that could not be placed (`unplaced`).
+    that could not be placed (`unplaced`); where sentences end elsewhere, also those of
+    them that cross the end of a gold sentence (`crossing`).
     """
 
     mentions: Mentions
@@ -34,8 +36,9 @@ def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Al
     "strict" wants the same tokens and shows the first difference; "position" takes equal
     numbers of tokens, whatever they say; "characters" wants the same text, white space
     aside, tokenised in any way; "diff" anchors on equal tokens (the longest common
-    subsequence, leftmost). A mention is unplaced when one of its ends lies inside a gold
-    token, or inside a block of tokens without counterpart.
+    subsequence, leftmost). With these two, sentences may also end elsewhere. A mention is
+    unplaced when one of its ends lies inside a gold token, or inside a block of tokens
+    without counterpart, or when it crosses the end of a gold sentence.
 
     Examples:
         >>> from spanwise.formats import from_tags
@@ -46,8 +49,13 @@ def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Al
     """
     if how not in get_args(How):
         raise unknown("way to align", how, get_args(How))
+    textless = _comparable_without_text(gold.corpus, predicted.corpus)
+    if how in ("characters", "diff") and not textless:
+        groups = groups_of(gold.corpus, predicted.corpus, same_text=how == "characters")
+        if groups is not None:
+            return _by_groups(gold.corpus, predicted, groups, how)
     _check_number(gold.corpus, predicted.corpus)
-    if _comparable_without_text(gold.corpus, predicted.corpus):
+    if textless:
         return _by_lengths(gold.corpus, predicted, how)
     changed = _changed(gold.corpus, predicted.corpus)
     if not changed.any():
@@ -58,6 +66,16 @@ def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Al
     if how == "position":
         return _by_position(gold.corpus, predicted, changed)
     return _by_anchors(gold.corpus, predicted, changed, how)
+
+
+def _by_groups(gold: Corpus, predicted: Annotation, groups: Groups, how: How) -> Aligned:
+    """Where sentences end elsewhere: mentions are aligned in groups of sentences, then cut as gold is."""
+    text, said = joined(gold, groups.gold), in_groups(predicted, groups.predicted)
+    changed = _changed(text, said.corpus)
+    whole = _by_anchors(text, said, changed, how)
+    mentions, crossing = in_sentences(whole.mentions, gold, groups.gold)
+    report = _report(how, groups.of_sentences(changed), int(whole.report["changed_tokens"]), mentions)
+    return Aligned(mentions, {**report, "crossing": crossing})
 
 
 def _report(how: str, changed: Bools, tokens: int, mentions: Mentions) -> dict[str, Any]:
@@ -87,7 +105,12 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
             f"{gold.place(first)} there): {_words(predicted, first)} here, {_words(gold, first)} there."
         )
     raise InputError(
-        at(predicted.source.path, None, f"{text}\n{beside}\nGive predictions for the same sentences.")
+        at(
+            predicted.source.path,
+            None,
+            f"{text}\n{beside}\nGive predictions for the same "
+            'sentences; if only the ends of sentences differ, align="characters".',
+        )
     )
 
 

@@ -56,6 +56,7 @@ class Alignment(Part, frozen=True, kw_only=True):
     changed_sentences: Count
     changed_tokens: Count
     unplaced: Count
+    crossing: Count | UnsetType = UNSET  # of these, where sentences end elsewhere than in gold
 
 
 class Input(Struct, frozen=True, kw_only=True):

@@ -100,10 +100,14 @@ def aligned(report: Mapping[str, Any] | None) -> list[Line]:
             else ""
         )
         facts.append(_warned(f"{say.plural(report['changed_tokens'], 'token')} differ{places}"))
-    if report.get("unplaced"):
-        facts.append(
-            _warned(f"{say.plural(report['unplaced'], 'mention')} could not be placed, counted as spurious")
-        )
+    crossing = report.get("crossing") or 0
+    if "crossing" in report:
+        facts.append(text("sentences end elsewhere"))
+    if crossing:
+        said = f"{say.plural(crossing, 'mention')} crossed the end of a gold sentence, counted as spurious"
+        facts.append(_warned(said))
+    if (unplaced := (report.get("unplaced") or 0) - crossing) > 0:
+        facts.append(_warned(f"{say.plural(unplaced, 'mention')} could not be placed, counted as spurious"))
     return facts
 
 
