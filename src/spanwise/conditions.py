@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from msgspec import Struct
 
-from spanwise.attributes import ATTRIBUTES, Toughness, Values
-from spanwise.buckets import Bucket, Bucketing
+from spanwise.attributes import (
+    ATTRIBUTES,
+    Attribute,
+    Context,
+    Lexicon,
+    Toughness,
+    Values,
+    choose,
+    toughness,
+    values_of,
+    why_absent,
+)
+from spanwise.buckets import Bucket, Bucketing, Strategy, default_strategy, fit
 from spanwise.columns import Bools, Ints
 from spanwise.errors import ChoiceError, unknown
+from spanwise.evaluation._inputs import Inputs
 
-__all__ = ["TOUGHNESS", "Comparison", "Condition", "Described", "Told", "bucket_holds", "parse"]
+__all__ = [
+    "DEFAULT",
+    "TOUGHNESS",
+    "Comparison",
+    "Condition",
+    "Described",
+    "Sides",
+    "Told",
+    "bucket_holds",
+    "describe_sides",
+    "parse",
+]
 
 Operator: TypeAlias = Literal["=", "!=", ">=", "<=", ">", "<"]
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
+DEFAULT = ("fu20", "label")  # attributes of mentions that a reader understands; tough subsets always join
 TOUGHNESS = "toughness"  # the attribute whose values are the tough subsets of gold mentions
 _ALIASES = {"tough": TOUGHNESS}
 _OPERATOR = re.compile("!=|>=|<=|=|>|<")
@@ -234,6 +258,63 @@ class Described(Struct, frozen=True, eq=False):
         if one.operator != "=":
             raise ChoiceError(f"{str(one)!r} compares names of subsets by size.\nUse = or != with them.")
         return np.asarray(np.logical_or.reduce([self.toughness.of(value) for value in one.values]))
+
+
+class Sides(Struct, frozen=True, eq=False):
+    """What conditions can ask of gold and predicted mentions, under the same buckets."""
+
+    gold: Described
+    predicted: Mapping[str, Described]
+    absent: Mapping[str, str]
+
+
+def describe_sides(
+    inputs: Inputs,
+    *,
+    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT,
+    buckets: Mapping[str, str | Strategy] | None = None,
+    vocabulary: Iterable[str] | None = None,
+    lowercase: bool = False,
+) -> Sides:
+    """What conditions can ask of mentions: attributes in buckets that are fitted on gold, and toughness."""
+    lexicon = Lexicon.of(inputs.train) if inputs.train else None
+    gold = inputs.gold.mentions
+    context = Context(
+        corpus=inputs.corpus,
+        gold=gold,
+        lexicon=lexicon,
+        known=None if vocabulary is None else frozenset(vocabulary),
+        lowercase=lowercase,
+    )
+    gold_side, *others = context.sides([gold, *inputs.systems.values()])
+    asked = buckets or {}
+    chosen = {one.name: one for one in choose([*_listed(attributes), *asked]) if one.unit == "mention"}
+    cuts = {choose([key])[0].name: how for key, how in asked.items()}
+    absent = {key: why for key, one in chosen.items() if (why := why_absent(one, context)) is not None}
+    told: dict[str, dict[str, Told]] = {"": {}, **{system: {} for system in inputs.systems}}
+    for key, one in chosen.items():
+        if key in absent:
+            continue
+        found = values_of(one, gold_side)
+        bucketing = fit(cuts.get(key, default_strategy(one)), found, attribute=key)
+        told[""][key] = Told(bucketing, bucketing.assign(found), found)
+        for system, side in zip(inputs.systems, others, strict=True):
+            there = values_of(one, side)
+            told[system][key] = Told(bucketing, bucketing.assign(there), there)
+    tough: Toughness | None = None
+    if not inputs.corpus.without_text:
+        tough = toughness(inputs.corpus, gold, lexicon, side=gold_side)
+    return Sides(
+        Described(len(gold), told.pop(""), tough),
+        {system: Described(len(inputs.systems[system]), one) for system, one in told.items()},
+        absent,
+    )
+
+
+def _listed(attributes: str | Attribute | Iterable[str | Attribute]) -> list[str | Attribute]:
+    if isinstance(attributes, str):
+        return [] if attributes == "none" else [*attributes.split(",")]
+    return [attributes] if isinstance(attributes, Attribute) else [*attributes]
 
 
 def _ordered(value: Any, operator: Operator, bound: float) -> Any:

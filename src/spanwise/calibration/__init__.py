@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +11,8 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
+from spanwise.attributes import Attribute
+from spanwise.buckets import Strategy
 from spanwise.calibration._cells import (
     Draws,
     at_precision_of,
@@ -20,7 +23,9 @@ from spanwise.calibration._cells import (
     threshold_of,
 )
 from spanwise.calibration._kernel import Scored
-from spanwise.columns import Column, Floats, Ints, floats, ints
+from spanwise.calibration._pairs import pair_of
+from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
+from spanwise.conditions import Sides, describe_sides
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.errors import ChoiceError, InputError, many, unknown
@@ -42,7 +47,11 @@ def confidence(
     systems: Any = None,
     *,
     dev: tuple[Any, Any] | None = None,
+    train: Any = None,
+    attributes: str | Attribute | Iterable[str | Attribute] = "none",
+    buckets: Mapping[str, str | Strategy] | None = None,
     precision: float = 0.95,
+    recall: float | None = None,
     missing: Missing = "error",
     score_column: int | str | None = None,
     token_scores: TokenScores = "mean",
@@ -60,7 +69,11 @@ def confidence(
         gold: as in `evaluate`.
         systems: predictions with scores, by name, or one or several files.
         dev: gold and predictions of a dev set, on which the threshold is chosen.
-        precision: the precision to reach with the highest recall.
+        train: training data, for attributes that need it.
+        attributes: names or a preset; the scores of predictions in each bucket are looked at as well.
+        buckets: how to cut attributes, as in `evaluate`.
+        precision: the precision to reach with the highest recall, and at which systems are compared.
+        recall: the recall at which systems are compared; by default the highest that both reach.
         missing: a mention without a score is an "error", or gets the "lowest" score there is.
         score_column: the column of token scores in a CoNLL file.
         token_scores: how a mention's score is made from those of its tokens: "mean", "product" or "min".
@@ -73,54 +86,84 @@ def confidence(
         >>> confidence(gold, {"mine": mine}, resamples=0).systems["mine"].overall.average_precision
         0.5
     """
-    _check(precision=precision, missing=missing, token_scores=token_scores, resamples=resamples, seed=seed)
-    how = _Reading(score_column, token_scores, align, reading)
-    inputs = how.gather(gold, systems, name)
-    held_out = None if dev is None else how.gather(dev[0], dev[1], None)
-    return confidence_of(
-        inputs, dev=held_out, precision=precision, missing=missing, resamples=resamples, seed=seed, unit=unit,
-        tokens=token_scores if _made_from_tokens(inputs) else None, command=command,
+    asked = Weighing(
+        precision=precision, recall=recall, missing=missing, resamples=resamples, seed=seed, unit=unit,
+        attributes=attributes, buckets=buckets, command=command,
     )  # fmt: skip
+    if token_scores not in TOKEN_SCORES:
+        raise unknown("way to join scores of tokens", token_scores, TOKEN_SCORES)
+    how = _Reading(score_column, token_scores, align, reading)
+    inputs = how.gather(gold, systems, train, name)
+    held_out = None if dev is None else how.gather(dev[0], dev[1], None, None)
+    return _weighed(inputs, held_out, token_scores if _made_from_tokens(inputs) else None, asked)
 
 
-def confidence_of(
-    inputs: Inputs,
-    *,
-    dev: Inputs | None = None,
-    precision: float = 0.95,
-    missing: Missing = "error",
-    resamples: int = 1000,
-    seed: int = 0,
-    unit: str | None = None,
-    tokens: str | None = None,
-    command: str | None = None,
-) -> Confidence:
-    """The same of data that were read already."""
-    _check(precision=precision, missing=missing, token_scores="mean", resamples=resamples, seed=seed)
-    units = Units.of(inputs.corpus, unit)
-    draws = Draws.of(units.number, resamples, seed)
+class Weighing(Struct, frozen=True, kw_only=True):
+    """What to compute: keywords of `confidence`, checked."""
+
+    precision: float = 0.95
+    recall: float | None = None
+    missing: Missing = "error"
+    resamples: int = 1000
+    seed: int = 0
+    unit: str | None = None
+    attributes: str | Attribute | Iterable[str | Attribute] = "none"
+    buckets: Mapping[str, str | Strategy] | None = None
+    command: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, share in (("precision", self.precision), ("recall", self.recall)):
+            if share is not None and not 0 < share <= 1:
+                raise ChoiceError(f"{name} is {share!r}, but must be above 0 and at most 1.")
+        if self.missing not in MISSING:
+            raise unknown("way to treat missing scores", self.missing, MISSING)
+        for name, number in (("resamples", self.resamples), ("seed", self.seed)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
+
+
+def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) -> Confidence:
+    """The same of data that were read already, under the keywords of `confidence`."""
+    return _weighed(inputs, dev, None, Weighing(**options))
+
+
+def _weighed(inputs: Inputs, dev: Inputs | None, tokens: str | None, asked: Weighing) -> Confidence:
+    units = Units.of(inputs.corpus, asked.unit)
+    draws = Draws.of(units.number, asked.resamples, asked.seed)
     partner = _partners(inputs, dev)
+    sides = None
+    if asked.attributes != "none" or asked.buckets:
+        sides = describe_sides(inputs, attributes=asked.attributes, buckets=asked.buckets)
+    scored = {system: _scored(inputs, system, units, asked.missing) for system in inputs.systems}
     systems = {
-        system: _system(inputs, system, units, draws, missing, precision, partner.get(system), seed=seed)
-        for system in inputs.systems
+        system: _system(system, one, draws, partner.get(system), sides, asked)
+        for system, one in scored.items()
     }
+    pairs = tuple(
+        pair_of(
+            (one, other), scored[one].whole, scored[other].whole, draws,
+            precision=asked.precision, recall=asked.recall,
+        )
+        for one, other in combinations(scored, 2)
+    )  # fmt: skip
     return Confidence(
         spanwise=__version__,
         kind="confidence",
-        signature=_signature(inputs, units, resamples, seed, missing, tokens, dev is not None),
+        signature=_signature(inputs, units, asked, tokens, dev is not None),
         inputs=(*inputs.documented(), *(replace(one, role=f"dev {one.role}") for one in _listed(dev))),
         settings=ConfidenceSettings(
-            resamples=resamples,
-            seed=seed,
+            resamples=asked.resamples,
+            seed=asked.seed,
             unit=units.kind,
             number=units.number,
             few_units=units.number < FEW_UNITS,
             groups=draws.groups,
-            missing=missing,
+            missing=asked.missing,
             tokens=tokens,
-            command=command,
+            command=asked.command,
         ),
         systems=systems,
+        pairs=pairs,
         notes=_notes(units, draws, systems),
     )
 
@@ -161,30 +204,18 @@ class _Reading(Struct, frozen=True, eq=False):
     align: Any
     reading: Mapping[str, Any]
 
-    def gather(self, gold: Any, systems: Any, name: str | None) -> Inputs:
+    def gather(self, gold: Any, systems: Any, train: Any, name: str | None) -> Inputs:
         """Gold and predictions, whose mentions have scores."""
         given = systems
         if self.score_column is not None and systems is not None:
             gold = read(gold, **self.reading)
             reading = {**self.reading, "columns": {"score": self.score_column}, "prefer": gold.reading.scheme}
             given = {key: read(source, **reading) for key, source in named_sources(systems).items()}
-        inputs = gather(gold, given, None, align=self.align, reading=dict(self.reading), name=name)
+        inputs = gather(gold, given, train, align=self.align, reading=dict(self.reading), name=name)
         # Aligned mentions stand in the order in which they were read.
         scores = {key: _with_scores(one, self.token_scores).score for key, one in inputs.predicted.items()}
         aligned = {key: replace(one, score=scores[key]) for key, one in inputs.systems.items()}
         return replace(inputs, systems=aligned)
-
-
-def _check(*, precision: float, missing: str, token_scores: str, resamples: int, seed: int) -> None:
-    if not 0 < precision <= 1:
-        raise ChoiceError(f"precision is {precision!r}, but must be above 0 and at most 1.")
-    if missing not in MISSING:
-        raise unknown("way to treat missing scores", missing, MISSING)
-    if token_scores not in TOKEN_SCORES:
-        raise unknown("way to join scores of tokens", token_scores, TOKEN_SCORES)
-    for name, number in (("resamples", resamples), ("seed", seed)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
 
 
 def _made_from_tokens(inputs: Inputs) -> bool:
@@ -253,69 +284,89 @@ def _scores(mentions: Mentions, annotation: Annotation, missing: Missing) -> tup
     return floats(np.where(absent, lowest, score)), number
 
 
-def _scored(inputs: Inputs, system: str, units: Units, missing: Missing) -> tuple[Scored, int, _Labels]:
+class _System(Struct, frozen=True, eq=False):
+    """The scored predictions of one system, and both sides' mentions to part them by."""
+
+    whole: Scored
+    absent: int
+    gold: Mentions
+    predicted: Mentions
+    gold_unit: Ints
+
+    def part(self, gold: Bools, predicted: Bools) -> Scored:
+        """The predictions chosen, against the gold mentions chosen."""
+        whole = self.whole
+        held = np.bincount(self.gold_unit[gold], minlength=len(whole.gold_by_unit))
+        return Scored(
+            floats(whole.score[predicted]), whole.right[predicted], ints(whole.unit[predicted]), ints(held)
+        )
+
+    def labels(self) -> dict[str, Scored]:
+        """The predictions of every label that has gold or predicted mentions."""
+        codes = range(len(self.gold.labels))
+        chosen = [(self.gold.label == code, self.predicted.label == code) for code in codes]
+        return {
+            label: self.part(gold, predicted)
+            for label, (gold, predicted) in zip(self.gold.labels, chosen, strict=True)
+            if gold.any() or predicted.any()
+        }
+
+    def buckets(self, system: str, sides: Sides) -> dict[str, dict[str, Scored]]:
+        """The predictions in every bucket of every attribute, against the gold mentions in it."""
+        found: dict[str, dict[str, Scored]] = {}
+        for name, told in sides.gold.attributes.items():
+            there = sides.predicted[system].attributes[name].bucket
+            parts = {
+                bucket.name: self.part(np.asarray(told.bucket == code), np.asarray(there == code))
+                for code, bucket in enumerate(told.bucketing.buckets)
+            }
+            found[name] = {bucket: one for bucket, one in parts.items() if one.gold or len(one.score)}
+        return found
+
+
+def _scored(inputs: Inputs, system: str, units: Units, missing: Missing) -> _System:
     gold, predicted = with_one_labelling([inputs.gold.mentions, inputs.systems[system]])
     matching = MATCHERS.find("exact").function(gold, predicted)
     score, absent = _scores(predicted, inputs.predicted[system], missing)
     right = np.asarray(matching.predicted_partner >= 0)
     of_gold = ints(units.of_sentence[gold.sentence])
-    scored = Scored(
+    whole = Scored(
         score,
         right,
         ints(units.of_sentence[predicted.sentence]),
         ints(np.bincount(of_gold, minlength=units.number)),
     )
-    return scored, absent, _Labels(gold, predicted, of_gold)
-
-
-class _Labels(Struct, frozen=True, eq=False):
-    """The labels of both sides, to part what was scored."""
-
-    gold: Mentions
-    predicted: Mentions
-    gold_unit: Ints
-
-    def parts(self, whole: Scored) -> dict[str, Scored]:
-        """The predictions of every label that has gold or predicted mentions."""
-        parts = {}
-        for code, label in enumerate(self.gold.labels):
-            chosen = self.predicted.label == code
-            gold = np.bincount(self.gold_unit[self.gold.label == code], minlength=len(whole.gold_by_unit))
-            if chosen.any() or gold.any():
-                parts[label] = Scored(
-                    floats(whole.score[chosen]), whole.right[chosen], ints(whole.unit[chosen]), ints(gold)
-                )
-        return parts
+    return _System(whole, absent, gold, predicted, of_gold)
 
 
 def _system(
-    inputs: Inputs,
-    system: str,
-    units: Units,
+    name: str,
+    one: _System,
     draws: Draws,
-    missing: Missing,
-    precision: float,
     dev: tuple[Inputs, str] | None,
-    *,
-    seed: int,
+    sides: Sides | None,
+    asked: Weighing,
 ) -> SystemConfidence:
-    scored, absent, labels = _scored(inputs, system, units, missing)
-    parts = labels.parts(scored)
-    cells = {label: cell_of(one, draws, seed) for label, one in parts.items()}
+    cells = {label: cell_of(part, draws, asked.seed) for label, part in one.labels().items()}
     held_out = None
     if dev is not None:
-        held_out = _scored(*dev, Units.of(dev[0].corpus, None), missing)[0].curve
-    curve = scored.curve
+        held_out = _scored(*dev, Units.of(dev[0].corpus, None), asked.missing).whole.curve
+    curve = one.whole.curve
     points, thinned = points_of(curve)
+    parts = {} if sides is None else one.buckets(name, sides)
     return SystemConfidence(
-        overall=cell_of(scored, draws, seed),
+        overall=cell_of(one.whole, draws, asked.seed),
         labels=cells,
+        buckets={
+            attribute: {bucket: cell_of(part, draws, asked.seed) for bucket, part in own.items()}
+            for attribute, own in parts.items()
+        },
         macro=macro_of(cells),
         curve=points,
         risk=risk_of(curve),
-        threshold=threshold_of(scored, held_out),
-        at_precision=at_precision_of(curve, held_out, precision),
-        missing=absent,
+        threshold=threshold_of(one.whole, held_out),
+        at_precision=at_precision_of(curve, held_out, asked.precision),
+        missing=one.absent,
         thinned=thinned,
     )
 
@@ -338,15 +389,13 @@ def _listed(dev: Inputs | None) -> tuple[Any, ...]:
     return () if dev is None else dev.documented()
 
 
-def _signature(
-    inputs: Inputs, units: Units, resamples: int, seed: int, missing: str, tokens: str | None, dev: bool
-) -> str:
-    parts = ["spanwise", f"v:{__version__}", "match:exact", f"bins:balanced.{10}", f"missing:{missing}"]
+def _signature(inputs: Inputs, units: Units, asked: Weighing, tokens: str | None, dev: bool) -> str:
+    parts = ["spanwise", f"v:{__version__}", "match:exact", "bins:balanced.10", f"missing:{asked.missing}"]
     if tokens is not None:
         parts.append(f"tokens:{tokens}")
     parts += [
-        f"ci:bootstrap.{units.kind}.{resamples}",
-        f"seed:{seed}",
+        f"ci:bootstrap.{units.kind}.{asked.resamples}",
+        f"seed:{asked.seed}",
         f"threshold:{'dev' if dev else 'none'}",
     ]
     digest = inputs.gold.reading.sha256

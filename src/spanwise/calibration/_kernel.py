@@ -248,9 +248,49 @@ def _by_group(
     ]
 
 
-def _resampled_curves(
-    scored: Scored, owner: Ints, gold: Floats, weights: Floats
-) -> list[tuple[str, float, float, Floats]]:
+class Resampled(Struct, frozen=True, eq=False):
+    """Curves of resamples (rows) at some points, and the same curve without resampling in one row."""
+
+    predicted: Floats
+    correct: Floats
+    gold: Floats
+    point: Resampled | None = None
+
+    def precision_at(self, recall: Floats) -> Floats:
+        """Precision at the first point that reaches a recall; NaN where none does."""
+        reached = self.correct >= recall[:, None] * self.gold[:, None] - 1e-9
+        return self._at(reached.argmax(axis=1), reached.any(axis=1), self.predicted)
+
+    def recall_at(self, precision: float) -> Floats:
+        """The highest recall with at least this precision; NaN where there is none."""
+        enough = self.correct >= precision * self.predicted - 1e-9
+        most = np.where(enough & (self.predicted > 0), self.correct, -1.0).max(axis=1)
+        return np.where(most >= 0, ratio(most, self.gold), np.nan)
+
+    def _at(self, place: Ints, held: Bools, below: Floats) -> Floats:
+        rows = np.arange(len(place))
+        return np.where(held, ratio(self.correct[rows, place], below[rows, place]), np.nan)
+
+    @property
+    def recall(self) -> Floats:
+        """Recall of all predictions."""
+        return ratio(self.correct[:, -1], self.gold)
+
+    @property
+    def average_precision(self) -> Floats:
+        """Average precision."""
+        return _areas_under(self.predicted, self.correct, self.gold)
+
+
+def resampled(scored: Scored, weights: Floats, group: Ints) -> Resampled:
+    """The curve in every resample of units (or groups of units), at 1,000 points where it has more."""
+    owner = group[scored.unit]
+    by_group = np.bincount(group, weights=scored.gold_by_unit, minlength=weights.shape[1])
+    gold = weights @ by_group.astype(np.float32)
+    return _curves(scored, owner, gold, weights)
+
+
+def _curves(scored: Scored, owner: Ints, gold: Floats, weights: Floats) -> Resampled:
     curve = scored.curve
     # The place of each row on the curve, then of neighbouring places in one of a few groups.
     place = np.empty(len(scored.score), dtype=np.int64)
@@ -262,15 +302,28 @@ def _resampled_curves(
     tables = _by_group(owner, place, many, weights.shape[1], [None, scored.right])
     predicted, correct = (np.cumsum(weights @ one, axis=1, dtype=np.float64) for one in tables)
     point = [np.cumsum(one.sum(axis=0, dtype=np.float64))[None] for one in tables]
-    exact = risk_area(curve)[0]
+    return Resampled(predicted, correct, gold, Resampled(point[0], point[1], floats([scored.gold])))
+
+
+def _resampled_curves(
+    scored: Scored, owner: Ints, gold: Floats, weights: Floats
+) -> list[tuple[str, float, float, Floats]]:
+    found = _curves(scored, owner, gold, weights)
+    point = found.point
+    assert point is not None
     return [
         (
             "average_precision",
-            average_precision(curve),
-            float(_areas_under(point[0], point[1], floats([scored.gold]))[0]),
-            _areas_under(predicted, correct, gold),
+            average_precision(scored.curve),
+            float(point.average_precision[0]),
+            found.average_precision,
         ),
-        ("aurc", exact, float(_areas_of_risk(point[0], point[1])[0]), _areas_of_risk(predicted, correct)),
+        (
+            "aurc",
+            risk_area(scored.curve)[0],
+            float(_areas_of_risk(point.predicted, point.correct)[0]),
+            _areas_of_risk(found.predicted, found.correct),
+        ),
     ]
 
 

@@ -105,11 +105,32 @@ class AtPrecision(Struct, frozen=True, kw_only=True):
     chosen_on: str = "test"
 
 
+class EqualScore(Struct, frozen=True, kw_only=True):
+    """The same score of two systems, each at a threshold of its own, and the first less the second."""
+
+    at: float | None  # the recall or precision that both have; None: over the whole curve
+    first: float | None
+    second: float | None
+    difference: float | None
+    interval: tuple[float | None, float | None] | None = None
+    thresholds: tuple[float | None, float | None] = (None, None)
+
+
+class ConfidencePair(Struct, frozen=True, kw_only=True):
+    """Two systems compared at equal recall (by precision), at equal precision (by recall), and by AP."""
+
+    systems: tuple[str, str]
+    average_precision: EqualScore
+    at_recall: EqualScore
+    at_precision: EqualScore
+
+
 class SystemConfidence(Struct, frozen=True, kw_only=True):
     """What the scores of one system are worth."""
 
     overall: ConfidenceCell
     labels: dict[str, ConfidenceCell]
+    buckets: dict[str, dict[str, ConfidenceCell]] = {}  # by attribute, where attributes were asked for
     macro: Macro
     curve: tuple[CurvePoint, ...]
     risk: tuple[RiskPoint, ...]
@@ -139,4 +160,5 @@ class Confidence(Document, frozen=True, kw_only=True):
     kind: Literal["confidence"] = "confidence"
     settings: ConfidenceSettings
     systems: dict[str, SystemConfidence]
+    pairs: tuple[ConfidencePair, ...] = ()
     notes: tuple[str, ...] = ()

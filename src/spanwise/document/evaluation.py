@@ -22,7 +22,7 @@ from spanwise.registry import reach
 
 if TYPE_CHECKING:
     from spanwise.corpus import Mentions
-    from spanwise.document.confidence import Confidence
+    from spanwise.document.confidence import Confidence, SystemConfidence
     from spanwise.matching import Matching
 
 
@@ -81,6 +81,12 @@ class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
     def predicted(self) -> Mentions:
         """The predicted mentions in the gold file's positions, in the order of the matching."""
         return self._live.predicted
+
+    @property
+    def confidence(self) -> SystemConfidence:
+        """What the scores of its predictions are worth, as `spanwise.confidence` says it."""
+        whole: Evaluation = self.__dict__["whole"]
+        return whole.confidence().systems[self.name]
 
     def events(self) -> list[dict[str, Any]]:
         """One row for everything that is counted: the outcome, and both mentions where there are two."""
@@ -168,7 +174,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         live: Live | None = self.__dict__.get("live")
         scores = self.systems[name]
         system = SystemResult(**{key: getattr(scores, key) for key in scores.__struct_fields__})
-        system.__dict__.update(name=name, mentions=None if live is None else live.system(name))
+        system.__dict__.update(whole=self, name=name, mentions=None if live is None else live.system(name))
         return system
 
     if not TYPE_CHECKING:  # type checkers find such slips themselves

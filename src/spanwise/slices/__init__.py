@@ -10,19 +10,10 @@ import numpy as np
 from msgspec import UNSET, Struct
 
 from spanwise import __version__
-from spanwise.attributes import (
-    Attribute,
-    Context,
-    Lexicon,
-    Toughness,
-    choose,
-    toughness,
-    values_of,
-    why_absent,
-)
-from spanwise.buckets import Bucketing, Strategy, default_strategy, fit
+from spanwise.attributes import Attribute
+from spanwise.buckets import Bucketing, Strategy
 from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
-from spanwise.conditions import TOUGHNESS, Condition, Described, Told
+from spanwise.conditions import DEFAULT, TOUGHNESS, Condition, Sides, describe_sides
 from spanwise.corpus import Corpus, Mentions, with_one_labelling
 from spanwise.document.slices import (
     DifferentConfirmation,
@@ -44,17 +35,8 @@ from spanwise.slices._search import Facet, Items, Key, Search, Slice, confirm, s
 __all__ = ["describe_sides", "find_slices", "slices_of"]
 
 Over = Literal["recall", "f1"]
-DEFAULT = ("fu20", "label")  # attributes of mentions that a reader understands; tough subsets always join
 OVERS: tuple[Over, ...] = ("recall", "f1")
 FEW_UNITS = 60  # documents under which the test carries a mark
-
-
-class Sides(Struct, frozen=True, eq=False):
-    """What conditions can ask of gold and predicted mentions, under the same buckets."""
-
-    gold: Described
-    predicted: Mapping[str, Described]
-    absent: Mapping[str, str]
 
 
 def find_slices(
@@ -196,55 +178,6 @@ def _found(inputs: Inputs, asked: Looking) -> Slices:
         comparison=tuple(pairs),
         notes=_notes(kind, number, inputs.corpus, [*systems.values(), *pairs]),
     )
-
-
-def describe_sides(
-    inputs: Inputs,
-    *,
-    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT,
-    buckets: Mapping[str, str | Strategy] | None = None,
-    vocabulary: Iterable[str] | None = None,
-    lowercase: bool = False,
-) -> Sides:
-    """What conditions can ask of mentions: attributes in buckets that are fitted on gold, and toughness."""
-    lexicon = Lexicon.of(inputs.train) if inputs.train else None
-    gold = inputs.gold.mentions
-    context = Context(
-        corpus=inputs.corpus,
-        gold=gold,
-        lexicon=lexicon,
-        known=None if vocabulary is None else frozenset(vocabulary),
-        lowercase=lowercase,
-    )
-    gold_side, *others = context.sides([gold, *inputs.systems.values()])
-    asked = buckets or {}
-    chosen = {one.name: one for one in choose([*_listed(attributes), *asked]) if one.unit == "mention"}
-    cuts = {choose([key])[0].name: how for key, how in asked.items()}
-    absent = {key: why for key, one in chosen.items() if (why := why_absent(one, context)) is not None}
-    told: dict[str, dict[str, Told]] = {"": {}, **{system: {} for system in inputs.systems}}
-    for key, one in chosen.items():
-        if key in absent:
-            continue
-        found = values_of(one, gold_side)
-        bucketing = fit(cuts.get(key, default_strategy(one)), found, attribute=key)
-        told[""][key] = Told(bucketing, bucketing.assign(found), found)
-        for system, side in zip(inputs.systems, others, strict=True):
-            there = values_of(one, side)
-            told[system][key] = Told(bucketing, bucketing.assign(there), there)
-    tough: Toughness | None = None
-    if not inputs.corpus.without_text:
-        tough = toughness(inputs.corpus, gold, lexicon, side=gold_side)
-    return Sides(
-        Described(len(gold), told.pop(""), tough),
-        {system: Described(len(inputs.systems[system]), one) for system, one in told.items()},
-        absent,
-    )
-
-
-def _listed(attributes: str | Attribute | Iterable[str | Attribute]) -> list[str | Attribute]:
-    if isinstance(attributes, str):
-        return [] if attributes == "none" else [*attributes.split(",")]
-    return [attributes] if isinstance(attributes, Attribute) else [*attributes]
 
 
 class _Case(Struct, frozen=True, eq=False):

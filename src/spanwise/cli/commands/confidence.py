@@ -13,7 +13,7 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise confidence`."""
-    from spanwise.cli.arguments import add_align, add_reading, add_scores, add_screen
+    from spanwise.cli.arguments import add_align, add_reading, add_scores, add_screen, add_train
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -25,6 +25,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--precision", type=float, default=0.95,
         help="the precision to reach with the highest recall (default: 0.95; 95 means the same)",
+    )  # fmt: skip
+    group.add_argument(
+        "--recall", type=float,
+        help="the recall at which systems are compared (default: the highest that both reach)",
+    )  # fmt: skip
+    add_train(group)
+    group.add_argument(
+        "--attributes", metavar="NAMES", default="none",
+        help="attributes by whose buckets scores are looked at too, such as fu20 (default: none)",
+    )  # fmt: skip
+    group.add_argument(
+        "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[],
+        help="how to cut an attribute: entity_length=1,2,3; may be repeated",
     )  # fmt: skip
     add_scores(group)
     group.add_argument(
@@ -47,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
     from spanwise.calibration import confidence
     from spanwise.cli.arguments import reading_of
-    from spanwise.cli.evaluating import named_systems, sources_of
+    from spanwise.cli.evaluating import named_systems, parted, sources_of
     from spanwise.cli.showing import finish_document
     from spanwise.errors import ChoiceError
 
@@ -62,7 +75,11 @@ def run(args: argparse.Namespace) -> int:
         gold,
         systems,
         dev=dev,
+        train=args.train,
+        attributes=args.attributes,
+        buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
         precision=args.precision / 100 if args.precision > 1 else args.precision,
+        recall=args.recall / 100 if args.recall is not None and args.recall > 1 else args.recall,
         missing=args.missing,
         score_column=args.score_column,
         token_scores=args.token_scores,
