@@ -33,13 +33,13 @@ def pair_of(
     if asked is None:
         asked = min((float(curve.correct[-1]) / curve.gold if len(curve.correct) and curve.gold else 0.0)
                     for curve in curves)  # fmt: skip
-    sides = (
-        [resampled(side, draws.weights, draws.group) for side in (one, other)] if len(draws.weights) else []
-    )
+    sides: list[Resampled] = []
+    if len(draws.weights) and len(one.score) and len(other.score):
+        sides = [resampled(side, draws.weights, draws.group) for side in (one, other)]
 
     def both(make: Callable[[Resampled], Floats]) -> tuple[float, float] | None:
-        """The resampled differences as an interval, moved by what joining points changes."""
-        if not sides or any(side.point is None for side in sides):
+        """The percentile interval of the resampled differences."""
+        if not sides:
             return None
         differences = make(sides[0]) - make(sides[1])
         defined = differences[np.isfinite(differences)]

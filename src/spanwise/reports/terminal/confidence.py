@@ -24,7 +24,58 @@ def lines(document: Confidence, width: int) -> list[Line]:
     result = [*banner(plain, None), *files({"inputs": inputs, "notes": document.notes}, width)]
     for name, one in document.systems.items():
         result += _system(name, one, document, width)
-    return result
+    return [*result, *_pairs(document, width)]
+
+
+def _pairs(document: Confidence, width: int) -> list[Line]:
+    """Systems side by side where their curves can be compared."""
+    if not document.pairs:
+        return []
+    rows: list[list[Cell]] = []
+    for pair in document.pairs:
+        names = " − ".join(map(say.visible, pair.systems))
+        for title, one in (
+            ("AP", pair.average_precision),
+            (f"precision at recall {say.points(pair.at_recall.at)}", pair.at_recall),
+            (f"recall at precision {say.points(pair.at_precision.at)}", pair.at_precision),
+        ):
+            ends = None if one.interval is None else list(one.interval)
+            rows.append(
+                [
+                    text(names), text(title), say.points(one.first), say.points(one.second),
+                    text(say.signed(one.difference), "strong"), text(say.signed_interval(ends), "faint"),
+                ]
+            )  # fmt: skip
+            names = ""
+    columns = [
+        Column("pair", least=8), Column("score", least=14), Column("first", right=True),
+        Column("second", right=True), Column("difference", right=True),
+        Column("95% CI" if document.settings.resamples else "", rank=1),
+    ]  # fmt: skip
+    return [*heading("Side by side", "each system at a threshold of its own", width),
+            *grid(columns, rows, width)]  # fmt: skip
+
+
+def _buckets(one: SystemConfidence, width: int) -> list[Line]:
+    """What the scores are worth in every bucket, where attributes were asked for."""
+    rows: list[list[Cell]] = []
+    for attribute, cells in one.buckets.items():
+        title = say.attribute(attribute)
+        for bucket, cell in cells.items():
+            rows.append(
+                [text(title), text(say.visible(bucket)), say.count(cell.predicted), *_row("", cell)[1:]]
+            )
+            title = ""
+    if not rows:
+        return []
+    columns = [
+        Column("attribute", least=8), Column("bucket", least=5), Column("predictions", right=True, rank=3),
+        Column("AP", right=True), Column("", rank=2), Column("AP-101", right=True, rank=4),
+        Column("AURC", right=True, rank=5), Column("ECE", right=True), Column("chance", right=True),
+        Column("Brier", right=True, rank=1),
+    ]  # fmt: skip
+    return [*heading("By bucket", "predictions against the gold mentions in the bucket", width),
+            *grid(columns, rows, width)]  # fmt: skip
 
 
 def _system(name: str, one: SystemConfidence, document: Confidence, width: int) -> list[Line]:
@@ -48,7 +99,7 @@ def _system(name: str, one: SystemConfidence, document: Confidence, width: int) 
             width,
         )
     result += sentence(_calibrated(overall), width) if overall.ece is not None else []
-    return [*result, *_thresholds(one, width), *_reliability(overall, width)]
+    return [*result, *_thresholds(one, width), *_reliability(overall, width), *_buckets(one, width)]
 
 
 def _labels(one: SystemConfidence) -> list[tuple[str, ConfidenceCell]]:
