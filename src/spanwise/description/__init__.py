@@ -34,6 +34,7 @@ from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.description import Description
 from spanwise.formats import listed_sources, read, stem_of
+from spanwise.registry import reach
 
 __all__ = [
     "DatasetPart",
@@ -103,7 +104,9 @@ def describe(
     )
     dataset["attributes"] = {key: _attribute(there[key], one) for key, one in gold_values.items()}
     if tough is not None:
-        dataset["conflicts"] = conflicts(gold, training, tough, most=0 if redact else examples)
+        most = 0 if redact else examples
+        dataset["conflicts"] = conflicts(gold, training, tough, most=most)
+        dataset["conflicts"]["variation"] = reach("suspicion:variation_places")(gold, training, most=most)
     inputs = [input_entry("gold", gold), *(input_entry("train", one) for one in training)]
     return Description(
         spanwise=__version__,

@@ -71,11 +71,29 @@ class SentenceConflicts(Part, frozen=True, kw_only=True):
     examples: tuple[tuple[AnnotatedSentence, ...], ...]
 
 
+class VariationPlace(Part, frozen=True, kw_only=True):
+    """A stretch of words that is read otherwise elsewhere between the same neighbours."""
+
+    place: str
+    text: str
+    label: str  # O where gold has no mention
+    elsewhere: str  # how it is read most often
+    score: Fraction
+
+
+class VariationPlaces(Part, frozen=True, kw_only=True):
+    """Places whose reading is not the most frequent one of the same words between the same neighbours."""
+
+    places: Count
+    examples: tuple[VariationPlace, ...]
+
+
 class Conflicts(Part, frozen=True, kw_only=True):
     """Annotations that contradict each other."""
 
     labels: LabelConflicts
     sentences: SentenceConflicts
+    variation: VariationPlaces | None = None
 
 
 class DatasetFacts(Part, frozen=True, kw_only=True):

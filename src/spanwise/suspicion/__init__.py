@@ -55,7 +55,7 @@ from spanwise.suspicion._variation import (
 from spanwise.suspicion._votes import Ballot, VoteCandidates, ballot, count, majority_of_runs
 from spanwise.suspicion._worksheet import apply_decisions, worksheet
 
-__all__ = ["apply_decisions", "suspects", "suspects_of", "worksheet"]
+__all__ = ["apply_decisions", "suspects", "suspects_of", "variation_places", "worksheet"]
 
 STEPS = (10, 25, 50, 100, 200, 500, 1000)  # how many proposals are taken as accepted
 _ENOUGH = 5  # occurrences from which on a reading may be called rare
@@ -122,6 +122,27 @@ def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) 
     systems = {name: [_placed(mentions)] for name, mentions in inputs.systems.items()}
     settings = SuspectSettings(top=top, align="strict")
     return _document(inputs.gold, systems, inputs.train, inputs.documented(), settings, redact=redact)
+
+
+def variation_places(gold: Annotation, train: Sequence[Annotation], *, most: int) -> dict[str, Any]:
+    """What needs no system: places that are read otherwise elsewhere, the most doubtful first."""
+    found = _document(gold, {}, train, (), SuspectSettings(top=most, align="strict"), redact=False)
+    examples = []
+    for one in found.suspects:
+        place = one.gold or one.proposal
+        assert place is not None
+        words = one.tokens if gold.corpus.texts is None else one.tokens[0]
+        text = words[place.start : place.end]
+        examples.append(
+            {
+                "place": one.source,
+                "text": text if isinstance(text, str) else " ".join(text),
+                "label": "O" if one.gold is None else one.gold.label,
+                "elsewhere": "O" if one.proposal is None else one.proposal.label,
+                "score": one.score,
+            }
+        )
+    return {"places": found.found, "examples": examples}
 
 
 def check_top(top: int | None) -> None:

@@ -6,13 +6,18 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from spanwise.document.agreement import Agreement
+from spanwise.document.confidence import Confidence
 from spanwise.document.description import Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Document
 from spanwise.document.loading import as_document
+from spanwise.document.placement import PlacementDocument
+from spanwise.document.slices import Slices
 from spanwise.document.study import Study
+from spanwise.document.suspects import Suspects
 from spanwise.errors import unknown
-from spanwise.reports._tables import _diagnoses, _result, _study
+from spanwise.reports._tables import _diagnoses, _result, _study, _verbs
 from spanwise.reports._tables._latex import latex
 from spanwise.reports._tables._table import Cell, Interval, Number, Table, markdown, text_of
 
@@ -48,4 +53,18 @@ def _makers(document: Mapping[str, Any] | Document, short: bool) -> Mapping[str,
         return {name: partial(maker, typed) for name, maker in _result.TABLES.items()}
     if isinstance(typed, Description):
         return {"composition": partial(_result.composition, typed.dataset)}
+    if isinstance(typed, Agreement):
+        return {_name(maker): partial(maker, typed) for maker in _verbs.AGREEMENT}
+    if isinstance(typed, Confidence):
+        return {_name(maker): partial(maker, typed) for maker in _verbs.CONFIDENCE}
+    if isinstance(typed, Slices):
+        return {_name(maker): partial(maker, typed) for maker in _verbs.SLICES}
+    if isinstance(typed, Suspects):
+        return {"suspects": partial(_verbs.suspects, typed)}
+    if isinstance(typed, PlacementDocument):
+        return {"policies": partial(_verbs.policies, typed)}
     return {}
+
+
+def _name(maker: Callable[..., Any]) -> str:
+    return maker.__name__.removeprefix("agreement_")

@@ -24,7 +24,8 @@ def figures(
     `gains-SYSTEM`, `shares-`, `confusion-`, `tough-`, `slices-` and `diagnosis-SYSTEM`;
     a study has `holistic`, `radar-zeta`, `radar-rho`, `drivers`, `factor-NAME` and
     `increase-A-B`; confidence scores have `reliability-SYSTEM`, `precision-recall-SYSTEM` and
-    `risk-coverage-SYSTEM`. What the document has no numbers for is left out.
+    `risk-coverage-SYSTEM`; agreement has `pairs` and `ceiling`. What the document has no numbers
+    for is left out.
     """
     document = plain_of(document)
     drawings = _module("_drawings").drawings(document)

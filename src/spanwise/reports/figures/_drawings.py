@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from spanwise.reports._charts import confidence, diagnosis, errors, evaluation, study, where
+from spanwise.reports._charts import agreement, confidence, diagnosis, errors, evaluation, study, where
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.style import Style
 
@@ -18,7 +18,9 @@ def drawings(document: Mapping[str, Any]) -> list[Drawing]:
     """The drawings of an evaluation, a study or of confidence scores, each with its legend."""
     if document.get("kind") == "confidence":
         return confidence.drawings(document, STYLE)
-    if document.get("kind") == "slices":
+    if document.get("kind") == "agreement":
+        return agreement.drawings(document, STYLE)
+    if document.get("kind") in ("slices", "suspects", "placement"):
         return []
     return of_study(document) if "analyses" in document else of_evaluation(document)
 

@@ -150,6 +150,20 @@ def _conflicts(dataset: Mapping[str, Any], width: int) -> list[Line]:
                 for row in group[:MOST_SAME]
             ]
             result += flow(places, width, indent=4, join=" ≠ ")
+    variation = found.get("variation") or {}
+    if variation.get("places"):
+        size = (
+            f"{say.plural(variation['places'], 'place')} read otherwise elsewhere between the same neighbours"
+        )
+        result += flow([text(size)], width, indent=2)
+        parts: list[Line] = [
+            [
+                (say.visible(row["text"]), "strong"),
+                (f" {say.visible(row['label'])}, elsewhere {say.visible(row['elsewhere'])}", "faint"),
+            ]
+            for row in (variation.get("examples") or [])[:MOST_NAMES]
+        ]
+        result += flow(parts, width, indent=4, join="  ")
     return [*heading("Conflicts", "worth a look before any system is run", width), *result] if result else []
 
 

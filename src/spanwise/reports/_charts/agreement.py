@@ -1,0 +1,118 @@
+"""Charts of agreement: the matrix of pairs, and annotators beside the human ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+
+from spanwise.reports import _wording as words
+from spanwise.reports._charts import marks
+from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.style import Style, shortened, width_of
+
+STEP = 46.0
+
+
+def drawings(document: Mapping[str, Any], style: Style) -> list[Drawing]:
+    """The charts that the document has the numbers for."""
+    found = [matrix(document, style), ceiling(document, style)]
+    return [one for one in found if one is not None]
+
+
+def matrix(document: Mapping[str, Any], style: Style) -> Drawing | None:
+    """F1 of every pair of annotators, in points; the darker, the higher."""
+    names = list(document["annotators"])
+    place = {name: at for at, name in enumerate(names)}
+    rows = []
+    palette, size = style.palette, len(names)
+    defined = [pair["overall"]["f1"] for pair in document["pairs"] if pair["overall"]["f1"] is not None]
+    if not defined:
+        return None
+    low, high = min(defined), max(defined)
+    for pair in document["pairs"]:
+        value = pair["overall"]["f1"]
+        if value is None:
+            continue
+        share = (value - low) / (high - low) if high > low else 0.5
+        weight = 0.15 + 0.8 * share
+        one, other = (place[name] for name in pair["annotators"])
+        for row, column in ((one, other), (other, one)):
+            x, y = STEP * column, STEP * row
+            rows.append(
+                {
+                    "x": x, "x2": x + STEP - 4, "y": y, "y2": y + STEP - 4, "cx": x + STEP / 2 - 2,
+                    "cy": y + STEP / 2 - 2, "o": weight, "t": words.points(value),
+                    "ink": palette["on"] if weight > 0.55 else palette["ink"],
+                    "d": f"{words.visible(names[row])} and {words.visible(names[column])}: F1 "
+                    f"{words.points(value)}",
+                }
+            )  # fmt: skip
+    width = STEP * size
+    flat: dict[str, Any] = {
+        "scale": alt.Scale(domain=[0, width], range=[0, width], nice=False, zero=False),
+        "axis": None,
+    }
+    base = alt.Chart(alt.InlineData(values=rows))
+    boxes = base.mark_rect(cornerRadius=4, color=palette["s0"]).encode(
+        x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **flat), y2="y2:Q",
+        opacity=alt.Opacity("o:Q", scale=None), description="d:N",
+    )  # fmt: skip
+    numbers = base.mark_text(
+        fontSize=11.5, fontWeight="bold", baseline="alphabetic", dy=4, aria=False
+    ).encode(
+        x=alt.X("cx:Q", **flat), y=alt.Y("cy:Q", **flat), text="t:N", color=alt.Color("ink:N", scale=None)
+    )
+    labels = [shortened(words.visible(name), 16) for name in names]
+    heads = [{"x": STEP * at + STEP / 2 - 2, "y": -10.0, "t": label} for at, label in enumerate(labels)]
+    sides = [{"y": STEP * at + STEP / 2 - 2, "t": label} for at, label in enumerate(labels)]
+    turned = {"angle": 320, "align": "left"} if size > 6 or max(map(len, labels)) > 7 else {}
+    columns = marks.written(heads, width, alt.X("x:Q", **flat), colour=palette["ink"], **turned)
+    lines = marks.texts(sides, width, at=-8, colour=palette["ink"], align="right")
+    left = max(70.0, max(width_of(label, 12) for label in labels) + 16)
+    top, right = (80.0, 50.0) if turned else (26.0, 10.0)
+    chart = marks.plot(boxes, numbers, columns, lines)
+    return Drawing("pairs", "Pairwise F1 of annotators", chart, width, width, left, right, top, 6)
+
+
+def ceiling(document: Mapping[str, Any], style: Style) -> Drawing | None:
+    """F1 of annotators and systems against the majority of the others, with the human ceiling."""
+    ends = document["ceiling"].get("interval") or {}
+    rows = [(one["annotator"], one["others_f1"], ends.get(one["annotator"])) for one in document["ranking"]]
+    rows.append(("human ceiling", document["ceiling"]["mean"], ends.get("mean")))
+    systems = document.get("systems") or {}
+    rows += [
+        (f"system {name}", one["f1"], (one.get("interval") or {}).get("f1")) for name, one in systems.items()
+    ]
+    rows = [row for row in rows if row[1] is not None]
+    if not rows:
+        return None
+    palette, plot, step = style.palette, 300.0, 26.0
+    height = step * len(rows)
+    values = [100 * end for _, value, band in rows for end in (value, *(band or ())) if end is not None]
+    low, high = max(0.0, min(values) - 3), min(100.0, max(values) + 3)
+    x = marks.quantity("v", low, high, span=(0, plot), tickCount=5)
+    layers: list[Any] = []
+    for at, (name, value, band) in enumerate(rows):
+        y = step * at + step / 2
+        person = not name.startswith("system ")
+        colour = palette["s0" if person else "s1"]
+        told = f"{words.visible(name)}: F1 {words.points(value)}"
+        if band and None not in band:
+            told += f" ({words.interval(band)})"
+            bar = {"v": 100 * band[0], "hi": 100 * band[1], "y": y, "d": told}
+            layers.append(marks.bands([bar], height, x, colour=colour, thick=8, opacity=0.4, cornerRadius=3))
+        dot = {
+            "v": 100 * value - (high - low) / 300,
+            "hi": 100 * value + (high - low) / 300,
+            "y": y,
+            "d": told,
+        }
+        layers.append(marks.bands([dot], height, x, colour=colour, thick=16, opacity=1, cornerRadius=1))
+    labels = [shortened(words.visible(name), 24) for name, _, _ in rows]
+    names = [{"y": step * at + step / 2, "t": label} for at, label in enumerate(labels)]
+    left = max(70.0, max(width_of(label, 12) for label in labels) + 16)
+    layers.append(marks.texts(names, height, at=-8, colour=palette["ink"], align="right"))
+    title = "F1 against the majority of the others"
+    return Drawing("ceiling", title, marks.plot(*layers), plot, height, left, 20, 4, 24)
