@@ -259,7 +259,7 @@ class Resampled(Struct, frozen=True, eq=False):
     def precision_at(self, recall: Floats) -> Floats:
         """Precision at the first point that reaches a recall; NaN where none does."""
         reached = self.correct >= recall[:, None] * self.gold[:, None] - 1e-9
-        return self._at(reached.argmax(axis=1), reached.any(axis=1), self.predicted)
+        return self._at(reached.argmax(axis=1), np.asarray(reached.any(axis=1)), self.predicted)
 
     def recall_at(self, precision: float) -> Floats:
         """The highest recall with at least this precision; NaN where there is none."""
