@@ -29,6 +29,7 @@ __all__ = [
     "load",
     "place",
     "read",
+    "split",
     "study",
     "suspects",
     "write",
@@ -57,6 +58,7 @@ _HOMES = {
     "load": "document.loading:load",
     "place": "placement:place",
     "read": "formats:read",
+    "split": "splitting:split",
     "study": "studies:study",
     "suspects": "suspicion:suspects",
     "write": "formats:write",
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from spanwise.formats import read, write
     from spanwise.placement import place
     from spanwise.slices import find_slices
+    from spanwise.splitting import split
     from spanwise.studies import study
     from spanwise.suspicion import suspects
 

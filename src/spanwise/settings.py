@@ -204,7 +204,10 @@ _DECLARED = (
     Setting(
         "separator", "between columns (default: recognised)", "read", choices=("tab", "blank"), toml=str
     ),
-    Setting("scheme", "the tag scheme, as 'list schemes' names it", "read", metavar="NAME", toml=str),
+    Setting(
+        "scheme", "the tag scheme, as 'list schemes' names it, or bare or token for tasks without labels",
+        "read", metavar="NAME", toml=str,
+    ),
     Setting(
         "repair", "what becomes of impossible tags (default: conlleval; none: an error)", "read",
         choices=("conlleval", "discard", "none"), toml=str, signed=lambda kept: f"repair:{kept.repair}",

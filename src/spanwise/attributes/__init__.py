@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from spanwise.attributes._context import Attribute, AttributeUnit, Context, Kind
 from spanwise.attributes._lexicon import Lexicon
 from spanwise.attributes._sums import LexiconSums, SummedLexicon, Wanted
 from spanwise.attributes._values import Mention, Token, compute, mention_views, per_mention, per_token
+from spanwise.attributes.aggregate import NEEDS, Aggregate, compared, familiarity
 from spanwise.attributes.given import given, missing
 from spanwise.attributes.toughness import SUBSETS, Carried, Confusable, Labeled, Toughness, toughness
 from spanwise.corpus import Mentions
@@ -108,6 +109,8 @@ def choose(names: str | Attribute | Iterable[str | Attribute]) -> list[Attribute
 def _one_or_preset(name: str | Attribute) -> list[Attribute]:
     if isinstance(name, str) and name in PRESETS:
         return [ATTRIBUTES.find(member) for member in PRESETS[name]]
+    if isinstance(name, str) and name.startswith(("F:", "MF:")) and name not in ATTRIBUTES:
+        return [familiarity(name)]
     if isinstance(name, str) and ":" in name and name not in ATTRIBUTES:
         return [given(name)]
     return [ATTRIBUTES.find(name)]
@@ -131,6 +134,9 @@ def _missing_need(need: str, context: Context) -> str | None:
     lexicon = context.lexicon
     if need == "text":
         return "the file holds positions alone, not the text" if context.corpus.without_text else None
+    if need == "train mentions":
+        whole = lexicon is None or isinstance(lexicon, Lexicon)
+        return None if whole else "training data that are read in parts do not keep their mentions"
     if need == "train" or (need == "vocabulary" and context.known is None):
         if lexicon is None:
             return "no training data were given" + (" and no word list" if need == "vocabulary" else "")
@@ -182,13 +188,17 @@ def own(
     buckets: str = "",
     bounds: tuple[float, float] = (-np.inf, np.inf),
     columns: bool = False,
+    aggregate: Aggregate | None = None,
 ) -> Attribute:
     """An attribute of one's own from a plain function.
 
     The function takes one `Mention` (`.tokens`, `.label`, `.sentence`, `.start`, `.end`, `.text`, `.fields`)
     or, with unit "token", one `Token` (`.text`, `.label`, `.sentence`, `.position`), and gives a number
     or a string. With `columns=True` it is called once a side instead, with a `Side` of integer
-    columns, and gives one value a unit. `kind` None is found out: numeric where the values of all
+    columns, and gives one value a unit. With `aggregate` the function is a φ of the tokens and the label of
+    a mention, and the attribute is what training mentions say of it: "familiarity" is the share of training
+    mentions with the same φ, "consistency" the share of those with the same φ that have the same label
+    (equations 1 and 2 of Fu, Liu and Neubig 2020). `kind` None is found out: numeric where the values of all
     gold units are numbers. The name is that of the function and the summary its first line, unless given.
 
     Examples:
@@ -202,19 +212,31 @@ def own(
     """
     if not name and function.__name__ == "<lambda>":
         raise ChoiceError("a function without a name cannot be an attribute.\nPass name=.")
+    if aggregate is not None and (columns or unit != "mention" or aggregate not in get_args(Aggregate)):
+        raise ChoiceError(
+            f"aggregate={aggregate!r} needs a function of one mention, and is 'familiarity' or 'consistency'."
+        )
     documented = (function.__doc__ or "").strip().partition("\n")[0]
     return Attribute(
         name=name or function.__name__,
         summary=summary or documented or "an attribute of one's own",
-        function=function if columns else (per_token if unit == "token" else per_mention)(function),
+        function=_over_sides(function, unit, columns, aggregate),
         alias=alias,
         unit=unit,
-        kind=kind,
-        needs=frozenset({"text", *needs}),
+        kind="numeric" if aggregate else kind,
+        needs=frozenset({"text", *needs, *(NEEDS if aggregate else ())}),
         source=source,
         buckets=buckets,
-        bounds=bounds,
+        bounds=(0.0, 1.0) if aggregate else bounds,
     )
+
+
+def _over_sides(
+    function: Callable[..., Any], unit: AttributeUnit, columns: bool, aggregate: Aggregate | None
+) -> Callable[[Side], Any]:
+    if aggregate is not None:
+        return compared(function, aggregate)
+    return function if columns else (per_token if unit == "token" else per_mention)(function)
 
 
 def register(function: Callable[..., Any] | None = None, *, replace: bool = False, **about: Any) -> Any:

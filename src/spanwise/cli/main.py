@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": "test which of several systems is better, and where",
     "study": "analyse datasets x models x runs from one TOML file",
     "describe": "describe a test set before any system is run",
+    "split": "divide a corpus into training and test data with the seen and unseen shares asked for",
     "place": "place answers of language models, which have no offsets, on the gold text",
     "errors": "list the errors with their sentences",
     "slices": "find combinations of conditions on which a system is weak",

@@ -41,6 +41,7 @@ __all__ = [
     "Description",
     "KnownSentences",
     "composition",
+    "content_of",
     "dataset_document",
     "dataset_entry",
     "describe",

@@ -26,6 +26,7 @@ KINDS = {
     "confidence": "document.confidence:Confidence",
     "suspects": "document.suspects:Suspects",
     "slices": "document.slices:Slices",
+    "split": "document.split:Split",
 }
 
 NEWLINE = b"\n"

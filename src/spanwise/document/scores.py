@@ -56,6 +56,17 @@ class Exact(Part, frozen=True, kw_only=True):
     labels: Mapping[str, ExactScores]
 
 
+class BoundarySides(Part, frozen=True, kw_only=True):
+    """Boundary errors by where the spans end differently: on the left, on the right, on both sides.
+
+    Mentions with gaps may end alike and differ inside; such errors are in none of the three.
+    """
+
+    left: Count
+    right: Count
+    both: Count
+
+
 class FairScores(Rates, frozen=True, kw_only=True):
     """Errors counted once, by kind; halves where an error is shared between two labels."""
 
@@ -68,6 +79,7 @@ class FairScores(Rates, frozen=True, kw_only=True):
     BEl: Halves
     BEo: Halves
     LBE: Halves
+    sides: BoundarySides | UnsetType = UNSET
 
     def count(self, kind: str) -> Halves:
         """How often an outcome occurred."""
@@ -208,6 +220,14 @@ class BucketEdges(Part, frozen=True, kw_only=True):
         return self.label or self.name
 
 
+class FairRates(Part, frozen=True, kw_only=True, omit_defaults=False):
+    """Fair scores of a bucket; half of an error counts at its gold mention, half at the predicted one."""
+
+    precision: Fraction
+    recall: Fraction
+    f1: Fraction
+
+
 class BucketScores(BucketEdges, frozen=True, kw_only=True):
     """The mentions or tokens in one bucket, counted and scored as `Rates` are."""
 
@@ -222,6 +242,7 @@ class BucketScores(BucketEdges, frozen=True, kw_only=True):
     correct: Count
     small: bool | UnsetType = UNSET
     outcomes: Mapping[Literal["gold", "predicted"], Mapping[Outcome, Count]] = field(default_factory=dict)
+    fair: FairRates | UnsetType = UNSET  # of mentions alone
 
 
 class AttributeScores(Part, frozen=True, kw_only=True):

@@ -247,8 +247,12 @@ class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """What is computed over the runs of a study."""
+    """What is computed over the runs of a study.
 
+    `score` is what all of it is about; keys that are called f1 hold that score. Unset: F1.
+    """
+
+    score: str | UnsetType = UNSET
     holistic: Mapping[str, Mapping[str, MainResult]]
     average: Mapping[str, DatasetMean] = field(default_factory=dict)
     scores: Mapping[str, Mapping[str, Mapping[str, Spread]]] = field(default_factory=dict)

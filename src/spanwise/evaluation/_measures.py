@@ -23,6 +23,7 @@ BOUNDARY = tuple(OUTCOME[name] for name in ("BEs", "BEl", "BEo"))
 # Tough subsets that are two others together are not counted but added up.
 _SUMS = {"UNSEEN-ANY": ("UNSEEN-TYPE", "UNSEEN-TOKENS"), "TCM-ALL": ("TCM-SEEN", "TCM-UNSEEN")}
 _PARTS = tuple(subset for subset in SUBSETS if subset not in _SUMS)
+SIDES = ("left", "right", "both")
 NOBODY = None  # stands for the mention that an event lacks
 
 
@@ -246,12 +247,24 @@ def outcome_tables(
         "gold": (case.matching.gold_outcome, gold.bucket),
         "predicted": (case.matching.predicted_outcome, predicted.bucket),
     }
-    return {
+    tables = {
         MeasureKey(f"{side} outcomes", name): CrossTable.of(
             OUTCOMES, buckets, row=outcome.astype(np.int64), column=bucket
         )
         for side, (outcome, bucket) in sides.items()
     }
+    # An event with a mention that already had a partner counts at both of its ends.
+    events = case.matching.events()
+    again = {
+        "gold": (3, events.gold, gold.bucket),
+        "predicted": (2, events.predicted, predicted.bucket),
+    }
+    for side, (turn, mention, bucket) in again.items():
+        rows = np.flatnonzero(events.turn == turn)
+        tables[MeasureKey(f"{side} again", name)] = CrossTable.of(
+            OUTCOMES, buckets, row=events.outcome[rows].astype(np.int64), column=bucket[mention[rows]]
+        )
+    return tables
 
 
 def tough_outcomes(case: Case, toughness: Toughness) -> CrossTable:
@@ -278,6 +291,22 @@ def confusion_table(case: Case, events: Events, kind: str | None = None) -> Cros
     # The code of an absent label is -1, which is the last name.
     row, column = (ints(labels[wrong] % len(names)) for labels in (gold, predicted))
     return CrossTable.of(names, names, row=row, column=column)
+
+
+def sides_table(case: Case, events: Events) -> CrossTable:
+    """Boundary errors by label and by the side on which the spans end differently.
+
+    References:
+        Ortmann (2022), footnote 2.
+    """
+    rows = np.flatnonzero(np.isin(events.outcome, BOUNDARY))
+    gold, predicted = events.gold[rows], events.predicted[rows]
+    left = case.gold.start[gold] != case.predicted.start[predicted]
+    right = case.gold.end[gold] != case.predicted.end[predicted]
+    differ = left | right
+    column = np.where(left & right, SIDES.index("both"), np.where(left, 0, SIDES.index("right")))
+    label = case.gold.label[gold[differ]].astype(np.int64)
+    return CrossTable.of(case.labels, SIDES, row=label, column=ints(column[differ]))
 
 
 def _tally(

@@ -9,18 +9,19 @@ from operator import add
 from typing import Any, Literal, cast
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
 from spanwise.attributes import SUBSETS
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing
-from spanwise.columns import plain, ratio
+from spanwise.columns import Ints, plain, ratio
 from spanwise.corpus import with_one_labelling
 from spanwise.counts import Counts, CrossTable
 from spanwise.diagnosis import self_diagnosis, slices
 from spanwise.document.scores import (
     AttributeScores,
+    BoundarySides,
     BucketScores,
     Confusion,
     CreditScores,
@@ -30,6 +31,7 @@ from spanwise.document.scores import (
     Exact,
     ExactScores,
     Fair,
+    FairRates,
     FairScores,
     Gain,
     Gains,
@@ -46,6 +48,7 @@ from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Dataset, Facts, sides_of, sides_of_mentions
 from spanwise.evaluation._measures import (
     NOBODY,
+    SIDES,
     Case,
     Side,
     bucket_measure,
@@ -57,6 +60,7 @@ from spanwise.evaluation._measures import (
     outcome_tables,
     relaxed_measure,
     same_tokens,
+    sides_table,
     tough_measures,
     tough_outcomes,
 )
@@ -114,6 +118,7 @@ def evaluate_system(data: Dataset, predicted: AttributeSide, choices: Choices) -
     ]
     measures.append(relaxed_measure(case, overlap))
     tables = {MeasureKey("confusion"): confusion_table(case, events)}
+    tables[MeasureKey("sides")] = sides_table(case, events)
     tables |= {MeasureKey("confusion", kind): confusion_table(case, events, kind) for kind in CONFUSING}
     if data.toughness is not None:
         measures += tough_measures(case, data.toughness)
@@ -168,7 +173,7 @@ def system_scores(
     credits = [key.attribute for key in measures if key.kind == "credits"]
     scores = SystemScores(
         exact=_exact(one.labels, exact, found),
-        fair=_fair(one.labels, fair, exact, found, share),
+        fair=_fair(one, fair, exact, found, share),
         credits={name: _credit(one.labels, found, name) for name in credits},
         gains=Gains(**{path[1]: Gain(**cell) for path, cell in found.cells.items() if path[0] == "gains"}),
         relaxed=_relaxed(counts[MeasureKey("relaxed")], found),
@@ -224,16 +229,21 @@ def _average(counts: Counts, found: Scored, name: str) -> MeanScores:
     return MeanScores(**found.cells["exact", name], labels=used)
 
 
-def _fair(labels: Sequence[str], counts: Counts, exact: Counts, found: Scored, share: float) -> Fair:
+def _fair(one: Counted, counts: Counts, exact: Counts, found: Scored, share: float) -> Fair:
     overall, *cells = map(_outcomes, with_overall(counts.total.astype(np.float64)) * share)
+    sides = one.tables[MeasureKey("sides")].chosen(one.labels, SIDES)
     return Fair(
-        overall=FairScores(**overall, **found.cells["fair", "overall"]),
+        overall=FairScores(**overall, **found.cells["fair", "overall"], sides=_sides(sides.sum(axis=0))),
         labels={
-            label: FairScores(**cell, **found.cells["fair", "labels", label])
-            for label, cell in zip(labels, cells, strict=True)
+            label: FairScores(**cell, **found.cells["fair", "labels", label], sides=_sides(row))
+            for label, cell, row in zip(one.labels, cells, sides, strict=True)
         },
         shares=_shares(counts, exact, share),
     )
+
+
+def _sides(row: Ints) -> BoundarySides:
+    return BoundarySides(**dict(zip(SIDES, row.tolist(), strict=True)))
 
 
 def _outcomes(row: Any) -> dict[str, Any]:
@@ -310,6 +320,7 @@ def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: Sco
             **found.cells["attributes", name, bucket.name],
             small=numbers[0] < SMALL,
             outcomes=_bucket_outcomes(one, name, bucket.name) if attribute.unit == "mention" else {},
+            fair=_bucket_fair(one, name, bucket.name) if attribute.unit == "mention" else UNSET,
         )
         for bucket, numbers in zip(bucketing.buckets, counts.total.tolist(), strict=True)
         if any(numbers) or not bucket.rest
@@ -332,6 +343,25 @@ def _bucket_outcomes(
         "gold": _named_outcomes(tables["gold"], bucket, "FP"),
         "predicted": _named_outcomes(tables["predicted"], bucket, "FN"),
     }
+
+
+def _bucket_fair(one: Counted, attribute: str, bucket: str) -> FairRates:
+    """Fair scores over events: errors that two mentions share count half at each of them."""
+    halves = {}
+    right = 0
+    for side, alone in (("gold", "FN"), ("predicted", "FP")):
+        tables = [one.tables[MeasureKey(f"{side} {which}", attribute)] for which in ("outcomes", "again")]
+        counts = sum(table.chosen(OUTCOMES, [bucket])[:, 0] for table in tables)
+        named = dict(zip(OUTCOMES, np.asarray(counts).tolist(), strict=True))
+        right = named["TP"]
+        shared = sum(named[kind] for kind in ("LE", "BEs", "BEl", "BEo", "LBE"))
+        halves[alone] = 2 * named[alone] + shared
+    missed, spurious = halves["FN"] / 2, halves["FP"] / 2
+    return FairRates(
+        precision=plain(ratio(right, right + spurious)),
+        recall=plain(ratio(right, right + missed)),
+        f1=plain(ratio(2 * right, 2 * right + missed + spurious)),
+    )
 
 
 def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, found: Scored) -> CrossScores:

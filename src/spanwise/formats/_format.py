@@ -15,7 +15,19 @@ from msgspec.structs import force_setattr, replace
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.schemes import SCHEMES, Repair, Tags, checked, decode, encode, impossible, malformed, recognise
+from spanwise.schemes import (
+    SCHEMES,
+    SPELLINGS,
+    Repair,
+    Tags,
+    checked,
+    decode,
+    encode,
+    impossible,
+    malformed,
+    recognise,
+    spelled,
+)
 
 Column = int | str
 
@@ -118,8 +130,24 @@ class Options(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         # What is reported later is the scheme's own name, not an alias or a small spelling of it.
-        if self.scheme is not None:
+        if self.scheme is not None and self.scheme not in SPELLINGS:
             force_setattr(self, "scheme", SCHEMES.find(self.scheme).name)
+
+    @property
+    def spelling(self) -> str | None:
+        """How tags are written where they are not those of a scheme."""
+        return self.scheme if self.scheme in SPELLINGS else None
+
+    @property
+    def declared(self) -> str | None:
+        """The scheme that was named; a task of single tokens has one of its own."""
+        return {"bare": None, "token": "BIOES"}.get(self.scheme or "", self.scheme)
+
+    def spelled(self, tags: Tags) -> Tags:
+        """The tags as the schemes write them."""
+        if self.spelling is None:
+            return tags
+        return Tags(tags.codes, tuple(spelled(name, self.spelling) for name in tags.names), tags.sentences)
 
 
 class Problem(Struct, frozen=True):
@@ -202,10 +230,11 @@ def is_plainly_tagged(file: Any) -> bool:
 def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) -> Annotation:
     """The annotation that the tags give a corpus, in the scheme named or recognised."""
     place = partial(_place, corpus)
+    tags = options.spelled(tags)
     checked(tags, place=place)
     found = recognise(tags, prefer=options.prefer)
-    if options.scheme is not None:
-        scheme, evidence = options.scheme, f"{options.scheme}, as declared"
+    if options.declared is not None:
+        scheme, evidence = options.declared, f"{options.scheme}, as declared"
     else:
         scheme, evidence = found.scheme, found.evidence
     decoded = decode(tags, scheme, repair=options.repair, place=place)
@@ -247,7 +276,8 @@ def label_notes(mentions: Mentions) -> list[str]:
 
 def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int | None]) -> list[Problem]:
     """The impossible tags as problems, each with the tag that conlleval's reading would write there."""
-    scheme = options.scheme or recognise(tags, prefer=options.prefer).scheme
+    tags = options.spelled(tags)
+    scheme = options.declared or recognise(tags, prefer=options.prefer).scheme
     found = impossible(tags, scheme)
     if not found:
         return []

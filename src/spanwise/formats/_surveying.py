@@ -19,7 +19,15 @@ from spanwise.formats._interning import Interner
 from spanwise.formats._kept import Kept
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.formats._rows import Layout, Rows, parse
-from spanwise.schemes import Recognised, Tags, malformed, recognise_situations, situations, wrong_tags
+from spanwise.schemes import (
+    Recognised,
+    Tags,
+    malformed,
+    recognise_situations,
+    situations,
+    spelled,
+    wrong_tags,
+)
 from spanwise.streams import is_pipe
 
 
@@ -197,7 +205,8 @@ class _Looker:
         """Note tokens whose tags belong to no scheme; the piece begins at `line`."""
         for place, wrong in enumerate(self._wrong):
             strings = self._interners[1 + place].strings
-            troubles = {code: text for code, tag in enumerate(strings) if (text := malformed(tag))}
+            written = (spelled(tag, self._options.spelling) for tag in strings)
+            troubles = {code: text for code, tag in enumerate(written) if (text := malformed(tag))}
             if not troubles:
                 continue
             bad = np.flatnonzero(np.isin(rows.columns[1 + place], list(troubles)))
@@ -228,7 +237,7 @@ class _Looker:
         if not len(tags):
             return
         strings = tuple(self._interners[1 + place].strings)
-        found = situations(Tags(codes(tags), strings, sentences))
+        found = situations(self._options.spelled(Tags(codes(tags), strings, sentences)))
         known = self._situations.get(name)
         self._situations[name] = found if known is None else ints(known + found)
 

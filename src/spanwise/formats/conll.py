@@ -22,7 +22,7 @@ from spanwise.formats._format import (
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats._rows import DOCSTART, Layout, split, wrong_width
-from spanwise.schemes import Tags, encode, malformed
+from spanwise.schemes import Tags, encode, malformed, spelled
 
 
 def read(file: File, options: Options, words: Interner | None = None) -> Annotation:
@@ -106,7 +106,7 @@ def problems(file: File, options: Options) -> list[Problem]:
             tags.append([])
             lines.append([])
             continue
-        tag, problem = _checked_line(file, line, text, fields, layout)
+        tag, problem = _checked_line(file, line, text, fields, layout, options.spelling)
         if problem is not None:
             found.append(problem)
         tags[-1].append(tag)
@@ -116,7 +116,7 @@ def problems(file: File, options: Options) -> list[Problem]:
 
 
 def _checked_line(
-    file: File, line: int, text: bytes, fields: list[bytes], layout: Layout
+    file: File, line: int, text: bytes, fields: list[bytes], layout: Layout, spelling: str | None
 ) -> tuple[str, Problem | None]:
     """The tag of a line, O where it is malformed, and what is wrong with the line."""
     try:
@@ -126,7 +126,7 @@ def _checked_line(
     if len(fields) != layout.width:
         return "O", problem_at(file.path, line, wrong_width(layout, line, len(fields)))
     tag = fields[layout.tags[0]].strip(b" ").decode("utf-8")
-    trouble = malformed(tag)
+    trouble = malformed(spelled(tag, spelling))
     return ("O", Problem(line, trouble)) if trouble else (tag, None)
 
 

@@ -1,14 +1,16 @@
-"""Some mentions of a file changed in place: their tags or records, and no other byte."""
+"""Files changed in place, or cut into parts: what is not asked for keeps every byte."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spanwise.corpus import Annotation, Mentions
+from spanwise.columns import Ints
+from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError
 from spanwise.formats._columns import layout_of, tag_columns
 from spanwise.formats._edited_lines import changed_rows, edited_json, edited_spans
@@ -107,3 +109,39 @@ def _with_tag(line: bytes, layout: Layout, tag: bytes) -> bytes:
         return b"\t".join(fields) + line[len(body) :]
     found = list(_FIELD.finditer(line.rstrip(b" \t\r")))[column]
     return line[: found.start()] + tag + line[found.end() :]
+
+
+def excerpt(parts: Sequence[tuple[Annotation, Ints]], **reading: Any) -> tuple[bytes, Annotation] | None:
+    """Some sentences of CoNLL files, line by line as they stand there, and what is read from these lines.
+
+    The lines before a sentence, such as comments and the mark of a document, come with it. None where an
+    annotation was not read from the lines of a CoNLL file.
+    """
+    from spanwise.formats import read
+
+    pieces: list[bytes] = []
+    for annotation, sentences in parts:
+        path, lines = annotation.reading.path, annotation.corpus.source.lines
+        if annotation.reading.format != "conll" or lines is None or not Path(path).is_file():
+            return None
+        text = File(path, encoding=reading.get("encoding")).data.split(b"\n")
+        pieces += _with_lines_before(annotation, sentences, text)
+    data = b"\n".join([*pieces, b""])
+    options = {key: value for key, value in reading.items() if key != "encoding"}
+    return data, read(File.of_bytes("excerpt.conll", data), **options, format="conll")
+
+
+def _with_lines_before(annotation: Annotation, sentences: Ints, text: list[bytes]) -> list[bytes]:
+    """The lines of each sentence with those between it and the one before, and a blank line at the end."""
+    corpus = annotation.corpus
+    taken: list[bytes] = []
+    for sentence in sentences.tolist():
+        begin = _last_line(corpus, sentence - 1) if sentence else 0
+        taken += text[begin : _last_line(corpus, sentence)]
+    return [*taken, b""] if taken else []
+
+
+def _last_line(corpus: Corpus, sentence: int) -> int:
+    """The line of the last token of a sentence, from 1."""
+    last = max(int(corpus.lengths[sentence]) - 1, 0)
+    return corpus.source.line(sentence, last, first_token=int(corpus.sentences[sentence])) or 0

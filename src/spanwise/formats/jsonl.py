@@ -31,7 +31,7 @@ from spanwise.formats._scored import LABELS, is_records, is_spans, plain, score_
 from spanwise.formats._words import words
 from spanwise.formats._written_lines import write
 from spanwise.formats.annotators import chosen_records, refuse_several
-from spanwise.schemes import Tags, malformed
+from spanwise.schemes import Tags, malformed, spelled
 
 _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
@@ -460,8 +460,9 @@ def problems(file: File, options: Options) -> list[Problem]:
             continue
         kind = one.kind
         for sentence in one.tags:
-            found += [Problem(line, trouble) for tag in sentence if (trouble := malformed(tag))]
-            tags.append(["O" if malformed(tag) else tag for tag in sentence])
+            troubles = [malformed(spelled(tag, options.spelling)) for tag in sentence]
+            found += [Problem(line, trouble) for trouble in troubles if trouble]
+            tags.append(["O" if wrong else tag for tag, wrong in zip(sentence, troubles, strict=True)])
             lines.append(line)
     found += impossible_tags(Tags.of(tags), options, lambda sentence, token: lines[sentence])
     return sorted(found, key=lambda problem: problem.line or 0)

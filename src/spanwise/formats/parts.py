@@ -164,8 +164,8 @@ def read_piece(one: Parted, piece: Piece, *, own_words: bool = True) -> dict[str
     found = {}
     for place, (name, recognised) in enumerate(one.layers.items(), start=1):
         tags = Tags(codes(columns.rows.columns[place]), columns.strings[place], columns.offsets())
-        scheme = one.options.scheme or recognised.scheme
-        decoded = decode(tags, scheme, repair=one.options.repair, place=corpus.place)
+        scheme = one.options.declared or recognised.scheme
+        decoded = decode(one.options.spelled(tags), scheme, repair=one.options.repair, place=corpus.place)
         reading = Reading(path=one.path, format="conll", repairs=decoded.repairs)
         found[name] = Annotation(corpus, decoded.mentions, reading)
     return found
@@ -183,9 +183,9 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
     """How the whole source was read, as a reader of the whole says it; some of that are sums over parts."""
     if isinstance(one, Held):
         return one.layers[layer].reading
-    recognised, declared = one.layers[layer], one.options.scheme
+    recognised, declared = one.layers[layer], one.options.declared
     scheme = declared or recognised.scheme
-    words = f"{declared}, as declared" if declared else recognised.evidence
+    words = f"{one.options.scheme}, as declared" if declared else recognised.evidence
     notes = [f"{one.comments:,} comment lines were left out"] if one.comments else []
     return Reading(
         path=one.path,

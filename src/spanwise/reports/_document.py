@@ -9,7 +9,7 @@ from msgspec import UnsetType, convert
 
 from spanwise.diagnosis import distinct, letter, lettering
 from spanwise.document.scores import BucketEdges, SystemScores, WeakSlice
-from spanwise.document.study import AttributeWise, MainResult, ModelWise, RankedSlice
+from spanwise.document.study import Analyses, AttributeWise, MainResult, ModelWise, RankedSlice
 from spanwise.reports._wording import TOUGH, attribute, defined, plain, visible
 from spanwise.statistics import LEVEL
 
@@ -94,6 +94,12 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
         "interval": [None if end is None else -end for end in reversed(ends)] if ends else ends,
         "difference": None if row["difference"] is None else -row["difference"],
     }
+
+
+def score_path(analyses: Analyses) -> tuple[str, ...]:
+    """Where comparisons have the score that a study is about."""
+    score = analyses.score or "f1"
+    return "fair" if score.startswith("fair_") else "exact", "overall", score.removeprefix("fair_")
 
 
 def single_runs(holistic: Mapping[str, Mapping[str, MainResult]]) -> bool:

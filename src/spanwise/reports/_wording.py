@@ -35,7 +35,19 @@ TOUGH = {
 
 SCORES = {"f1": "F1", "precision": "precision", "recall": "recall", "gain": "F1", "accuracy": "accuracy"}
 
+# What a study can be about.
+STUDY_SCORES = {
+    "f1": "F1", "precision": "precision", "recall": "recall",
+    "fair_f1": "fair F1", "fair_precision": "fair precision", "fair_recall": "fair recall",
+}  # fmt: skip
+
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
+
+
+def study_score(analyses: Any) -> str:
+    """The score that the analyses of a study are about, in words; they are typed or plain."""
+    score = analyses.get("score") if isinstance(analyses, Mapping) else analyses.score
+    return STUDY_SCORES.get(str(score or "f1"), str(score))
 
 
 def defined(value: object) -> bool:

@@ -21,13 +21,15 @@ from spanwise.schemes._spelling import (
     LETTERS,
     SCHEMES,
     SINGLE,
+    SPELLINGS,
     Scheme,
     malformed,
+    spelled,
 )
 
 __all__ = [
-    "SCHEMES", "Decoded", "Recognised", "Repair", "Scheme", "Tags", "checked", "decode", "encode",
-    "impossible", "malformed", "recognise",
+    "SCHEMES", "SPELLINGS", "Decoded", "Recognised", "Repair", "Scheme", "Tags", "checked", "decode",
+    "encode", "impossible", "malformed", "recognise", "spelled",
 ]  # fmt: skip
 
 Repair = Literal["conlleval", "discard", "none"]

@@ -57,6 +57,25 @@ for _name, _others, _marks, _between, _summary in _KNOWN:
     SCHEMES.add(_scheme, aliases=(*_others, *_spellings))
 
 
+# Tags of tasks without labeled mentions, named in place of a scheme: what each tag is read as.
+SPELLINGS = {
+    "bare": "letters without a label, as in word segmentation; all mentions have the label WORD",
+    "token": "every tag but O is the label of a mention of one token, as in part-of-speech tagging",
+}
+
+
+def spelled(tag: str, spelling: str | None) -> str:
+    """A tag as the schemes write it.
+
+    Examples:
+        >>> spelled("B", "bare"), spelled("NN", "token"), spelled("B-PER", None), spelled("O", "token")
+        ('B-WORD', 'S-NN', 'B-PER', 'O')
+    """
+    if spelling == "bare" and tag in KINDS:
+        return f"{tag}-WORD"
+    return f"S-{tag}" if spelling == "token" and tag not in ("", "O") else tag
+
+
 def malformed(tag: str) -> str | None:
     """Why `tag` is no tag of any scheme, and what to do; None where it is one.
 
@@ -83,10 +102,13 @@ def malformed(tag: str) -> str | None:
     if not hyphen:
         near = letter.upper()
         if near in KINDS:
-            return f"{tag!r} has no label; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'."
+            return (
+                f"{tag!r} has no label; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
+                'If the task has no labels, name scheme="bare".'
+            )
         return (
             f"{tag!r} is not a tag; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
-            "Is this the column of the tags?"
+            'Is this the column of the tags? If every token has a tag of its own, name scheme="token".'
         )
     if not label:
         return f"{tag!r} has no label after the hyphen; write 'O', or name the label, such as 'B-PER'."

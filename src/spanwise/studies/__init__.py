@@ -248,5 +248,6 @@ def _signature(
     made = sorted({test for one in tested.values() for test in one.tests})
     tests = [f"test:{'+'.join(made)}.{manifest.settings.get('correction', 'holm')}"] if made else []
     primary = manifest.settings.get("primary", "f1")
-    about = [] if primary == "f1" else [f"primary:{primary}"]
+    score = manifest.settings.get("score", "f1")
+    about = [f"{key}:{value}" for key, value in (("primary", primary), ("score", score)) if value != "f1"]
     return "|".join([*parts, *about, *tests, size])

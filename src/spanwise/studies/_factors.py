@@ -16,7 +16,7 @@ from spanwise.document.study import (
 )
 from spanwise.statistics import spearman
 from spanwise.studies._manifest import Manifest, Pair, System
-from spanwise.studies._scores import StudyScores, over_runs, overall
+from spanwise.studies._scores import StudyScores, over_runs
 
 
 def factors(scores: StudyScores, manifest: Manifest) -> dict[str, FactorLine]:
@@ -39,7 +39,9 @@ def _factor(scores: StudyScores, manifest: Manifest, factor: str) -> FactorLine:
 
 
 def _point(scores: StudyScores, system: str, value: Any) -> FactorPoint:
-    spreads = {dataset: over_runs(scores.over(system, dataset, overall)) for dataset in scores.datasets}
+    spreads = {
+        dataset: over_runs(scores.over(system, dataset, scores.overall)) for dataset in scores.datasets
+    }
     mean = mean_of(or_nan(spread.mean) for spread in spreads.values())
     return FactorPoint(value=value, system=system, datasets=spreads, mean=mean.mean, used=mean.used)
 
@@ -79,11 +81,11 @@ def _step(scores: StudyScores, system: System, lowest: System, factor: str) -> F
 
 
 def gains_of(scores: StudyScores, first: str, second: str) -> dict[str, float | None]:
-    """Mean F1 over all runs of the first system less that of the second, by dataset."""
+    """Mean score over all runs of the first system less that of the second, by dataset."""
     return {
         dataset: plain(
-            or_nan(over_runs(scores.over(first, dataset, overall)).mean)
-            - or_nan(over_runs(scores.over(second, dataset, overall)).mean)
+            or_nan(over_runs(scores.over(first, dataset, scores.overall)).mean)
+            - or_nan(over_runs(scores.over(second, dataset, scores.overall)).mean)
         )
         for dataset in scores.datasets
     }

@@ -18,16 +18,19 @@ MOST_UNITS = 20_000  # above, units are flipped in groups of consecutive ones
 Runs = Sequence[Sequence[Measure]]
 
 
-def buckets_differ(systems: Mapping[str, Runs], resampling: Resampling) -> dict[str, dict[str, float]]:
+def buckets_differ(
+    systems: Mapping[str, Runs], resampling: Resampling, score: str = "f1"
+) -> dict[str, dict[str, float]]:
     """p of every attribute for each system, and under "" for the mean of all systems; NaN: not testable.
 
-    The largest |T| over buckets, units changing sign at random: a bucket's losses (1 − F1) against
-    the overall share. Only buckets with at least five expected errors and five expected successes
-    at the overall score take part, and two of them are needed.
+    The largest |T| over buckets, units changing sign at random: a bucket's losses (1 − score) against
+    the overall share. Counts per unit and bucket are of exact matches, so fair scores are not tested.
+    Only buckets with at least five expected errors and five expected successes at the overall score take
+    part, and two of them are needed.
     """
     found: dict[str, dict[str, float]] = {"": {}}
     names = dict.fromkeys(one.key for runs in systems.values() for run in runs for one in run)
-    for key in (key for key in names if key.kind == "attribute"):
+    for key in (key for key in names if key.kind == "attribute" and score in _ITEMS):
         measures = {
             system: [next(one for one in run if one.key == key) for run in runs]
             for system, runs in systems.items()
@@ -39,7 +42,7 @@ def buckets_differ(systems: Mapping[str, Runs], resampling: Resampling) -> dict[
         rows: list[Floats] = []
         testable: list[Bools] = []
         for system, runs in measures.items():
-            parts = [_excess(next(flat)) for _ in runs]
+            parts = [_excess(next(flat), score) for _ in runs]
             rows.append(np.mean([row for row, _ in parts], axis=0))
             testable.append(np.all([enough for _, enough in parts], axis=0))
             found.setdefault(system, {})[key.attribute] = _p(rows[-1], testable[-1], resampling)
@@ -47,16 +50,21 @@ def buckets_differ(systems: Mapping[str, Runs], resampling: Resampling) -> dict[
     return found
 
 
-def _excess(measure: Measure) -> tuple[Floats, Bools]:
+# The columns gold, predicted and correct of a bucket's counts as items and as losses.
+_ITEMS = {"f1": (1, 1, 0), "precision": (0, 1, 0), "recall": (1, 0, 0)}
+
+
+def _excess(measure: Measure, score: str) -> tuple[Floats, Bools]:
     """Excess losses per unit (units × buckets), and which buckets can be tested."""
     counts = measure.counts
     whole = counts.matrix() if counts.units <= MOST_UNITS else grouped(counts, MOST_UNITS)
     chosen = [at for at, path in enumerate(measure.paths) if not path[-1].startswith("unplaced")]
     rows = whole.reshape(len(whole), len(counts.cells), len(counts.columns))[:, chosen].astype(np.float64)
-    items = rows[..., 0] + rows[..., 1]
-    losses = items - 2 * rows[..., 2]
+    weights = np.array(_ITEMS[score], dtype=np.float64)
+    items = rows @ weights
+    losses = items - weights.sum() * rows[..., 2]
     share = float(ratio(losses.sum(), items.sum()))
-    expected = items.sum(axis=0) / 2
+    expected = items.sum(axis=0) / weights.sum()
     enough = (expected * share >= LEAST_EXPECTED) & (expected * (1 - share) >= LEAST_EXPECTED)
     return excess_losses(losses, items, losses.sum(axis=1), items.sum(axis=1)), np.asarray(enough)
 

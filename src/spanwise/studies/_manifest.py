@@ -26,7 +26,7 @@ READING: dict[str, Any] = {
 }
 SETTINGS: dict[str, Any] = {
     name: one.toml for name, one in DECLARED.items() if one.toml is not None and not one.per_dataset
-} | {"shared_seeds": bool}
+} | {"shared_seeds": bool, "score": str}
 TOP: dict[str, Any] = {
     "name": str,
     "predictions": str,
@@ -183,9 +183,15 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
         datasets=tuple(datasets),
         systems=tuple(systems),
         pairs=tuple(sorted(pairs, key=lambda pair: (pair.factor or "", pair.first, pair.second))),
-        settings={key: tree[key] for key in sorted(SETTINGS) if key in tree},
+        settings=_settings({key: tree[key] for key in sorted(SETTINGS) if key in tree}),
         text=text,
     )
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings; what a study is about is its primary question, too, unless that is named."""
+    about = {"fair_f1": "fair"}.get(given.get("score", "f1"), given.get("score", "f1"))
+    return {**given, "primary": about} if "score" in given and "primary" not in given else dict(given)
 
 
 def _pairs(asked: Iterable[Pair], systems: Iterable[System]) -> list[Pair]:

@@ -36,7 +36,7 @@ class PairedTests(Struct, frozen=True):
     letters: Mapping[str, str]  # of those that each system is significantly better than
     letter: Mapping[str, str]  # of each system
     letters_about: str
-    interval: Mapping[str, tuple[float, float] | None]  # of its mean F1 over runs
+    interval: Mapping[str, tuple[float, float] | None]  # of its mean score over runs
     tests: tuple[str, ...] = ()  # between systems, in the words of a signature
     # By system, and under "" for the mean of all, p of every attribute that its buckets differ.
     buckets_differ: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
@@ -52,6 +52,7 @@ def paired(
     correction: str,
     primary: str = "f1",
     shared_seeds: bool = False,
+    score: str = "f1",
 ) -> PairedTests:
     """Tests of the systems of one dataset over data and runs.
 
@@ -64,10 +65,11 @@ def paired(
         pairs: those to test in full; letters come from tests of the primary score over all pairs.
         primary: the score that the primary question is about.
         shared_seeds: runs of equal place share their seed, and are differenced first.
+        score: what means and intervals are about.
 
     Returns:
         The comparisons; the letters of each system, and what they leave out; and the interval of each
-        system's mean F1 over its runs.
+        system's mean score over its runs.
     """
     runs = {
         system: [unpacked(entries, place=system) for entries in part.systems.values()]
@@ -89,7 +91,7 @@ def paired(
         for name, named in runs.items()
     }
     every = _tested(first, list(combinations(first, 2)), resampling, options, only_primary=True)
-    means = {system: _mean_f1(named) for system, named in runs.items()}
+    means = {system: _mean(named, score) for system, named in runs.items()}
     return PairedTests(
         comparisons=comparisons,
         letters=letters(means, every, path=chosen_score),
@@ -97,12 +99,12 @@ def paired(
         letters_about=ONE_RUN if any(len(named) < 2 for named in runs.values()) else "",
         tests=tuple(sorted({_test_made(one, resamples) for one in every if one.test})),
         interval={
-            system: _interval(named, confidence) if resamples and number else None
+            system: _interval(named, score, confidence) if resamples and number else None
             for system, named in runs.items()
         },
         buckets_differ={
             system: {attribute: plain(p) for attribute, p in row.items()}
-            for system, row in buckets_differ(runs, resampling).items()
+            for system, row in buckets_differ(runs, resampling, score).items()
         },
     )
 
@@ -191,18 +193,21 @@ def _once(comparison: Comparison, most: int) -> Comparison:
     return replace(comparison, scores=scores)
 
 
-def _exact(runs: Runs) -> list[Measure]:
-    return [
-        one.cell_by_cell for one in same_cells([next(m for m in run if m.name == "exact") for run in runs])
-    ]
+def _measures(runs: Runs, score: str) -> tuple[list[Measure], str]:
+    """The measure of every run that holds a score, and the name of the score in it."""
+    kind = "fair" if score.startswith("fair_") else "exact"
+    found = same_cells([next(m for m in run if m.name == kind) for run in runs])
+    return [one.cell_by_cell for one in found], score.removeprefix("fair_")
 
 
-def _mean_f1(runs: Runs) -> float | None:
-    values = [one.values()["f1"][0] for one in _exact(runs)]
+def _mean(runs: Runs, score: str) -> float | None:
+    measures, name = _measures(runs, score)
+    values = [one.values()[name][0] for one in measures]
     defined = [float(value) for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else None
 
 
-def _interval(runs: Runs, confidence: float) -> tuple[float, float] | None:
-    low, high = jackknife(*_exact(runs))["f1"].interval(confidence)[0]
+def _interval(runs: Runs, score: str, confidence: float) -> tuple[float, float] | None:
+    measures, name = _measures(runs, score)
+    low, high = jackknife(*measures)[name].interval(confidence)[0]
     return None if np.isnan(low) else (float(low), float(high))

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 from spanwise.diagnosis import LEAST_GOLD, on_scale, or_nan, rank_flips
 from spanwise.document.scores import SystemScores
 from spanwise.document.study import RankFlip, SliceRanks
-from spanwise.studies._scores import StudyScores, over_runs, overall
+from spanwise.studies._scores import StudyScores, over_runs
 
 
 class ScoredSlice(Struct, frozen=True):
@@ -22,11 +22,7 @@ class ScoredSlice(Struct, frozen=True):
     gold: int
     label: str | None
     value: float
-
-    @property
-    def score(self) -> str:
-        """The name of the score."""
-        return "recall" if self.kind == "tough" else "f1"
+    score: str
 
     def about(self, dataset: str) -> dict[str, Any]:
         """What is known of the slice, whatever the system."""
@@ -46,7 +42,7 @@ def ranked(scores: StudyScores) -> tuple[tuple[SliceRanks, ...], tuple[RankFlip,
     ranks: list[SliceRanks] = []
     flips: list[RankFlip] = []
     for dataset in scores.datasets:
-        means = {s: over_runs(scores.over(s, dataset, overall)).mean for s in scores.systems}
+        means = {s: over_runs(scores.over(s, dataset, scores.overall)).mean for s in scores.systems}
         whole = {name: value for name, value in means.items() if value is not None}
         slices = _slices(scores, dataset)
         ranks += [
@@ -75,7 +71,7 @@ def _slices(scores: StudyScores, dataset: str) -> list[tuple[ScoredSlice, dict[s
     values: dict[tuple[str, str, str], dict[str, dict[str, float]]] = {}
     for system in scores.systems:
         for run, scored in scores.runs(system, dataset).items():
-            for one in _scored_slices(scored):
+            for one in _scored_slices(scored, scores):
                 key = (one.kind, one.attribute or "", one.name)
                 first.setdefault(key, one)
                 values.setdefault(key, {}).setdefault(system, {})[run] = one.value
@@ -88,13 +84,17 @@ def _slices(scores: StudyScores, dataset: str) -> list[tuple[ScoredSlice, dict[s
     return slices
 
 
-def _scored_slices(run: SystemScores) -> Iterator[ScoredSlice]:
-    for label, scores in run.exact.labels.items():
-        yield ScoredSlice("label", None, label, scores.gold, None, or_nan(scores.f1))
+def _scored_slices(run: SystemScores, scores: StudyScores) -> Iterator[ScoredSlice]:
+    for label, exact in run.exact.labels.items():
+        fair = run.fair.labels.get(label)
+        part = fair if scores.is_fair else exact
+        value = None if part is None else part[scores.score.removeprefix("fair_")]
+        yield ScoredSlice("label", None, label, exact.gold, None, or_nan(value), scores.score)
     for attribute, table in run.attributes.items():
         for bucket in on_scale(table.buckets) if attribute != "label" else ():
             shown = None if bucket.label is UNSET else bucket.label
-            yield ScoredSlice("bucket", attribute, bucket.name, bucket.gold, shown, or_nan(bucket.f1))
+            value = scores.of_bucket(bucket)
+            yield ScoredSlice("bucket", attribute, bucket.name, bucket.gold, shown, value, scores.score)
     for subset, found in run.tough.items():
         recall = found.overall
-        yield ScoredSlice("tough", None, subset, recall.mentions, None, or_nan(recall.recall))
+        yield ScoredSlice("tough", None, subset, recall.mentions, None, or_nan(recall.recall), "recall")

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, nan, sqrt
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import plain, ratio
-from spanwise.diagnosis import on_scale, or_nan
-from spanwise.document.scores import BucketEdges, BucketScores, SystemScores
+from spanwise.diagnosis import F1, on_scale, or_nan
+from spanwise.document.scores import BucketEdges, BucketScores, FairRates, SystemScores
 from spanwise.document.study import BucketSpread, DatasetRuns, Spread
 
 
@@ -32,12 +33,26 @@ class StudyScores(Struct, frozen=True):
 
     datasets: Mapping[str, DatasetRuns]
     systems: Sequence[str]
+    score: str = "f1"
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether the score is a fair one, of which buckets have no tests."""
+        return self.score.startswith("fair_")
+
+    def overall(self, run: SystemScores) -> float:
+        """The score of one run that the study is about."""
+        return or_nan(SCORES[self.score].of_run(run))
+
+    def of_bucket(self, bucket: BucketScores) -> float:
+        """The same score of one bucket."""
+        return or_nan(SCORES[self.score].of_bucket(bucket))
 
     def on(self, datasets: Sequence[str] | None) -> StudyScores:
         """The same runs on some of the datasets; on all where none are named."""
         if datasets is None:
             return self
-        return StudyScores({name: self.datasets[name] for name in datasets}, self.systems)
+        return replace(self, datasets={name: self.datasets[name] for name in datasets})
 
     def runs(self, system: str, dataset: str) -> Mapping[str, SystemScores]:
         """The scored runs of a system on a dataset, by name."""
@@ -58,20 +73,20 @@ class StudyScores(Struct, frozen=True):
         return list(attributes)
 
     def buckets(self, system: str, dataset: str, attribute: str) -> tuple[BucketSpread, ...]:
-        """The buckets of one attribute with F1 over the runs: one row of T[model, attribute, bucket]."""
+        """The buckets of one attribute with the score over runs: one row of T[model, attribute, bucket]."""
         first: dict[str, BucketScores] = {}
         values: dict[str, dict[str, float]] = {}
         for name, run in self.runs(system, dataset).items():
             for bucket in scale_of(run, attribute):
                 first.setdefault(bucket.name, bucket)
-                values.setdefault(bucket.name, {})[name] = or_nan(bucket.f1)
+                values.setdefault(bucket.name, {})[name] = self.of_bucket(bucket)
         return tuple(_spread(bucket, values[name]) for name, bucket in first.items())
 
     def row(self, run: SystemScores, attribute: str) -> dict[str, float]:
-        """F1 of the buckets of one run, by name; a category without gold units is no bucket of a test."""
+        """The score of each bucket of one run; a category without gold units is no bucket of a test."""
         buckets = scale_of(run, attribute)
         categories = is_categorical(buckets)
-        return {one.name: or_nan(one.f1) for one in buckets if one.gold or not categories}
+        return {one.name: self.of_bucket(one) for one in buckets if one.gold or not categories}
 
 
 def scale_of(run: SystemScores, attribute: str) -> list[BucketScores]:
@@ -101,25 +116,54 @@ def _spread(bucket: BucketScores, values: Mapping[str, float]) -> BucketSpread:
     )
 
 
-def overall(run: SystemScores) -> float:
-    """F1 of one run."""
-    return or_nan(run.exact.overall.f1)
+class ScoreKind(Struct, frozen=True):
+    """A score that a study can be about: of a whole run, of a bucket, and where its tests stand."""
+
+    words: str
+    of_run: Callable[[SystemScores], float | None]
+    of_bucket: Callable[[BucketScores], float | None]
+    path: tuple[str, ...] | None = None  # of the tested difference; None where it is not tested
 
 
-SCORES: Mapping[str, Callable[[SystemScores], float]] = {
-    "precision": lambda run: or_nan(run.exact.overall.precision),
-    "recall": lambda run: or_nan(run.exact.overall.recall),
-    "f1": overall,
-    "fair_precision": lambda run: or_nan(run.fair.overall.precision),
-    "fair_recall": lambda run: or_nan(run.fair.overall.recall),
-    "fair_f1": lambda run: or_nan(run.fair.overall.f1),
-    "macro_f1": lambda run: or_nan(run.exact.macro.f1),
+def _fair(bucket: BucketScores) -> FairRates:
+    """The fair scores of a bucket; attributes of tokens have none."""
+    return bucket.fair or FairRates(precision=None, recall=None, f1=None)
+
+
+SCORES: Mapping[str, ScoreKind] = {
+    "precision": ScoreKind(
+        "precision",
+        lambda run: run.exact.overall.precision,
+        lambda bucket: bucket.precision,
+        ("exact", "overall", "precision"),
+    ),
+    "recall": ScoreKind(
+        "recall",
+        lambda run: run.exact.overall.recall,
+        lambda bucket: bucket.recall,
+        ("exact", "overall", "recall"),
+    ),
+    "f1": ScoreKind("F1", lambda run: run.exact.overall.f1, lambda bucket: bucket.f1, F1),
+    "fair_precision": ScoreKind(
+        "fair precision", lambda run: run.fair.overall.precision, lambda bucket: _fair(bucket).precision
+    ),
+    "fair_recall": ScoreKind(
+        "fair recall", lambda run: run.fair.overall.recall, lambda bucket: _fair(bucket).recall
+    ),
+    "fair_f1": ScoreKind(
+        "fair F1",
+        lambda run: run.fair.overall.f1,
+        lambda bucket: _fair(bucket).f1,
+        ("fair", "overall", "f1"),
+    ),
+    "macro_f1": ScoreKind("macro F1", lambda run: run.exact.macro.f1, lambda bucket: None),
 }
-# The same by the names that the primary question chooses them by.
-PRIMARY_SCORES: Mapping[str, Callable[[SystemScores], float]] = {
-    "f1": overall,
-    "precision": SCORES["precision"],
-    "recall": SCORES["recall"],
-    "macro": SCORES["macro_f1"],
-    "fair": SCORES["fair_f1"],
+CHOOSABLE = ("f1", "precision", "recall", "fair_f1")  # what the analyses of a study can be about
+# The scores by the names that the primary question chooses them by.
+PRIMARY_SCORES = {
+    "f1": "f1",
+    "precision": "precision",
+    "recall": "recall",
+    "macro": "macro_f1",
+    "fair": "fair_f1",
 }

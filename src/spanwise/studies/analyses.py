@@ -7,7 +7,7 @@ from math import nan
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
 from spanwise.columns import plain, ratio
@@ -42,7 +42,7 @@ from spanwise.studies._datasets import Blocks, dataset_tests, friedman_over_data
 from spanwise.studies._factors import factors, gains_of, where_it_pays, zeta_of
 from spanwise.studies._manifest import Manifest, Pair
 from spanwise.studies._ranks import ranked
-from spanwise.studies._scores import PRIMARY_SCORES, SCORES, StudyScores, is_categorical, over_runs, overall
+from spanwise.studies._scores import PRIMARY_SCORES, SCORES, StudyScores, is_categorical, over_runs
 
 # By dataset, system and attribute: p that the buckets differ.
 Differ: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float | None]]]
@@ -64,16 +64,19 @@ def analyses(
 
     `differ` holds, by dataset, system ("" for the mean of all) and attribute, p that the buckets differ.
     """
-    scores = StudyScores(datasets, [system.name for system in manifest.systems])
+    systems = [system.name for system in manifest.systems]
+    scores = StudyScores(datasets, systems, manifest.settings.get("score", "f1"))
     ranks, flips = ranked(scores)
     means = {system: _means(scores, system, primary) for system in scores.systems}
     return Analyses(
+        score=UNSET if scores.score == "f1" else scores.score,
         holistic=holistic(scores),
         average={system: _average(scores, system) for system in scores.systems},
         scores={
             system: {
                 dataset: {
-                    name: over_runs(scores.over(system, dataset, pick)) for name, pick in SCORES.items()
+                    name: over_runs(scores.over(system, dataset, replace(scores, score=name).overall))
+                    for name in SCORES
                 }
                 for dataset in scores.datasets
                 if scores.runs(system, dataset)
@@ -119,7 +122,7 @@ def _self(scores: StudyScores, system: str, dataset: str, attribute: str) -> Sel
 
 
 def _ends(scores: StudyScores, system: str, dataset: str, attribute: str) -> list[tuple[float, float]]:
-    """F1 of every run in the buckets that are worst and best on the mean over runs."""
+    """The score of every run in the buckets that are worst and best on the mean over runs."""
     diagnosis = self_diagnosis(scores.buckets(system, dataset, attribute))
     rows = [scores.row(run, attribute) for run in scores.runs(system, dataset).values()]
     return [(row.get(diagnosis.worst or "", nan), row.get(diagnosis.best or "", nan)) for row in rows]
@@ -135,15 +138,17 @@ def _ends_test(ends: Sequence[tuple[float, float]]) -> PairedTest:
 
 
 def _average(scores: StudyScores, system: str) -> DatasetMean:
-    means = (over_runs(scores.over(system, dataset, overall)).mean for dataset in scores.datasets)
+    means = (over_runs(scores.over(system, dataset, scores.overall)).mean for dataset in scores.datasets)
     mean = mean_of(map(or_nan, means))
     return DatasetMean(mean=mean.mean, used=mean.used)
 
 
 def holistic(scores: StudyScores) -> dict[str, dict[str, MainResult]]:
-    """F1 of every system on every dataset: mean and sample standard deviation over runs, and each run."""
+    """The score of every system on every dataset: mean and sample deviation over runs, and each run."""
     return {
-        system: {dataset: _main_result(scores.over(system, dataset, overall)) for dataset in scores.datasets}
+        system: {
+            dataset: _main_result(scores.over(system, dataset, scores.overall)) for dataset in scores.datasets
+        }
         for system in scores.systems
     }
 
@@ -220,12 +225,16 @@ def _model_wise(scores: StudyScores, system: str, attribute: str, differ: Differ
         wilcoxon=_ends_test(
             [pair for dataset in scores.datasets for pair in _ends(scores, system, dataset, attribute)]
         ),
-        buckets_differ=_differing({name: row.get(system, {}).get(attribute) for name, row in differ.items()}),
+        buckets_differ=_differing(
+            {name: row.get(system, {}).get(attribute) for name, row in differ.items()}, scores
+        ),
     )
 
 
-def _differing(p_values: Mapping[str, float | None]) -> BucketsDiffer:
-    """The p-values of all datasets, combined by Fisher's method."""
+def _differing(p_values: Mapping[str, float | None], scores: StudyScores) -> BucketsDiffer | UnsetType:
+    """The p-values of all datasets, combined by Fisher's method; fair scores are not tested."""
+    if scores.is_fair:
+        return UNSET
     return BucketsDiffer(p=plain(fisher(map(or_nan, p_values.values()))), datasets=p_values)
 
 
@@ -288,7 +297,9 @@ def _attribute_wise(scores: StudyScores, dataset: str, attribute: str, differ: D
         sigma=sigma.mean,
         models={"rho": mean_of(rho).used, "sigma": sigma.used},
         friedman=_friedman(blocks),
-        buckets_differ=BucketsDiffer(p=differ.get(dataset, {}).get("", {}).get(attribute)),
+        buckets_differ=UNSET
+        if scores.is_fair
+        else BucketsDiffer(p=differ.get(dataset, {}).get("", {}).get(attribute)),
     )
 
 
@@ -313,7 +324,7 @@ def comparative(
         for name, test in _bucket_tests(scores, sides, attribute).items()
     }
     tests = dict(zip(buckets, _corrected(list(buckets.values()), correction), strict=True))
-    whole = _corrected([_overall_test(sides) for sides in paired], correction)
+    whole = _corrected([_overall_test(scores, sides) for sides in paired], correction)
     means = [_by_dataset(part, pair, primary) for part, pair in zip(parts, pairs, strict=True)]
     blocks = dataset_tests(means, correction)
     return tuple(
@@ -338,8 +349,8 @@ def comparative(
 
 def _means(scores: StudyScores, system: str, primary: str) -> list[float | None]:
     """The mean of the primary score over the runs of a system, dataset by dataset."""
-    pick = PRIMARY_SCORES[primary]
-    return [over_runs(scores.over(system, dataset, pick)).mean for dataset in scores.datasets]
+    chosen = replace(scores, score=PRIMARY_SCORES[primary])
+    return [over_runs(scores.over(system, dataset, chosen.overall)).mean for dataset in scores.datasets]
 
 
 def _by_dataset(scores: StudyScores, pair: Pair, primary: str) -> Blocks:
@@ -421,9 +432,10 @@ def _bucket_tests(scores: StudyScores, paired: Paired, attribute: str) -> dict[s
     return tests
 
 
-def _overall_test(paired: Paired) -> OverallTest:
+def _overall_test(scores: StudyScores, paired: Paired) -> OverallTest:
     """The test that uses data sets and training runs alike: each is a block of a signed-rank test."""
-    first, second = [overall(one) for _, one, _ in paired], [overall(other) for _, _, other in paired]
+    first = [scores.overall(one) for _, one, _ in paired]
+    second = [scores.overall(other) for _, _, other in paired]
     return OverallTest(
         test=BLOCKS,
         **wilcoxon(first, second).to_dict("pairs"),

@@ -19,17 +19,19 @@ from spanwise.document.scores import SystemScores
 from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
 from spanwise.document.settings import Settings
 from spanwise.engines import Engine
-from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
 from spanwise.studies._cache import Cache, key_of
 from spanwise.studies._manifest import READING, Dataset, Manifest
 from spanwise.studies._paired import PairedTests, paired
 from spanwise.studies._plan import Cell, Plan
+from spanwise.studies._scores import CHOOSABLE
 
 Progress = Callable[[str], None]
 OF_PAIRS = (
     "correction",
     "primary",
     "shared_seeds",
+    "score",
 )  # settings of the tests between systems, which shape no cell
 
 
@@ -74,6 +76,10 @@ def check_settings(manifest: Manifest) -> None:
         MATCHERS.find(manifest.settings.get("matcher", "fair"))
     except ChoiceError as error:
         raise InputError(at(manifest.place("matcher"), None, str(error))) from None
+    score = manifest.settings.get("score", "f1")
+    if score not in CHOOSABLE:
+        wrong = unknown("score of a study", score, CHOOSABLE)
+        raise InputError(at(manifest.place("score"), None, str(wrong)))
     for name, how in manifest.settings.get("buckets", {}).items():
         try:
             choose([name]) if ":" in name else ATTRIBUTES.find(name)
@@ -343,6 +349,7 @@ def run_pairs(
         options["correction"] = manifest.settings.get("correction", "holm")
         options["primary"] = manifest.settings.get("primary", "f1")
         options["shared_seeds"] = manifest.settings.get("shared_seeds", False)
+        options["score"] = manifest.settings.get("score", "f1")
         key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
         kept = Cache(cache).get(key, PairedTests) if cache is not None else None
         if kept is not None:

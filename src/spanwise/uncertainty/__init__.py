@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from spanwise.uncertainty._flips import Flips, bernoulli_sums, drawn_weights, halves, interval, joined_units
+from spanwise.uncertainty._flips import (
+    Flips,
+    bernoulli_sums,
+    drawn_numbers,
+    drawn_weights,
+    halves,
+    interval,
+    joined_units,
+)
 from spanwise.uncertainty._swaps import (
     BLOCK_COUNTS,
     FEWEST_GROUPS,
@@ -26,6 +34,7 @@ __all__ = [
     "Randomised",
     "Resampling",
     "bernoulli_sums",
+    "drawn_numbers",
     "drawn_weights",
     "grouped",
     "halves",

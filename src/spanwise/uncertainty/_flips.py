@@ -165,3 +165,8 @@ def _quantile(ordered: Floats, number: npt.NDArray[Any], share: float) -> Floats
     low = np.take_along_axis(ordered, below[None], axis=0)[0]
     high = np.take_along_axis(ordered, above[None], axis=0)[0]
     return np.where(number > 0, low + (high - low) * (place - below), np.nan)
+
+
+def drawn_numbers(seed: int, purpose: str, rows: int, columns: int) -> Floats:
+    """Random numbers in [0, 1) that depend on the seed and on what they are for."""
+    return np.random.default_rng([seed, crc32(purpose.encode())]).random((rows, columns))

@@ -32,6 +32,7 @@ def holistic(document: Document, style: Style) -> Drawing:
     """Mean F1 over runs of every system on every dataset, with the runs as small dots."""
     names = systems(document)
     table = document["analyses"]["holistic"]
+    score = words.study_score(document["analyses"])
     rows = []
     for dataset in document["datasets"]:
         points = []
@@ -39,13 +40,13 @@ def holistic(document: Document, style: Style) -> Drawing:
             cell = table[name].get(dataset) or {}
             runs = [share(value) for value in (cell.get("values") or {}).values()]
             spread = words.spread(cell.get("mean"), cell.get("std"))
-            told = f"{words.visible(name)} on {words.visible(dataset)}: F1 {spread}"
+            told = f"{words.visible(name)} on {words.visible(dataset)}: {score} {spread}"
             pair = points_pair((cell.get("interval") or {}).get("mean"))
             points.append(Point(share(cell.get("mean")), pair, told, runs=[r for r in runs if r is not None]))
         about = document["datasets"][dataset].get("dataset") or {}
         rows.append(Line(shortened(dataset, 20), words.plural(about.get("mentions") or 0, "mention"), points))
     layout = Layout(left=130, plot=300, columns=(4,), step=46, intervals=False)
-    return draw("holistic", "Mean F1 over runs", rows, layout, style)
+    return draw("holistic", f"Mean {score} over runs", rows, layout, style)
 
 
 # ---- attribute-wise -------------------------------------------------------------------------

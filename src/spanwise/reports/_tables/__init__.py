@@ -14,6 +14,7 @@ from spanwise.document.head import Document
 from spanwise.document.loading import as_document
 from spanwise.document.placement import PlacementDocument
 from spanwise.document.slices import Slices
+from spanwise.document.split import Split
 from spanwise.document.study import Study
 from spanwise.document.suspects import Suspects
 from spanwise.errors import unknown
@@ -63,6 +64,8 @@ def _makers(document: Mapping[str, Any] | Document, short: bool) -> Mapping[str,
         return {"suspects": partial(_verbs.suspects, typed)}
     if isinstance(typed, PlacementDocument):
         return {"policies": partial(_verbs.policies, typed)}
+    if isinstance(typed, Split):
+        return {"composition": partial(_result.composition, typed.parts["test"].facts)}
     return {}
 
 

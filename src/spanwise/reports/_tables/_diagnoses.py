@@ -31,9 +31,11 @@ def self_diagnosis(document: Study, *, short: bool = False) -> Table | None:
                         points(row.gap), p_value(p),
                     )
                 )  # fmt: skip
-    header = ("system", "dataset", "attribute", "worst", "worst F1", "best", "best F1", "gap", "p")
+    score = say.study_score(document.analyses)
+    ends = ("worst", f"worst {score}", "best", f"best {score}")
+    header = ("system", "dataset", "attribute", *ends, "gap", "p")
     caption = (
-        "Self-diagnosis: worst and best bucket, their F1 and the difference."
+        f"Self-diagnosis: worst and best bucket, their {score} and the difference."
         " p: Wilcoxon of worst against best over runs, as in Fu, Liu and Neubig (2020);"
         " the buckets are chosen by the same scores."
     )
@@ -49,9 +51,13 @@ def comparative_diagnosis(document: Study, *, short: bool = False) -> Table | No
                 name = say.attribute(attribute, short=short)
                 ends = (*_lead(leads.best), *_lead(leads.worst))
                 rows.append((*pair.systems, dataset, name, *ends, signed(leads.beta)))
-    ends = ("leads most", "by", "F1 first", "F1 second", "leads least", "by", "F1 first", "F1 second")
+    score = say.study_score(document.analyses)
+    both = (f"{score} first", f"{score} second")
+    ends = ("leads most", "by", *both, "leads least", "by", *both)
     header = ("first", "second", "dataset", "attribute", *ends, "β")
-    caption = "Comparative diagnosis: the buckets where the first leads the second most and least, in F1."
+    caption = (
+        f"Comparative diagnosis: the buckets where the first leads the second most and least, in {score}."
+    )
     return Table("comparative_diagnosis", caption, header, tuple(rows))
 
 
@@ -106,8 +112,9 @@ def pays(document: Study, *, short: bool = False) -> Table | None:
             correlations = [Number(value, say.correlation(value)) for value in trends]
             rows.append((*pair.systems, "Spearman", Number(None, ""), *correlations))
     caption = (
-        "Where a choice pays: F1 of the first system less that of the second on every dataset beside ζ, the"
-        " mean value of every attribute, and Spearman's correlation of the two over datasets."
+        f"Where a choice pays: {say.study_score(document.analyses)} of the first system less that of the"
+        " second on every dataset beside ζ, the mean value of every attribute, and Spearman's correlation of"
+        " the two over datasets."
     )
     names = [f"ζ {say.attribute(name, short=short)}" for name in attributes]
     return Table("pays", caption, ("first", "second", "dataset", "gain", *names), tuple(rows))
@@ -125,7 +132,8 @@ def factors(document: Study, *, short: bool = False) -> Table | None:
                 value = Number(step.value, say.plain(step.value))
                 rows.append((factor, others, step.system, value, *gains, signed(step.gain)))
     caption = (
-        "Gain in F1 over the lowest value of a factor, among systems that are equal in all other factors."
+        f"Gain in {say.study_score(document.analyses)} over the lowest value of a factor, among systems that"
+        " are equal in all other factors."
     )
     return Table("factors", caption, ("factor", "others", "system", "value", *datasets, "mean"), tuple(rows))
 

@@ -191,6 +191,26 @@ def fair_labels(document: Evaluation) -> Table | None:
     return Table("fair_labels", caption, ("system", "type", *_FAIR), tuple(rows))
 
 
+def boundaries(document: Evaluation) -> Table | None:
+    """Boundary errors by label: too short, too long, crossing, and the side on which they are wrong."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, system in document.systems.items():
+        parts = {"all": system.fair.overall, **system.fair.labels}
+        for label, scores in parts.items():
+            sides = scores.sides
+            if sides is UNSET:
+                continue
+            kinds = [count(scores.count(kind)) for kind in ("BE", "BEs", "BEl", "BEo")]
+            rows.append((name, label, *kinds, *map(count, (sides.left, sides.right, sides.both))))
+    caption = (
+        "Boundary errors by type (Ortmann 2022): by how the predicted span lies to the gold one, and by the"
+        " side on which it ends differently."
+    )
+    kinds_named = [say.OUTCOMES[kind] for kind in ("BE", "BEs", "BEl", "BEo")]
+    header = ("system", "type", *kinds_named, "left", "right", "both sides")
+    return Table("boundaries", caption, header, tuple(rows))
+
+
 def credits(document: Evaluation) -> Table | None:
     """Scores under every credit that was asked for, beside the exact and the fair ones."""
     rows: list[tuple[Cell, ...]] = []
@@ -394,6 +414,7 @@ TABLES: dict[str, Callable[[Evaluation], Table | None]] = {
         errors,
         fair,
         fair_labels,
+        boundaries,
         credits,
         relaxed,
         tough,

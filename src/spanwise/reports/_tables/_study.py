@@ -46,8 +46,10 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
         signs = (own[system],) if lettered else ()
         mean = (average[at],) if average else ()
         rows.append((*signs, system, *(columns[dataset][at] for dataset in datasets), *mean))
+    score = say.study_score(document.analyses)
     caption = (
-        "Exact-match F1 in points: mean and sample standard deviation over runs. Bold: best of its dataset."
+        f"{'Exact-match F1' if score == 'F1' else score[0].upper() + score[1:]} in points: mean and sample"
+        " standard deviation over runs. Bold: best of its dataset."
     )
     if lettered:
         test = say.named_test({"correction": document.settings.correction or ""})
@@ -68,9 +70,9 @@ def _average(document: Study) -> list[Number]:
 
 
 SCORES = {
-    "precision": "precision", "recall": "recall", "f1": "F1",
-    "fair_precision": "fair precision", "fair_recall": "fair recall", "fair_f1": "fair F1",
-}  # fmt: skip
+    name: say.STUDY_SCORES[name]
+    for name in ("precision", "recall", "f1", "fair_precision", "fair_recall", "fair_f1")
+}
 
 
 def scores(document: Study, *, short: bool = False) -> Table | None:
@@ -106,18 +108,21 @@ def model_wise(document: Study, *, short: bool = False) -> Table | None:
     """Systems by attributes: mean F1, mean rank correlation with the bucket number, mean deviation."""
     average = _average(document)
     f1 = [[number] for number in average] or [[] for _ in document.analyses.model_wise]
+    score = say.study_score(document.analyses)
     caption = (
-        "Model-wise: Spearman's correlation of F1 with the bucket number and standard deviation of F1 over"
-        f" buckets, mean over datasets (Fu, Liu and Neubig 2020). {_GREY}"
+        f"Model-wise: Spearman's correlation of {score} with the bucket number and standard deviation of"
+        f" {score} over buckets, mean over datasets (Fu, Liu and Neubig 2020). {_grey(document)}"
     )
     header, rows = _model_wise(document, "mean", f1, short=short)
     return Table("model_wise", caption, ("system", *header), tuple(rows))
 
 
-_GREY = (
-    "Bold: the largest of its column. Grey or in brackets: buckets cannot be told apart"
-    " (test over units, datasets combined, p ≥ .05)."
-)
+def _grey(document: Study) -> str:
+    """What bold and grey mean; buckets of fair scores have Fu20's test alone."""
+    fair = (document.analyses.score or "f1").startswith("fair_")
+    test = "fu20-friedman" if fair else "test over units, datasets combined"
+    grey = f"Grey or in brackets: buckets cannot be told apart ({test}, p ≥ .05)."
+    return f"Bold: the largest of its column. {grey}"
 
 
 def model_wise_by_dataset(document: Study, *, short: bool = False) -> Table | None:
@@ -129,9 +134,10 @@ def model_wise_by_dataset(document: Study, *, short: bool = False) -> Table | No
         f1 = [[number] for number in marked([over_runs(row.get(dataset)) for row in table.values()])]
         header, part = _model_wise(document, dataset, f1, short=short)
         rows += [(dataset, *row) for row in part]
+    score = say.study_score(document.analyses)
     caption = (
-        "Model-wise by dataset: Spearman's correlation of F1 with the bucket number and standard deviation of"
-        f" F1 over buckets (Fu, Liu and Neubig 2020). {_GREY}"
+        f"Model-wise by dataset: Spearman's correlation of {score} with the bucket number and standard"
+        f" deviation of {score} over buckets (Fu, Liu and Neubig 2020). {_grey(document)}"
     )
     return Table("model_wise_by_dataset", caption, ("dataset", "system", *header), tuple(rows))
 
@@ -143,7 +149,7 @@ def _model_wise(
     table = document.analyses.model_wise
     attributes = inner_keys(table)
     columns: list[list[Number]] = []
-    header = ["F1"] if any(f1) else []
+    header = [say.study_score(document.analyses)] if any(f1) else []
     for attribute in attributes:
         cells = [row.get(attribute) for row in table.values()]
         columns.append(_largest([_rho(cell, key) for cell in cells]))
@@ -196,9 +202,10 @@ def attribute_wise(document: Study, *, short: bool = False) -> Table | None:
             ]
             name = say.attribute(attribute, short=short)
             rows.append((dataset, name, *numbers, p_value(differing(row))))
+    score = say.study_score(document.analyses)
     caption = (
-        "Attribute-wise: mean value ζ, mean absolute (ρ¹) and signed (ρ²) rank correlation of F1 with the"
-        " bucket number and mean deviation σ over models."
+        f"Attribute-wise: mean value ζ, mean absolute (ρ¹) and signed (ρ²) rank correlation of {score} with"
+        " the bucket number and mean deviation σ over models."
         " Grey or in brackets: the buckets cannot be told apart (test over units, p ≥ .05)."
     )
     header = ("dataset", "attribute", "ζ", "ρ¹", "ρ²", "σ", "p")

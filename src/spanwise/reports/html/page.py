@@ -26,7 +26,7 @@ from spanwise.reports._statements import statements
 from spanwise.reports.html.packing import packed
 
 # Kinds of documents with a page of their own.
-OTHERS = ("placement", "slices", "confidence", "agreement", "suspects", "description")
+OTHERS = ("placement", "slices", "confidence", "agreement", "suspects", "description", "split")
 WITHOUT = ("explanation",)
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
 ALWAYS = ("page.js", "tools.js")

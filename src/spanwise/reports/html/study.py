@@ -65,6 +65,7 @@ def parts(typed: Study) -> dict[str, Any]:
         ),
         "alias": study.alias,
         "pairs": [_pair(pair) for pair in pairs],
+        "score": words.study_score(document["analyses"]),
         "factors": [name for name, row in (analyses.get("factors") or {}).items() if row.get("line")],
         "charts": {name: Markup(chart) for name, chart in charts.items()},
         "subsets": [

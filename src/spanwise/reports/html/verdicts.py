@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from msgspec import UNSET, Struct
 
-from spanwise.diagnosis import F1, mean_of, or_nan
+from spanwise.diagnosis import mean_of, or_nan
 from spanwise.document.comparison import ScoreTest
 from spanwise.document.study import DatasetTest, Study
 from spanwise.reports import _wording as words
+from spanwise.reports._document import score_path
 
 
 class DatasetVerdict(Struct, frozen=True):
@@ -84,7 +85,9 @@ def _ranked(means: Mapping[str, float | None]) -> list[tuple[str, float]]:
 
 def _test(study: Study, dataset: str, one: str, other: str) -> ScoreTest | None:
     rows = study.datasets[dataset].comparisons
-    return next((row.score(F1) for row in rows if set(row.systems) == {one, other}), None)
+    return next(
+        (row.score(score_path(study.analyses)) for row in rows if set(row.systems) == {one, other}), None
+    )
 
 
 def overall_verdict(study: Study) -> OverallVerdict | None:
@@ -95,9 +98,9 @@ def overall_verdict(study: Study) -> OverallVerdict | None:
     (first, score), *rest = order
     number = len(study.datasets)
     datasets = words.plural(number, "dataset")
-    said = f" has the highest mean F1 over {datasets}, {words.points(score)}"
+    said = f" has the highest mean {words.study_score(study.analyses)} over {datasets}, {words.points(score)}"
     if number == 1:
-        said = f" has the highest mean F1, {words.points(score)}"
+        said = f" has the highest mean {words.study_score(study.analyses)}, {words.points(score)}"
     if rest:
         second, below = rest[0]
         said += f": {words.points(score - below)} above {words.visible(second)}"

@@ -36,7 +36,7 @@ def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
         *banner(document, seconds),
         *files(document, width),
         *_labels(dataset, width),
-        *_tough(dataset, width),
+        *tough_lines(dataset, width),
         *_attributes(dataset, width),
         *_conflicts(dataset, width),
     ]
@@ -72,7 +72,8 @@ def _labels(dataset: Mapping[str, Any], width: int) -> list[Line]:
     ]
 
 
-def _tough(dataset: Mapping[str, Any], width: int) -> list[Line]:
+def tough_lines(dataset: Mapping[str, Any], width: int, *, title: str = "Tough mentions") -> list[Line]:
+    """How many gold mentions lie in each tough subset, overall and by label."""
     tough = dataset.get("tough") or {}
     order = _order(dataset)[: max(1, (width - 50) // 8)]
     rows: list[list[Cell]] = []
@@ -94,7 +95,7 @@ def _tough(dataset: Mapping[str, Any], width: int) -> list[Line]:
         Column(say.visible(label), right=True, least=6, rank=at + 1) for at, label in enumerate(order)
     ]
     return (
-        [*heading("Tough mentions", "share of all, and of each type", width), *grid(columns, rows, width)]
+        [*heading(title, "share of all, and of each type", width), *grid(columns, rows, width)]
         if rows
         else []
     )

@@ -128,7 +128,20 @@ def _errors(system: Mapping[str, Any], width: int) -> list[Line]:
         Column("mostly", least=27, most=42),
     ]
     note = "what fixing every error of one kind would add"
-    return [*heading("Errors", note, width), *grid(columns, rows, width)] if rows else []
+    if not rows:
+        return []
+    return [*heading("Errors", note, width), *grid(columns, rows, width), *_sides(counts, width)]
+
+
+def _sides(counts: Mapping[str, Any], width: int) -> list[Line]:
+    """On which side boundaries are wrong; nothing where none is."""
+    sides = counts.get("sides") or {}
+    parts = [
+        [(f"{name} ", "faint"), (say.count(sides[side]), "")]
+        for side, name in (("left", "left"), ("right", "right"), ("both", "on both sides"))
+        if sides.get(side)
+    ]
+    return flow([[("boundaries wrong", "faint")], *parts], width, indent=2) if parts else []
 
 
 def mostly(system: Mapping[str, Any], kind: str) -> Drawing:

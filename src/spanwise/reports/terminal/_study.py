@@ -58,7 +58,7 @@ MOST_FLIPS = 8
 def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
     """All sections of a study."""
     analyses = document.analyses
-    buckets = analyses.bucket_wise
+    buckets, score = analyses.bucket_wise, say.study_score(analyses)
     return [
         *banner({"spanwise": document.spanwise}, seconds),
         *_inputs(document.datasets, width),
@@ -67,8 +67,8 @@ def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
         *differences(document.datasets, buckets.comparative, width),
         *_model_wise(analyses.model_wise, width),
         *_attribute_wise(analyses.attribute_wise, width),
-        *_self(buckets.self_, width),
-        *_comparative(buckets.comparative, width),
+        *_self(buckets.self_, score, width),
+        *_comparative(buckets.comparative, score, width),
         *_held(document.datasets, width),
         *_flips(buckets.rank_flips, width),
         *_tough(analyses.tough, width),
@@ -155,7 +155,9 @@ def _holistic(analyses: Analyses, width: int) -> list[Line]:
             words.append((f" {beats[system, dataset]:<{len(table) - 1}}", "good"))
         return words
 
-    note = "F1, mean ± std over runs" + (" · letters: significantly better than" if lettered else "")
+    note = f"{say.study_score(analyses)}, mean ± std over runs" + (
+        " · letters: significantly better than" if lettered else ""
+    )
     fixed = "letters where a system has one run: of these models; training seeds not considered"
     return [
         *heading("Systems", note, width),
@@ -232,7 +234,9 @@ def _attribute_wise(table: Mapping[str, Mapping[str, AttributeWise]], width: int
     return [*heading("By attribute", note, width), *grid(columns, rows, width)] if rows else []
 
 
-def _self(table: Mapping[str, Mapping[str, Mapping[str, SelfDiagnosis]]], width: int) -> list[Line]:
+def _self(
+    table: Mapping[str, Mapping[str, Mapping[str, SelfDiagnosis]]], score: str, width: int
+) -> list[Line]:
     result: list[Line] = []
     for system, datasets in table.items():
         attributes = inner_keys(datasets)
@@ -251,7 +255,7 @@ def _self(table: Mapping[str, Mapping[str, Mapping[str, SelfDiagnosis]]], width:
         if result:
             result.append([])
         result += _matrix(say.visible(system), attributes, list(datasets), cell, width, worded=True)
-    note = "worst → best bucket and the F1 between them"
+    note = f"worst → best bucket and the {score} between them"
     return [*heading("Self-diagnosis", note, width), *result] if result else []
 
 
@@ -259,7 +263,7 @@ def _bucket(name: str | None) -> str:
     return say.UNDEFINED if name is None else say.visible(name)
 
 
-def _comparative(pairs: Sequence[PairDiagnosis], width: int) -> list[Line]:
+def _comparative(pairs: Sequence[PairDiagnosis], score: str, width: int) -> list[Line]:
     result: list[Line] = []
     for pair in pairs:
         one, other = pair.systems
@@ -278,7 +282,7 @@ def _comparative(pairs: Sequence[PairDiagnosis], width: int) -> list[Line]:
         names = inner_keys(pair.datasets)
         result += _matrix("attribute", names, list(pair.datasets), cell, width, worded=True)
         result += _wilcoxon(pair.wilcoxon, width)
-    note = "buckets where the first leads most and least, F1"
+    note = f"buckets where the first leads most and least, {score}"
     return [*heading("Comparative diagnosis", note, width), *result] if result else []
 
 

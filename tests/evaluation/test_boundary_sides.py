@@ -1,0 +1,90 @@
+"""Boundary errors by the side on which they are wrong, and fair scores of buckets, against plain counts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.corpus import Corpus, Mentions
+from spanwise.matching import match
+
+LENGTH = 9
+
+
+@st.composite
+def mentions(draw: st.DrawFn) -> list[tuple[int, int, int, str]]:
+    rows = set()
+    for _ in range(draw(st.integers(0, 5))):
+        start = draw(st.integers(0, LENGTH - 1))
+        rows.add(
+            (
+                draw(st.integers(0, 1)),
+                start,
+                draw(st.integers(start + 1, LENGTH)),
+                draw(st.sampled_from("AB")),
+            )
+        )
+    return sorted(rows)
+
+
+def scored(gold: list[tuple[int, int, int, str]], predicted: list[tuple[int, int, int, str]], **more: str):  # type: ignore[no-untyped-def]
+    corpus = Corpus.of([[f"w{place}" for place in range(LENGTH)]] * 2)
+    sides = [spanwise.Annotation(corpus, Mentions.of(rows, labels=("A", "B"))) for rows in (gold, predicted)]
+    return spanwise.evaluate(sides[0], {"mine": sides[1]}, resamples=0, attributes="entity_length", **more)[
+        "mine"
+    ]
+
+
+@settings(max_examples=80, deadline=None)
+@given(mentions(), mentions())
+def test_sides_are_those_of_the_pairs(
+    gold: list[tuple[int, int, int, str]], predicted: list[tuple[int, int, int, str]]
+) -> None:
+    first, second = (Mentions.of(rows, labels=("A", "B")) for rows in (gold, predicted))
+    expected = {"left": 0, "right": 0, "both": 0}
+    for one, other, outcome, _ in match(first, second).events().rows():
+        if outcome.startswith("BE"):
+            left = first.start[one] != second.start[other]
+            right = first.end[one] != second.end[other]
+            expected["both" if left and right else "left" if left else "right"] += 1
+    fair = scored(gold, predicted).fair
+    assert {side: fair.overall.sides[side] for side in expected} == expected
+    assert sum(expected.values()) == fair.overall.BE
+    for side in expected:
+        assert sum(part.sides[side] for part in fair.labels.values()) == expected[side]
+
+
+@settings(max_examples=80, deadline=None)
+@given(mentions(), mentions())
+def test_fair_scores_of_a_single_bucket_are_those_of_all_mentions(
+    gold: list[tuple[int, int, int, str]], predicted: list[tuple[int, int, int, str]]
+) -> None:
+    result = scored(gold, predicted, buckets={"entity_length": "99"})  # type: ignore[arg-type]
+    (first, *_) = result.attributes["entity_length"].buckets
+    overall = result.fair.overall
+    for name in ("precision", "recall", "f1"):
+        assert first.fair[name] == pytest.approx(overall[name]) or first.fair[name] is overall[name] is None
+
+
+def test_sides_add_up_over_parts_of_a_corpus(tmp_path: object) -> None:
+    gold = [["B-A", "I-A", "I-A", "O"]] * 40
+    predicted = (
+        [["O", "B-A", "I-A", "O"]] * 30 + [["B-A", "I-A", "I-A", "I-A"]] * 7 + [["O", "B-A", "O", "O"]] * 3
+    )
+    whole = spanwise.evaluate(gold, {"a": predicted}, resamples=0)
+    parts = spanwise.evaluate(gold, {"a": predicted}, resamples=0, workers=2)
+    sides = whole["a"].fair.overall.sides
+    assert (sides.left, sides.right, sides.both) == (30, 7, 3)
+    assert parts["a"].fair == whole["a"].fair
+
+
+def test_the_screen_and_the_table_tell_the_sides() -> None:
+    gold, predicted = [["B-A", "I-A", "O"]], [["O", "B-A", "O"]]
+    result = spanwise.evaluate(gold, {"a": predicted}, resamples=0)
+    assert "boundaries wrong · left 1" in result.to_text()
+    table = result.table("boundaries")
+    assert [cell if isinstance(cell, str) else cell.value for cell in table.rows[0]] == [
+        "a", "all", 1, 1, 0, 0, 1, 0, 0,
+    ]  # fmt: skip
