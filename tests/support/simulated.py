@@ -40,6 +40,7 @@ class World:
     spread: float = 0.6  # of documents
     sentences: tuple[int, int] = (4, 16)  # of a document, from … to
     together: float = 0.5  # how often two systems share the luck of a mention
+    apart: float = 0.0  # how much harder or easier a document may be for one system alone
     # A label, "length 3" or "unseen": times as many errors.
     harder: Mapping[str, float] = field(default_factory=dict)
     # How hard documents are: drawn evenly from 1 ± spread; "few" of them, one in ten, five times as hard
@@ -115,6 +116,7 @@ class Sample:
     gold: Annotation
     train: Annotation
     hard: np.ndarray  # of each sentence
+    place: np.ndarray  # the document of each sentence
     slot: np.ndarray  # of each gold mention, among all slots
     kind: np.ndarray  # label, length, seen of each gold mention
     document: np.ndarray  # of each gold mention
@@ -161,8 +163,10 @@ def sample(
     start = slot % SLOTS * WIDTH + 1
     mentions = Mentions(slot // SLOTS, start, start + length, label, world.labels)
     kind = np.stack([label, length, seen], axis=1)
-    document = np.repeat(np.arange(len(sizes)), sizes)[slot // SLOTS]
-    return Sample(world, Annotation(corpus, mentions), _training(world, words), hard, slot, kind, document)
+    place = np.repeat(np.arange(len(sizes)), sizes)
+    document = place[slot // SLOTS]
+    gold = Annotation(corpus, mentions)
+    return Sample(world, gold, _training(world, words), hard, place, slot, kind, document)
 
 
 def _hardness(world: World, draw: Draw, sizes: np.ndarray) -> np.ndarray:
@@ -210,7 +214,10 @@ def system(
     )
     label, length, seen = found.kind.T
     sentence = found.slot // SLOTS
-    chance = np.minimum(table[label, length - 1, seen] * found.hard[sentence] * times, 1.0)
+    hard = found.hard
+    if world.apart:
+        hard = hard * draw.uniform(1 - world.apart, 1 + world.apart, size=found.place[-1] + 1)[found.place]
+    chance = np.minimum(table[label, length - 1, seen] * hard[sentence] * times, 1.0)
     wrong = own[0, found.slot] < chance
     kind = np.searchsorted(np.cumsum(world.kinds), own[1, found.slot], side="right")
     missed = wrong & (kind == 0)
@@ -221,7 +228,7 @@ def system(
     empty = np.ones(len(found.hard) * SLOTS, dtype=bool)
     empty[found.slot] = False
     free = np.flatnonzero(empty)
-    spurious = free[own[0, free] < np.minimum(world.spurious * found.hard[free // SLOTS] * times, 1.0)]
+    spurious = free[own[0, free] < np.minimum(world.spurious * hard[free // SLOTS] * times, 1.0)]
     of_spurious = np.searchsorted(np.cumsum(world.shares), own[1, spurious], side="right")
     slot = np.concatenate([found.slot[kept], spurious])
     start = slot % SLOTS * WIDTH + 1

@@ -303,6 +303,7 @@ class Study(Document, frozen=True, kw_only=True):
     systems_factors: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
     datasets: Mapping[str, DatasetRuns]
     analyses: Analyses
+    notes: tuple[str, ...] | UnsetType = UNSET
 
     def without_sentences(self) -> Self:
         """The document without its sentences: all that a screen needs."""

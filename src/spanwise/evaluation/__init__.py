@@ -34,7 +34,7 @@ from spanwise.evaluation._lake_blocks import lake_blocks, lake_training
 from spanwise.evaluation._training import Training, TrainingFiles, learnt
 from spanwise.evaluation._uncertain import tested, unpacked
 from spanwise.evaluation.mentions import MentionColumns, mention_columns
-from spanwise.evaluation.result import Result, result_of, summary_of
+from spanwise.evaluation.result import UNMARKED, Result, result_of, summary_of
 from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.matching import Matcher
 from spanwise.settings import CAP
@@ -44,6 +44,7 @@ MOST_ANSWERS = 500  # answers of each kind that a result lists
 
 __all__ = [
     "T_TEST",
+    "UNMARKED",
     "MentionColumns",
     "Result",
     "any_in_lake",

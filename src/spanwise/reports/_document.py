@@ -150,6 +150,19 @@ def slice_words(row: RankedSlice) -> str:
     return f"{attribute(row.attribute)} {name} {held if held[0] in '([' else f'({held})'}"
 
 
+def unbeaten(holistic: Mapping[str, Mapping[str, MainResult]], dataset: str) -> set[str]:
+    """The systems that no other is significantly better than; the best ones where nothing was tested."""
+    cells = {system: row[dataset] for system, row in holistic.items() if dataset in row}
+    scored = {system: cell.mean for system, cell in cells.items() if cell.mean is not None}
+    if len(scored) < 2:
+        return set(scored)
+    if not any(cell.letters for cell in cells.values()):
+        top = max(scored.values())
+        return {system for system, mean in scored.items() if mean == top}
+    beaten = {sign for cell in cells.values() for sign in cell.letters or ""}
+    return {system for system in scored if cells[system].letter not in beaten}
+
+
 def common_letters(
     holistic: Mapping[str, Mapping[str, MainResult]],
 ) -> tuple[dict[str, str], dict[tuple[str, str], str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
@@ -115,7 +115,21 @@ def study(
             letters={dataset: tests.letters for dataset, tests in tested.items()},
             letters_about=about or UNSET,
         ),
+        notes=_notes(read, tasks, cells),
     )
+
+
+def _notes(
+    manifest: Manifest, tasks: Sequence[Task], cells: Mapping[str, CellResult]
+) -> tuple[str, ...] | UnsetType:
+    """That sentences were taken as independent, where nothing marks documents and nobody asked for it."""
+    from spanwise.evaluation import UNMARKED
+
+    if manifest.settings.get("unit") is not None:
+        return UNSET
+    settings = {task.dataset: cells[task.key].settings for task in tasks}
+    unmarked = [name for name, one in settings.items() if one.unit == "sentence" and one.resamples]
+    return (f"{', '.join(unmarked)}: {UNMARKED}",) if unmarked else UNSET
 
 
 def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...], path: str) -> DatasetRuns:

@@ -10,7 +10,15 @@ from msgspec.structs import replace
 
 from spanwise.document.study import AttributeWise, BlockTest, ModelWise, Spread, Study
 from spanwise.reports import _wording as say
-from spanwise.reports._document import TINY, common_letters, differing, greyed, inner_keys, single_runs
+from spanwise.reports._document import (
+    TINY,
+    common_letters,
+    differing,
+    greyed,
+    inner_keys,
+    single_runs,
+    unbeaten,
+)
 from spanwise.reports._tables._result import count, marked, mentions, p_value, points, ranged
 from spanwise.reports._tables._table import Cell, Number, Table
 
@@ -34,10 +42,14 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
     datasets = inner_keys(table)
     own, beats = common_letters(table)
     lettered = any(beats.values())
+    best = {dataset: unbeaten(table, dataset) if len(table) > 1 else set() for dataset in datasets}
     columns = {
-        dataset: marked(
-            [replace(over_runs(table[one].get(dataset)), letters=beats[one, dataset]) for one in table]
-        )
+        dataset: [
+            replace(
+                over_runs(table[one].get(dataset)), letters=beats[one, dataset], best=one in best[dataset]
+            )
+            for one in table
+        ]
         for dataset in datasets
     }
     average = _average(document)
@@ -47,9 +59,10 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
         mean = (average[at],) if average else ()
         rows.append((*signs, system, *(columns[dataset][at] for dataset in datasets), *mean))
     score = say.study_score(document.analyses)
+    bold = "no system is significantly better" if lettered else "best of its dataset"
     caption = (
         f"{'Exact-match F1' if score == 'F1' else score[0].upper() + score[1:]} in points: mean and sample"
-        " standard deviation over runs. Bold: best of its dataset."
+        f" standard deviation over runs. Bold: {bold}."
     )
     if lettered:
         test = say.named_test({"correction": document.settings.correction or ""})

@@ -30,10 +30,10 @@ from spanwise.reports._document import (
     common_letters,
     differing,
     greyed,
-    highest,
     inner_keys,
     single_runs,
     slice_words,
+    unbeaten,
 )
 from spanwise.reports.terminal._buckets import Held, legend
 from spanwise.reports.terminal._frame import banner, in_words
@@ -63,6 +63,7 @@ def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
         *banner({"spanwise": document.spanwise}, seconds),
         *_inputs(document.datasets, width),
         *_warnings(document.plan, width),
+        *(line for note in document.notes or () for line in sentence(f"! {say.visible(note)}", width)),
         *_holistic(analyses, width),
         *differences(document.datasets, buckets.comparative, width),
         *_model_wise(analyses.model_wise, width),
@@ -138,7 +139,7 @@ def _holistic(analyses: Analyses, width: int) -> list[Line]:
     if not table:
         return []
     datasets = inner_keys(table)
-    best = {name: highest([_mean(row.get(name)) for row in table.values()]) for name in datasets}
+    best = {name: unbeaten(table, name) for name in datasets}
     own, beats = common_letters(table)
     lettered = any(beats.values())
     titles = {f"{own[system]}  {say.visible(system)}" if lettered else system: system for system in table}
@@ -147,7 +148,7 @@ def _holistic(analyses: Analyses, width: int) -> list[Line]:
         system = titles[title]
         result = table[system].get(dataset)
         mean = _mean(result)
-        top = mean is not None and mean == best[dataset]
+        top = system in best[dataset]
         std = result.std if result is not None else None
         words: Line = [(say.spread(mean, std), "strong" if top else "")]
         if lettered:
@@ -156,7 +157,7 @@ def _holistic(analyses: Analyses, width: int) -> list[Line]:
         return words
 
     note = f"{say.study_score(analyses)}, mean ± std over runs" + (
-        " · letters: significantly better than" if lettered else ""
+        " · letters: significantly better than · bold: nobody is better than it" if lettered else ""
     )
     fixed = "letters where a system has one run: of these models; training seeds not considered"
     return [
@@ -300,13 +301,13 @@ def _wilcoxon(tests: Mapping[str, Mapping[str, PairedTest]], width: int) -> list
             p = test.p if isinstance(test.p_corrected, UnsetType) else test.p_corrected
             if p is not None:
                 tested.append((p, f"{say.attribute(name)} {say.visible(bucket)}", test))
-    real = [[(f"{words} (p {say.p_value(p)})", "")] for p, words, _ in tested if p < LEVEL]
+    real = [[(f"{words} ({say.p_value(p)})", "")] for p, words, _ in tested if p < LEVEL]
     if real:
-        return flow([[("fu20-wilcoxon: ", "faint"), *real[0]], *real[1:]], width, indent=2)
+        return flow([[("fu20-wilcoxon, corrected p: ", "faint"), *real[0]], *real[1:]], width, indent=2)
     if not tested:
         return []
     p, _, test = min(tested, key=lambda row: row[0])
-    why = f"; {test.note}" if test.note else f", smallest p {say.p_value(p)}"
+    why = f"; {test.note}" if test.note else f", smallest corrected p {say.p_value(p)}"
     return sentence(f"fu20-wilcoxon: no bucket differs significantly{why}", width, style="faint")
 
 
