@@ -27,13 +27,13 @@ def input_of(number: int) -> Input:
     kind = draw.random()
     if kind < 0.93:
         return _file(draw)
-    if kind < 0.94:
+    if kind < 0.936:
         document = draw.choice(seeds.documents())
         damage = _damaged_json if draw.random() < 0.5 else _disturbed
         return Input("document", "result.json", damage(draw, document), {})
-    if kind < 0.944:
+    if kind < 0.94:
         return Input("manifest", "study.toml", _damaged(draw, seeds.MANIFEST.encode()), {})
-    if kind < 0.9495:
+    if kind < 0.943:
         return Input("options", "a.conll", b"", {}, _arguments(draw))
     if kind < 0.9995:
         return _of_verb(draw)
