@@ -103,7 +103,7 @@ GATE = """\
 fail_under = 20
 [floors]
 PER = 10
-"fair/f1" = 5
+"fair/overall/f1" = 5
 [slices.long]
 where = "label=PER & entity_length>=2"
 f1 = 50

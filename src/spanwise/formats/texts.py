@@ -79,4 +79,4 @@ def read_sheet(
         for line in reader:
             yield f"{where}:{reader.line_num}", {name: line.get(name) or "" for name in names}
     except csv.Error as error:
-        raise InputError(at(where, reader.line_num, f"this is not CSV: {error}.\n{advice}")) from None
+        raise InputError(at(where, reader.line_num + 1, f"this is not CSV: {error}.\n{advice}")) from None
