@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
-import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from unpacking import everything
 
 from spanwise.cli.main import main
 
@@ -21,18 +19,6 @@ ROWS = [
      "tokens": ["Quokka", "visited", "Zanzibar"], "spans": [[0, 1, "PER"], [2, 3, "LOC"]]},
 ]  # fmt: skip
 GOLD = "Zanzibar Nnpx B-LOC\nvisited Nnpx O\nQuetzal Nnpx B-PER\n\nQuokka Nnpx B-PER\nvisited Nnpx O\n"
-
-
-def everything(text: str) -> str:
-    """A text, and behind it whatever is packed in it as base64, once and once more."""
-    for _ in range(3):
-        for packed in set(re.findall(r"[A-Za-z0-9+/_-]{24,}={0,2}", text)):
-            for unpack in (zlib.decompress, lambda data: zlib.decompress(data, 31), lambda data: data):
-                try:
-                    text += unpack(base64.b64decode(packed + "==")).decode("utf-8", "replace")
-                except Exception:
-                    continue
-    return text
 
 
 def outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str], call: list[str]) -> dict[str, str]:
@@ -50,7 +36,8 @@ def outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str], call: list[str])
 
 def check(found: dict[str, str]) -> None:
     for name, text in found.items():
-        leaked = [secret for secret in SECRETS if secret in everything(text)]
+        whole = everything(text)
+        leaked = [secret for secret in SECRETS if secret in whole]
         assert not leaked, f"{name} holds {leaked}"
 
 

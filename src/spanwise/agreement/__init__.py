@@ -15,7 +15,7 @@ from spanwise.agreement._gold import read_decisions
 from spanwise.agreement._gold import worksheet as worksheet_of
 from spanwise.agreement._majority import Votes, beside, ceiling, count_votes, majority_counts, targets
 from spanwise.agreement._pairs import document_means, fair_outcomes, mean_of, means, pairs
-from spanwise.agreement._shared import Shared, shared
+from spanwise.agreement._shared import Shared, redacted, shared
 from spanwise.agreement._sources import annotations_of
 from spanwise.agreement._tokens import token_agreement
 from spanwise.agreement._units import unitizing
@@ -89,8 +89,10 @@ def agree(
     decided = {} if decisions is None else read_decisions(decisions, ground)
     if majority is not None:
         write(majority_gold(ground, counted, decided), majority)
+    if redact:
+        ground = redacted(ground)
     if worksheet is not None:
-        write_atomically(worksheet, worksheet_of(ground, counted))
+        write_atomically(worksheet, worksheet_of(ground, counted, redact=redact))
     target = targets(ground, counted)
     fair, disagreement = fair_outcomes(ground)
     found = pairs(ground, fair)

@@ -25,10 +25,11 @@ DECISIONS = {"yes": True, "y": True, "accept": True, "no": False, "n": False, "r
 Row = tuple[int, int, int, str]  # sentence, start, end, label
 
 
-def worksheet(ground: Shared, votes: Votes) -> str:
+def worksheet(ground: Shared, votes: Votes, *, redact: bool = False) -> str:
     """One row per mention that some annotators of its document marked and others did not.
 
     The column `decision` is left empty for `yes` or `no`. Ties come first, since votes cannot settle them.
+    With `redact` the columns of text are empty.
     """
     n, distinct = len(ground.annotators), ground.distinct
     disputed = (votes.voters >= 2) & (votes.votes > 0) & (votes.votes < votes.voters)
@@ -47,13 +48,13 @@ def worksheet(ground: Shared, votes: Votes) -> str:
                 start,
                 end,
                 ground.labels[int(distinct.label[row])],
-                text_of(ground, sentence, start, end),
+                "" if redact else text_of(ground, sentence, start, end),
                 int(votes.votes[row]),
                 int(votes.voters[row]),
                 " ".join(name for i, name in enumerate(ground.annotators[:n]) if distinct.by[i, row]),
                 "tie" if votes.tied[row] else "yes" if votes.accepted[row] else "no",
                 "",
-                text_of(ground, sentence, 0, None),
+                "" if redact else text_of(ground, sentence, 0, None),
             )
         )
     return to_csv(lines)

@@ -46,6 +46,12 @@ class Shared(Struct, frozen=True, eq=False):
         return tuple(self.mentions[0].labels)
 
 
+def redacted(ground: Shared) -> Shared:
+    """The same ground with numbers for the names of documents."""
+    names = tuple(f"document {number}" for number in range(1, len(ground.documents) + 1))
+    return replace(ground, documents=names)
+
+
 Key = tuple[object, int]
 
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.attributes import SUBSETS
@@ -321,12 +322,19 @@ def mention_columns(result: Evaluation) -> MentionColumns:
         redacted=not shown,
         labels=labels,
         subsets=() if data.toughness is None else data.toughness.subsets,
-        buckets={name: facts.bucketings[name].buckets for name in names},
+        buckets={name: tuple(map(_told, facts.bucketings[name].buckets)) for name in names},
         systems=tuple(block.systems),
         tags=dict(result.settings.tags),
     )
     assert len(SUBSETS) <= 8  # one bit each
     return MentionColumns(head, arrays)
+
+
+def _told(bucket: Bucket) -> Bucket:
+    """The bucket without its value or interval, where these are not told."""
+    if not bucket.hidden:
+        return bucket
+    return replace(bucket, low=None, high=None, value=None if bucket.value is None else bucket.name)
 
 
 def _side(
