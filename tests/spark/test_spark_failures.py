@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from killing import fragile
+from killing import Fragile
 from sparking import SOURCES, session
 
 import spanwise
-from spanwise.attributes import own
 from spanwise.demo import generate
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError, WorkerLost
@@ -56,12 +55,13 @@ def test_a_worker_that_dies_once_in_every_stage_changes_no_byte(
 ) -> None:
     monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
     monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-    engine = SparkEngine(session(), 2)
+    engine = Fragile(SparkEngine(session(), 2))
     demo = generate(tmp_path, sentences=40)
-    options: dict[str, Any] = {"attributes": [own(fragile)], "train": demo.train, "resamples": 20}
+    options: dict[str, Any] = {"train": demo.train, "resamples": 20}
     expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
     found = spanwise.evaluate(demo.gold, demo.systems, engine=engine, **options)
     assert found.to_json() == expected
+    assert engine.stages == ["want", "learn", "look", "count"]
 
 
 @pytest.mark.parametrize("partitions", [1, 7, 32])
@@ -86,4 +86,4 @@ def test_a_cluster_of_two_executors_loses_workers_and_changes_no_byte(tmp_path: 
         env={**os.environ, "PYTHONPATH": os.pathsep.join([SOURCES, str(support)])},
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-    assert done.stdout.splitlines()[-1:] == ["the same bytes"], done.stderr[-3000:]
+    assert done.stdout.splitlines()[-2:] == ["want learn look count", "the same bytes"], done.stderr[-3000:]

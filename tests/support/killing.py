@@ -1,20 +1,48 @@
-"""An attribute that kills its Spark worker at the first attempt, and a cluster to try it on."""
+"""Work that kills its Spark worker at the first attempt of every stage, and a cluster to try it on."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 
-def fragile(mention: Any) -> int:
-    """The tokens of a mention; the first attempt of the first task of every stage does not survive it."""
+def die_once() -> None:
+    """End this worker, where it tries the first task of a stage for the first time."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
     if task is not None and task.attemptNumber() == 0 and task.partitionId() == 0:
         os._exit(9)
+
+
+def fragile(mention: Any) -> int:
+    """The tokens of a mention; the first attempt of the first task of every stage does not survive it."""
+    die_once()
     return len(mention.tokens)
+
+
+def doomed(function: Callable[[Any, Any], Any], block: Any, shared: Any) -> Any:
+    """What a function gives for a block, unless its worker dies first."""
+    die_once()
+    return function(block, shared)
+
+
+class Fragile:
+    """A Spark engine that loses a worker in every stage, whatever runs there."""
+
+    elsewhere = True
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.stages: list[str] = []
+
+    def map(self, function: Callable[[Any, Any], Any], blocks: Iterable[Any], shared: Any) -> Iterator[Any]:
+        """Run the blocks on Spark."""
+        self.stages.append(function.__name__)
+        yield from self._engine.map(partial(doomed, function), blocks, shared)
 
 
 def main(folder: str) -> None:
@@ -32,12 +60,20 @@ def main(folder: str) -> None:
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     _blocks.LEAST_TOKENS, _blocks.BYTES_PER_TOKEN = 60, 1 << 60
     demo = generate(folder, sentences=40)
-    options: dict[str, Any] = {"attributes": [own(fragile)], "train": demo.train, "resamples": 20}
+    options: dict[str, Any] = {"train": demo.train, "resamples": 20}
     expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
     session = spark_session("local-cluster[2,1,1024]")
-    found = spanwise.evaluate(demo.gold, demo.systems, engine=SparkEngine(session), **options).to_json()
+    engine = Fragile(SparkEngine(session))
+    found = spanwise.evaluate(demo.gold, demo.systems, engine=engine, **options).to_json()
+    print(*engine.stages)
+    whole = spanwise.evaluate(demo.gold, demo.systems, attributes=[own(fragile)], resamples=0)
+    pattern = f"{folder}/{Path(demo.gold).stem}*{Path(demo.gold).suffix}"
+    read = spanwise.evaluate(
+        pattern, demo.systems, attributes=[own(fragile)], resamples=0, engine=SparkEngine(session)
+    )
     session.stop()
-    print("the same bytes" if found == expected else "other bytes")
+    same = found == expected and all(read[name].exact == whole[name].exact for name in demo.systems)
+    print("the same bytes" if same else "other bytes")
 
 
 if __name__ == "__main__":
