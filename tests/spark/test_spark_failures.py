@@ -84,6 +84,6 @@ def test_a_cluster_of_two_executors_loses_workers_and_changes_no_byte(tmp_path: 
     done = subprocess.run(
         [sys.executable, str(support / "killing.py"), str(tmp_path)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([SOURCES, str(support)])},
-        capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.stdout.splitlines()[-2:] == ["want learn look count", "the same bytes"], done.stderr[-3000:]

@@ -58,7 +58,7 @@ def main(folder: str) -> None:
     from spanwise.evaluation import _blocks
 
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
-    _blocks.LEAST_TOKENS, _blocks.BYTES_PER_TOKEN = 60, 1 << 60
+    _blocks.LEAST_TOKENS, _blocks.BYTES_PER_TOKEN = 130, 1 << 60
     demo = generate(folder, sentences=40)
     options: dict[str, Any] = {"train": demo.train, "resamples": 20}
     expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()

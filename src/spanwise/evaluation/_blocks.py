@@ -15,7 +15,7 @@ from spanwise.corpus import Annotation, with_one_vocabulary
 from spanwise.description import content_of, reading_entry
 from spanwise.engines.machine import together
 from spanwise.errors import ChoiceError, InputError, at, many
-from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._choices import Choices, needs
 from spanwise.evaluation._inputs import Block, Inputs, named_sources
 from spanwise.formats import Reader, stem_of
 from spanwise.formats.parts import (
@@ -23,11 +23,13 @@ from spanwise.formats.parts import (
     Kept,
     Parted,
     Piece,
+    Survey,
     can_be_streamed,
     pieces,
     read_piece,
     reading_of,
     survey_layers,
+    survey_of_lines,
 )
 
 # What one token of a block may cost at the height of its evaluation, in bytes, for each file that holds it.
@@ -273,13 +275,14 @@ def many_blocks(
     progress("read", 0, total)
     tokens = max(LEAST_TOKENS, memory // (BYTES_PER_TOKEN * (1 + len(named))))
     rows = Kept(memory // KEPT_SHARE) if keep else None
-    first = _looked_at(gold, choices.reading, merged=merged, tokens=tokens, keep=rows)
+    held = memory if keep else 0
+    first = _looked_at(gold, choices.reading, merged=merged, tokens=tokens, keep=rows, held=held)
     title = name or stem_of(first.path)
     if merged:
         layers = {system: Layer(0, "predicted") for system in named}
         return ManyBlocks(title, (first,), Layer(0, "gold"), layers, choices.align)
     progress("read", 1, total)
-    kept = None if isinstance(first, Held) else first.kept
+    kept = first.kept if isinstance(first, Survey) else None
     room = 0 if kept is None or rows is None else rows.left // len(named)
     scheme = reading_of(first, "only", repairs=0, labels=()).scheme
     reading = {
@@ -296,6 +299,7 @@ def many_blocks(
                 merged=False,
                 sentences=sentences,
                 keep=Kept(room, like=kept) if keep else None,
+                held=held,
             )
             for one in named.values()
         ]
@@ -324,12 +328,20 @@ def _looked_at(
     tokens: int = 0,
     sentences: Sequence[int] | None = None,
     keep: Kept | None = None,
+    held: int = 0,
 ) -> Parted:
-    """A source cut into parts: surveyed where its format allows for that, else read whole and sliced."""
+    """A source cut into parts: surveyed where its format allows for that, else read whole and sliced.
+
+    JSON lines are parsed again for every step, so that they are held where they need less memory than `held`.
+    """
     if can_be_streamed(source, reading):
         return survey_layers(
             source, reading, merged=merged, tokens=tokens, sentences=sentences or (), keep=keep
         )
+    if not merged and needs(source) > held:
+        lines = survey_of_lines(source, reading, tokens=tokens, sentences=sentences)
+        if lines is not None:
+            return lines
     reader = Reader(**reading)
     layers = reader.read_layers(source) if merged else {"only": reader.read(source)}
     return Held.of(layers, tokens=tokens, sentences=sentences)

@@ -212,17 +212,25 @@ def parts_of(
     size, have = sum(map(_size, paths)), _physical()
     large = workers is None and size >= LARGE
     beyond = have is not None and BYTES_PER_BYTE * size > have
-    if not (large or beyond) or not _can_be_streamed(paths, reading):
+    if not (large or beyond) or not _can_be_streamed(paths, reading, lines=beyond):
         return None, 1
     if large:
         return AMPLE if have is None else min(AMPLE, have // 2), min(cores(), MOST_WORKERS)
     return (have or AMPLE) // 2, 1
 
 
-def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, Any]) -> bool:
-    from spanwise.formats.parts import can_be_streamed  # an import that small files need not pay
+def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, Any], *, lines: bool) -> bool:
+    """Whether all files can be read in parts; JSON lines only where they must, as that takes longer."""
+    from spanwise.formats.parts import can_be_streamed, is_in_lines  # an import that small files need not pay
 
-    return all(can_be_streamed(path, reading) for path in paths)
+    return all(can_be_streamed(path, reading) or (lines and is_in_lines(path, reading)) for path in paths)
+
+
+def needs(source: Any) -> int:
+    """What a file may need when it is held in memory, in bytes; 0 of what is no file."""
+    if not isinstance(source, str | os.PathLike) or str(source) == "-":
+        return 0
+    return BYTES_PER_BYTE * _size(Path(source))
 
 
 def parse_memory(memory: int | str) -> int:

@@ -24,6 +24,7 @@ from spanwise.formats.parts import (
     pieces,
     read_piece,
     survey_layers,
+    survey_of_lines,
 )
 
 TRAINING_TOKENS = 1 << 19  # of a training block
@@ -77,6 +78,8 @@ class TrainingFiles(Struct, frozen=True, eq=False):
             if can_be_streamed(source, rest):
                 rows = Kept(sys.maxsize) if keep else None
                 files.append(survey_layers(source, rest, merged=False, tokens=TRAINING_TOKENS, keep=rows))
+            elif not keep and (lines := survey_of_lines(source, rest, tokens=TRAINING_TOKENS)) is not None:
+                files.append(lines)
             else:
                 (whole,) = training_of([source], Reader(**reading))
                 files.append(Held.of({"only": whole}, tokens=TRAINING_TOKENS))

@@ -35,6 +35,7 @@ class File:
         self.path = os.fspath(path)
         self.encoding = encoding
         self.recognised: Any = None  # its format, once somebody has found out
+        self.first_line = 0  # of a part of a file; 0 for a whole one
         self._most = unpacked
         self._hash = hashlib.sha256()
         self._hashed = False
@@ -44,10 +45,13 @@ class File:
             self._check()
 
     @classmethod
-    def of_bytes(cls, path: str | os.PathLike[str], data: bytes) -> File:
-        """A file that has this path and these bytes, whatever is on the disk."""
+    def of_bytes(cls, path: str | os.PathLike[str], data: bytes, *, first_line: int = 0) -> File:
+        """A file that has this path and these bytes, whatever is on the disk.
+
+        A part of a file of lines knows its first line.
+        """
         file = cls("-")
-        file.path, file._bytes = os.fspath(path), data
+        file.path, file._bytes, file.first_line = os.fspath(path), data, first_line
         return file
 
     def __fspath__(self) -> str:

@@ -50,6 +50,11 @@ def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, An
     }
 
 
+def names_annotators(records: Sequence[Any]) -> bool:
+    """Whether records say who marked them, so that all of them must be looked at together."""
+    return _reader(records) is not None
+
+
 def refuse_several(path: str, records: Sequence[Any]) -> None:
     """Refuse records in which several annotators marked the same text: one of them must be meant."""
     reader = _reader(records)

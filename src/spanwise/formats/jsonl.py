@@ -38,11 +38,11 @@ _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
 SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
 _STARTS, _ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
 _LINE = "\x00line"  # a key that no record has
-_DOCUMENTS = ("document", "doc_id", "document_id")
+DOCUMENTS = ("document", "doc_id", "document_id")
 
 
 @dataclass
-class _Gathered:
+class Gathered:
     """What has been read so far; all records of a file are of one kind."""
 
     path: str
@@ -65,16 +65,17 @@ def read(source: Any, options: Options, *, name: str = "<records>") -> Annotatio
     """
     file = source if isinstance(source, File) else None
     path = name if file is None else file.path
-    found = _Gathered(path)
-    pairs = _listed(path, source) if file is None else _records(file)
-    for line, record in pairs if options.annotator is None else _of(options.annotator, pairs):
-        _gather(found, line, record, options)
+    found = gathered(path, _listed(path, source) if file is None else records(file), options)
     if not found.lines:
         raise InputError(at(path, None, "the file holds no record.\nGive a JSON object in each line."))
     if options.annotator is None and found.kind == "text with spans of characters":
         refuse_several(path, found.records)
-    corpus = _corpus(found, options)
-    digest = None if file is None else file.sha256
+    return annotation_of(found, options, None if file is None else file.sha256)
+
+
+def annotation_of(found: Gathered, options: Options, digest: str | None = None) -> Annotation:
+    """The annotation of what was gathered."""
+    corpus, path = _corpus(found, options), found.path
     reading = Reading(path=path, sha256=digest, format="jsonl", evidence=found.kind)
     if found.kind == "tokens with tags":
         return annotated(corpus, Tags.of(found.tags), options, reading)
@@ -83,6 +84,16 @@ def read(source: Any, options: Options, *, name: str = "<records>") -> Annotatio
         place=lambda row: f"{path}:{found.lines[found.spans[row][0]]}",
     )
     return Annotation(corpus, mentions, replace(reading, notes=tuple(label_notes(mentions))))
+
+
+def gathered(
+    path: str, pairs: Iterable[tuple[int, Mapping[str, Any]]], options: Options, kind: str = ""
+) -> Gathered:
+    """What records hold; those of a part of a file are of the kind of the whole."""
+    found = Gathered(path, kind)
+    for line, record in pairs if options.annotator is None else _of(options.annotator, pairs):
+        _gather(found, line, record, options)
+    return found
 
 
 def _of(
@@ -98,7 +109,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     """Gold and predictions that every record holds side by side, such as "tags" and "predicted"."""
     from spanwise.formats.records import annotated_columns
 
-    found = annotated_columns([record for _, record in _records(file)], None, None, options, name=file.path)
+    found = annotated_columns([record for _, record in records(file)], None, None, options, name=file.path)
     assert found is not None
     gold, systems = found
     if len(systems) > 1:
@@ -121,14 +132,14 @@ def _listed(path: str, source: Sequence[Any]) -> Iterator[tuple[int, Mapping[str
         yield number, _mapping(path, number, plain(record))
 
 
-def _records(file: File) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def records(file: File) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Each record with its line; a file that is one JSON list gives its items, all at line 1."""
     text = file.text
-    if text.lstrip()[:1] == "[" and (listed := _list_of(file, text)) is not None:
+    if not file.first_line and text.lstrip()[:1] == "[" and (listed := _list_of(file, text)) is not None:
         for item in listed:
             yield 1, _mapping(file.path, 1, item)
         return
-    for line, row in enumerate(text.split("\n"), start=1):
+    for line, row in enumerate(text.split("\n"), start=file.first_line or 1):
         if row.strip():
             yield line, _mapping(file.path, line, _loaded(file.path, line, row))
 
@@ -212,7 +223,7 @@ def _tags(record: Mapping[str, Any]) -> list[Any] | None:
     return None
 
 
-def _gather(found: _Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
+def _gather(found: Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
     kind = _kind(record)
     found.kind = found.kind or kind
     if not found.kind or (kind != found.kind and not _fits(record, found.kind)):
@@ -241,7 +252,7 @@ def _wanted(record: Mapping[str, Any], kind: str) -> str:
     return f"the record needs {wanted}; its keys are: {keys}.\nRename its keys, or name another format."
 
 
-def _gather_tokens(found: _Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
+def _gather_tokens(found: Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
     tokens = _first(record, _TOKENS, list)
     strings: list[Any] = [token.get("text") if isinstance(token, Mapping) else token for token in tokens]
     if not all(isinstance(token, str) for token in strings):
@@ -278,7 +289,7 @@ def _tag_name(path: str, line: int, tag: str | int, options: Options) -> str:
     return options.labels[tag]
 
 
-def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None:
+def _gather_text(found: Gathered, line: int, record: Mapping[str, Any]) -> None:
     text = record["text"]
     found.texts.append(text)
     listed = _first(record, _TOKENS, list)
@@ -296,7 +307,7 @@ def _gather_text(found: _Gathered, line: int, record: Mapping[str, Any]) -> None
     _gather_spans(found, line, record, len(text))
 
 
-def _gather_spans(found: _Gathered, line: int, record: Mapping[str, Any], size: int | None) -> None:
+def _gather_spans(found: Gathered, line: int, record: Mapping[str, Any], size: int | None) -> None:
     sentence = len(found.lines) - 1
     for span in whole_spans(_first(record, SPANS, list) or []):
         start, end, label, pieces = _span(found.path, line, span)
@@ -356,7 +367,7 @@ def _parts(listed: Any, start: Any, end: Any) -> list[tuple[int, int]] | None:
     return [(a, b) for a, b in listed] if ordered else None
 
 
-def _mentions(found: _Gathered) -> Mentions:
+def _mentions(found: Gathered) -> Mentions:
     known = not all(isnan(score) for score in found.scores)
     mentions = Mentions.of(found.spans, score=found.scores if known else None)
     if all(len(pieces) == 1 for pieces in found.pieces):
@@ -364,7 +375,7 @@ def _mentions(found: _Gathered) -> Mentions:
     return replace(mentions, parts=Parts.of(found.pieces))
 
 
-def _corpus(found: _Gathered, options: Options) -> Corpus:
+def _corpus(found: Gathered, options: Options) -> Corpus:
     source = Source(found.path, ints(found.lines), _token_lines(found))
     more: dict[str, Any] = {
         **_documents(found, options),
@@ -395,19 +406,19 @@ def _corpus(found: _Gathered, options: Options) -> Corpus:
     )
 
 
-def _token_lines(found: _Gathered) -> Ints | None:
+def _token_lines(found: Gathered) -> Ints | None:
     """The line of every token: that of its record."""
     sizes = [len(tokens) for tokens in (found.tokens or found.places)]
     return ints(np.repeat(found.lines, sizes)) if sizes else None
 
 
-def _ids(found: _Gathered) -> tuple[str, ...] | None:
+def _ids(found: Gathered) -> tuple[str, ...] | None:
     if not all(isinstance(record.get("id"), (str, int)) for record in found.records):
         return None
     return tuple(str(record["id"]) for record in found.records)
 
 
-def _field(found: _Gathered, key: str) -> Column:
+def _field(found: Gathered, key: str) -> Column:
     """A field of every record, also inside "meta"; None where it is missing."""
     values = np.empty(len(found.records), dtype=object)
     for number, record in enumerate(found.records):
@@ -421,13 +432,13 @@ def _field(found: _Gathered, key: str) -> Column:
     return values
 
 
-def _documents(found: _Gathered, options: Options) -> dict[str, Any]:
+def _documents(found: Gathered, options: Options) -> dict[str, Any]:
     """Offsets and names of documents: neighbouring records with the same value of the field are one."""
     key = options.documents
     if key == "none":
         return {}
     if key is None:
-        key = next((name for name in _DOCUMENTS if all(name in record for record in found.records)), None)
+        key = next((name for name in DOCUMENTS if all(name in record for record in found.records)), None)
         if key is None:
             return {}
     given = _field(found, key)
@@ -439,10 +450,6 @@ def _documents(found: _Gathered, options: Options) -> dict[str, Any]:
     }
 
 
-def _place(path: str, line: int, row: int) -> str:
-    return f"{path}:{line}"
-
-
 def problems(file: File, options: Options) -> list[Problem]:
     """Every record that is wrong and every impossible tag."""
     found: list[Problem] = []
@@ -451,10 +458,10 @@ def problems(file: File, options: Options) -> list[Problem]:
     lines: list[int] = []
     rows = enumerate(file.text.split("\n"), start=1)
     for line, row in ((line, row) for line, row in rows if row.strip()):
-        one = _Gathered(file.path, kind)
+        one = Gathered(file.path, kind)
         try:
             _gather(one, line, _mapping(file.path, line, _loaded(file.path, line, row)), options)
-            _mentions(one).sole(duplicates=options.duplicates, place=partial(_place, file.path, line))
+            _mentions(one).sole(duplicates=options.duplicates, place=partial("{}:{}".format, file.path, line))
         except InputError as error:
             found.append(problem_at(file.path, line, str(error)))
             continue

@@ -17,8 +17,10 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.formats import _columns, format_of, opened, options_of
 from spanwise.formats._format import label_notes
 from spanwise.formats._kept import Kept
+from spanwise.formats._line_parts import LineSurvey, survey_lines
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import Cut, Survey, has_mark, spaced, survey
+from spanwise.formats.jsonl import annotation_of, gathered, records
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
 
@@ -29,12 +31,14 @@ __all__ = [
     "Piece",
     "Survey",
     "can_be_streamed",
+    "is_in_lines",
     "numbers",
     "pieces",
     "read_piece",
     "reading_of",
     "survey",
     "survey_layers",
+    "survey_of_lines",
 ]
 
 
@@ -67,6 +71,13 @@ def can_be_streamed(source: Any, reading: Mapping[str, Any]) -> bool:
     if reading.get("encoding") not in UTF8:
         return False
     return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name == "conll"
+
+
+def is_in_lines(source: Any, reading: Mapping[str, Any]) -> bool:
+    """Whether a source is a file of JSON lines that `survey_of_lines` may take."""
+    if not isinstance(source, str | os.PathLike) or is_pipe(source) or reading.get("encoding") not in UTF8:
+        return False
+    return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name == "jsonl"
 
 
 class Held(Struct, frozen=True, eq=False):
@@ -126,12 +137,13 @@ class Held(Struct, frozen=True, eq=False):
         return len(self.cuts) - 1
 
 
-Parted: TypeAlias = Survey | Held
+Parted: TypeAlias = Survey | LineSurvey | Held
 
 
 def pieces(one: Parted) -> Iterator[Piece]:
     """The parts of a source: by their place, or by their bytes where it is a packed file."""
-    if isinstance(one, Held) or one.kept is not None or not is_packed(one.path):
+    kept = isinstance(one, Survey) and one.kept is not None
+    if isinstance(one, Held) or kept or not is_packed(one.path):
         yield from map(Piece, range(one.parts))
         return
     held, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # chunks come without the mark
@@ -155,6 +167,8 @@ def read_piece(one: Parted, piece: Piece, *, own_words: bool = True) -> dict[str
         if one.parts == 1:
             return dict(one.layers)
         return {name: _slice(layer, begin, end) for name, layer in one.layers.items()}
+    if isinstance(one, LineSurvey):
+        return {"only": _of_lines(one, piece, begin)}
     file = _Bytes(one.path, b"" if one.kept is not None else _bytes(one, piece))
     columns = _columns_of(one, file, begin, end)
     options = replace(one.options, documents="none")
@@ -171,6 +185,18 @@ def read_piece(one: Parted, piece: Piece, *, own_words: bool = True) -> dict[str
     return found
 
 
+def _of_lines(one: LineSurvey, piece: Piece, begin: Cut) -> Annotation:
+    """The records of one part, as the whole file has them."""
+    file = File.of_bytes(one.path, _bytes(one, piece), first_line=begin.line)
+    declared = {} if one.recognised is None else {"scheme": one.options.scheme or one.recognised.scheme}
+    found = gathered(one.path, records(file), one.options, one.kind)
+    part = one.options.limits.check(annotation_of(found, replace(one.options, **declared)))
+    corpus = part.corpus
+    if not one.has_ids:
+        corpus = replace(corpus, ids=_Numbers(begin.sentence, len(corpus)))
+    return replace(part, corpus=corpus)
+
+
 def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> _columns.Columns:
     """The rows of one part, from those that were kept, or from its bytes."""
     if one.kept is None:
@@ -183,6 +209,8 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
     """How the whole source was read, as a reader of the whole says it; some of that are sums over parts."""
     if isinstance(one, Held):
         return one.layers[layer].reading
+    if isinstance(one, LineSurvey):
+        return _reading_of_lines(one, repairs=repairs, labels=labels)
     recognised, declared = one.layers[layer], one.options.declared
     scheme = declared or recognised.scheme
     words = f"{one.options.scheme}, as declared" if declared else recognised.evidence
@@ -200,6 +228,37 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
     )
 
 
+def _reading_of_lines(one: LineSurvey, *, repairs: int, labels: Sequence[str]) -> Reading:
+    notes = tuple(label_notes(Mentions.of([], labels=labels)))
+    plain = Reading(path=one.path, sha256=one.sha256, format="jsonl", evidence=one.kind, notes=notes)
+    found, declared = one.recognised, one.options.scheme
+    if found is None:
+        return plain
+    return replace(
+        plain,
+        scheme=declared or found.scheme,
+        evidence=f"{one.kind}; {f'{declared}, as declared' if declared else found.evidence}",
+        repair=one.options.repair,
+        repairs=repairs,
+        tags_fit=found.fitting,
+    )
+
+
+def survey_of_lines(
+    path: str | os.PathLike[str],
+    reading: Mapping[str, Any],
+    *,
+    tokens: int = 0,
+    sentences: Sequence[int] | None = None,
+) -> LineSurvey | None:
+    """Look at a file of JSON lines; None where it is none, or must be read whole."""
+    if not is_in_lines(path, reading):
+        return None
+    file = opened(path, limits=reading.get("limits"))
+    chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
+    return survey_lines(file, chosen, tokens=tokens, sentences=sentences)
+
+
 def is_packed(path: str) -> bool:
     """Whether a file is compressed, by its first bytes."""
     with Path(path).open("rb") as stream:
@@ -207,7 +266,7 @@ def is_packed(path: str) -> bool:
     return any(head.startswith(mark) for mark in MAGIC)
 
 
-def _bytes(one: Survey, piece: Piece) -> bytes:
+def _bytes(one: Survey | LineSurvey, piece: Piece) -> bytes:
     if piece.data is not None:
         return piece.data
     begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]

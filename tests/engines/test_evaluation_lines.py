@@ -1,0 +1,89 @@
+"""JSON lines that are read in parts give the bytes of files that are read whole."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.corpus import Annotation
+from spanwise.demo import generate
+from spanwise.errors import InputError
+from spanwise.evaluation import _blocks, _choices
+from spanwise.formats import _line_parts
+from spanwise.formats.parts import survey_of_lines
+from spanwise.schemes import encode
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
+
+
+def record(one: Annotation, number: int, kind: str) -> dict[str, Any]:
+    """A sentence in one of the ways to write it."""
+    words = one.corpus.words(number)
+    spans = [(start, end, label) for sentence, start, end, label in one.mentions.rows() if sentence == number]
+    if kind == "text":
+        at = [0, *accumulate(len(word) + 1 for word in words)]
+        return {
+            "text": " ".join(words),
+            "spans": [[at[start], at[end] - 1, label] for start, end, label in spans],
+        }
+    if kind == "tags":
+        return {"tokens": words, "tags": encode(one.mentions, one.corpus.lengths, "BIOES").lists()[number]}
+    named = {"doc_id": number // 7, "id": f"s{number}"} if kind == "documents" else {}
+    return {"tokens": words, "spans": [list(span) for span in spans], **named}
+
+
+def written(source: Any, path: Path, kind: str, end: str = "\n") -> Path:
+    one = spanwise.read(source)
+    rows = [json.dumps(record(one, number, kind)) for number in range(len(one.corpus))]
+    text = "".join(row + end + (end if number % 5 == 0 else "") for number, row in enumerate(rows))
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
+@pytest.mark.parametrize("kind", ["tags", "spans", "text", "documents", "crlf"])
+def test_parts_give_the_bytes_of_the_whole(
+    demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, suffix: str
+) -> None:
+    end = "\r\n" if kind == "crlf" else "\n"
+    files = {
+        name: written(path, tmp_path / f"{name}.{suffix}", kind, end)
+        for name, path in {"gold": demo.gold, **demo.systems}.items()
+    }
+    systems = {name: files[name] for name in demo.systems}
+    options: dict[str, Any] = {"train": demo.train, "attributes": "all", "resamples": 10}
+    whole = spanwise.evaluate(files["gold"], systems, **options).to_json()
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 80)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+    monkeypatch.setattr(_line_parts, "_CHUNK", 2000)
+    survey = survey_of_lines(files["gold"], {}, tokens=80)
+    assert survey is not None and survey.parts > 4
+    assert spanwise.evaluate(files["gold"], systems, memory="1GB", **options).to_json() == whole
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"tokens": ["a"], "tags": ["PER"]}', '{"tokens": ["a", "b"], "tags": ["O"]}', "no JSON"],
+)
+def test_what_is_wrong_is_said_as_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    path = tmp_path / "gold.jsonl"
+    good = '{"tokens": ["a"], "tags": ["B-PER"]}\n'
+    path.write_text(good * 5 + line + "\n" + good + line + "\n", encoding="utf-8")
+    with pytest.raises(InputError) as whole:
+        spanwise.evaluate(path, {"mine": path})
+    monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+    with pytest.raises(InputError) as parts:
+        spanwise.evaluate(path, {"mine": path}, memory="1GB")
+    assert str(parts.value) == str(whole.value)
