@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, plain, ratio
 from spanwise.document import Document
 from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, CrossBucket, ExactScores, SystemScores
 from spanwise.document.study import Study
@@ -59,7 +60,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
         )
 
     @classmethod
-    def of_document(cls, document: Document | Mapping[str, Any]) -> PerformanceTable:
+    def of_document(cls, document: DocumentLike) -> PerformanceTable:
         """The table of an evaluation (its systems are models with one run) or a study."""
         rows: list[dict[str, Any]] = []
         for dataset, model, run, system in runs_of(as_document(document)):

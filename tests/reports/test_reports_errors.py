@@ -8,7 +8,9 @@ import json
 import random
 
 import pytest
+from documents import description
 from rich.cells import cell_len
+from study_documents import study
 
 from spanwise.cli.main import main
 from spanwise.errors import ChoiceError, InputError
@@ -238,7 +240,7 @@ def test_a_predicted_mention_without_a_place_says_so(tmp_path):
         tmp_path / "gold", {"mine": tmp_path / "pred"}, align="diff", resamples=0, attributes="none",
         format="conll",
     ).to_dict()  # fmt: skip
-    lost = [error for error in listing(document) if error.predicted and error.predicted["start"] < 0]
+    lost = [error for error in listing(document) if error.predicted and error.predicted.start < 0]
     assert lost
     assert "predicted LOC, which has no place in the gold text" in to_text(lost)
     assert next(csv.DictReader(io.StringIO(to_csv(lost))))["predicted_start"] == ""
@@ -258,7 +260,9 @@ def sentence_of(**changes):
 
 
 def document_of(sentence):
-    return {"systems": {"mine": {"confusion": {"labels": ["A"]}}}, "sentences": [sentence]}
+    """A document of one system that holds this sentence."""
+    document = of_tags(["a"], ["B-A"], ["O"])
+    return {**document, "sentences": [sentence]}
 
 
 def test_discontinuous_mentions_are_drawn_in_pieces():
@@ -321,7 +325,7 @@ def test_tough_subsets_without_training_data_are_refused():
 
 def test_a_document_without_sentences_is_refused():
     with pytest.raises(InputError, match=r"holds no sentences\.\nMake it again with examples=\"errors\""):
-        listing({"systems": {}})
+        listing(description())
 
 
 def test_a_document_that_holds_only_some_sentences_says_so():
@@ -334,7 +338,7 @@ def test_a_document_that_holds_only_some_sentences_says_so():
 
 def test_a_study_has_no_errors_to_list():
     with pytest.raises(InputError, match="a study holds no sentences"):
-        listing({"kind": "study"})
+        listing(study())
 
 
 def test_a_bucket_may_be_given_by_what_it_holds():

@@ -34,13 +34,13 @@ def with_factor() -> dict[str, Any]:
                 "rho1": 0.2 * at,
                 "rho2": 0.1,
             }
-            rows[f"own_{at}"] = {**cell, "sigma": 0.1, "friedman": {"p": 0.01, "blocks": 6}}
+            rows[f"own_{at}"] = {**cell, "sigma": 0.1, "friedman": {"statistic": 9.0, "p": 0.01, "blocks": 6}}
     steps = [
         {"value": value, "system": system, "gains": dict.fromkeys(document["datasets"], gain), "gain": gain}
         for value, system, gain in ((100, "crf", 0.0), (200, "bert", 0.1))
     ]
     groups = [{"factors": {"data": "news"}, "steps": steps}]
-    document["analyses"]["factors"] = {"size": {"numeric": True, "groups": groups}}
+    document["analyses"]["factors"] = {"size": {"numeric": True, "values": {}, "pairs": [], "groups": groups}}
     return document
 
 

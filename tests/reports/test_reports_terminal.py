@@ -14,8 +14,11 @@ import pytest
 import study_documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert
+from msgspec.structs import replace
 from rich.cells import cell_len
 
+from spanwise.document.comparison import Finding
 from spanwise.document.study import MainResult
 from spanwise.reports import _wording as say
 from spanwise.reports import terminal
@@ -147,7 +150,7 @@ def test_files_repairs_and_leaks_are_told() -> None:
 def test_an_alignment_that_changed_something_is_told() -> None:
     made = documents.result()
     made["inputs"][1]["alignment"] = {
-        "how": "diff", "changed_sentences": 3, "changed_tokens": 5, "unplaced": 1,
+        "how": "diff", "sentences": 120, "changed_sentences": 3, "changed_tokens": 5, "unplaced": 1,
     }  # fmt: skip
     screen = render_screen(made, width=120, color=False)
     assert "· aligned by diff · ! 5" in screen
@@ -171,8 +174,9 @@ def test_a_result_without_intervals_training_or_attributes_can_be_shown() -> Non
     made = documents.result()
     system = made["systems"]["crf"]
     made["settings"].update(resamples=0, few_units=False)
-    for part in ("tough", "attributes", "slices", "credits", "relaxed"):
+    for part in ("tough", "credits", "relaxed"):
         system.pop(part)
+    system.update(attributes={}, slices=[])
     for cell in [system["exact"]["overall"], *system["exact"]["labels"].values()]:
         cell.pop("interval")
     for cell in system["gains"].values():
@@ -309,7 +313,10 @@ def test_a_description_shows_labels_shares_and_conflicts() -> None:
             "sequences": 1, "mentions": 6,
             "examples": [{"text": "Quito", "labels": {"LOC": 4, "ORG": 2}}],
         },
-        "sentences": {"groups": 1, "examples": [[{"place": "a:1"}, {"place": "b:7"}]]},
+        "sentences": {
+            "groups": 1,
+            "examples": [[{"place": "a:1", "mentions": ""}, {"place": "b:7", "mentions": ""}]],
+        },
     }  # fmt: skip
     screen = render_screen(made, width=80, color=False)
     assert "1 name with several types, 6 mentions" in screen
@@ -463,7 +470,8 @@ def test_rich_is_imported_for_no_more_than_widths() -> None:
     code = (
         "import sys, spanwise.reports, spanwise.reports.terminal as t\n"
         "assert not any(name.startswith('rich') for name in sys.modules)\n"
-        "t.render({'inputs': [], 'dataset': {}}, width=80, color=False)\n"
+        "import spanwise\n"
+        "t.render(spanwise.describe([['B-PER']]), width=80, color=False)\n"
         "assert 'rich.cells' in sys.modules and 'rich.console' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -514,23 +522,26 @@ def test_a_value_off_the_scale_points_to_where_it_lies() -> None:
 
 
 def test_findings_become_sentences() -> None:
-    lead = {
-        "kind": "lead", "system": "bert", "other": "crf", "overall": 0.041, "p": 0.0002, "significant": True,
-        "value": 0.165, "path": ["exact", "labels", "DATE", "f1"],
-        "loses": ["tough", "SEEN", "overall", "recall"],
-    }  # fmt: skip
+    lead = Finding(
+        kind="lead", system="bert", other="crf", overall=0.041, p=0.0002, significant=True, value=0.165,
+        score="f1", count=None, filter={}, path=("exact", "labels", "DATE", "f1"),
+        loses=("tough", "SEEN", "overall", "recall"),
+    )  # fmt: skip
     assert say.finding(lead) == (
         "bert leads crf: 4.1 F1, p < 0.001; most of it on type DATE, +16.5 F1; "
         "crf is ahead on mentions seen in training."
     )
-    chance = {**lead, "significant": False, "p": 0.28}
+    chance = replace(lead, significant=False, p=0.28)
     assert say.finding(chance) == "bert's lead over crf may be chance: 4.1 F1, p = 0.28."
-    data = {"kind": "data", "of": {"repairs": 1, "unplaced": 2}, "few_units": 12}
+    data = Finding(
+        kind="data", system=None, score=None, value=3, count=None, path=(), filter={},
+        of={"repairs": 1, "unplaced": 2}, few_units=12,
+    )  # fmt: skip
     assert say.finding(data) == (
         "check the data: 1 impossible tag repaired, 2 predicted mentions without a place, "
         "only 12 units, so intervals rest on little."
     )
-    found = documents.result()["findings"]
+    found = convert(documents.result()["findings"], list[Finding])
     assert say.finding(found[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."
     assert say.finding(found[2]) == (
         "mentions unseen with their type are hard for crf: "

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from msgspec import Struct
 
 from spanwise.demo._systems import SYSTEMS
-from spanwise.document.head import Document, plain_of
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import DocumentLike
+from spanwise.document.loading import as_document
+from spanwise.document.scores import Confusion, SystemScores, WeakSlice
 
 
 class Verdict(Struct, frozen=True):
@@ -21,55 +23,55 @@ class Verdict(Struct, frozen=True):
     system: str
     weakness: str
     found: bool
-    slice: Mapping[str, Any] | None
+    slice: WeakSlice | None
     gain: tuple[str, float]
     confused: tuple[tuple[str, str, int], ...]
 
 
-def verdicts(document: Mapping[str, Any] | Document) -> list[Verdict]:
-    """One verdict a system, from a result document over the demo corpus alone."""
-    document = plain_of(document)
+def verdicts(document: DocumentLike) -> list[Verdict]:
+    """One verdict per system, from a result document over the demo corpus alone."""
+    typed = as_document(document)
+    scores = typed.systems if isinstance(typed, Evaluation) else {}
     return [
-        _verdict(system.name, system.weakness, document["systems"][system.name])
+        _verdict(system.name, system.weakness, scores[system.name])
         for system in SYSTEMS
-        if system.name in document["systems"]
+        if system.name in scores
     ]
 
 
-def _verdict(name: str, weakness: str, scores: Mapping[str, Any]) -> Verdict:
-    costliest = next(iter(scores["slices"]), None)
-    gains = {kind: row["gain"] or 0.0 for kind, row in scores["gains"].items()}
+def _verdict(name: str, weakness: str, scores: SystemScores) -> Verdict:
+    costliest = next(iter(scores.slices), None)
+    gains = {kind: gain.gain or 0.0 for kind, gain in scores.gains.items()}
     kind = max(gains, key=lambda key: gains[key])
-    confused = _confused(scores["confusion"])
+    confused = _confused(scores.confusion)
     draft = Verdict(name, weakness, False, costliest, (kind, gains[kind]), confused)
     return Verdict(name, weakness, _SIGNS[name](draft), costliest, draft.gain, confused)
 
 
-def _confused(confusion: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:
-    labels = confusion["labels"]
+def _confused(confusion: Confusion) -> tuple[tuple[str, str, int], ...]:
     pairs = [
-        (gold, predicted, int(count))
-        for gold, row in zip(labels, confusion["counts"], strict=True)
-        for predicted, count in zip(labels, row, strict=True)
+        (gold, predicted, count)
+        for gold, row in zip(confusion.labels, confusion.counts, strict=True)
+        for predicted, count in zip(confusion.labels, row, strict=True)
         if gold != predicted and count
     ]
     return tuple(sorted(pairs, key=lambda pair: -pair[2])[:2])
 
 
-def _long(found: Verdict) -> bool:
-    row = found.slice
-    longest = row is not None and row["attribute"] == "entity_length" and row["name"] == "XL"
-    return longest and found.gain[0] == "BE"
+def _long(verdict: Verdict) -> bool:
+    row = verdict.slice
+    longest = row is not None and row.attribute == "entity_length" and row.name == "XL"
+    return longest and verdict.gain[0] == "BE"
 
 
-def _unseen(found: Verdict) -> bool:
-    row = found.slice
-    return row is not None and row["kind"] == "tough" and "UNSEEN" in row["name"] and found.gain[0] == "FN"
+def _unseen(verdict: Verdict) -> bool:
+    row = verdict.slice
+    return row is not None and row.kind == "tough" and "UNSEEN" in row.name and verdict.gain[0] == "FN"
 
 
-def _swapped(found: Verdict) -> bool:
-    pairs = {(gold, predicted) for gold, predicted, _ in found.confused}
-    return found.gain[0] == "LE" and pairs == {("LOC", "ORG"), ("ORG", "LOC")}
+def _swapped(verdict: Verdict) -> bool:
+    pairs = {(gold, predicted) for gold, predicted, _ in verdict.confused}
+    return verdict.gain[0] == "LE" and pairs == {("LOC", "ORG"), ("ORG", "LOC")}
 
 
 _SIGNS: dict[str, Callable[[Verdict], bool]] = {

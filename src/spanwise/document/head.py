@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -22,6 +22,14 @@ Count: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)]
 Halves: TypeAlias = Count | Annotated[float, Meta(ge=0, le=MOST, multiple_of=0.5)]
 Fraction: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
 Probability: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
+
+
+T = TypeVar("T")
+
+
+def given(value: T | UnsetType) -> T | None:
+    """A value of a document, None where it was not set."""
+    return None if isinstance(value, UnsetType) else value
 
 
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -163,15 +171,12 @@ class Document(Struct, frozen=True, kw_only=True):
         return self.to_text()
 
 
+# A document, or the plain dicts and lists that stand for one: what every report takes.
+DocumentLike: TypeAlias = Document | Mapping[str, Any]
+
+
 def written_out(value: object) -> Any:
     """What an encoder cannot know: sequences and mappings that are made when they are asked for."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, Iterable) else str(value)
-
-
-def plain_of(document: Document | Mapping[str, Any], *, sentences: bool = False) -> dict[str, Any]:
-    """A document as plain dicts and lists, by default without its sentences and counts per unit."""
-    if isinstance(document, Mapping):
-        return dict(document)
-    return (document if sentences else document.without_sentences()).to_dict()

@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from spanwise.document.head import SCHEMA, Document
+from spanwise.document.head import SCHEMA, Document, DocumentLike
 from spanwise.errors import InputError, unknown
 from spanwise.registry import reach
 
@@ -77,7 +77,7 @@ def document_of(content: Mapping[str, Any], *, place: str = "the document") -> D
         raise _wrong(error, migrated, kind, place) from None
 
 
-def as_document(document: Document | Mapping[str, Any]) -> Document:
+def as_document(document: DocumentLike) -> Document:
     """A document as it is, or the one that plain data stand for."""
     return document if isinstance(document, Document) else document_of(document)
 

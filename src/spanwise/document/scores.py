@@ -23,6 +23,10 @@ class Bounded(Part, frozen=True, kw_only=True):
     why: str | None = None
     few_units: Count | UnsetType = UNSET
 
+    def ends(self, score: str) -> Interval | None:
+        """The interval of one score, where there is one."""
+        return self.interval.get(score)
+
 
 class Rates(Bounded, frozen=True, kw_only=True):
     """Precision, recall and F1; None where undefined."""
@@ -244,6 +248,10 @@ class BucketScores(BucketEdges, frozen=True, kw_only=True):
     outcomes: Mapping[Literal["gold", "predicted"], Mapping[Outcome, Count]] = field(default_factory=dict)
     fair: FairRates | UnsetType = UNSET  # of mentions alone
 
+    def ends(self, score: str) -> Interval | None:
+        """The interval of one score, where there is one."""
+        return self.interval.get(score)
+
 
 class AttributeScores(Part, frozen=True, kw_only=True):
     """The buckets of one attribute, and how the score moves over them."""
@@ -261,7 +269,7 @@ class AttributeScores(Part, frozen=True, kw_only=True):
     best_f1: Fraction | UnsetType = UNSET
     worst_f1: Fraction | UnsetType = UNSET
 
-    def bucket(self, name: str) -> BucketScores | None:
+    def bucket(self, name: str | None) -> BucketScores | None:
         """The bucket of this name."""
         return next((bucket for bucket in self.buckets if bucket.name == name), None)
 

@@ -100,6 +100,10 @@ class MainResult(Spread, frozen=True, kw_only=True, omit_defaults=False):
     missing: tuple[str, ...] | UnsetType = UNSET
     identical: Mapping[str, str] | UnsetType = UNSET
 
+    def ends(self, score: str) -> Interval | None:
+        """The interval of one score, where there is one."""
+        return (self.interval or {}).get(score)
+
 
 class DatasetMean(Part, frozen=True, kw_only=True, omit_defaults=False):
     """A mean over datasets, and over how many; runs were averaged first."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from spanwise.document.head import Document
+from spanwise.document.head import DocumentLike
 from spanwise.registry import Registry
 
 
@@ -31,7 +31,7 @@ class Report(Struct, frozen=True):
 REPORTS: Registry[Report] = Registry("report", group="spanwise.reports")
 
 
-def render(document: Mapping[str, Any] | Document, name: str | Report, **choices: Any) -> str | bytes:
+def render(document: DocumentLike, name: str | Report, **choices: Any) -> str | bytes:
     """The document in the form called `name`, as text or bytes.
 
     Examples:
@@ -43,9 +43,7 @@ def render(document: Mapping[str, Any] | Document, name: str | Report, **choices
     return REPORTS.find(name).function(document, **choices)
 
 
-def save(
-    document: Mapping[str, Any] | Document, path: str | Path, name: str | Report, **choices: Any
-) -> None:
+def save(document: DocumentLike, path: str | Path, name: str | Report, **choices: Any) -> None:
     """Write the report beside `path` and rename, so that no half-written file is ever met."""
     from spanwise.formats import write_atomically
 
@@ -55,7 +53,7 @@ def save(
 def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
     """A function of a module that is imported when it is first called: most reports need heavy packages."""
 
-    def call(document: Mapping[str, Any] | Document, **choices: Any) -> str | bytes:
+    def call(document: DocumentLike, **choices: Any) -> str | bytes:
         found: Callable[..., str | bytes] = getattr(import_module(f"spanwise.reports.{module}"), function)
         return found(document, **choices)
 

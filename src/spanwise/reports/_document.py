@@ -3,66 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from msgspec import UnsetType, convert
+from msgspec.structs import replace
 
-from spanwise.diagnosis import distinct, letter, lettering
-from spanwise.document.scores import BucketEdges, SystemScores, WeakSlice
+from spanwise.diagnosis import letter, lettering
+from spanwise.document.comparison import ScoreTest
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Interval, given
 from spanwise.document.study import Analyses, AttributeWise, MainResult, ModelWise, RankedSlice
-from spanwise.reports._wording import TOUGH, attribute, defined, plain, visible
+from spanwise.reports._wording import attribute, defined, tough, visible
 from spanwise.statistics import LEVEL
 
-Document = Mapping[str, Any]
+Key = TypeVar("Key", bound=str)
+Value = TypeVar("Value")
 
 
-def score_row(comparison: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any] | None:
-    """The row of a comparison about one score, where it has one."""
-    return next((row for row in comparison["scores"] if list(row["path"]) == list(path)), None)
-
-
-def distinct_rows(
-    rows: Iterable[Mapping[str, Any]], system: Mapping[str, Any]
-) -> list[list[Mapping[str, Any]]]:
-    """The slices of one system in groups that hold the same mentions or nearly so."""
-    listed = list(rows)
-    typed = [convert(row, WeakSlice) for row in listed]
-    groups = distinct(typed, convert({"attributes": {}, **system, "slices": []}, SystemScores))
-    return [[listed[typed.index(row)] for row in group] for group in groups]
-
-
-def own_letters(document: Document) -> dict[str, str]:
+def own_letters(document: Evaluation) -> dict[str, str]:
     """The letter of every system, from the highest F1 to the lowest; those without one come last."""
-    f1 = {name: system["exact"]["overall"]["f1"] for name, system in (document.get("systems") or {}).items()}
-    return lettering({name: value if defined(value) else None for name, value in f1.items()})
+    return lettering({name: system.exact.overall.f1 for name, system in document.systems.items()})
 
 
-def ranked(document: Document) -> list[str]:
+def ranked(document: Evaluation) -> list[str]:
     """The systems from the highest F1 to the lowest, in the order of their letters."""
     return list(own_letters(document))
 
 
-def union(systems: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, Any]:
+def union(parts: Iterable[Mapping[Key, Value]]) -> dict[Key, Value]:
     """What any of the systems has of one part; saved results that are compared may differ in it."""
-    found: dict[str, Any] = {}
-    for system in systems.values():
-        for name, value in (system.get(part) or {}).items():
-            found.setdefault(name, value)
-    return found
+    merged: dict[Key, Value] = {}
+    for part in parts:
+        for name, value in part.items():
+            merged.setdefault(name, value)
+    return merged
 
 
-def scored_labels(document: Document) -> list[str]:
+def scored_labels(document: Evaluation) -> list[str]:
     """The labels that some system has scores of, the most frequent gold ones first."""
-    systems: Mapping[str, Any] = document.get("systems") or {}
-    known = dict.fromkeys(label for system in systems.values() for label in system["exact"]["labels"])
-    gold = (document.get("dataset") or {}).get("label_order") or ()
-    return list(dict.fromkeys([*(label for label in gold if label in known), *known]))
+    scored = union(system.exact.labels for system in document.systems.values())
+    gold = document.dataset.label_order or ()
+    return list(dict.fromkeys([*(label for label in gold if label in scored), *scored]))
 
 
-K = TypeVar("K", bound=str)
+def label_order(document: Evaluation) -> list[str]:
+    """Every label of gold or predictions, the most frequent gold ones first."""
+    order = dict.fromkeys(document.dataset.labels_in_order)
+    for system in document.systems.values():
+        order |= dict.fromkeys(label for label in system.exact.labels if label not in order)
+    return list(order)
 
 
-def inner_keys(tree: Mapping[str, Mapping[K, Any]]) -> list[K]:
+def inner_keys(tree: Mapping[str, Mapping[Key, Value]]) -> list[Key]:
     """The names of the second level over all of the first, in the order they are met."""
     return list(dict.fromkeys(key for inner in tree.values() for key in inner))
 
@@ -73,33 +64,31 @@ def highest(values: Iterable[float | None]) -> float | None:
     return max(inside) if len(inside) > 1 else None
 
 
-def compared(document: Document, one: str, other: str, path: Sequence[str]) -> dict[str, Any] | None:
+def compared(document: Evaluation, one: str, other: str, path: Sequence[str]) -> ScoreTest | None:
     """The test of one score between two systems, with the sign of `one` less `other`."""
-    for comparison in document.get("comparisons") or ():
-        if set(comparison["systems"]) == {one, other}:
-            row = score_row(comparison, path)
-            if row is None:
-                return None
-            return dict(row) if comparison["systems"][0] == one else turned(row)
-    return None
+    comparison = document.comparison(one, other)
+    test = None if comparison is None else comparison.score(tuple(path))
+    if comparison is None or test is None:
+        return None
+    return test if comparison.systems[0] == one else turned(test)
 
 
-def turned(row: Mapping[str, Any]) -> dict[str, Any]:
+def turned(test: ScoreTest) -> ScoreTest:
     """A tested difference the other way round."""
-    ends = row.get("interval")
-    return {
-        **row,
-        "a": row.get("b"),
-        "b": row.get("a"),
-        "interval": [None if end is None else -end for end in reversed(ends)] if ends else ends,
-        "difference": None if row["difference"] is None else -row["difference"],
-    }
+    return replace(
+        test,
+        a=test.b,
+        b=test.a,
+        interval=_turned_interval(test.interval),
+        difference=None if test.difference is None else -test.difference,
+    )
 
 
-def score_path(analyses: Analyses) -> tuple[str, ...]:
-    """Where comparisons have the score that a study is about."""
-    score = analyses.score or "f1"
-    return "fair" if score.startswith("fair_") else "exact", "overall", score.removeprefix("fair_")
+def _turned_interval(interval: Interval | None) -> Interval | None:
+    if interval is None:
+        return None
+    low, high = interval
+    return None if high is None else -high, None if low is None else -low
 
 
 def single_runs(holistic: Mapping[str, Mapping[str, MainResult]]) -> bool:
@@ -118,23 +107,13 @@ def greyed(cell: ModelWise | AttributeWise) -> bool:
     return p is None or not p < LEVEL
 
 
+def score_path(analyses: Analyses) -> tuple[str, ...]:
+    """Where comparisons have the score that a study is about."""
+    score = analyses.score or "f1"
+    return "fair" if score.startswith("fair_") else "exact", "overall", score.removeprefix("fair_")
+
+
 TINY = 20  # mentions under which a recall is marked
-
-
-def bucket_words(bucket: BucketEdges) -> str:
-    """What a bucket holds, in words: its interval, its one value, or its category."""
-    if bucket.label:
-        return visible(bucket.label)
-    if bucket.is_category:
-        return visible(str(bucket.value))
-    low, high = (None if isinstance(end, UnsetType) else end for end in (bucket.low, bucket.high))
-    if low is None and high is None:
-        return visible(bucket.name)
-    if low is None:
-        return f"up to {plain(high)}"
-    if high is None:
-        return f"over {plain(low)}"
-    return plain(low) if low == high else f"({plain(low)}, {plain(high)}]"
 
 
 def slice_words(row: RankedSlice) -> str:
@@ -143,8 +122,8 @@ def slice_words(row: RankedSlice) -> str:
     if row.kind == "label":
         return f"type is {name}"
     if row.kind == "tough" or not row.attribute:
-        return TOUGH.get(name, name)
-    held = visible(row.label or "")
+        return tough(row.name)
+    held = visible(given(row.label) or "")
     if not held or held == name:
         return f"{attribute(row.attribute)} {name}"
     return f"{attribute(row.attribute)} {name} {held if held[0] in '([' else f'({held})'}"
@@ -171,7 +150,7 @@ def common_letters(
     A study letters its systems anew in every dataset, by score; a table of all datasets needs
     one letter per row.
     """
-    own = {system: letter(place) for place, system in enumerate(holistic)}
+    own = {system: letter(rank) for rank, system in enumerate(holistic)}
     beats: dict[tuple[str, str], str] = {}
     for dataset in inner_keys(holistic):
         cells = {system: row[dataset] for system, row in holistic.items() if dataset in row}

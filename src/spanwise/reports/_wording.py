@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import UNSET, UnsetType
+
+from spanwise.document.comparison import Finding
+from spanwise.document.head import given
+from spanwise.document.scores import BucketEdges, Subset, SystemScores
+from spanwise.document.study import Analyses
 from spanwise.streams import visible as visible
 
 UNDEFINED = "n/a"
@@ -23,7 +28,7 @@ OUTCOMES = {
     "FP": "spurious",
 }
 
-TOUGH = {
+TOUGH: dict[Subset, str] = {
     "SEEN": "seen in training",
     "UNSEEN-TYPE": "seen with another type",
     "UNSEEN-TOKENS": "never seen",
@@ -32,6 +37,8 @@ TOUGH = {
     "TCM-SEEN": "confusable, seen",
     "TCM-UNSEEN": "confusable, never seen",
 }
+
+_SUBSETS: Mapping[str, str] = {str(subset): words for subset, words in TOUGH.items()}
 
 SCORES = {"f1": "F1", "precision": "precision", "recall": "recall", "gain": "F1", "accuracy": "accuracy"}
 
@@ -44,10 +51,10 @@ STUDY_SCORES = {
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
 
 
-def study_score(analyses: Any) -> str:
-    """The score that the analyses of a study are about, in words; they are typed or plain."""
-    score = analyses.get("score") if isinstance(analyses, Mapping) else analyses.score
-    return STUDY_SCORES.get(str(score or "f1"), str(score))
+def study_score(analyses: Analyses) -> str:
+    """The score that the analyses of a study are about, in words."""
+    score = analyses.score or "f1"
+    return STUDY_SCORES.get(score, score)
 
 
 def defined(value: object) -> bool:
@@ -95,7 +102,7 @@ def count(value: float | None) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: float, noun: str) -> str:
     """`1 sentence`, `3,120 sentences`."""
     return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
 
@@ -221,20 +228,22 @@ SHORT = {
 }  # fmt: skip
 
 
-def bucket(cell: Mapping[str, Any]) -> str:
+def bucket(edges: BucketEdges) -> str:
     """What a bucket holds, in words: its interval, its one value, or its category.
 
     Examples:
-        >>> bucket({"name": "XL", "label": "≥ 4", "low": 3, "high": None})
+        >>> bucket(BucketEdges(name="XL", label="≥ 4", low=3, high=None))
         '≥ 4'
-        >>> bucket({"name": "S", "low": 0.25, "high": 0.5}), bucket({"name": "XS", "low": 1, "high": 1})
+        >>> bucket(BucketEdges(name="S", low=0.25, high=0.5)), bucket(BucketEdges(name="XS", low=1, high=1))
         ('(0.25, 0.5]', '1')
     """
-    low, high = cell.get("low"), cell.get("high")
-    if cell.get("label") or cell.get("value") is not None:
-        return visible(cell.get("label") or cell["value"])
+    if edges.label:
+        return visible(edges.label)
+    if edges.is_category:
+        return visible(edges.value)
+    low, high = given(edges.low), given(edges.high)
     if low is None and high is None:
-        return visible(cell["name"])
+        return visible(edges.name)
     if low is None:
         return f"up to {plain(high)}"
     if high is None:
@@ -257,14 +266,18 @@ def upper_bound(held: str) -> str:
     return f"{'≤' if end.endswith(']') else '<'} {end[:-1]}"
 
 
-def slice_title(row: Mapping[str, Any]) -> str:
+def slice_title(kind: str, name: str, title: str | None = None) -> str:
     """A slice in words a reader knows without the manual."""
-    kind, name = row.get("kind"), visible(row.get("name"))
     if kind == "label":
-        return f"type is {name}"
+        return f"type is {visible(name)}"
     if kind == "tough":
-        return TOUGH.get(name, name)
-    return _spoken(str(row.get("title") or row.get("name")))
+        return tough(name)
+    return _spoken(title or name)
+
+
+def tough(subset: str) -> str:
+    """A tough subset in words."""
+    return _SUBSETS.get(subset, visible(subset))
 
 
 def _spoken(title: str) -> str:
@@ -280,13 +293,13 @@ def _spoken(title: str) -> str:
     return words
 
 
-def held_by_buckets(systems: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+def held_by_buckets(systems: Iterable[SystemScores]) -> dict[tuple[str, str], str]:
     """What each bucket of each attribute holds, in words; it is the same for all systems."""
     return {
-        (name, cell["name"]): bucket(cell)
-        for system in systems.values()
-        for name, table in (system.get("attributes") or {}).items()
-        for cell in table.get("buckets") or ()
+        (name, edges.name): bucket(edges)
+        for system in systems
+        for name, table in system.attributes.items()
+        for edges in table.buckets
     }
 
 
@@ -306,7 +319,7 @@ def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None =
     if head == "gains":
         return f"F1 lost to {OUTCOMES.get(rest[0], rest[0])}"
     if head == "tough":
-        where = TOUGH.get(rest[0], rest[0])
+        where = tough(rest[0])
         return f"{where}, {score}" if rest[1] == "overall" else f"{where}, type {rest[-2]}, {score}"
     if head == "attributes":
         holds = (held or {}).get((path[1], path[2]))
@@ -319,39 +332,39 @@ def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None =
     return " ".join((*([] if head == "exact" else [head]), *rest[:-1], score))
 
 
-def finding(row: Mapping[str, Any]) -> str:
+def finding(found: Finding) -> str:
     """One finding as a sentence with its number and its count."""
-    headline, rest = finding_parts(row)
+    headline, rest = finding_parts(found)
     return f"{headline}: {rest}."
 
 
-def finding_parts(row: Mapping[str, Any]) -> tuple[str, str]:
+def finding_parts(found: Finding) -> tuple[str, str]:
     """A finding as a headline and the numbers behind it.
 
     Examples:
-        >>> finding_parts({"kind": "gain", "system": "crf", "value": 0.028, "count": 148,
-        ...     "path": ["gains", "LE", "gain"]})
+        >>> finding_parts(Finding(kind="gain", system="crf", score="f1", value=0.028, count=148,
+        ...     path=("gains", "LE", "gain"), filter={}))
         ('wrong labels cost crf the most', '2.8 F1 in 148 errors')
     """
-    system = visible(row.get("system") or "")
-    match row.get("kind"):
+    system = visible(found.system or "")
+    match found.kind:
         case "gain":
-            kind = _COSTLY.get(str(row["path"][1]), "errors")
-            errors = plural(int(row.get("count") or 0), "error")
-            if row.get("tied"):
-                kind += f" or {costly(row['tied'])}"
-            return f"{kind} cost {system} the most", f"{points(row.get('value'))} F1 in {errors}"
+            kind = _COSTLY.get(found.path[1], "errors")
+            errors = plural(int(found.count or 0), "error")
+            if found.tied:
+                kind += f" or {costly(found.tied)}"
+            return f"{kind} cost {system} the most", f"{points(found.value)} F1 in {errors}"
         case "tough":
-            name = str(row["path"][1])
-            return f"{_HARD.get(name, visible(name))} are hard for {system}", _against(row, "on seen ones")
+            name = found.path[1]
+            return f"{_HARD.get(name, visible(name))} are hard for {system}", _against(found, "on seen ones")
         case "slice":
-            among = row.get("among")
-            worst = f"; the costliest of {plural(among, 'slice')} tested" if isinstance(among, int) else ""
-            return f"{system} is weak where {_place(row)}", _against(row, "overall") + worst
+            among = given(found.among)
+            worst = "" if among is None else f"; the costliest of {plural(among, 'slice')} tested"
+            return f"{system} is weak where {_weak_part(found)}", _against(found, "overall") + worst
         case "lead":
-            return _lead(row)
-        case _:
-            return "check the data", _odd(row)
+            return _lead(found)
+        case "data":
+            return "check the data", _odd(found)
 
 
 _HARD = {"UNSEEN-ANY": "mentions unseen with their type", "UNSEEN-TOKENS": "mentions never seen in training"}
@@ -370,44 +383,42 @@ def costly(kind: object) -> str:
     return _COSTLY.get(str(kind), "other errors")
 
 
-def _against(row: Mapping[str, Any], what: str) -> str:
-    score = SCORES.get(str(row.get("score")), visible(row.get("score")))
-    words = f"{score} {points(row.get('value'))}"
-    if defined(row.get("against")):
-        words += f", against {points(row['against'])} {what}"
-    number = row.get("mentions", row.get("count"))
+def _against(found: Finding, what: str) -> str:
+    words = f"{SCORES.get(str(found.score), visible(found.score))} {points(found.value)}"
+    if defined(found.against):
+        words += f", against {points(given(found.against))} {what}"
+    number = given(found.mentions) if found.mentions is not UNSET else found.count
     return words + (f" ({plural(number, 'mention')})" if isinstance(number, int) else "")
 
 
-def _lead(row: Mapping[str, Any]) -> tuple[str, str]:
-    one, other = visible(row.get("system")), visible(row.get("other") or "the next")
-    margin, p = points(row.get("overall", row.get("value"))), p_value(row.get("p"))
+def _lead(found: Finding) -> tuple[str, str]:
+    leader, other = visible(found.system), visible(found.other or "the next")
+    overall = given(found.overall)
+    margin, p = points(found.value if overall is None else overall), p_value(given(found.p))
     chance = f"p {p}" if p.startswith("<") else f"p = {p}"
-    if not row.get("significant"):
-        return f"{one}'s lead over {other} may be chance", f"{margin} F1, {chance}"
+    if not found.significant:
+        return f"{leader}'s lead over {other} may be chance", f"{margin} F1, {chance}"
     words = f"{margin} F1, {chance}"
-    path = [str(part) for part in row.get("path") or ()]
-    if row.get("even"):
-        gain = f"{signed(row.get('value'))} {SCORES.get(path[-1], path[-1])} on {_mentions(path)}"
-        loss = f"{signed(row.get('loss'))} {SCORES.get(row['loses'][-1], row['loses'][-1])}"
+    path = found.path
+    if found.even:
+        gain = f"{signed(found.value)} {SCORES.get(path[-1], path[-1])} on {_mentions(path)}"
+        loss = f"{signed(given(found.loss))} {SCORES.get(found.loses[-1], found.loses[-1])}"
         return (
-            f"{one} and {other} are even overall but differ on parts of the data",
-            f"{one} has {gain}, {loss} on {_mentions(row['loses'])}",
+            f"{leader} and {other} are even overall but differ on parts of the data",
+            f"{leader} has {gain}, {loss} on {_mentions(found.loses)}",
         )
-    if path and path[1:2] != ["overall"]:
-        words += (
-            f"; most of it on {_mentions(path)}, {signed(row.get('value'))} {SCORES.get(path[-1], path[-1])}"
-        )
-    if row.get("loses"):
-        words += f"; {other} is ahead on {_mentions(row['loses'])}"
-    return f"{one} leads {other}", words
+    if path and path[1:2] != ("overall",):
+        words += f"; most of it on {_mentions(path)}, {signed(found.value)} {SCORES.get(path[-1], path[-1])}"
+    if found.loses:
+        words += f"; {other} is ahead on {_mentions(found.loses)}"
+    return f"{leader} leads {other}", words
 
 
 def _mentions(path: Sequence[str]) -> str:
     """The mentions that a score of the document is about."""
     head, name = path[0], visible(path[1])
     if head == "tough":
-        return f"mentions {TOUGH.get(name, name)}"
+        return f"mentions {tough(name)}"
     if head == "attributes":
         return f"mentions of {attribute(name)} {visible(path[2])}"
     return f"type {visible(path[2])}" if name == "labels" else path_title(path)
@@ -429,31 +440,31 @@ _ODD_WHAT = {
 }
 
 
-def _odd(row: Mapping[str, Any]) -> str:
+def _odd(found: Finding) -> str:
     parts = [
         f"{plural(number, _ODD.get(key, key))} {_ODD_WHAT.get(key, '')}".strip()
-        for key, number in (row.get("of") or {}).items()
+        for key, number in (found.of or {}).items()
     ]
-    if row.get("few_units") is not None:
-        parts.append(f"only {plural(row['few_units'], 'unit')}, so intervals rest on little")
-    return ", ".join(parts) or count(row.get("value"))
+    units = given(found.few_units)
+    if units is not None:
+        parts.append(f"only {plural(units, 'unit')}, so intervals rest on little")
+    return ", ".join(parts) or count(found.value)
 
 
-def _place(row: Mapping[str, Any]) -> str:
-    chosen: Mapping[str, Any] = row.get("filter") or {}
-    if chosen.get("gold"):
+def _weak_part(found: Finding) -> str:
+    chosen = found.filter
+    if "gold" in chosen:
         return f"the type is {visible(chosen['gold'])}"
-    if row.get("title"):
-        return _spoken(str(row["title"]))
-    if chosen.get("attribute"):
-        return f"{attribute(chosen['attribute'])} is {visible(chosen.get('bucket'))}"
+    if found.title:
+        return _spoken(found.title)
+    if "attribute" in chosen and "bucket" in chosen:
+        return f"{attribute(chosen['attribute'])} is {visible(chosen['bucket'])}"
     return "it is measured"
 
 
-def named_test(settings: Mapping[str, Any]) -> str:
+def named_test(correction: str | UnsetType | None) -> str:
     """The test and the correction behind letters and p-values, for captions."""
-    correction = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
-    given = str(settings.get("correction") or "")
-    named = correction.get(given, visible(given))
+    names = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
+    named = names.get(correction or "", visible(correction or ""))
     test = "paired randomisation, or t-test over runs"
     return test + (f", {named}-corrected" if named and named != "none" else "")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
-import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct, to_builtins
 
 from spanwise import spreadsheet
-from spanwise.buckets import Bucket
-from spanwise.conditions import TOUGHNESS, Comparison, Condition, bucket_holds, parse
-from spanwise.document.head import Document as TypedDocument
-from spanwise.document.head import plain_of
+from spanwise.conditions import parse
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document, DocumentLike, given
+from spanwise.document.loading import as_document
+from spanwise.document.sentences import GoldMention, PredictedMention, Sentence
+from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document
+from spanwise.reports._choosing import bucket_name, meeting
 
-Span = Mapping[str, Any]
+ShownMention: TypeAlias = GoldMention | PredictedMention
 
 KINDS = ("LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 _GROUPS = {"BE": ("BEs", "BEl", "BEo")}
@@ -37,20 +38,26 @@ class Listed(Struct, frozen=True):
     system: str
     outcome: str
     turn: int
-    gold: Span | None
-    predicted: Span | None
-    sentence: Mapping[str, Any]
+    gold: GoldMention | None
+    predicted: PredictedMention | None
+    sentence: Sentence
 
     @property
-    def consumed(self) -> Span:
+    def consumed(self) -> ShownMention:
         """The mention by whose bucket the error is found: the gold one, unless that was counted already."""
         chosen = self.predicted if self.turn == 3 or self.gold is None else self.gold
         assert chosen is not None
         return chosen
 
+    @property
+    def subsets(self) -> Sequence[str]:
+        """The tough subsets of that mention; predicted mentions are in none."""
+        mention = self.consumed
+        return (mention.tough or ()) if isinstance(mention, GoldMention) else ()
+
 
 def listing(
-    document: Mapping[str, Any] | TypedDocument,
+    document: DocumentLike,
     *,
     outcome: str | Sequence[str] | None = None,
     gold: str | None = None,
@@ -80,195 +87,126 @@ def listing(
         ChoiceError: there is no such kind, label, system, bucket or subset.
         InputError: the document holds no sentences.
     """
-    document = plain_of(document, sentences=True)
+    document = as_document(document)
     if over not in OVERS:
         raise unknown("way to count errors", over, OVERS)
     kinds = _kinds(outcome)
-    _check(document, gold, predicted, system, tough)
+    evaluation = _checked(document, gold, predicted, system, tough)
+    systems = list(evaluation.systems.values())
     if bucket is not None:
-        bucket = bucket[0], _bucket_name(document.get("systems") or {}, *bucket)
-    meets = None if where is None else _meeting(document.get("systems") or {}, parse(where))
-    found = []
-    for error in _all(document, system, over):
+        bucket = bucket[0], bucket_name(systems, *bucket)
+    meets = None if where is None else meeting(systems, parse(where))
+    errors = []
+    for error in _all(evaluation, system, over):
         if error.outcome not in kinds:
             continue
-        if gold is not None and (error.gold is None or error.gold["label"] != gold):
+        if gold is not None and (error.gold is None or error.gold.label != gold):
             continue
-        if predicted is not None and (error.predicted is None or error.predicted["label"] != predicted):
+        if predicted is not None and (error.predicted is None or error.predicted.label != predicted):
             continue
-        if tough is not None and (
-            error.consumed is not error.gold or tough not in error.gold.get("tough", ())
-        ):
+        if tough is not None and tough not in error.subsets:
             continue
         if meets is not None and not meets(error):
             continue
-        if bucket is not None and error.consumed.get("buckets", {}).get(bucket[0]) != bucket[1]:
+        if bucket is not None and (error.consumed.buckets or {}).get(bucket[0]) != bucket[1]:
             continue
-        found.append(error)
-    return found
+        errors.append(error)
+    return errors
 
 
 def _kinds(outcome: str | Sequence[str] | None) -> set[str]:
     if outcome is None:
         return set(KINDS)
-    given = [outcome] if isinstance(outcome, str) else list(outcome)
-    names = [name.strip() for text in given for name in text.split(",")]
+    texts = [outcome] if isinstance(outcome, str) else list(outcome)
+    names = [name.strip() for text in texts for name in text.split(",")]
     for name in names:
         if name not in KINDS and name not in _GROUPS:
             raise unknown("kind of error", name, (*KINDS, *_GROUPS))
     return {kind for name in names for kind in _GROUPS.get(name, (name,))}
 
 
-def _check(
+def _checked(
     document: Document,
     gold: str | None,
     predicted: str | None,
     system: str | None,
     tough: str | None,
-) -> None:
-    systems = document.get("systems") or {}
+) -> Evaluation:
+    """The document, if it holds sentences and what is asked for."""
+    systems = document.systems if isinstance(document, Evaluation) else {}
     if system is not None and system not in systems:
         raise unknown("system", system, systems)
-    labels = {label for one in systems.values() for label in one.get("confusion", {}).get("labels", ())}
+    labels = {label for scores in systems.values() for label in scores.confusion.labels}
     for label in (gold, predicted):
         if label is not None and label not in labels:
             raise unknown("label", label, labels)
-    subsets = {name for one in systems.values() for name in one.get("tough") or ()}
+    subsets: set[str] = {name for scores in systems.values() for name in scores.tough}
     if tough is not None and not subsets:
         raise ChoiceError("tough subsets need training data.\nEvaluate with train=.")
     if tough is not None and tough not in subsets:
         raise unknown("tough subset", tough, subsets)
-    if document.get("kind") == "study":
+    if isinstance(document, Study):
         raise InputError("a study holds no sentences.\nGive the files of one of its datasets and systems.")
-    if "sentences" not in document or (document.get("examples") or {}).get("policy") == "none":
+    if not isinstance(document, Evaluation) or (document.examples and document.examples.policy == "none"):
         raise InputError(
             'the document holds no sentences.\nMake it again with examples="errors", or give the files.'
         )
+    return document
 
 
-def _bucket_name(systems: Mapping[str, Any], attribute: str, given: str) -> str:
-    """The name of a bucket that is given by its name or by what it holds, as the screen shows it."""
-    tables = [one.get("attributes") or {} for one in systems.values()]
-    known = {key for table in tables for key, entry in table.items() if entry.get("unit") == "mention"}
-    if attribute not in known:
-        raise unknown("attribute of mentions in this result", attribute, known)
-    rows = [row for table in tables for row in table.get(attribute, {}).get("buckets", ())]
-    names = {row["name"] for row in rows}
-    held = {"".join(str(row.get("label")).split()): row["name"] for row in rows}
-    if given in names:
-        return given
-    name: str | None = held.get("".join(given.split()))
-    if name is None:
-        raise unknown(f"bucket of {attribute}", given, names)
-    return name
-
-
-def _meeting(systems: Mapping[str, Any], condition: Condition) -> Callable[[Listed], bool]:
-    """Whether the mention of an error meets a condition, by its label, subsets and buckets."""
-    tables = [one.get("attributes") or {} for one in systems.values()]
-    buckets: dict[str, dict[str, Bucket]] = {}
-    for table in tables:
-        for name, entry in table.items():
-            if entry.get("unit") == "mention":
-                rows = buckets.setdefault(name, {})
-                rows |= {row["name"]: _bucket_of(row) for row in entry["buckets"]}
-    subsets = {name for one in systems.values() for name in one.get("tough") or ()}
-    for name in condition.attributes:
-        if name not in ("label", TOUGHNESS) and name not in buckets:
-            raise unknown("attribute of mentions in this result", name, {*buckets, "label", TOUGHNESS})
-    for value in (value for one in condition.comparisons(TOUGHNESS) for value in one.values):
-        if value not in subsets:
-            raise unknown("tough subset", value, subsets)
-
-    def holds(one: Comparison, error: Listed) -> bool:
-        mention = error.consumed
-        if one.attribute == TOUGHNESS:
-            if mention is not error.gold:
-                return False  # predicted mentions are in no subset
-            return bool(set(one.values) & set(mention.get("tough", ()))) == (one.operator == "=")
-        if one.attribute == "label":
-            return (mention["label"] in one.values) == (one.operator == "=")
-        name = mention.get("buckets", {}).get(one.attribute)
-        bucket = buckets[one.attribute].get(name)
-        held = None if bucket is None else bucket_holds(bucket, one)
-        if held is None:
-            raise ChoiceError(
-                f"{str(one)!r} cannot be decided by the bucket {name} of {one.attribute}.\n"
-                "Ask for a bucket, or cut the attribute there with buckets=."
-            )
-        return held
-
-    def meets(error: Listed) -> bool:
-        return bool(condition.mask(lambda one: np.asarray(holds(one, error))))
-
-    return meets
-
-
-def _bucket_of(row: Mapping[str, Any]) -> Bucket:
-    keys = ("name", "low", "high", "value", "special", "label", "rest")
-    return Bucket(**{key: row[key] for key in keys if row.get(key) is not None})
-
-
-def incomplete(document: Mapping[str, Any] | TypedDocument) -> str | None:
+def incomplete(document: DocumentLike) -> str | None:
     """What to tell the reader where the document holds fewer sentences with errors than there are."""
-    document = plain_of(document, sentences=True)
-    about = document.get("examples") or {}
-    if about.get("shown", 0) < about.get("of", 0):
+    document = as_document(document)
+    about = document.examples if isinstance(document, Evaluation) else None
+    if about and about.shown < about.of:
         return (
-            f"the document holds {about.get('shown', 0)} of {about.get('of', 0)} sentences "
-            f"(examples: {about.get('policy')}, at most {about.get('cap')}), so the list is not complete.\n"
+            f"the document holds {about.shown} of {about.of} sentences "
+            f"(examples: {about.policy}, at most {about.cap}), so the list is not complete.\n"
             "Make it again with --examples errors and a higher --examples-cap, or give the files."
         )
     return None
 
 
-def _all(document: Document, system: str | None, over: Over) -> Iterator[Listed]:
-    chosen = list(document.get("systems") or {}) if system is None else [system]
+def _all(document: Evaluation, system: str | None, over: Over) -> Iterator[Listed]:
+    chosen = list(document.systems) if system is None else [system]
     for name in chosen:
-        for sentence in document["sentences"]:
-            gold, predicted = sentence["gold"], sentence["systems"].get(name, [])
+        for sentence in document.sentences:
+            predicted = sentence.systems.get(name, ())
             if over != "predicted":
-                yield from _of_gold(name, sentence, gold, predicted)
+                yield from _of_gold(name, sentence, predicted)
             if over != "gold":
-                yield from _of_predicted(name, sentence, gold, predicted, alone=over == "error")
+                yield from _of_predicted(name, sentence, predicted, alone=over == "error")
 
 
-def _of_gold(
-    system: str, sentence: Mapping[str, Any], gold: Sequence[Span], predicted: Sequence[Span]
-) -> Iterator[Listed]:
-    for number, mention in enumerate(gold):
-        outcome = mention["outcome"].get(system)
-        if outcome in (None, "TP"):
+def _of_gold(system: str, sentence: Sentence, predicted: Sequence[PredictedMention]) -> Iterator[Listed]:
+    for number, mention in enumerate(sentence.gold):
+        outcome = mention.outcome.get(system)
+        if outcome is None or outcome == "TP":
             continue
-        partner = mention["partner"].get(system)
+        partner = mention.partner.get(system)
         if partner is None:
             yield Listed(system, outcome, 0, mention, None, sentence)
         else:
-            turn = 1 if predicted[partner]["partner"] == number else 2
+            turn = 1 if predicted[partner].partner == number else 2
             yield Listed(system, outcome, turn, mention, predicted[partner], sentence)
 
 
 def _of_predicted(
-    system: str,
-    sentence: Mapping[str, Any],
-    gold: Sequence[Span],
-    predicted: Sequence[Span],
-    *,
-    alone: bool,
+    system: str, sentence: Sentence, predicted: Sequence[PredictedMention], *, alone: bool
 ) -> Iterator[Listed]:
     """Errors of predicted mentions; `alone` leaves out those that a gold mention was listed with."""
     for number, mention in enumerate(predicted):
-        if mention["outcome"] == "TP":
+        if mention.outcome == "TP":
             continue
-        partner = mention["partner"]
-        if partner is None:
-            yield Listed(system, mention["outcome"], 0, None, mention, sentence)
+        if mention.partner is None:
+            yield Listed(system, mention.outcome, 0, None, mention, sentence)
             continue
-        mutual = gold[partner]["partner"].get(system) == number
+        gold = sentence.gold[mention.partner]
+        mutual = gold.partner.get(system) == number
         if not (mutual and alone):
             # Counted over predicted mentions, a mutual pair is found by the predicted one's bucket.
             turn = 3 if not mutual or not alone else 1
-            yield Listed(system, mention["outcome"], turn, gold[partner], mention, sentence)
+            yield Listed(system, mention.outcome, turn, gold, mention, sentence)
 
 
 # JSON lines
@@ -277,40 +215,54 @@ _UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud
 
 
 def to_jsonl(errors: Iterable[Listed]) -> str:
-    """One JSON object a line; characters that could turn or break a line are written as escapes."""
+    """One JSON object per line; characters that could turn or break a line are written as escapes."""
     lines = [json.dumps(_row(error), ensure_ascii=False, separators=(",", ":")) for error in errors]
     return "".join(_UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line) + "\n" for line in lines)
 
 
-def _row(error: Listed) -> dict[str, Any]:
+def _row(error: Listed) -> dict[str, object]:
     sentence = error.sentence
-    row: dict[str, Any] = {"system": error.system, "outcome": error.outcome, "turn": error.turn}
-    for side, mention in (("gold", error.gold), ("predicted", error.predicted)):
-        row[side] = None
-        if mention is not None:
-            keys = ("start", "end", "label", "parts", "tough", "buckets")
-            row[side] = {key: mention[key] for key in keys if key in mention}
-            row[side]["text"] = _words(sentence, mention)
-    row["sentence"] = {key: sentence.get(key) for key in ("id", "source", "document")}
-    for key in ("tokens", "text"):
-        if key in sentence:
-            row["sentence"][key] = sentence[key]
-    return row
+    about: dict[str, object] = {
+        "id": sentence.id, "source": sentence.source, "document": given(sentence.document),
+    }  # fmt: skip
+    if sentence.tokens is not UNSET:
+        about["tokens"] = list(sentence.tokens)
+    if sentence.text is not UNSET:
+        about["text"] = sentence.text
+    return {
+        "system": error.system,
+        "outcome": error.outcome,
+        "turn": error.turn,
+        "gold": None if error.gold is None else _side(sentence, error.gold),
+        "predicted": None if error.predicted is None else _side(sentence, error.predicted),
+        "sentence": about,
+    }
 
 
-def _pieces(mention: Span) -> list[tuple[int, int]]:
-    return [(start, end) for start, end in mention.get("parts") or [(mention["start"], mention["end"])]]
+def _side(sentence: Sentence, mention: ShownMention) -> dict[str, object]:
+    row: dict[str, object] = {"start": mention.start, "end": mention.end, "label": mention.label}
+    if mention.parts:
+        row["parts"] = to_builtins(mention.parts)
+    if isinstance(mention, GoldMention) and mention.tough is not UNSET:
+        row["tough"] = list(mention.tough)
+    if mention.buckets is not UNSET:
+        row["buckets"] = dict(mention.buckets)
+    return {**row, "text": _words(sentence, mention)}
 
 
-def _words(sentence: Mapping[str, Any], mention: Span) -> str | None:
+def _pieces(mention: ShownMention) -> Sequence[tuple[int, int]]:
+    return mention.parts or ((mention.start, mention.end),)
+
+
+def _words(sentence: Sentence, mention: ShownMention) -> str | None:
     """The words of a mention, or what was said of one without a place; None where there is no text."""
-    if mention["start"] < 0:
-        return mention.get("answer")
-    if not ("tokens" in sentence or "text" in sentence):
-        return None
-    if "tokens" in sentence:
-        return " … ".join(" ".join(sentence["tokens"][start:end]) for start, end in _pieces(mention))
-    return " … ".join(sentence["text"][start:end] for start, end in _pieces(mention))
+    if mention.start < 0:
+        return given(mention.answer) if isinstance(mention, PredictedMention) else None
+    if sentence.tokens is not UNSET:
+        return " … ".join(" ".join(sentence.tokens[start:end]) for start, end in _pieces(mention))
+    if sentence.text is not UNSET:
+        return " … ".join(sentence.text[start:end] for start, end in _pieces(mention))
+    return None
 
 
 # CSV
@@ -324,7 +276,7 @@ COLUMNS = (
 
 
 def to_csv(errors: Iterable[Listed]) -> str:
-    """One row an error under a line of names; no cell can be taken for a formula by a spreadsheet."""
+    """One row per error under a line of names; no cell can be taken for a formula by a spreadsheet."""
     return spreadsheet.to_csv([COLUMNS, *map(cells_of, errors)])
 
 
@@ -335,12 +287,11 @@ def cells_of(error: Listed) -> list[object]:
         if mention is None:
             cells += [None] * 4
         else:
-            placed = mention["start"] >= 0
-            borders = [mention["start"], mention["end"]] if placed else [None, None]
-            cells += [mention["label"], *borders, _words(error.sentence, mention)]
+            borders = [mention.start, mention.end] if mention.start >= 0 else [None, None]
+            cells += [mention.label, *borders, _words(error.sentence, mention)]
     sentence = error.sentence
-    text = " ".join(sentence["tokens"]) if "tokens" in sentence else sentence.get("text")
-    return [*cells, sentence.get("id"), sentence.get("source"), sentence.get("document"), text]
+    text = given(sentence.text) if sentence.tokens is UNSET else " ".join(sentence.tokens)
+    return [*cells, sentence.id, sentence.source, given(sentence.document), text]
 
 
 # Text
@@ -379,9 +330,9 @@ def _heading(error: Listed) -> str:
         mention = error.gold or error.predicted
         assert mention is not None
         side = "gold" if error.gold else "predicted"
-        return f"{error.outcome}  {side} {say.visible(mention['label'])}"
-    labels = [say.visible(mention["label"]) for mention in (error.gold, error.predicted)]
-    return f"{error.outcome}  gold {labels[0]}, predicted {labels[1]}"
+        return f"{error.outcome}  {side} {say.visible(mention.label)}"
+    gold, predicted = say.visible(error.gold.label), say.visible(error.predicted.label)
+    return f"{error.outcome}  gold {gold}, predicted {predicted}"
 
 
 class _Pen:
@@ -412,43 +363,44 @@ _TURNS = {
 
 def _draw(pen: _Pen, error: Listed) -> None:
     sentence = error.sentence
-    place = say.visible(sentence.get("source") or sentence.get("id") or "")
+    source = say.visible(sentence.source or sentence.id or "")
     note = _TURNS.get(error.turn, "")
-    pen.line(("faint", f"  {place}" + (f"  ({note})" if note else "")))
-    units = sentence.get("tokens") or list(sentence.get("text") or "")
-    sides = [("gold", error.gold), ("predicted", error.predicted)]
-    drawn = [(side, mention) for side, mention in sides if mention is not None and mention["start"] >= 0]
+    pen.line(("faint", f"  {source}" + (f"  ({note})" if note else "")))
+    units = sentence.tokens or list(sentence.text or "")
+    sides: list[tuple[str, ShownMention | None]] = [("gold", error.gold), ("predicted", error.predicted)]
+    drawn = [(side, mention) for side, mention in sides if mention is not None and mention.start >= 0]
     if units and drawn:
-        joint = " " if "tokens" in sentence else ""
+        joint = "" if sentence.tokens is UNSET else " "
         for first, last in _rows(units, drawn, joint, pen.width - 4):
             _draw_row(pen, units, drawn, joint, first, last)
     else:
         for side, mention in drawn:
             pen.line(("", "    "), (side, f"{side} {_named(mention)}"))
     for side, lost in sides:
-        if lost is not None and lost["start"] < 0:
-            label = say.visible(lost["label"])
-            said = f" “{say.visible(lost['answer'])}”" if lost.get("answer") else ""
-            pen.line(("", "    "), (side, f"{side} {label}{said}, which has no place in the gold text"))
+        if lost is not None and lost.start < 0:
+            label = say.visible(lost.label)
+            answer = lost.answer if isinstance(lost, PredictedMention) else ""
+            quoted = f" “{say.visible(answer)}”" if answer else ""
+            pen.line(("", "    "), (side, f"{side} {label}{quoted}, which has no place in the gold text"))
     pen.line()
 
 
-def _named(mention: Span) -> str:
+def _named(mention: ShownMention) -> str:
     borders = ", ".join(f"[{start}, {end})" for start, end in _pieces(mention))
-    return f"{say.visible(mention['label'])} {borders}"
+    return f"{say.visible(mention.label)} {borders}"
 
 
 def _rows(
-    units: Sequence[str], drawn: Sequence[tuple[str, Span]], joint: str, width: int
+    units: Sequence[str], drawn: Sequence[tuple[str, ShownMention]], joint: str, width: int
 ) -> list[tuple[int, int]]:
-    """The stretches of tokens to show, one a line: the spans with as much around them as fits on one line."""
+    """The stretches of tokens to show, one per line: the spans with as much around them as fits."""
     from rich.cells import cell_len
 
     sizes = [cell_len(say.visible(unit)) + len(joint) for unit in units]
-    first = max(min(mention["start"] for _, mention in drawn), 0)
-    last = min(max(mention["end"] for _, mention in drawn), len(units))
+    first = max(min(mention.start for _, mention in drawn), 0)
+    last = min(max(mention.end for _, mention in drawn), len(units))
     # The marks carry the label behind them, which needs room there, though none behind the sentence.
-    label = max(cell_len(f"{side} {say.visible(mention['label'])}") for side, mention in drawn)
+    label = max(cell_len(f"{side} {say.visible(mention.label)}") for side, mention in drawn)
     if sum(sizes) <= width and sum(sizes[:last]) + label <= width:
         return [(0, len(units))]
     room = width - 4  # dots stand where the sentence goes on
@@ -478,7 +430,12 @@ def _broken(sizes: Sequence[int], first: int, last: int, room: int) -> list[tupl
 
 
 def _draw_row(
-    pen: _Pen, units: Sequence[str], drawn: Sequence[tuple[str, Span]], joint: str, first: int, last: int
+    pen: _Pen,
+    units: Sequence[str],
+    drawn: Sequence[tuple[str, ShownMention]],
+    joint: str,
+    first: int,
+    last: int,
 ) -> None:
     from rich.cells import cell_len
 
@@ -497,4 +454,4 @@ def _draw_row(
             line += (_MARKS[side] if marks[place] else " ") * cell_len(unit)
             going_on = marks[place] and place + 1 < len(shown) and marks[place + 1]
             line += (_MARKS[side] if going_on else " ") * len(joint)
-        pen.line(("", "    "), (side, f"{line.rstrip()} {side} {say.visible(mention['label'])}"))
+        pen.line(("", "    "), (side, f"{line.rstrip()} {side} {say.visible(mention.label)}"))

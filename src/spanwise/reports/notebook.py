@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html import escape
-from typing import Any
 
-from spanwise.document.head import Document, plain_of
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.description import Description
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import DocumentLike
+from spanwise.document.loading import as_document
 from spanwise.reports._tables import Cell, Number, Table, tables, text_of
 from spanwise.reports._wording import count, finding, visible
 
 
-def table(document: Mapping[str, Any] | Document) -> str:
+def table(document: DocumentLike) -> str:
     """The scores of every system, the findings and the scores by type, as plain HTML.
 
     There is no style of its own and no script, so a notebook shows it like its own tables;
     every text is escaped.
     """
-    document = plain_of(document)
+    document = as_document(document)
     made = tables(document)
     parts = [_table(made[name]) for name in ("holistic", "labels") if name in made]
-    found = "".join(f"<li>{_text(finding(row))}</li>" for row in document.get("findings") or ())
-    if found:
-        parts.insert(1, f"<ul>{found}</ul>")
-    if document.get("signature"):
-        parts.append(f"<small>{_text(document['signature'])}</small>")
+    if isinstance(document, Evaluation) and document.findings:
+        items = "".join(f"<li>{_text(finding(row))}</li>" for row in document.findings)
+        parts.insert(1, f"<ul>{items}</ul>")
+    if document.signature:
+        parts.append(f"<small>{_text(document.signature)}</small>")
     return f"<div>{''.join(parts)}</div>"
 
 
-def description(document: Mapping[str, Any] | Document) -> str:
+def description(document: Description) -> str:
     """A test set's mentions by type, and what share of them is tough, as plain HTML."""
-    document = plain_of(document)
-    dataset = document["dataset"]
-    counted = Table("types", "", ("type", "mentions"), tuple(_counts(dataset)))
+    counted = Table("types", "", ("type", "mentions"), tuple(_counts(document.dataset)))
     parts = [_table(counted), *map(_table, tables(document).values())]
     return f"<div>{''.join(parts)}</div>"
 
 
-def _counts(dataset: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
-    for label, number in sorted(dataset["labels"].items(), key=lambda pair: -pair[1]):
+def _counts(dataset: DatasetFacts) -> Iterator[tuple[Cell, ...]]:
+    for label, number in sorted(dataset.labels.items(), key=lambda pair: -pair[1]):
         yield label, Number(number, count(number))
-    yield "all", Number(dataset["mentions"], count(dataset["mentions"]))
+    yield "all", Number(dataset.mentions, count(dataset.mentions))
 
 
 def _table(made: Table) -> str:

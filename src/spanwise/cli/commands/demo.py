@@ -88,7 +88,7 @@ _KINDS = {
 
 
 def _told(found: list[Verdict]) -> Iterator[str]:
-    from spanwise.reports._wording import slice_title
+    from spanwise.reports._wording import SCORES, slice_title
 
     yield "\n Planted and found"
     for verdict in found:
@@ -98,8 +98,8 @@ def _told(found: list[Verdict]) -> Iterator[str]:
         evidence = [f"fixing {_KINDS[kind]} would add most, {100 * gain:.1f} points of F1"]
         if verdict.slice is not None:
             row = verdict.slice
-            score = "recall" if row["score"] == "recall" else "F1"
-            evidence.append(f"the costliest slice is: {slice_title(row)}, {score} {100 * row['value']:.1f}")
+            title, score = slice_title(row.kind, row.name, row.title), SCORES[row.score]
+            evidence.append(f"the costliest slice is: {title}, {score} {100 * (row.value or 0.0):.1f}")
         if kind == "LE" and verdict.confused:
             pairs = ", ".join(f"{gold}→{predicted} {count}" for gold, predicted, count in verdict.confused)
             evidence.append(f"the labels confused most are {pairs}")

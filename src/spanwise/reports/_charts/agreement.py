@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import altair as alt
 
+from spanwise.document.agreement import Agreement
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.marks import Drawing
-from spanwise.reports._charts.style import Style, shortened, width_of
+from spanwise.reports._charts.marks import Drawing, Layer, Options
+from spanwise.reports._charts.style import Style, points_pair, shortened, width_of
 
 STEP = 46.0
 
 
-def drawings(document: Mapping[str, Any], style: Style) -> list[Drawing]:
+def drawings(document: Agreement, style: Style) -> list[Drawing]:
     """The charts that the document has the numbers for."""
-    found = [matrix(document, style), ceiling(document, style)]
-    return [one for one in found if one is not None]
+    charts = [matrix(document, style), ceiling(document, style)]
+    return [chart for chart in charts if chart is not None]
 
 
-def matrix(document: Mapping[str, Any], style: Style) -> Drawing | None:
+def matrix(document: Agreement, style: Style) -> Drawing | None:
     """F1 of every pair of annotators, in points; the darker, the higher."""
-    names = list(document["annotators"])
+    names = document.annotators
     place = {name: at for at, name in enumerate(names)}
     rows = []
     palette, size = style.palette, len(names)
-    defined = [pair["overall"]["f1"] for pair in document["pairs"] if pair["overall"]["f1"] is not None]
+    defined = [pair.overall.f1 for pair in document.pairs if pair.overall.f1 is not None]
     if not defined:
         return None
     low, high = min(defined), max(defined)
-    for pair in document["pairs"]:
-        value = pair["overall"]["f1"]
+    for pair in document.pairs:
+        value = pair.overall.f1
         if value is None:
             continue
         share = (value - low) / (high - low) if high > low else 0.5
         weight = 0.15 + 0.8 * share
-        one, other = (place[name] for name in pair["annotators"])
-        for row, column in ((one, other), (other, one)):
+        first, second = (place[name] for name in pair.annotators)
+        for row, column in ((first, second), (second, first)):
             x, y = STEP * column, STEP * row
             rows.append(
                 {
@@ -50,7 +48,7 @@ def matrix(document: Mapping[str, Any], style: Style) -> Drawing | None:
                 }
             )  # fmt: skip
     width = STEP * size
-    flat: dict[str, Any] = {
+    flat: Options = {
         "scale": alt.Scale(domain=[0, width], range=[0, width], nice=False, zero=False),
         "axis": None,
     }
@@ -76,16 +74,15 @@ def matrix(document: Mapping[str, Any], style: Style) -> Drawing | None:
     return Drawing("pairs", "Pairwise F1 of annotators", chart, width, width, left, right, top, 6)
 
 
-def ceiling(document: Mapping[str, Any], style: Style) -> Drawing | None:
+def ceiling(document: Agreement, style: Style) -> Drawing | None:
     """F1 of annotators and systems against the majority of the others, with the human ceiling."""
-    ends = document["ceiling"].get("interval") or {}
-    rows = [(one["annotator"], one["others_f1"], ends.get(one["annotator"])) for one in document["ranking"]]
-    rows.append(("human ceiling", document["ceiling"]["mean"], ends.get("mean")))
-    systems = document.get("systems") or {}
-    rows += [
-        (f"system {name}", one["f1"], (one.get("interval") or {}).get("f1")) for name, one in systems.items()
+    ends = document.ceiling.interval
+    scores = [(row.annotator, row.others_f1, ends.get(row.annotator)) for row in document.ranking]
+    scores.append(("human ceiling", document.ceiling.mean, ends.get("mean")))
+    scores += [
+        (f"system {name}", system.f1, system.interval.get("f1")) for name, system in document.systems.items()
     ]
-    rows = [row for row in rows if row[1] is not None]
+    rows = [(name, value, band) for name, value, band in scores if value is not None]
     if not rows:
         return None
     palette, plot, step = style.palette, 300.0, 26.0
@@ -93,21 +90,22 @@ def ceiling(document: Mapping[str, Any], style: Style) -> Drawing | None:
     values = [100 * end for _, value, band in rows for end in (value, *(band or ())) if end is not None]
     low, high = max(0.0, min(values) - 3), min(100.0, max(values) + 3)
     x = marks.quantity("v", low, high, span=(0, plot), tickCount=5)
-    layers: list[Any] = []
+    layers: list[Layer] = []
     for at, (name, value, band) in enumerate(rows):
         y = step * at + step / 2
         person = not name.startswith("system ")
         colour = palette["s0" if person else "s1"]
-        told = f"{words.visible(name)}: F1 {words.points(value)}"
-        if band and None not in band:
-            told += f" ({words.interval(band)})"
-            bar = {"v": 100 * band[0], "hi": 100 * band[1], "y": y, "d": told}
+        says = f"{words.visible(name)}: F1 {words.points(value)}"
+        both = points_pair(band)
+        if both:
+            says += f" ({words.interval(band)})"
+            bar = {"v": both[0], "hi": both[1], "y": y, "d": says}
             layers.append(marks.bands([bar], height, x, colour=colour, thick=8, opacity=0.4, cornerRadius=3))
         dot = {
             "v": 100 * value - (high - low) / 300,
             "hi": 100 * value + (high - low) / 300,
             "y": y,
-            "d": told,
+            "d": says,
         }
         layers.append(marks.bands([dot], height, x, colour=colour, thick=16, opacity=1, cornerRadius=1))
     labels = [shortened(words.visible(name), 24) for name, _, _ in rows]

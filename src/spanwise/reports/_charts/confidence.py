@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import altair as alt
 
+from spanwise.document.confidence import Confidence, SystemConfidence
 from spanwise.reports import _wording as words
-from spanwise.reports._charts.marks import Drawing, Row, plot, quantity
+from spanwise.reports._charts.marks import Channel, Drawing, Layer, Row, plot, quantity
 from spanwise.reports._charts.style import Style
 
 SIZE = 260.0  # of the plots, which are squares
 LEFT, BOTTOM = 50.0, 48.0
 
 
-def drawings(document: Mapping[str, Any], style: Style) -> list[Drawing]:
+def drawings(document: Confidence, style: Style) -> list[Drawing]:
     """The charts of every system that have something to show."""
-    found: list[Drawing | None] = []
-    for place, (name, system) in enumerate(document["systems"].items()):
-        found += [
+    charts: list[Drawing | None] = []
+    for place, (name, system) in enumerate(document.systems.items()):
+        charts += [
             reliability(name, system, style, place),
             precision_recall(name, system, style, place),
             risk_coverage(name, system, style, place),
         ]
-    return [one for one in found if one is not None]
+    return [chart for chart in charts if chart is not None]
 
 
-def reliability(name: str, system: Mapping[str, Any], style: Style, place: int = 0) -> Drawing | None:
+def reliability(name: str, system: SystemConfidence, style: Style, place: int = 0) -> Drawing | None:
     """Precision of each bin against its mean score; calibrated scores lie on the diagonal."""
     rows: list[Row] = [
         {
-            "x": 100 * one["score"],
-            "y": 100 * one["precision"],
-            "n": one["predicted"],
-            "d": f"score {words.points(one['score'])}, precision {words.points(one['precision'])}, "
-            f"{words.plural(one['predicted'], 'prediction')}",
+            "x": 100 * part.score,
+            "y": 100 * part.precision,
+            "n": part.predicted,
+            "d": f"score {words.points(part.score)}, precision {words.points(part.precision)}, "
+            f"{words.plural(part.predicted, 'prediction')}",
         }
-        for one in system["overall"]["bins"]
+        for part in system.overall.bins
     ]
     if not rows:
         return None
@@ -53,40 +54,43 @@ def reliability(name: str, system: Mapping[str, Any], style: Style, place: int =
     return _drawing(f"reliability-{name}", f"Reliability of {words.visible(name)}", diagonal, line, points)
 
 
-def precision_recall(name: str, system: Mapping[str, Any], style: Style, place: int = 0) -> Drawing | None:
+def precision_recall(name: str, system: SystemConfidence, style: Style, place: int = 0) -> Drawing | None:
     """Precision against recall over all thresholds."""
-    gold, curve = system["overall"]["gold"], system["curve"]
+    gold, curve = system.overall.gold, system.curve
     if not gold or not curve:
         return None
     rows = [
-        {"x": 100 * one["correct"] / gold, "y": 100 * one["correct"] / one["predicted"], "k": at}
-        for at, one in enumerate(_thinned(curve))
+        {"x": 100 * point.correct / gold, "y": 100 * point.correct / point.predicted, "k": at}
+        for at, point in enumerate(_thinned(curve))
     ]
     x, y = _scales("recall", "precision")
     line = _line(rows, x, y, style.palette.series(place), strokeWidth=2)
     return _drawing(f"precision-recall-{name}", f"Precision and recall of {words.visible(name)}", line)
 
 
-def risk_coverage(name: str, system: Mapping[str, Any], style: Style, place: int = 0) -> Drawing | None:
+def risk_coverage(name: str, system: SystemConfidence, style: Style, place: int = 0) -> Drawing | None:
     """The share of errors among the most confident predictions against the share of predictions kept."""
-    if not system["risk"]:
+    if not system.risk:
         return None
     rows = [
-        {"x": 100 * one["coverage"], "y": 100 * one["risk"], "k": at}
-        for at, one in enumerate(_thinned(system["risk"]))
+        {"x": 100 * point.coverage, "y": 100 * point.risk, "k": at}
+        for at, point in enumerate(_thinned(system.risk))
     ]
     x, y = _scales("coverage", "risk")
     line = _line(rows, x, y, style.palette.series(place), strokeWidth=2)
     return _drawing(f"risk-coverage-{name}", f"Risk and coverage of {words.visible(name)}", line)
 
 
-def _thinned(rows: Sequence[Mapping[str, Any]], most: int = 300) -> list[Mapping[str, Any]]:
+T = TypeVar("T")
+
+
+def _thinned(rows: Sequence[T], most: int = 300) -> list[T]:
     """At most about so many rows, the first and the last among them."""
     step = max(1, -(-len(rows) // most))
     return [*rows[:-1:step], *rows[-1:]]
 
 
-def _scales(across: str, up: str) -> tuple[Any, Any]:
+def _scales(across: str, up: str) -> tuple[alt.X, alt.Y]:
     x = quantity("x", 0, 100, span=(0, SIZE), title=across, format=".0f", titlePadding=8)
     y = alt.Y(
         "y:Q",
@@ -105,11 +109,14 @@ def _scales(across: str, up: str) -> tuple[Any, Any]:
     return x, y
 
 
-def _line(rows: Sequence[Row], x: Any, y: Any, colour: str, **options: Any) -> Any:
+def _line(rows: Sequence[Row], x: Channel, y: alt.Y, colour: str, **options: Any) -> Layer:
     numbered = tuple({"k": at, **row} for at, row in enumerate(rows))
     chart = alt.Chart(alt.InlineData(values=numbered))
-    return chart.mark_line(color=colour, aria=False, **options).encode(x=x, y=y, order=alt.Order("k:Q"))
+    line: Layer = chart.mark_line(color=colour, aria=False, **options).encode(
+        x=x, y=y, order=alt.Order("k:Q")
+    )
+    return line
 
 
-def _drawing(name: str, title: str, *layers: Any) -> Drawing:
+def _drawing(name: str, title: str, *layers: Layer) -> Drawing:
     return Drawing(name, title, plot(*layers), SIZE, SIZE, left=LEFT, right=14, top=10, bottom=BOTTOM)

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.scores import BucketScores
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.evaluation import places, shown
-from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.marks import Channel, Drawing, Layer, Plot, Row
 from spanwise.reports._charts.style import Style, reach, share, titled
-from spanwise.reports._document import Document
+
+Ends: TypeAlias = tuple[str, BucketScores, BucketScores]  # an attribute with its worst and its best bucket
 
 
-def diagnosis(document: Document, focus: str, style: Style) -> Drawing | None:
+def diagnosis(document: Evaluation, focus: str, style: Style) -> Drawing | None:
     """Worst and best bucket of each attribute; to the right the biggest win and loss against the next."""
     names = shown(document, focus)
-    system = document["systems"][focus]
-    rows = [
-        (name, table)
-        for name, table in (system.get("attributes") or {}).items()
-        if table.get("best") is not None and table.get("worst") is not None
-    ]
-    if not rows:
+    system = document.systems[focus]
+    tables = sorted(system.attributes.items(), key=lambda row: -(row[1].gap or 0))
+    found: list[Ends] = []
+    for name, table in tables:
+        worst, best = table.bucket(table.worst), table.bucket(table.best)
+        if worst is not None and best is not None:
+            found.append((name, worst, best))
+    if not found:
         return None
-    rows.sort(key=lambda row: -(row[1].get("gap") or 0))
     rivals = names[1:2]
     palette, step, top = style.palette, 36.0, 22.0
-    plot, height = (246.0 if rivals else 230.0), top + step * len(rows)
+    plot, height = (246.0 if rivals else 230.0), top + step * len(found)
     left_end = 132.0 if rivals else 230.0
-    found = [(name, _bucket(table, "worst"), _bucket(table, "best")) for name, table in rows]
-    scores = [share(cell["f1"]) for _, worst, best in found for cell in (worst, best)]
-    overall = share(system["exact"]["overall"]["f1"])
+    scores = [share(cell.f1) for _, worst, best in found for cell in (worst, best)]
+    overall = share(system.exact.overall.f1)
     values = [value for value in (*scores, overall) if value is not None]
     low, high = reach(values, pad=0.1)
     x = marks.quantity("v", low, high, span=(0, left_end), tickCount=3)
@@ -54,22 +56,18 @@ def diagnosis(document: Document, focus: str, style: Style) -> Drawing | None:
     return Drawing("diagnosis", "Diagnosis by attribute", chart, plot, height, 152, 14, 4, 24)
 
 
-def _bucket(table: Mapping[str, Any], which: str) -> Mapping[str, Any]:
-    return next(bucket for bucket in table["buckets"] if bucket["name"] == table[which])
-
-
 def _dumbbells(
-    document: Document, focus: str, found: Sequence[tuple[str, Any, Any]], middle: Sequence[float],
-    height: float, x: Any, colour: str, style: Style,
-) -> list[Any]:  # fmt: skip
+    document: Evaluation, focus: str, found: Sequence[Ends], middle: Sequence[float],
+    height: float, x: Channel, colour: str, style: Style,
+) -> list[Layer]:  # fmt: skip
     bars, worst_dots, best_dots, worst_names, best_names = [], [], [], [], []
     for y, (name, worst, best) in zip(middle, found, strict=True):
-        low, high = share(worst["f1"]) or 0.0, share(best["f1"]) or 0.0
+        low, high = share(worst.f1) or 0.0, share(best.f1) or 0.0
         bars.append({"v": low, "hi": high, "y": y})
-        worst_dots.append({"v": low, "y": y, **_told(document, focus, name, worst, "worst", style)})
-        best_dots.append({"v": high, "y": y, **_told(document, focus, name, best, "best", style)})
-        worst_names.append({"v": low, "y": y + 0.5, "t": _initials(worst["name"])})
-        best_names.append({"v": high, "y": y + 0.5, "t": _initials(best["name"])})
+        worst_dots.append({"v": low, "y": y, **_mark(document, focus, name, worst, "worst", style)})
+        best_dots.append({"v": high, "y": y, **_mark(document, focus, name, best, "best", style)})
+        worst_names.append({"v": low, "y": y + 0.5, "t": _initials(worst.name)})
+        best_names.append({"v": high, "y": y + 0.5, "t": _initials(best.name)})
     palette = style.palette
     small = {"fontSize": 7.5, "fontWeight": "bold"}
     return [
@@ -95,25 +93,26 @@ def _initials(name: str) -> str:
     return shown_name if len(shown_name) <= 3 else shown_name[:2] + "."
 
 
-def _told(
-    document: Document, focus: str, attribute: str, cell: Mapping[str, Any], which: str, style: Style
-) -> dict[str, Any]:
-    unit = document["systems"][focus]["attributes"][attribute]["unit"]
+def _mark(
+    document: Evaluation, focus: str, attribute: str, cell: BucketScores, which: str, style: Style
+) -> Row:
+    """What a dot says, and where it leads."""
+    unit = document.systems[focus].attributes[attribute].unit
     text = (
-        f"{words.attribute(attribute)}: {which} in {words.visible(cell['name'])} ({words.bucket(cell)}), "
-        f"F1 {words.points(cell['f1'])}, {words.plural(cell['gold'], unit)}"
+        f"{words.attribute(attribute)}: {which} in {words.visible(cell.name)} ({words.bucket(cell)}), "
+        f"F1 {words.points(cell.f1)}, {words.plural(cell.gold, unit)}"
     )
     href = None
-    if unit == "mention" and cell["gold"]:
-        href = style.link(cell["gold"], unit="gold", attribute=attribute, bucket=cell["name"])
+    if unit == "mention" and cell.gold:
+        href = style.link(cell.gold, unit="gold", attribute=attribute, bucket=cell.name)
     return {"d": text, "href": href}
 
 
 def _against(
-    document: Document, focus: str, rival: str, names: Sequence[str], middle: Sequence[float],
+    document: Evaluation, focus: str, rival: str, names: Sequence[str], middle: Sequence[float],
     height: float, plot: float, style: Style,
-) -> Any:  # fmt: skip
-    """Two bars an attribute: where the system in focus leads the other one most, and where least."""
+) -> Plot:  # fmt: skip
+    """Two bars per attribute: where the system in focus leads the other one most, and where least."""
     palette = style.palette
     rows = []
     for y, name in zip(middle, names, strict=True):
@@ -122,7 +121,7 @@ def _against(
             continue
         best, worst = max(pairs, key=lambda row: row[0]), min(pairs, key=lambda row: row[0])
         rows.append((best, y - 6, name))
-        if worst[1]["name"] != best[1]["name"]:
+        if worst[1].name != best[1].name:
             rows.append((worst, y + 6, name))
     low, high = reach([0.0, *(pair[0] for pair, _, _ in rows)], pad=0.22)
     x = marks.quantity("v", low, high, span=(plot - 92, plot), tickCount=2, format="+.2~f", grid=False)
@@ -140,16 +139,16 @@ def _against(
         for (value, cell), y, name in chosen:
             start, end = (0, value) if ahead else (value, 0)
             says = (
-                f"{words.attribute(name)} {words.visible(cell['name'])}: {words.visible(focus)} "
+                f"{words.attribute(name)} {words.visible(cell.name)}: {words.visible(focus)} "
                 f"{words.signed(value / 100)} F1 to {words.visible(rival)}"
             )
-            unit = document["systems"][focus]["attributes"][name]["unit"]
-            says += f", {words.plural(cell['gold'], unit)}"
+            unit = document.systems[focus].attributes[name].unit
+            says += f", {words.plural(cell.gold, unit)}"
             href = None
-            if unit == "mention" and cell["gold"]:
-                href = style.link(cell["gold"], unit="gold", attribute=name, bucket=cell["name"])
+            if unit == "mention" and cell.gold:
+                href = style.link(cell.gold, unit="gold", attribute=name, bucket=cell.name)
             bars.append({"v": start, "hi": end, "y": y, "d": says, "href": href})
-            texts.append({"v": value, "y": y, "t": _initials(cell["name"])})
+            texts.append({"v": value, "y": y, "t": _initials(cell.name)})
         if bars:
             layers.append(
                 marks.bands(
@@ -162,15 +161,16 @@ def _against(
 
 
 def _differences(
-    document: Document, one: str, other: str, attribute: str
-) -> list[tuple[float, Mapping[str, Any]]]:
-    tables = [(document["systems"][name].get("attributes") or {}).get(attribute) for name in (one, other)]
-    if tables[0] is None or tables[1] is None:
+    document: Evaluation, one: str, other: str, attribute: str
+) -> list[tuple[float, BucketScores]]:
+    """By how many points one system leads another in each bucket of an attribute."""
+    mine, theirs = (document.systems[name].attributes.get(attribute) for name in (one, other))
+    if mine is None or theirs is None:
         return []
-    theirs = {bucket["name"]: bucket for bucket in tables[1]["buckets"]}
-    found = []
-    for bucket in tables[0]["buckets"]:
-        mine, yours = share(bucket["f1"]), share((theirs.get(bucket["name"]) or {}).get("f1"))
-        if mine is not None and yours is not None and bucket["name"] != "unplaced":
-            found.append((mine - yours, bucket))
-    return found
+    leads = []
+    for bucket in mine.buckets:
+        rival = theirs.bucket(bucket.name)
+        scores = share(bucket.f1), share(None if rival is None else rival.f1)
+        if scores[0] is not None and scores[1] is not None and bucket.name != "unplaced":
+            leads.append((scores[0] - scores[1], bucket))
+    return leads

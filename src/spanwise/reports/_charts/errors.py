@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import altair as alt
 
+from spanwise.document.evaluation import Evaluation
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.evaluation import places, shown
-from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.marks import Drawing, Layer, Options, Row
 from spanwise.reports._charts.style import Style, reach, share, shortened, width_of
-from spanwise.reports._document import Document
 
 
-def gains(document: Document, focus: str, style: Style) -> Drawing:
+def gains(document: Evaluation, focus: str, style: Style) -> Drawing:
     """What fixing each kind of error would add to F1, and of which kinds or labels its errors are."""
-    system = document["systems"][focus]
+    system = document.systems[focus]
     others = shown(document, focus)[1:]
-    kinds = sorted(
-        (kind for kind in words.ERRORS if kind in system["gains"]),
-        key=lambda kind: -(share(system["gains"][kind]["gain"]) or 0.0),
-    )
+    kinds = sorted(words.ERRORS, key=lambda kind: -(share(system.gains.of(kind).gain) or 0.0))
     palette, plot, step = style.palette, 210.0, 46.0
     height = step * len(kinds)
     values = {
-        name: {kind: share(document["systems"][name]["gains"][kind]["gain"]) for kind in kinds}
+        name: {kind: share(document.systems[name].gains.of(kind).gain) for kind in kinds}
         for name in (focus, *others)
     }
     _, high = reach([v for row in values.values() for v in row.values() if v is not None], zero=True)
@@ -34,18 +28,18 @@ def gains(document: Document, focus: str, style: Style) -> Drawing:
     own = palette.series(places(document, [focus])[0])
     titles, counts, bars, numbers, details = [], [], [], [], []
     for at, kind in enumerate(kinds):
-        y, number = step * at, system["fair"]["overall"][kind]
-        gain = system["gains"][kind]["gain"]
+        y, number = step * at, system.fair.overall.count(kind)
+        gain = system.gains.of(kind).gain
         href = style.link(number, unit="error", system=focus, outcome=kind)
         title = words.OUTCOMES[kind].capitalize()
-        told = f"{title}: {words.signed(gain)} F1, {words.plural(number, 'error')}"
+        text = f"{title}: {words.signed(gain)} F1, {words.plural(number, 'error')}"
         titles.append({"y": y + 12, "t": title})
-        counts.append({"y": y + 27, "t": words.plural(number, "error"), "href": href, "d": told})
-        bars.append({"v": 0, "hi": values[focus][kind] or 0, "y": y + 13, "href": href, "d": told})
+        counts.append({"y": y + 27, "t": words.plural(number, "error"), "href": href, "d": text})
+        bars.append({"v": 0, "hi": values[focus][kind] or 0, "y": y + 13, "href": href, "d": text})
         numbers.append({"y": y + 13, "t": words.signed(gain)})
-        details += _details(document, system, focus, kind, y + 29, style)
+        details += _details(document, focus, kind, y + 29, style)
     link = palette["s0" if style.linked else "muted"]
-    layers: list[Any] = [
+    layers: list[Layer] = [
         marks.bands(bars, height, x, colour=own, thick=13, cornerRadius=3, opacity=0.85),
         marks.texts(titles, height, at=-126, colour=palette["ink"], fontWeight="bold", limit=120),
         marks.texts(counts, height, at=-126, colour=link, fontSize=10.5),
@@ -56,7 +50,7 @@ def gains(document: Document, focus: str, style: Style) -> Drawing:
             {
                 "v": values[name][kind], "y": step * at + 4, "y2": step * at + 22,
                 "d": f"{words.visible(name)}: {words.OUTCOMES[kind]}, "
-                + f"{words.signed(document['systems'][name]['gains'][kind]['gain'])} F1",
+                + f"{words.signed(document.systems[name].gains.of(kind).gain)} F1",
             }
             for at, kind in enumerate(kinds)
             if values[name][kind] is not None
@@ -72,51 +66,52 @@ def gains(document: Document, focus: str, style: Style) -> Drawing:
     )
 
 
-def _details(
-    document: Document, system: Mapping[str, Any], focus: str, kind: str, y: float, style: Style
-) -> list[dict[str, Any]]:
+def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style) -> list[Row]:
     """The kinds of a boundary error, or the labels with most errors, as linked texts one after another."""
+    fair = document.systems[focus].fair
     if kind == "BE":
-        overall = system["fair"]["overall"]
-        found = [(words.OUTCOMES[part], overall[part], {"outcome": part}) for part in ("BEl", "BEs", "BEo")]
+        groups = [
+            (words.OUTCOMES[part], fair.overall.count(part), {"outcome": part})
+            for part in ("BEl", "BEs", "BEo")
+        ]
     else:
         # Errors stand under the gold label, spurious ones under the predicted; with other ways of
         # counting, a label's number is not a number of mentions of that label.
         side = "predicted" if kind == "FP" else "gold"
-        if (document.get("settings") or {}).get("focus", "gold") != "gold" and kind not in {"FN", "FP"}:
+        if document.settings.focus != "gold" and kind not in {"FN", "FP"}:
             return []
-        found = [
-            (shortened(label, 14), row[kind], {"outcome": kind, side: label})
-            for label, row in system["fair"]["labels"].items()
+        groups = [
+            (shortened(label, 14), row.count(kind), {"outcome": kind, side: label})
+            for label, row in fair.labels.items()
         ]
-    found = sorted((row for row in found if row[1]), key=lambda row: -row[1])[:4]
-    pieces: list[dict[str, Any]] = []
+    groups = sorted((group for group in groups if group[1]), key=lambda group: -group[1])[:4]
+    pieces: list[Row] = []
     x = 0.0
-    for place, (name, number, chosen) in enumerate(found):
-        text = f"{name} {words.count(number)}" + ("  ·" if place + 1 < len(found) else "")
+    for at, (name, number, chosen) in enumerate(groups):
+        text = f"{name} {words.count(number)}" + ("  ·" if at + 1 < len(groups) else "")
         if x + width_of(text, 10.5) > 262:
             pieces[-1]["t"] = pieces[-1]["t"].removesuffix("  ·") if pieces else ""
             break
         href = style.link(number, unit="error", system=focus, **chosen)
-        told = f"{words.OUTCOMES[kind]}, {name}: {words.plural(number, 'error')}"
-        pieces.append({"x": x, "y": y, "t": text, "href": href, "d": told})
+        says = f"{words.OUTCOMES[kind]}, {name}: {words.plural(number, 'error')}"
+        pieces.append({"x": x, "y": y, "t": text, "href": href, "d": says})
         x += width_of(text, 10.5) + 5
     return pieces
 
 
-def confusion(document: Document, focus: str, style: Style) -> Drawing:
+def confusion(document: Evaluation, focus: str, style: Style) -> Drawing:
     """Errors by gold and predicted label; boundary errors on the diagonal, missed and spurious apart."""
-    table = document["systems"][focus]["confusion"]
-    labels = [shortened(label, 16) for label in table["labels"]]
+    table = document.systems[focus].confusion
+    labels = [shortened(label, 16) for label in table.labels]
     size = len(labels)
     step = 46.0 if size <= 8 else 34.0
     palette, width = style.palette, step * (size + 1) + 12
     cells = []
     for row in range(size):
         for column in range(size):
-            cells.append((row, column, table["counts"][row][column], row == column))
-        cells.append((row, size, table["missed"][row], False))
-    cells += [(size, column, table["spurious"][column], False) for column in range(size)]
+            cells.append((row, column, table.counts[row][column], row == column))
+        cells.append((row, size, table.missed[row], False))
+    cells += [(size, column, table.spurious[column], False) for column in range(size)]
     most = max((cell[2] for cell in cells), default=1) or 1
     rows = []
     for row, column, number, diagonal in cells:
@@ -135,7 +130,7 @@ def confusion(document: Document, focus: str, style: Style) -> Drawing:
             }
         )  # fmt: skip
     base = alt.Chart(alt.InlineData(values=rows))
-    flat: dict[str, Any] = {
+    flat: Options = {
         "scale": alt.Scale(domain=[0, width], range=[0, width], nice=False, zero=False),
         "axis": None,
     }
@@ -154,12 +149,12 @@ def confusion(document: Document, focus: str, style: Style) -> Drawing:
         x=alt.X("cx:Q", **flat), y=alt.Y("cy:Q", **flat), text="t:N", color=alt.Color("ink:N", scale=None)
     )
     left = max(70.0, max((width_of(label, 12) for label in labels), default=0) + 16)
-    heads: list[dict[str, Any]] = [
+    heads: list[Row] = [
         {"x": step * at + step / 2 - 2, "y": -10.0, "t": label}
         for at, label in enumerate([*labels, "missed"])
     ]
     heads[-1]["x"] += 12
-    sides: list[dict[str, Any]] = [
+    sides: list[Row] = [
         {"y": step * at + step / 2 - 2, "t": label} for at, label in enumerate([*labels, "spurious"])
     ]
     sides[-1]["y"] += 12
@@ -174,23 +169,24 @@ def confusion(document: Document, focus: str, style: Style) -> Drawing:
     )
 
 
-def shares(document: Document, focus: str, style: Style) -> Drawing:
+def shares(document: Evaluation, focus: str, style: Style) -> Drawing:
     """The share of each kind of error, counted the traditional and the fair way (Ort22, Figure 1)."""
-    rows = document["systems"][focus]["fair"].get("shares") or {}
+    parts = document.systems[focus].fair.shares
+    ways = {} if parts is None else {"traditional": parts.traditional, "fair": parts.fair}
     kinds = ("LE", "BE", "LBE", "FN", "FP")
     palette, plot, step = style.palette, 300.0, 34.0
     height = step * 2
     x = marks.quantity("v", 0, 100, span=(0, plot), tickCount=5, grid=False)
-    layers: list[Any] = []
+    layers: list[Layer] = []
     colours = {"LE": "s0", "BE": "s2", "LBE": "s3", "FN": "none", "FP": "s1"}
     for at, way in enumerate(("traditional", "fair")):
         start, y = 0.0, step * at + step / 2
         for kind in kinds:
-            part = share((rows.get(way) or {}).get(kind))
+            part = share(ways[way].get(kind)) if way in ways else None
             if not part:
                 continue
-            told = f"{way}: {words.OUTCOMES[kind]} {part:.1f}% of errors"
-            bar = {"v": start, "hi": start + part, "y": y, "d": told}
+            says = f"{way}: {words.OUTCOMES[kind]} {part:.1f}% of errors"
+            bar = {"v": start, "hi": start + part, "y": y, "d": says}
             layers.append(
                 marks.bands(
                     [bar], height, x, colour=palette[colours[kind]], thick=20, opacity=0.9, cornerRadius=0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, TypeAlias
 
 import altair as alt
 from altair.utils import schemapi
@@ -13,11 +14,12 @@ from spanwise.reports._charts.palette import Palette
 from spanwise.reports._charts.style import fitted, width_of
 from spanwise.reports._wording import visible
 
-Row = dict[str, Any]
+Row: TypeAlias = dict[str, Any]  # the fields of a mark, which Altair writes as JSON
+Options: TypeAlias = dict[str, Any]  # of a mark or a channel, under Altair's names
+Layer: TypeAlias = alt.Chart
+Channel: TypeAlias = alt.X | alt.XValue
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
 LATER_SHAPES = ("cross", "triangle-right", "triangle-left")  # where the colours begin again
-# The channel itself: for what `alt.value` gives, Altair searches its whole schema every time.
-_AT: Any = alt.XValue
 MARGIN = 8.0  # around a chart that stands alone
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
@@ -25,17 +27,21 @@ FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 class Plot(Struct, frozen=True):
     """Layers on one pair of scales, or groups of them that each have their own x scale."""
 
-    groups: tuple[tuple[Any, ...], ...]
+    groups: tuple[tuple[Layer, ...], ...]
 
-    def altair(self) -> Any:
+    def altair(self) -> alt.LayerChart:
         """The layers as one Altair chart."""
         if len(self.groups) == 1:
-            return alt.layer(*self.groups[0])
-        return alt.layer(*(alt.layer(*group) for group in self.groups)).resolve_scale(x="independent")
+            return alt.LayerChart(layer=list(self.groups[0]))
+        parts = [alt.LayerChart(layer=list(group)) for group in self.groups]
+        apart: alt.LayerChart = alt.LayerChart(layer=parts).resolve_scale(x="independent")
+        return apart
 
-    def specification(self, context: dict[str, Any]) -> dict[str, Any]:
+    def specification(self, context: Options) -> Options:
         """What Altair would write for the chart, without the copies that it makes of every part."""
-        groups = [{"layer": [_unmeasured(layer, context) for layer in group]} for group in self.groups]
+        groups: list[Options] = [
+            {"layer": [_unmeasured(layer, context) for layer in group]} for group in self.groups
+        ]
         if len(groups) == 1:
             return groups[0]
         return {"layer": groups, "resolve": {"scale": {"x": "independent"}}}
@@ -70,13 +76,13 @@ class Drawing(Struct, frozen=True):
     def size(self) -> tuple[float, float]:
         return self.left + self.width + self.right, self.top + self.height + self.bottom
 
-    def altair(self, palette: Palette, *, background: str = "white") -> Any:
+    def altair(self, palette: Palette, *, background: str = "white") -> alt.LayerChart:
         """The chart as it stands alone: sized, padded, configured and with its legend; an Altair chart."""
         key, height = _legend(self, palette)
         room = {"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom + height}
         padding = {side: size + MARGIN for side, size in room.items()}
         first, *others = self.plot.groups
-        return (
+        chart: alt.LayerChart = (
             Plot(((*first, *key), *others))
             .altair()
             .properties(
@@ -87,24 +93,25 @@ class Drawing(Struct, frozen=True):
             )
             .configure(**{**config(palette), "background": background})
         )
+        return chart
 
-    def specification(self, context: dict[str, Any]) -> dict[str, Any]:
+    def specification(self, context: Options) -> Options:
         """The chart as one of many in a batch."""
         return {**self.plot.specification(context), "width": self.width, "height": self.height}
 
 
-def _legend(drawing: Drawing, palette: Palette) -> tuple[list[Any], float]:
+def _legend(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
     """The marks of the systems or datasets under a chart that has no page around it, and their height."""
     if len(drawing.legend) < 2:
         return [], 0.0
-    layers: list[Any] = []
+    layers: list[Layer] = []
     x, y, line = 6.0 - drawing.left, drawing.height + drawing.bottom + 8, 16.0
     for place, name in drawing.legend:
         text = fitted(visible(name), 11, 160)
         if x > 6.0 - drawing.left and x + width_of(text, 11) + 14 > drawing.width + drawing.right:
             x, y = 6.0 - drawing.left, y + line
-        fill: dict[str, Any] = {"fill": palette["panel"]} if place == 1 else {}
-        at: Any = alt.Chart(alt.InlineData(values=({},)))
+        fill: Options = {"fill": palette["panel"]} if place == 1 else {}
+        at = alt.Chart(alt.InlineData(values=({},)))
         layers += [
             at.mark_point(
                 shape=shape(place), color=palette.series(place), filled=place != 1,
@@ -118,23 +125,23 @@ def _legend(drawing: Drawing, palette: Palette) -> tuple[list[Any], float]:
     return layers, y + line - drawing.height - drawing.bottom
 
 
-def _unmeasured(layer: Any, context: dict[str, Any]) -> dict[str, Any]:
+def _unmeasured(layer: Layer, context: Options) -> Options:
     # Measuring a text costs vl-convert two milliseconds, a page has hundreds, and at fixed places
     # nothing depends on their widths. Vega takes no measure of a text with a negative size; the
     # sign is dropped later.
-    written: dict[str, Any] = layer.to_dict(validate=False, context=context)
+    written: Options = layer.to_dict(validate=False, context=context)
     if written["mark"]["type"] == "text":
         written["mark"]["fontSize"] *= -1
     return written
 
 
-def unmeasured(settings: dict[str, Any]) -> dict[str, Any]:
+def unmeasured(settings: Options) -> Options:
     """The configuration for a batch, in which the labels of axes are not measured either."""
     axis = {**settings["axis"], "labelFontSize": -settings["axis"]["labelFontSize"]}
     return {**settings, "axis": axis}
 
 
-def config(palette: Palette) -> dict[str, Any]:
+def config(palette: Palette) -> Options:
     """What all charts share: fonts, no frame, thin grid, quiet axes."""
     return {
         "background": "transparent",
@@ -148,7 +155,7 @@ def config(palette: Palette) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def plot(*layers: Any) -> Plot:
+def plot(*layers: Layer) -> Plot:
     """Layers on one pair of scales."""
     return Plot((layers,))
 
@@ -160,7 +167,7 @@ def apart(*plots: Plot) -> Plot:
 
 def quantity(
     field: str, low: float, high: float, *, span: Sequence[float], axis: bool = True, **options: Any
-) -> Any:
+) -> alt.X:
     """An x channel from `low` to `high` over the pixels `span`, with its axis below."""
     shown = {"orient": "bottom", "title": None, "tickCount": 4, "format": ".2~f", **options}
     return alt.X(
@@ -170,34 +177,36 @@ def quantity(
     )
 
 
-def pixels(field: str, extent: float) -> Any:
+def pixels(field: str, extent: float) -> alt.X:
     """An x channel whose values are pixels already."""
     return alt.X(f"{field}:Q", scale=_identity(extent), axis=None)
 
 
 def texts(
     rows: Iterable[Row], height: float, *, at: float, colour: str, limit: float | None = None, **style: Any
-) -> Any:
-    """A text a row at the pixel `at`, each with its own link where it has one, cut to `limit` pixels."""
+) -> Layer:
+    """A text per row at the pixel `at`, each with its own link where it has one, cut to `limit` pixels."""
     options = _lettering(12, "left", style)
     if limit is not None:
         rows = [{**row, "t": fitted(row["t"], options["fontSize"], limit)} for row in rows]
-    return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=_AT(at))
+    return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=alt.XValue(at))  # type: ignore[no-untyped-call]
 
 
-def written(rows: Iterable[Row], height: float, x: Any, *, colour: str, **style: Any) -> Any:
-    """A text a row at its own x."""
+def written(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **style: Any) -> Layer:
+    """A text per row at its own x."""
     options = _lettering(11, "center", style)
     return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=x)
 
 
-def _lettering(size: float, align: str, style: dict[str, Any]) -> dict[str, Any]:
+def _lettering(size: float, align: str, style: Options) -> Options:
     """A text whose middle lies on its row; written with an explicit shift, which needs no measure."""
     size = style.get("fontSize", size)
     return {"fontSize": size, "align": align, "baseline": "alphabetic", "dy": round(0.35 * size, 1), **style}
 
 
-def bands(rows: Iterable[Row], height: float, x: Any, *, colour: str, thick: float = 4, **style: Any) -> Any:
+def bands(
+    rows: Iterable[Row], height: float, x: Channel, *, colour: str, thick: float = 4, **style: Any
+) -> Layer:
     """A bar from the field of `x` to `hi`: an interval, or a length from zero."""
     if thick <= 4:
         # A line takes a third of the bytes of a rounded bar.
@@ -207,8 +216,10 @@ def bands(rows: Iterable[Row], height: float, x: Any, *, colour: str, thick: flo
     return _layer(rows, height, "bar", colour, options, x=x, x2=alt.X2("hi:Q"))
 
 
-def dots(rows: Iterable[Row], height: float, x: Any, *, colour: str, place: int = 0, **style: Any) -> Any:
-    """A point a row: filled for the first system, hollow or of another shape for the others."""
+def dots(
+    rows: Iterable[Row], height: float, x: Channel, *, colour: str, place: int = 0, **style: Any
+) -> Layer:
+    """A point per row: filled for the first system, hollow or of another shape for the others."""
     options = {
         "shape": shape(place), "size": 70, "opacity": 1, "strokeWidth": 2,
         "filled": place != 1, **style,
@@ -216,14 +227,15 @@ def dots(rows: Iterable[Row], height: float, x: Any, *, colour: str, place: int 
     return _layer(rows, height, "point", colour, options, x=x)
 
 
-def lines(rows: Iterable[Row], height: float, x: Any, *, colour: str, **style: Any) -> Any:
-    """A vertical line a row from `y` to `y2`."""
+def lines(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **style: Any) -> Layer:
+    """A vertical line per row from `y` to `y2`."""
     return _layer(rows, height, "rule", colour, {"strokeWidth": 1, **style}, x=x, y2=alt.Y2("y2:Q"))
 
 
 def _layer(
-    rows: Iterable[Row], height: float, mark: str, colour: str, options: dict[str, Any], **channels: Any
-) -> Any:
+    rows: Iterable[Row], height: float, mark: str, colour: str, options: Options, **channels: Any
+) -> Layer:
+    # A channel given as an object: for what `alt.value` gives, Altair searches its whole schema every time.
     # Altair copies charts deeply at every step, but not what lies in a tuple.
     rows = tuple(rows)
     channels["y"] = alt.Y("y:Q", scale=_identity(height), axis=None)
@@ -234,15 +246,15 @@ def _layer(
     if any(row.get("href") for row in rows):
         channels["href"] = alt.Href("href:N")
     chart = alt.Chart(alt.InlineData(values=rows))
-    drawn: Any = getattr(chart, f"mark_{mark}")(color=colour, **options)
+    drawn: Layer = getattr(chart, f"mark_{mark}")(color=colour, **options)
     return drawn.encode(**channels)
 
 
-def _identity(extent: float) -> Any:
+def _identity(extent: float) -> alt.Scale:
     return alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False)
 
 
-def unchecked() -> Any:
+def unchecked() -> AbstractContextManager[None]:
     """A context in which Altair builds charts without checking every part against its schema.
 
     The checks take most of the time of a page; the tests build the same charts with them.

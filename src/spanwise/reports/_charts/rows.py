@@ -1,14 +1,13 @@
-"""One row a thing, one dot a system: the chart of subsets, slices, labels and buckets."""
+"""One row per thing, one dot per system: the chart of subsets, slices, labels and buckets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.marks import Drawing, Row
+from spanwise.reports._charts.marks import Channel, Drawing, Layer, Row
 from spanwise.reports._charts.style import Style, reach
 
 
@@ -23,7 +22,7 @@ class Point(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """A row of the chart: its name, what stands under it, a point a system, and texts to the right."""
+    """A row of the chart: its name, what stands under it, a point per system, and texts to the right."""
 
     title: str
     under: str
@@ -57,7 +56,7 @@ def draw(name: str, title: str, rows: Sequence[Line], layout: Layout, style: Sty
     middle = [top + step * (at + 0.5) for at in range(len(rows))]
     low, high = layout.domain or reach(_extents(rows, layout))
     x = marks.quantity("v", low, high, span=(0, layout.plot), tickCount=4)
-    layers: list[Any] = []
+    layers: list[Layer] = []
     if layout.reference is not None:
         layers += _reference(layout, height, top, x, style)
     if layout.intervals:
@@ -87,7 +86,7 @@ def _extents(rows: Sequence[Line], layout: Layout) -> list[float]:
     return found
 
 
-def _reference(layout: Layout, height: float, top: float, x: Any, style: Style) -> list[Any]:
+def _reference(layout: Layout, height: float, top: float, x: Channel, style: Style) -> list[Layer]:
     row = {"v": layout.reference, "y": top - 6, "y2": height}
     head = {"v": layout.reference, "y": top - 14, "t": layout.reference_says}
     muted = style.palette["muted"]
@@ -98,8 +97,14 @@ def _reference(layout: Layout, height: float, top: float, x: Any, style: Style) 
 
 
 def _intervals(
-    rows: Sequence[Line], middle: list[float], place: int, height: float, x: Any, layout: Layout, style: Style
-) -> list[Any]:
+    rows: Sequence[Line],
+    middle: list[float],
+    place: int,
+    height: float,
+    x: Channel,
+    layout: Layout,
+    style: Style,
+) -> list[Layer]:
     several = _systems(rows) > 1
     found: list[Row] = [
         {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, several)}
@@ -111,8 +116,14 @@ def _intervals(
 
 
 def _points(
-    rows: Sequence[Line], middle: list[float], place: int, height: float, x: Any, layout: Layout, style: Style
-) -> list[Any]:
+    rows: Sequence[Line],
+    middle: list[float],
+    place: int,
+    height: float,
+    x: Channel,
+    layout: Layout,
+    style: Style,
+) -> list[Layer]:
     shift = _shift(place, _systems(rows) > 1) if layout.intervals else 0
     found: list[Row] = [
         {"v": point.value, "y": y + shift, "d": point.says, "href": point.href}
@@ -142,7 +153,7 @@ def _shift(place: int, several: bool) -> float:
 
 def _under(
     rows: Sequence[Line], middle: list[float], height: float, layout: Layout, style: Style
-) -> list[Any]:
+) -> list[Layer]:
     layers = []
     for linked in (True, False):
         found = [
@@ -166,7 +177,7 @@ def _under(
 
 def _right(
     rows: Sequence[Line], middle: list[float], height: float, layout: Layout, style: Style
-) -> list[Any]:
+) -> list[Layer]:
     layers, at = [], layout.plot
     for column, width in enumerate(layout.columns):
         at += width

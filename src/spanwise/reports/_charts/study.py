@@ -8,12 +8,13 @@ from typing import Any
 
 import altair as alt
 
+from spanwise.document.head import given
+from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.marks import Drawing, Layer, Options, Row
 from spanwise.reports._charts.rows import Layout, Line, Point, draw
 from spanwise.reports._charts.style import Style, points_pair, reach, share, shortened, titled
-from spanwise.reports._document import Document
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
 
@@ -23,28 +24,27 @@ def alias(name: str) -> str:
     return words.SHORT.get(name, shortened(name, 12))
 
 
-def systems(document: Document) -> list[str]:
+def systems(document: Study) -> list[str]:
     """The systems of a study, in the order of its manifest."""
-    return list(document["analyses"].get("holistic") or {})
+    return list(document.analyses.holistic)
 
 
-def holistic(document: Document, style: Style) -> Drawing:
+def holistic(document: Study, style: Style) -> Drawing:
     """Mean F1 over runs of every system on every dataset, with the runs as small dots."""
     names = systems(document)
-    table = document["analyses"]["holistic"]
-    score = words.study_score(document["analyses"])
+    table, score = document.analyses.holistic, words.study_score(document.analyses)
     rows = []
-    for dataset in document["datasets"]:
+    for dataset, part in document.datasets.items():
         points = []
         for name in names:
-            cell = table[name].get(dataset) or {}
-            runs = [share(value) for value in (cell.get("values") or {}).values()]
-            spread = words.spread(cell.get("mean"), cell.get("std"))
-            told = f"{words.visible(name)} on {words.visible(dataset)}: {score} {spread}"
-            pair = points_pair((cell.get("interval") or {}).get("mean"))
-            points.append(Point(share(cell.get("mean")), pair, told, runs=[r for r in runs if r is not None]))
-        about = document["datasets"][dataset].get("dataset") or {}
-        rows.append(Line(shortened(dataset, 20), words.plural(about.get("mentions") or 0, "mention"), points))
+            cell = table[name].get(dataset)
+            mean, std = (None, None) if cell is None else (cell.mean, cell.std)
+            runs = [share(value) for value in (() if cell is None else cell.values.values())]
+            says = f"{words.visible(name)} on {words.visible(dataset)}: {score} {words.spread(mean, std)}"
+            pair = points_pair(cell.ends("mean") if cell is not None else None)
+            points.append(Point(share(mean), pair, says, runs=[r for r in runs if r is not None]))
+        mentions = 0 if part.dataset is None else part.dataset.mentions
+        rows.append(Line(shortened(dataset, 20), words.plural(mentions, "mention"), points))
     layout = Layout(left=130, plot=300, columns=(4,), step=46, intervals=False)
     return draw("holistic", f"Mean {score} over runs", rows, layout, style)
 
@@ -52,41 +52,36 @@ def holistic(document: Document, style: Style) -> Drawing:
 # ---- attribute-wise -------------------------------------------------------------------------
 
 
-def spokes(document: Document) -> list[str]:
+def spokes(document: Study) -> list[str]:
     """The attributes that have a ζ or a ρ in some dataset, in the order of the document."""
-    found: dict[str, None] = {}
-    for row in (document["analyses"].get("attribute_wise") or {}).values():
+    names: dict[str, None] = {}
+    for row in document.analyses.attribute_wise.values():
         for name, cell in row.items():
-            if words.defined(cell.get("zeta")) or words.defined(cell.get("rho1")):
-                found[name] = None
-    return list(found)
+            if words.defined(cell.zeta) or words.defined(cell.rho1):
+                names[name] = None
+    return list(names)
 
 
-def relative(document: Document, attribute: str, dataset: str) -> float | None:
-    """ζ of a dataset divided by the highest over datasets, as Fu20's Figure 4 draws it."""
-    table = document["analyses"]["attribute_wise"]
-    given = table[dataset].get(attribute, {}).get("zeta_relative")
-    return float(given) if words.defined(given) else None
+def _on_spoke(cell: AttributeWise | None, measure: str) -> float | None:
+    """ρ, or ζ divided by the highest over datasets, as Fu20's Figure 4 draws it."""
+    if cell is None:
+        return None
+    return given(cell.zeta_relative) if measure == "zeta" else cell.rho1
 
 
-def radar(document: Document, measure: str, style: Style, *, size: float = 118) -> Drawing | None:
-    """ζ (`zeta`, each attribute relative to its highest dataset) or ρ (`rho1`) as one polygon a dataset."""
+def radar(document: Study, measure: str, style: Style, *, size: float = 118) -> Drawing | None:
+    """ζ (`zeta`, each attribute relative to its highest dataset) or ρ (`rho1`), one polygon per dataset."""
     names = spokes(document)
     if len(names) < 3:
         return None
-    table = document["analyses"]["attribute_wise"]
+    table = document.analyses.attribute_wise
     width, middle = 2 * size + 60, size + 30
-    outlines: list[Any] = []
-    for place, dataset in enumerate(document["datasets"]):
-        values = [
-            relative(document, name, dataset)
-            if measure == "zeta"
-            else table[dataset].get(name, {}).get("rho1")
-            for name in names
-        ]
+    outlines: list[Layer] = []
+    for place, dataset in enumerate(document.datasets):
+        values = [_on_spoke(table[dataset].get(name), measure) for name in names]
         outlines += _outline(dataset, names, values, measure, place, middle, size, style)
     rings = [_ring(len(names), level, middle, size) for level in (0.25, 0.5, 0.75, 1.0)]
-    layers: list[Any] = [_path(ring, style.palette["grid"], width, strokeWidth=1) for ring in rings]
+    layers: list[Layer] = [_path(ring, style.palette["grid"], width, strokeWidth=1) for ring in rings]
     layers += [
         _path(
             [(middle, middle), _at(place, len(names), 1.0, middle, size)],
@@ -117,10 +112,10 @@ def _ring(count: int, level: float, middle: float, size: float) -> list[tuple[fl
     return [_at(place % count, count, level, middle, size) for place in range(count + 1)]
 
 
-def _path(points: Sequence[tuple[float, float]], colour: str, extent: float, **options: Any) -> Any:
+def _path(points: Sequence[tuple[float, float]], colour: str, extent: float, **options: Any) -> Layer:
     rows = tuple({"x": round(x, 2), "y": round(y, 2), "n": n} for n, (x, y) in enumerate(points))
     scale = alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False)
-    return (
+    line: Layer = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(color=colour, aria=False, **options)
         .encode(
@@ -129,12 +124,13 @@ def _path(points: Sequence[tuple[float, float]], colour: str, extent: float, **o
             order=alt.Order("n:Q"),
         )
     )
+    return line
 
 
 def _outline(
     dataset: str, names: Sequence[str], values: Sequence[float | None], measure: str, place: int,
     middle: float, size: float, style: Style,
-) -> list[Any]:  # fmt: skip
+) -> list[Layer]:  # fmt: skip
     """The polygon of a dataset; an attribute without a value stands at the middle and has no dot."""
     colour, extent = style.palette.series(place), 2 * size + 60
     corners = [_at(at, len(names), value or 0.0, middle, size) for at, value in enumerate(values)]
@@ -154,31 +150,29 @@ def _outline(
     return [line, points]
 
 
-def drivers(document: Document, style: Style) -> Drawing | None:
+def drivers(document: Study, style: Style) -> Drawing | None:
     """ρ of every attribute on every dataset, on one line each: the radar's numbers where they can be read."""
     names = spokes(document)
-    table = document["analyses"].get("attribute_wise") or {}
+    table = document.analyses.attribute_wise
     if not names:
         return None
     rows = []
     for name in names:
         points = []
-        for dataset in document["datasets"]:
-            cell = table.get(dataset, {}).get(name, {})
-            value = cell.get("rho1")
-            told = (
-                f"{words.visible(dataset)}, {words.attribute(name)}: ρ {words.plain(value)}, "
-                f"with sign {words.correlation(cell.get('rho2'))}, ζ {words.plain(cell.get('zeta'))}"
+        for dataset in document.datasets:
+            cell = table.get(dataset, {}).get(name)
+            rho, signed, zeta = (None,) * 3 if cell is None else (cell.rho1, cell.rho2, cell.zeta)
+            says = (
+                f"{words.visible(dataset)}, {words.attribute(name)}: ρ {words.plain(rho)}, "
+                f"with sign {words.correlation(signed)}, ζ {words.plain(zeta)}"
             )
-            points.append(
-                Point(float(value) if words.defined(value) and value is not None else None, None, told)
-            )
+            points.append(Point(rho, None, says))
         rows.append(Line(titled(name), "", points))
     layout = Layout(left=160, plot=210, columns=(4,), step=28, intervals=False, domain=(-0.03, 1.03))
     return draw("drivers", "ρ by attribute and dataset", rows, layout, style)
 
 
-def factor(document: Document, name: str, style: Style) -> Drawing | None:
+def factor(document: Study, name: str, style: Style) -> Drawing | None:
     """Gain in F1 over the lowest value of a numeric factor, one line per group of comparable systems.
 
     A group is equal in all other factors. Where there is one group alone, it has one line per dataset.
@@ -186,19 +180,19 @@ def factor(document: Document, name: str, style: Style) -> Drawing | None:
     References:
         Fu, Liu and Neubig (2020), Figure 5.
     """
-    groups = (document["analyses"].get("factors") or {}).get(name, {}).get("groups") or []
+    groups = document.analyses.factors[name].groups
     if not groups:
         return None
     plot, height = 280.0, 170.0
-    series: list[tuple[str, list[dict[str, Any]]]] = []
+    series: list[tuple[str, list[Row]]] = []
     if len(groups) == 1:
-        for dataset in document["datasets"]:
-            steps = [(step, step["gains"].get(dataset)) for step in groups[0]["steps"]]
+        for dataset in document.datasets:
+            steps = [(step, step.gains.get(dataset)) for step in groups[0].steps]
             series.append((dataset, _steps(name, f" on {words.visible(dataset)}", steps)))
     else:
         for group in groups:
-            others = ", ".join(f"{key} = {value}" for key, value in group["factors"].items())
-            steps = [(step, step["gain"]) for step in group["steps"]]
+            others = ", ".join(f"{key} = {value}" for key, value in group.factors.items())
+            steps = [(step, step.gain) for step in group.steps]
             series.append((others or "no other factor", _steps(name, ", mean over datasets", steps)))
     low, high = reach([row["f"] for _, rows in series for row in rows])
     left, right = reach([row["v"] for _, rows in series for row in rows])
@@ -212,7 +206,7 @@ def factor(document: Document, name: str, style: Style) -> Drawing | None:
             title="gain in F1, points", titleX=-38, tickCount=5, labelBaseline="middle", labelPadding=6
         ),
     )  # fmt: skip
-    layers: list[Any] = []
+    layers: list[Layer] = []
     for place, (_, rows) in enumerate(series):
         base = alt.Chart(alt.InlineData(values=tuple(rows)))
         colour = style.palette.series(place)
@@ -236,30 +230,30 @@ def factor(document: Document, name: str, style: Style) -> Drawing | None:
     return Drawing(f"factor-{name}", title, marks.plot(*layers), plot, height, 60, 16, 8, 44, legend=legend)
 
 
-def _steps(
-    name: str, where: str, steps: Sequence[tuple[Mapping[str, Any], float | None]]
-) -> list[dict[str, Any]]:
+def _steps(name: str, where: str, steps: Sequence[tuple[FactorStep, float | None]]) -> list[Row]:
     """The points of one line, with what each says."""
     rows = []
     for n, (step, gain) in enumerate(steps):
         value = share(gain)
         if value is not None:
-            told = (
-                f"{words.visible(step['system'])}{where}: "
-                f"{words.visible(name)} {words.plain(step['value'])}, gain {words.signed(gain)} F1"
+            says = (
+                f"{words.visible(step.system)}{where}: "
+                f"{words.visible(name)} {words.plain(step.value)}, gain {words.signed(gain)} F1"
             )
-            rows.append({"v": float(step["value"]), "f": value, "n": n, "d": told})
+            rows.append({"v": float(step.value), "f": value, "n": n, "d": says})
     return rows
 
 
-def pay(pair: Mapping[str, Any], attribute: str, zeta: Mapping[str, Any], style: Style) -> Drawing | None:
+def pay(
+    pair: PairDiagnosis, attribute: str, zeta: Mapping[str, float | None], style: Style
+) -> Drawing | None:
     """The gain of the first system over the second against ζ of an attribute, one point per dataset."""
-    rows = [
+    rows: list[Row] = [
         {
             "v": zeta[dataset], "f": share(gain), "t": shortened(dataset, 14),
             "d": f"{words.visible(dataset)}: ζ {words.plain(zeta[dataset])}, gain {words.signed(gain)} F1",
         }
-        for dataset, gain in (pair.get("gains") or {}).items()
+        for dataset, gain in pair.gains.items()
         if gain is not None and zeta.get(dataset) is not None
     ]  # fmt: skip
     if len(rows) < 2:
@@ -284,7 +278,7 @@ def pay(pair: Mapping[str, Any], attribute: str, zeta: Mapping[str, Any], style:
     chart = marks.plot(
         points.encode(x=x, y=y, description=alt.Description("d:N")), names.encode(x=x, y=y, text="t:N")
     )
-    first, second = (words.visible(name) for name in pair["systems"])
+    first, second = (words.visible(name) for name in pair.systems)
     title = f"Gain of {first} over {second} against ζ of {titled(attribute)}"
     return Drawing(f"pays-{first}-{second}-{attribute}", title, chart, 240.0, 150.0, 60, 60, 8, 44)
 
@@ -292,13 +286,13 @@ def pay(pair: Mapping[str, Any], attribute: str, zeta: Mapping[str, Any], style:
 # ---- bucket-wise ----------------------------------------------------------------------------
 
 
-def increase(pair: Mapping[str, Any], style: Style) -> Drawing | None:
+def increase(pair: PairDiagnosis, style: Style) -> Drawing | None:
     """The relative increase of F1 by dataset, attribute and bucket (Fu20, Figure 6)."""
     names = heat_columns(pair)
     if not names:
         return None
     step, line = 26.0, 26.0
-    datasets = list(pair["datasets"])
+    datasets = list(pair.datasets)
     cells, heads, groups, numbers = [], [], [], []
     x = 0.0
     most = max((abs(v) for d in datasets for _, _, v in heat_row(pair, d) if v is not None), default=0) or 1
@@ -316,7 +310,7 @@ def increase(pair: Mapping[str, Any], style: Style) -> Drawing | None:
                 continue
             at = place[attribute, bucket]
             colour = style.palette["s0" if value >= 0 else "s1"]
-            told = (
+            says = (
                 f"{words.visible(dataset)}, {words.attribute(attribute)} {words.visible(bucket)}: "
                 f"{words.signed(value)}%"
             )
@@ -325,14 +319,14 @@ def increase(pair: Mapping[str, Any], style: Style) -> Drawing | None:
             cells.append(
                 {
                     "x": at + 1, "x2": at + step - 1, "y": row * line + 1, "y2": row * line + line - 1,
-                    "c": colour, "o": 0.06 + 0.54 * (abs(value) / most) ** 0.5, "d": told,
+                    "c": colour, "o": 0.06 + 0.54 * (abs(value) / most) ** 0.5, "d": says,
                 }
             )  # fmt: skip
     extent_x, height = x, line * len(datasets)
-    flat_x: dict[str, Any] = {
+    flat_x: Options = {
         "scale": alt.Scale(domain=[0, extent_x], range=[0, extent_x], nice=False, zero=False), "axis": None,
     }  # fmt: skip
-    flat_y: dict[str, Any] = {
+    flat_y: Options = {
         "scale": alt.Scale(domain=[0, height], range=[0, height], nice=False, zero=False), "axis": None,
     }  # fmt: skip
     boxes = (
@@ -353,28 +347,27 @@ def increase(pair: Mapping[str, Any], style: Style) -> Drawing | None:
         marks.written(groups, height, across, colour=style.palette["ink"], fontSize=10.5),
         marks.texts(sides, height, at=-8, colour=style.palette["ink"], align="right"),
     )
-    first, second = (words.visible(name) for name in pair["systems"])
+    first, second = (words.visible(name) for name in pair.systems)
     title = f"Relative increase of F1 in percent, {first} over {second}"
     return Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 36, 6)
 
 
-def heat_columns(pair: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def heat_columns(pair: PairDiagnosis) -> list[tuple[str, list[str]]]:
     """The attributes and buckets that any dataset of a comparison has, each once."""
-    found: dict[str, dict[str, None]] = {}
-    for dataset in pair["datasets"]:
+    columns: dict[str, dict[str, None]] = {}
+    for dataset in pair.datasets:
         for attribute, bucket, _ in heat_row(pair, dataset):
-            found.setdefault(attribute, {})[bucket] = None
-    return [(attribute, list(buckets)) for attribute, buckets in found.items()]
+            columns.setdefault(attribute, {})[bucket] = None
+    return [(attribute, list(buckets)) for attribute, buckets in columns.items()]
 
 
-def heat_row(pair: Mapping[str, Any], dataset: str) -> list[tuple[str, str, float | None]]:
+def heat_row(pair: PairDiagnosis, dataset: str) -> list[tuple[str, str, float | None]]:
     """Attribute, bucket and relative increase of one dataset."""
-    found = []
-    for attribute, cell in pair["datasets"][dataset].items():
-        values = cell.get("relative") or []
-        names = cell.get("buckets") or _names(len(values))
-        found += [(attribute, str(name), value) for name, value in zip(names, values, strict=True)]
-    return found
+    row = []
+    for attribute, leads in pair.datasets[dataset].items():
+        names = leads.buckets or _names(len(leads.relative))
+        row += [(attribute, name, value) for name, value in zip(names, leads.relative, strict=True)]
+    return row
 
 
 def _names(count: int) -> list[str]:

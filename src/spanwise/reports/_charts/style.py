@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import Struct
 
+from spanwise.document.scores import Bounded, BucketScores
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.palette import PRINT, Palette
 from spanwise.reports._links import examples
@@ -23,15 +23,14 @@ class Style(Struct, frozen=True):
         return examples(of, **choices) if self.linked else None
 
 
-def share(value: Any) -> float | None:
+def share(value: float | None) -> float | None:
     """A fraction of the document in points, or nothing where it is undefined."""
-    return 100 * float(value) if words.defined(value) else None
+    return 100 * float(value) if value is not None and words.defined(value) else None
 
 
-def ends(cell: Mapping[str, Any] | None, score: str) -> tuple[float, float] | None:
+def ends(cell: Bounded | BucketScores, score: str) -> tuple[float, float] | None:
     """The interval of a score in points, where it has one."""
-    pair = ((cell or {}).get("interval") or {}).get(score)
-    return points_pair(pair)
+    return points_pair(cell.ends(score))
 
 
 def points_pair(pair: Sequence[float | None] | None) -> tuple[float, float] | None:

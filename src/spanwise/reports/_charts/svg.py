@@ -12,11 +12,10 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import vl_convert
 
-from spanwise.reports._charts.marks import Drawing, config, unmeasured
+from spanwise.reports._charts.marks import Drawing, Options, config, unmeasured
 from spanwise.reports._charts.palette import PAGE, Palette
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -44,7 +43,7 @@ def svg(drawings: Sequence[Drawing], *, palette: Palette = PAGE) -> dict[str, st
     """
     if not drawings:
         return {}
-    context: dict[str, Any] = {"top_level": False, "datasets": {}}
+    context: Options = {"top_level": False, "datasets": {}}
     column = {
         "vconcat": [drawing.specification(context) for drawing in drawings],
         "datasets": context["datasets"],
@@ -145,6 +144,6 @@ def _attribute(name: str, value: str) -> str:
     return f' {name}="{escape(value)}"'
 
 
-def _short(number: Any) -> str:
+def _short(number: float) -> str:
     text = f"{number:.1f}"
     return text.removesuffix(".0").replace("-0", "0") if text in {"-0.0", "-0"} else text.removesuffix(".0")

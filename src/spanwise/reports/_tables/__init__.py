@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence
 from spanwise.document.description import Description
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document
+from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.placement import PlacementDocument
 from spanwise.document.slices import Slices
@@ -25,18 +24,18 @@ from spanwise.reports._tables._table import Cell, Interval, Number, Table, markd
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
 
 
-def names(document: Mapping[str, Any] | Document) -> list[str]:
+def names(document: DocumentLike) -> list[str]:
     """The names of the tables that can be made of this document."""
     return list(tables(document))
 
 
-def tables(document: Mapping[str, Any] | Document, *, short: bool = False) -> dict[str, Table]:
+def tables(document: DocumentLike, *, short: bool = False) -> dict[str, Table]:
     """Every table that the document has the numbers for, by name; with `short`, attributes as eLen, eCon."""
     made = {name: maker() for name, maker in _makers(document, short).items()}
     return {name: table for name, table in made.items() if table is not None and table.rows}
 
 
-def table(document: Mapping[str, Any] | Document, name: str, *, short: bool = False) -> Table:
+def table(document: DocumentLike, name: str, *, short: bool = False) -> Table:
     """The table called `name`; the error for another name lists those there are."""
     makers = _makers(document, short)
     found = makers[name]() if name in makers else None
@@ -45,7 +44,7 @@ def table(document: Mapping[str, Any] | Document, name: str, *, short: bool = Fa
     return found
 
 
-def _makers(document: Mapping[str, Any] | Document, short: bool) -> Mapping[str, Callable[[], Table | None]]:
+def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Table | None]]:
     typed = as_document(document)
     if isinstance(typed, Study):
         makers = {**_study.TABLES, **_diagnoses.TABLES}
@@ -69,5 +68,5 @@ def _makers(document: Mapping[str, Any] | Document, short: bool) -> Mapping[str,
     return {}
 
 
-def _name(maker: Callable[..., Any]) -> str:
+def _name(maker: Callable[..., object]) -> str:
     return maker.__name__.removeprefix("agreement_")

@@ -14,7 +14,7 @@ from spanwise.document.head import Document
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
 from spanwise.document.settings import Settings
 from spanwise.reports import _wording as say
-from spanwise.reports._document import TINY, bucket_words
+from spanwise.reports._document import TINY
 from spanwise.reports._statements import statements as worded
 from spanwise.reports._tables._table import Cell, Interval, Number, Table
 
@@ -84,7 +84,7 @@ def _resampling(settings: Settings) -> str:
 
 
 def _tested(settings: Settings) -> str:
-    return f"{say.named_test({'correction': settings.correction})}, p < .05"
+    return f"{say.named_test(settings.correction)}, p < .05"
 
 
 def holistic(document: Evaluation) -> Table | None:
@@ -287,7 +287,7 @@ def attributes(document: Evaluation) -> Table | None:
 def _bucket(bucket: BucketScores | None) -> str:
     if bucket is None:
         return say.UNDEFINED
-    words = bucket_words(bucket)
+    words = say.bucket(bucket)
     return bucket.name if words == bucket.name else f"{bucket.name} {words}"
 
 
@@ -308,7 +308,7 @@ def buckets(document: Evaluation) -> Table | None:
         for bucket in table.buckets:
             cells = [_same_bucket(system, attribute, bucket.name) for system in systems.values()]
             scores = marked([points(cell.f1 if cell else None) for cell in cells])
-            about = (say.attribute(attribute), bucket.name, bucket_words(bucket), count(bucket.gold))
+            about = (say.attribute(attribute), bucket.name, say.bucket(bucket), count(bucket.gold))
             rows.append((*about, *scores))
     names = ["F1"] if len(systems) == 1 else list(systems)
     return Table("buckets", "F1 by bucket.", ("attribute", "bucket", "values", "gold", *names), tuple(rows))
@@ -323,7 +323,7 @@ def slices(document: Evaluation) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
         for row in system.slices:
-            title = say.slice_title({"kind": row.kind, "name": row.name, "title": row.title})
+            title = say.slice_title(row.kind, row.name, row.title)
             score = say.SCORES.get(row.score, row.score)
             numbers = (points(row.value), interval(row.interval), points(row.cost))
             rows.append((name, title, count(row.gold), score, *numbers))
@@ -338,7 +338,7 @@ def slices(document: Evaluation) -> Table | None:
 def comparisons(document: Evaluation) -> Table | None:
     """Every tested difference of every pair of systems."""
     held = {
-        (name, bucket.name): bucket_words(bucket)
+        (name, bucket.name): say.bucket(bucket)
         for name, table in _attributes(document.systems).items()
         for bucket in table.buckets
     }
@@ -361,7 +361,7 @@ def comparisons(document: Evaluation) -> Table | None:
 def statements(document: Document) -> Table | None:
     """One sentence per question, as it can stand in a paper."""
     caption = "What was found, in words. Intervals of differences are not corrected for many pairs."
-    sentences = worded(document.without_sentences().to_dict(), every=True)
+    sentences = worded(document, every=True)
     return Table("statements", caption, ("statement",), tuple((text,) for text in sentences))
 
 

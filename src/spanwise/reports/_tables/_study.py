@@ -65,7 +65,7 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
         f" standard deviation over runs. Bold: {bold}."
     )
     if lettered:
-        test = say.named_test({"correction": document.settings.correction or ""})
+        test = say.named_test(document.settings.correction)
         caption += (
             f" Raised letters: significantly better than the system with that letter ({test}, p < .05)."
         )

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from spanwise.document.head import Document, plain_of
+from spanwise.document.head import DocumentLike
+from spanwise.document.loading import as_document
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from spanwise.reports._charts.marks import Drawing
 
 FORMATS = ("svg", "pdf", "png")
 BACKGROUNDS = ("white", "transparent")
 
 
-def figures(
-    document: Mapping[str, Any] | Document, *, background: str = "white"
-) -> dict[str, alt.LayerChart]:
+def figures(document: DocumentLike, *, background: str = "white") -> dict[str, alt.LayerChart]:
     """The charts of a result document by name; each shows in a notebook and can be changed further.
 
     An evaluation has `score`, `labels`, `attribute-NAME`, and for every system
@@ -27,30 +29,25 @@ def figures(
     `risk-coverage-SYSTEM`; agreement has `pairs` and `ceiling`. What the document has no numbers
     for is left out.
     """
-    document = plain_of(document)
-    drawings = _module("_drawings").drawings(document)
-    return _charts(drawings, background)
+    return _charts(_module("_drawings").drawings(as_document(document)), background)
 
 
-def paper(
-    document: Mapping[str, Any] | Document, name: str, *, background: str = "white"
-) -> dict[str, alt.LayerChart]:
+def paper(document: DocumentLike, name: str, *, background: str = "white") -> dict[str, alt.LayerChart]:
     """The charts of one figure of a paper, in its own form, by names that begin with `name`.
 
     `papers()` lists them. A document without the numbers for it is refused with what is missing.
     """
-    document = plain_of(document)
-    return _charts(_module("_papers").drawings(document, name), background)
+    return _charts(_module("_papers").drawings(as_document(document), name), background)
 
 
 def papers() -> dict[str, str]:
     """The figures that can be asked for by name, and what each shows."""
-    found: dict[str, str] = _module("_papers").summaries()
-    return found
+    summaries: dict[str, str] = _module("_papers").summaries()
+    return summaries
 
 
 def save(
-    document: Mapping[str, Any] | Document,
+    document: DocumentLike,
     folder: str | Path,
     *,
     formats: Sequence[str] = ("svg",),
@@ -65,7 +62,7 @@ def save(
         names: the charts to write; by default all, or none where `papers` asks for some.
         papers: figures of papers, by name.
     """
-    document = plain_of(document)
+    document = as_document(document)
     from spanwise.errors import unknown
     from spanwise.formats import make_folder, write_atomically
 
@@ -74,15 +71,15 @@ def save(
             raise unknown("figure format", form, FORMATS)
     if background not in BACKGROUNDS:
         raise unknown("background", background, BACKGROUNDS)
-    charts: dict[str, Any] = {}
-    for one in papers:
-        charts |= paper(document, one, background=background)
+    charts: dict[str, alt.LayerChart] = {}
+    for name in papers:
+        charts |= paper(document, name, background=background)
     if names or not papers:
-        found = figures(document, background=background)
+        drawn = figures(document, background=background)
         for name in names:
-            if name not in found:
-                raise unknown("figure of this result", name, found)
-        charts |= {name: found[name] for name in names} if names else found
+            if name not in drawn:
+                raise unknown("figure of this result", name, drawn)
+        charts |= {name: drawn[name] for name in names} if names else drawn
     target = make_folder(folder)
     convert = _module("_files").convert
     written = []
@@ -94,7 +91,7 @@ def save(
     return written
 
 
-def _charts(drawings: Sequence[Any], background: str) -> dict[str, Any]:
+def _charts(drawings: Sequence[Drawing], background: str) -> dict[str, alt.LayerChart]:
     from spanwise.reports._charts.palette import PRINT
 
     return {drawing.name: drawing.altair(PRINT, background=background) for drawing in drawings}
@@ -105,7 +102,7 @@ def _safe(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "figure"
 
 
-def _module(name: str) -> Any:
+def _module(name: str) -> ModuleType:
     from importlib import import_module
 
     from spanwise.errors import MissingExtra

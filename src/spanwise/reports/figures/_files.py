@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
+import altair as alt
 import vl_convert
 
 from spanwise.engines.machine import check_room_for_drawing
-from spanwise.reports._charts.marks import unmeasured
+from spanwise.reports._charts.marks import Options, unmeasured
 from spanwise.reports.figures._pdf import in_order
 
 PIXELS = 3  # a PNG has this many a point, enough for print at the width of a column
 _NEGATIVE = re.compile(r'(<text[^>]*? font-size=")-')
 
 
-def convert(chart: Any, formats: Sequence[str]) -> dict[str, bytes | str]:
+def convert(chart: alt.LayerChart, formats: Sequence[str]) -> dict[str, bytes | str]:
     """The chart in each format: the text of an SVG, the bytes of a PDF or PNG."""
     check_room_for_drawing()
     specification = chart.to_dict()
@@ -34,7 +34,7 @@ def convert(chart: Any, formats: Sequence[str]) -> dict[str, bytes | str]:
     return made
 
 
-def _unmeasure(node: Any) -> None:
+def _unmeasure(node: Options) -> None:
     """Make the sizes of texts negative, of which no slow measure is taken; nothing here depends on it."""
     for layer in node.get("layer", ()):
         _unmeasure(layer)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
-from typing import Any
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.document.comparison import BucketLead
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document
+from spanwise.document.scores import AttributeScores
+from spanwise.document.study import SelfDiagnosis, Study
 from spanwise.errors import InputError
 from spanwise.registry import Registry
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import errors, marks, study
-from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.marks import Drawing, Layer, Row
 from spanwise.reports._charts.style import Style, reach, share
-from spanwise.reports._document import Document, compared, ranked
+from spanwise.reports._document import compared, ranked
 from spanwise.reports.figures._drawings import STYLE
 
 
@@ -34,108 +38,111 @@ PAPERS: Registry[Paper] = Registry("figure of a paper")
 
 def summaries() -> dict[str, str]:
     """The names and what each shows."""
-    return {one.name: f"{one.summary} ({one.source})" for one in PAPERS}
+    return {paper.name: f"{paper.summary} ({paper.source})" for paper in PAPERS}
 
 
 def drawings(document: Document, name: str) -> list[Drawing]:
     """The drawings of one figure; their names begin with its name."""
     asked = PAPERS.find(name)
-    found = list(asked.function(document))
-    if not found:
+    charts = list(asked.function(document))
+    if not charts:
         raise InputError(
             f"{asked.name} cannot be drawn from this document.\nIt needs {asked.needs}.\n"
             "Draw it from another one, or ask for another figure."
         )
-    return found
+    return charts
 
 
 def _figure_4(document: Document) -> list[Drawing]:
-    if "analyses" not in document:
+    if not isinstance(document, Study):
         return []
-    legend = tuple(enumerate(document["datasets"]))
-    found = []
+    legend = tuple(enumerate(document.datasets))
+    charts = []
     for measure, part in (("zeta", "zeta"), ("rho1", "rho")):
         drawing = study.radar(document, measure, STYLE)
         if drawing:
-            found.append(replace(drawing, name=f"fu20-figure4-{part}", legend=legend))
-    return found
+            charts.append(replace(drawing, name=f"fu20-figure4-{part}", legend=legend))
+    return charts
 
 
 def _table_3(document: Document) -> list[Drawing]:
-    """One histogram a system (its gap) and one a pair (its biggest win and loss), for every dataset."""
-    found = []
+    """One histogram per system (its gap) and one per pair (its biggest win and loss), for every dataset."""
+    charts = []
     for name, system, tables in _tables(document):
-        bars = [
-            (attribute, share(row.get("gap")), row["best"], row["worst"])
-            for attribute, row in tables.items()
-            if words.defined(row.get("gap")) and row.get("best") is not None
+        gaps = [
+            (attribute, gap, str(table.best), str(table.worst))
+            for attribute, table in tables.items()
+            for gap in [share(table.gap)]
+            if gap is not None and table.best is not None
         ]
-        if bars:
+        if gaps:
             title = f"Best less worst bucket, {words.visible(system)}"
-            found.append(_gaps(f"fu20-table3-self-{name}", title, bars, STYLE))
-    for name, pair, rows in _pairs(document):
-        bars = [
-            (attribute, share(row["best"]["difference"]), row["best"]["bucket"], row["worst"])
-            for attribute, row in rows.items()
-            if row.get("best") and row.get("worst")
-        ]
-        if bars:
+            charts.append(_gaps(f"fu20-table3-self-{name}", title, gaps, STYLE))
+    for name, pair, leads in _pairs(document):
+        if leads:
             title = f"{words.visible(pair[0])} less {words.visible(pair[1])}"
-            found.append(_differences(f"fu20-table3-comparative-{name}", title, bars, STYLE))
-    return found
+            charts.append(_differences(f"fu20-table3-comparative-{name}", title, leads, STYLE))
+    return charts
 
 
-def _tables(document: Document) -> list[tuple[str, str, Mapping[str, Any]]]:
-    if "analyses" not in document:
-        systems = document.get("systems") or {}
-        return [(name, name, system.get("attributes") or {}) for name, system in systems.items()]
-    table = (document["analyses"].get("bucket_wise") or {}).get("self") or {}
+# The attribute, and the buckets in which the first system leads most and least.
+_Lead: TypeAlias = tuple[str, BucketLead, BucketLead]
+
+
+def _tables(document: Document) -> list[tuple[str, str, Mapping[str, AttributeScores | SelfDiagnosis]]]:
+    if isinstance(document, Evaluation):
+        return [(name, name, system.attributes) for name, system in document.systems.items()]
+    if not isinstance(document, Study):
+        return []
     return [
         (f"{name}-{dataset}", f"{name} on {dataset}", rows)
-        for name, datasets in table.items()
+        for name, datasets in document.analyses.bucket_wise.self_.items()
         for dataset, rows in datasets.items()
     ]
 
 
-def _pairs(document: Document) -> list[tuple[str, tuple[str, str], Mapping[str, Any]]]:
-    if "analyses" in document:
-        pairs = (document["analyses"].get("bucket_wise") or {}).get("comparative") or []
+def _pairs(document: Document) -> list[tuple[str, tuple[str, str], list[_Lead]]]:
+    if isinstance(document, Study):
         return [
-            (f"{pair['systems'][0]}-{pair['systems'][1]}-{dataset}", tuple(pair["systems"]), rows)
-            for pair in pairs
-            for dataset, rows in pair["datasets"].items()
+            (
+                f"{pair.systems[0]}-{pair.systems[1]}-{dataset}",
+                pair.systems,
+                [(name, row.best, row.worst) for name, row in rows.items() if row.best and row.worst],
+            )
+            for pair in document.analyses.bucket_wise.comparative
+            for dataset, rows in pair.datasets.items()
         ]
-    order = ranked(document)
-    if len(order) < 2:
+    order = ranked(document) if isinstance(document, Evaluation) else []
+    if not isinstance(document, Evaluation) or len(order) < 2:
         return []
-    return [(f"{order[0]}-{order[1]}", (order[0], order[1]), _against(document, order[0], order[1]))]
+    first, second = order[:2]
+    return [(f"{first}-{second}", (first, second), _leads(document, first, second))]
 
 
-def _against(document: Document, one: str, other: str) -> dict[str, Any]:
+def _leads(document: Evaluation, one: str, other: str) -> list[_Lead]:
     """Where the first system leads most and least in each attribute, from the tests of the document."""
-    rows: dict[str, Any] = {}
-    for attribute, table in (document["systems"][one].get("attributes") or {}).items():
-        found = []
-        for bucket in table["buckets"]:
-            path = ["attributes", attribute, bucket["name"], "f1"]
-            test = compared(document, one, other, path)
-            if test and words.defined(test["difference"]):
-                found.append({"bucket": bucket["name"], "difference": test["difference"]})
-        if found:
-            lead = itemgetter("difference")
-            rows[attribute] = {"best": max(found, key=lead), "worst": min(found, key=lead)}
+    rows: list[_Lead] = []
+    for attribute, table in document.systems[one].attributes.items():
+        leads = []
+        for bucket in table.buckets:
+            test = compared(document, one, other, ("attributes", attribute, bucket.name, "f1"))
+            if test is not None and test.difference is not None:
+                leads.append((test.difference, BucketLead(bucket=bucket.name, difference=test.difference)))
+        if leads:
+            best, worst = max(leads, key=lambda lead: lead[0]), min(leads, key=lambda lead: lead[0])
+            rows.append((attribute, best[1], worst[1]))
     return rows
 
 
 STEP, TALL = 34.0, 130.0
 
 
-def _gaps(name: str, title: str, bars: Sequence[tuple[str, float | None, str, str]], style: Style) -> Drawing:
-    """A bar an attribute from zero, with the best bucket above and the worst below it."""
-    _, high = reach([gap for _, gap, _, _ in bars if gap is not None], zero=True)
+def _gaps(name: str, title: str, bars: Sequence[tuple[str, float, str, str]], style: Style) -> Drawing:
+    """A bar per attribute from zero, with the best bucket above and the worst below it."""
+    _, high = reach([gap for _, gap, _, _ in bars], zero=True)
     columns, tops, feet, names = [], [], [], []
     for at, (attribute, gap, best, worst) in enumerate(bars):
-        x, y = STEP * (at + 0.5), TALL - TALL * (gap or 0.0) / high
+        x, y = STEP * (at + 0.5), TALL - TALL * gap / high
         columns.append({"x": x, "y": y, "y2": TALL, "d": f"{words.attribute(attribute)}: {gap:.1f}"})
         tops.append({"x": x, "y": y - 8, "t": _short(best)})
         feet.append({"x": x, "y": TALL + 9, "t": _short(worst)})
@@ -143,20 +150,18 @@ def _gaps(name: str, title: str, bars: Sequence[tuple[str, float | None, str, st
     return _histogram(name, title, [(columns, "s0")], [*tops, *feet], names, high, 0.0, style)
 
 
-def _differences(
-    name: str, title: str, bars: Sequence[tuple[str, float | None, str, Mapping[str, Any]]], style: Style
-) -> Drawing:
-    """Two bars an attribute: the biggest win above or below zero, and the biggest loss."""
-    values = [best or 0.0 for _, best, _, _ in bars]
-    values += [share(worst["difference"]) or 0.0 for *_, worst in bars]
+def _differences(name: str, title: str, leads: Sequence[_Lead], style: Style) -> Drawing:
+    """Two bars per attribute: the biggest win above or below zero, and the biggest loss."""
+    values = [share(best.difference) or 0.0 for _, best, _ in leads]
+    values += [share(worst.difference) or 0.0 for *_, worst in leads]
     low, high = reach([0.0, *values], pad=0.12)
     zero = TALL * high / (high - low)
-    ahead: list[dict[str, Any]] = []
-    behind: list[dict[str, Any]] = []
+    ahead: list[Row] = []
+    behind: list[Row] = []
     texts, names = [], []
-    for at, (attribute, best, bucket, worst) in enumerate(bars):
-        pairs = ((best or 0.0, bucket, -7.0), (share(worst["difference"]) or 0.0, worst["bucket"], 7.0))
-        for value, label, aside in pairs:
+    for at, (attribute, best, worst) in enumerate(leads):
+        for lead, aside in ((best, -7.0), (worst, 7.0)):
+            value, label = share(lead.difference) or 0.0, lead.bucket
             x, y = STEP * (at + 0.5) + aside, zero - TALL * value / (high - low)
             row = {"x": x, "y": y, "y2": zero, "d": f"{words.attribute(attribute)} {label}: {value:+.1f}"}
             (ahead if value >= 0 else behind).append(row)
@@ -167,14 +172,14 @@ def _differences(
 
 
 def _histogram(
-    name: str, title: str, columns: Sequence[tuple[list[dict[str, Any]], str]], texts: list[dict[str, Any]],
-    names: list[dict[str, Any]], high: float, low: float, style: Style,
+    name: str, title: str, columns: Sequence[tuple[list[Row], str]], texts: list[Row],
+    names: list[Row], high: float, low: float, style: Style,
 ) -> Drawing:  # fmt: skip
     width = STEP * len(names)
     across = marks.pixels("x", width)
     palette, zero = style.palette, TALL * high / (high - low)
     wide = 20 if len(columns) == 1 else 11
-    layers: list[Any] = [
+    layers: list[Layer] = [
         marks.lines(rows, TALL, across, colour=palette[colour], strokeWidth=wide)
         for rows, colour in columns
         if rows
@@ -196,42 +201,51 @@ def _short(bucket: str) -> str:
 
 
 def _figure_5(document: Document) -> list[Drawing]:
-    if "analyses" not in document:
+    if not isinstance(document, Study):
         return []
-    found = [study.factor(document, name, STYLE) for name in document["analyses"].get("factors") or {}]
-    return [replace(one, name=one.name.replace("factor-", "fu20-figure5-")) for one in found if one]
+    charts = [study.factor(document, name, STYLE) for name in document.analyses.factors]
+    return _renamed(charts, "factor-", "fu20-figure5-")
 
 
 def _figure_6(document: Document) -> list[Drawing]:
-    pairs = ((document.get("analyses") or {}).get("bucket_wise") or {}).get("comparative") or []
-    found = [study.increase(pair, STYLE) for pair in pairs]
-    return [replace(one, name=one.name.replace("increase-", "fu20-figure6-")) for one in found if one]
+    if not isinstance(document, Study):
+        return []
+    charts = [study.increase(pair, STYLE) for pair in document.analyses.bucket_wise.comparative]
+    return _renamed(charts, "increase-", "fu20-figure6-")
 
 
 def _pays(document: Document) -> list[Drawing]:
-    analyses = document.get("analyses") or {}
-    table: Mapping[str, Mapping[str, Any]] = analyses.get("attribute_wise") or {}
-    found = []
-    for pair in (analyses.get("bucket_wise") or {}).get("comparative") or []:
-        for attribute in pair.get("pays") or {}:
-            zeta = {dataset: row[attribute]["zeta"] for dataset, row in table.items() if attribute in row}
-            found.append(study.pay(pair, attribute, zeta, STYLE))
-    return [replace(one, name=one.name.replace("pays-", "fu20-pays-")) for one in found if one]
+    if not isinstance(document, Study):
+        return []
+    table = document.analyses.attribute_wise
+    charts = []
+    for pair in document.analyses.bucket_wise.comparative:
+        for attribute in pair.pays:
+            zeta = {dataset: row[attribute].zeta for dataset, row in table.items() if attribute in row}
+            charts.append(study.pay(pair, attribute, zeta, STYLE))
+    return _renamed(charts, "pays-", "fu20-pays-")
+
+
+def _renamed(charts: Sequence[Drawing | None], old: str, new: str) -> list[Drawing]:
+    return [replace(chart, name=chart.name.replace(old, new)) for chart in charts if chart]
 
 
 def _shares(document: Document) -> list[Drawing]:
+    if not isinstance(document, Evaluation):
+        return []
     return [
         replace(errors.shares(document, name, STYLE), name=f"ort22-figure1-{name}")
-        for name, system in (document.get("systems") or {}).items()
-        if (system.get("fair") or {}).get("shares")
+        for name, system in document.systems.items()
+        if system.fair.shares is not None
     ]
 
 
 def _confusion(document: Document) -> list[Drawing]:
+    if not isinstance(document, Evaluation):
+        return []
     return [
         replace(errors.confusion(document, name, STYLE), name=f"ort22-figure2-{name}")
-        for name, system in (document.get("systems") or {}).items()
-        if system.get("confusion")
+        for name in document.systems
     ]
 
 

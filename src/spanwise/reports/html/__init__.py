@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from threading import Thread
-from typing import Any
 
-from spanwise.document.head import Document
+from spanwise.document.head import DocumentLike
 from spanwise.engines.machine import check_room_for_drawing
 
 
-def render(document: Mapping[str, Any] | Document) -> str:
+def render(document: DocumentLike) -> str:
     """The page of an evaluation, a comparison, a description or a study.
 
     Needs the packages of the extra `report`.

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
 
-Piece = tuple[str, str]  # text, and the label of the mention it is, "" outside
+Piece: TypeAlias = tuple[str, str]  # text, and the label of the mention it is, "" outside
 
 
-def marked(text: Sequence[str], mentions: Sequence[Mapping[str, Any]]) -> list[Piece]:
+class LabeledSpan(Protocol):
+    """A mention by its positions and its label."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def label(self) -> str: ...
+
+
+def marked(text: Sequence[str], mentions: Sequence[LabeledSpan]) -> list[Piece]:
     """Pieces of tokens, or of one text by characters; of overlapping mentions the first and longest is shown.
 
     Examples:
-        >>> marked(["in", "New", "York"], [{"start": 1, "end": 3, "label": "LOC"}])
+        >>> from spanwise.document.suspects import SuspectMention
+        >>> marked(["in", "New", "York"], [SuspectMention(start=1, end=3, label="LOC")])
         [('in', ''), ('New York', 'LOC')]
     """
-    by_characters = len(text) == 1 and any(one["end"] > 1 for one in mentions)
+    by_characters = len(text) == 1 and any(mention.end > 1 for mention in mentions)
     units: Sequence[str] = text[0] if by_characters else text
     join = "" if by_characters else " "
     pieces: list[Piece] = []
     at = 0
-    for one in sorted(mentions, key=lambda one: (one["start"], -one["end"], one["label"])):
-        if one["start"] < at:
+    for mention in sorted(mentions, key=lambda mention: (mention.start, -mention.end, mention.label)):
+        if mention.start < at:
             continue
-        if one["start"] > at:
-            pieces.append((join.join(units[at : one["start"]]), ""))
-        pieces.append((join.join(units[one["start"] : one["end"]]), one["label"]))
-        at = one["end"]
+        if mention.start > at:
+            pieces.append((join.join(units[at : mention.start]), ""))
+        pieces.append((join.join(units[mention.start : mention.end]), mention.label))
+        at = mention.end
     if at < len(units):
         pieces.append((join.join(units[at:]), ""))
     return pieces

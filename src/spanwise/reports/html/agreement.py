@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from msgspec import Struct
 
-from spanwise.reports.html._marking import marked
+from spanwise.document.agreement import Agreement, DisagreementExample
+from spanwise.reports.html._marking import Piece, marked
 
 KINDS = (
     ("LE", "same span, other label"),
@@ -15,9 +15,17 @@ KINDS = (
 )
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+class SentenceSides(Struct, frozen=True):
+    """A sentence as each annotator marked it."""
+
+    document: str
+    source: str
+    rows: list[tuple[str, list[Piece]]]
+
+
+def parts(document: Agreement) -> dict[str, object]:
     """Everything that the template asks for."""
-    counts = document["disagreement"]
+    counts = document.disagreement
     alone = counts.get("FN", 0) + counts.get("FP", 0)
     return {
         "template": "agreement.html.jinja",
@@ -25,7 +33,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "data": None,
         "matrix": _matrix(document),
         "kinds": [(title, alone if kind == "alone" else counts.get(kind, 0)) for kind, title in KINDS],
-        "sides": [_sides(example) for example in document["sentences"]],
+        "sides": [_sides(example) for example in document.sentences],
         "decimal": _decimal,
     }
 
@@ -34,21 +42,20 @@ def _decimal(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3f}"
 
 
-def _matrix(document: Mapping[str, Any]) -> list[list[float | None]]:
+def _matrix(document: Agreement) -> list[list[float | None]]:
     """F1 of every pair, annotators as rows and columns in their order; None on the diagonal."""
-    names: Sequence[str] = document["annotators"]
+    names = document.annotators
     place = {name: number for number, name in enumerate(names)}
     table: list[list[float | None]] = [[None] * len(names) for _ in names]
-    for pair in document["pairs"]:
-        one, other = (place[name] for name in pair["annotators"])
-        table[one][other] = table[other][one] = pair["overall"]["f1"]
+    for pair in document.pairs:
+        first, second = (place[name] for name in pair.annotators)
+        table[first][second] = table[second][first] = pair.overall.f1
     return table
 
 
-def _sides(example: Mapping[str, Any]) -> dict[str, Any]:
-    """A sentence as each annotator marked it."""
+def _sides(example: DisagreementExample) -> SentenceSides:
     rows = [
-        (who, marked(example["text"], [one for one in example["mentions"] if who in one["annotators"]]))
-        for who in example["annotators"]
+        (who, marked(example.text, [mention for mention in example.mentions if who in mention.annotators]))
+        for who in example.annotators
     ]
-    return {"document": example["document"], "source": example["source"], "rows": rows}
+    return SentenceSides(example.document, example.source, rows)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from markupsafe import Markup
 from msgspec.structs import replace
 
+from spanwise.document.confidence import Confidence
 from spanwise.reports._charts import confidence, marks
 from spanwise.reports._charts.palette import PAGE
 from spanwise.reports._charts.style import Style
@@ -20,14 +18,14 @@ CHARTS = {
 }
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Confidence) -> dict[str, object]:
     """Everything that the template asks for."""
-    names = list(document["systems"])
+    names = list(document.systems)
     with marks.unchecked():
         drawings = confidence.drawings(document, Style(PAGE))
     # A name on the page must not depend on what a system is called.
     place = {f"{kind}-{name}": f"{kind}-{at}" for at, name in enumerate(names) for kind in CHARTS}
-    drawn = svg([replace(one, name=place[one.name]) for one in drawings])
+    drawn = svg([replace(drawing, name=place[drawing.name]) for drawing in drawings])
     return {
         "template": "confidence.html.jinja",
         "title": "confidence",

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from msgspec import to_builtins
-
 from spanwise.document.dataset import DatasetFacts, DescribedBucket
 from spanwise.document.description import Description
-from spanwise.document.loading import as_document
 from spanwise.reports import _wording as words
 
 Remark = tuple[str, str, str, str]  # the sign, what stands out, the rest, and where it leads
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Description) -> dict[str, object]:
     """Everything that the template of a description asks for."""
-    typed = as_document(document)
-    assert isinstance(typed, Description)
     return {
         "template": "description.html.jinja",
         "data": None,
-        "title": words.visible(typed.dataset.name),
-        "facts": typed.dataset,
-        "remarks": remarks(typed.dataset),
+        "title": words.visible(document.dataset.name),
+        "facts": document.dataset,
+        "remarks": remarks(document.dataset),
         "held": held,
     }
 
@@ -54,5 +46,5 @@ def remarks(facts: DatasetFacts) -> list[Remark]:
 
 def held(bucket: DescribedBucket) -> str:
     """What a bucket holds, in words, where that is more than its name."""
-    text = words.bucket(to_builtins(bucket))
+    text = words.bucket(bucket)
     return "" if text == bucket.name else text

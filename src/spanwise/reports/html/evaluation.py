@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import plain_of
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import diagnosis, errors, evaluation, marks, where
 from spanwise.reports._charts.palette import PAGE
 from spanwise.reports._charts.style import Style, titled
 from spanwise.reports._charts.svg import svg
-from spanwise.reports._document import compared
+from spanwise.reports._document import compared, label_order
 from spanwise.reports.html import board
 from spanwise.reports.html.matrices import ConfusionView, confusion_view
 from spanwise.reports.html.packing import contents, labels_of
@@ -34,7 +32,7 @@ class View(Struct, frozen=True):
     """What the templates show of one dataset: the leaderboard, and each system alone."""
 
     name: str
-    document: Mapping[str, Any]
+    document: Evaluation
     order: Sequence[str]
     labels: Sequence[str]
     attributes: Sequence[str]
@@ -46,12 +44,12 @@ class View(Struct, frozen=True):
     middle: Mapping[str, str]  # which run stands for a system that has several
 
 
-def view_of(shown: Shown, plain: Mapping[str, Any], drawn: Mapping[str, str]) -> View:
+def view_of(shown: Shown, drawn: Mapping[str, str]) -> View:
     """What the templates show of one dataset, with the charts that were drawn of it."""
     standings = board.standings(shown)
     return View(
         name=shown.name,
-        document=plain,
+        document=shown.document,
         order=list(shown.order),
         labels=labels_of(shown.document),
         attributes=_attributes(shown),
@@ -64,45 +62,44 @@ def view_of(shown: Shown, plain: Mapping[str, Any], drawn: Mapping[str, str]) ->
     )
 
 
-def parts(document: Evaluation) -> dict[str, Any]:
+def parts(document: Evaluation) -> dict[str, object]:
     """Everything that the template of an evaluation asks for."""
     shown = evaluation_shown(document)
-    plain = plain_of(document)
     few = len(shown.order) < FEWEST_ON_BOARD
-    drawings = _drawings(plain, _attributes(shown)) if few else own_drawings(plain, list(shown.order))
-    view = view_of(shown, plain, svg(drawings))
+    order = list(shown.order)
+    drawings = _drawings(document, _attributes(shown)) if few else own_drawings(document, order)
+    view = view_of(shown, svg(drawings))
+    suspects = document.suspects.suspects if document.suspects else ()
+    answers = {name: placed.to_dict() for name, placed in (document.answers or {}).items()}
     return {
-        "document": plain,
+        "document": document,
         "title": _title(document),
         "view": view,
-        "weak": plain.get("weak"),
+        "weak": document.weak,
         "conditions": conditions,
-        "suspects": plain.get("suspects"),
-        "readings": [
-            readings(one)["gold" if one["gold"] else "proposal"]
-            for one in (plain.get("suspects") or {}).get("suspects", ())
-        ],
-        "answers": [(name, one, panel(one)) for name, one in (plain.get("answers") or {}).items()],
-        "data": {"sets": [packed_set(shown, plain)]},
-        **(_few(document, plain, view) if few else {"template": "many.html.jinja", "sets": [view]}),
+        "suspects": document.suspects,
+        "readings": [readings(suspect)["gold" if suspect.gold else "proposal"] for suspect in suspects],
+        "answers": [(name, placed, panel(placed)) for name, placed in answers.items()],
+        "data": {"sets": [packed_set(shown)]},
+        **(_few(document, view) if few else {"template": "many.html.jinja", "sets": [view]}),
     }
 
 
-def packed_set(shown: Shown, plain: Mapping[str, Any]) -> dict[str, Any]:
+def packed_set(shown: Shown) -> dict[str, object]:
     """What the scripts know of one dataset; with two systems or more, of every pair of them."""
-    found = contents(shown)
-    return {**found, "board": packed_pairs(shown, plain)} if len(shown.order) > 1 else found
+    packed = contents(shown)
+    return {**packed, "board": packed_pairs(shown)} if len(shown.order) > 1 else packed
 
 
-def _few(document: Evaluation, plain: Mapping[str, Any], view: View) -> dict[str, Any]:
+def _few(document: Evaluation, view: View) -> dict[str, object]:
     """The page of one system or two, which are compared in every chart."""
     return {
         "template": "evaluation.html.jinja",
         "order": view.order,
         "labels": view.labels,
         "attributes": view.attributes,
-        "verdict": verdict(plain),
-        "findings": findings(plain),
+        "verdict": verdict(document),
+        "findings": findings(document),
         "most_labels": where.MOST_LABELS,
         "charts": view.charts,
         "compared": compared,
@@ -110,13 +107,13 @@ def _few(document: Evaluation, plain: Mapping[str, Any], view: View) -> dict[str
     }
 
 
-def own_drawings(document: Mapping[str, Any], order: Sequence[str]) -> list[marks.Drawing]:
+def own_drawings(document: Evaluation, order: Sequence[str]) -> list[marks.Drawing]:
     """The charts of each system alone: what it is compared by is drawn for the pair that is chosen."""
     style = Style(PAGE, linked=True)
     drawings = []
     with marks.unchecked():
         for place, name in enumerate(order):
-            alone = {**document, "systems": {name: document["systems"][name]}, "comparisons": []}
+            alone = replace(document, systems={name: document.systems[name]}, comparisons=())
             for make in (errors.gains, errors.shares, where.slices, diagnosis.diagnosis):
                 drawing = make(alone, name, style)
                 if drawing is not None:
@@ -139,7 +136,7 @@ def _attributes(shown: Shown) -> list[str]:
     return sorted(found, key=lambda name: (-found[name], titled(name)))
 
 
-def _drawings(document: Mapping[str, Any], attributes: Sequence[str]) -> list[marks.Drawing]:
+def _drawings(document: Evaluation, attributes: Sequence[str]) -> list[marks.Drawing]:
     style = Style(PAGE, linked=True)
     with marks.unchecked():
         found: list[marks.Drawing | None] = [evaluation.score(document, style)]
@@ -153,6 +150,6 @@ def _drawings(document: Mapping[str, Any], attributes: Sequence[str]) -> list[ma
             )
             found += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
         found += [where.attribute(document, name, style) for name in attributes]
-        if evaluation.label_order(document):
+        if label_order(document):
             found.append(where.labels(document, style))
     return [drawing for drawing in found if drawing is not None]

@@ -80,11 +80,11 @@ def _known(shown: Shown, names: Sequence[str]) -> dict[str, list[list[Any]]]:
 
     def add(key: str, place: int, cell: ExactScores | BucketScores) -> None:
         rows = found.setdefault(key, [[0, 0, 0] for _ in names])
-        rows[place] = [cell.gold, cell.predicted, cell.correct, *(cell.interval.get("f1") or ())]
+        rows[place] = [cell.gold, cell.predicted, cell.correct, *(cell.ends("f1") or ())]
 
     def add_subset(key: str, place: int, cell: SubsetRecall) -> None:
         rows = found.setdefault(key, [[0, None, 0] for _ in names])
-        rows[place] = [cell.mentions, None, cell.correct, *(cell.interval.get("recall") or ())]
+        rows[place] = [cell.mentions, None, cell.correct, *(cell.ends("recall") or ())]
 
     for place, (name, run) in enumerate(shown.run_names.values()):
         system: SystemScores = shown.runs[name][run]
@@ -119,7 +119,7 @@ def _attributes(document: Evaluation) -> list[dict[str, Any]]:
             for bucket in table.buckets:
                 if bucket.name not in row["buckets"]:
                     row["buckets"].append(bucket.name)
-                    row["titles"].append(words.bucket(to_builtins(bucket)))
+                    row["titles"].append(words.bucket(bucket))
                     row["bounds"].append(_bounds(bucket))
     return list(found.values())
 
@@ -134,7 +134,11 @@ class _Packer:
     """Turns sentences of the document into rows; unknown labels and buckets join their lists."""
 
     def __init__(
-        self, systems: Sequence[str], labels: list[str], tough: list[str], attributes: list[dict[str, Any]]
+        self,
+        systems: Sequence[str],
+        labels: list[str],
+        tough: Sequence[str],
+        attributes: list[dict[str, Any]],
     ) -> None:
         self._systems = systems
         self._labels = labels

@@ -5,18 +5,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any
+from typing import TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec import json
 
+from spanwise.document.description import Description
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, plain_of
+from spanwise.document.head import Document, DocumentLike
 from spanwise.document.loading import as_document
+from spanwise.document.placement import PlacementDocument
+from spanwise.document.settings import Settings, StudySettings
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words
@@ -25,8 +29,8 @@ from spanwise.reports._links import examples, pair_link
 from spanwise.reports._statements import statements
 from spanwise.reports.html.packing import packed
 
-# Kinds of documents with a page of their own.
-OTHERS = ("placement", "slices", "confidence", "agreement", "suspects", "description", "split")
+Parts: TypeAlias = dict[str, object]  # what a template asks for, by name
+
 WITHOUT = ("explanation",)
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
 ALWAYS = ("page.js", "tools.js")
@@ -35,30 +39,41 @@ ROWS = "rows.js"  # of pages with tables whose rows are chosen
 SENTENCES = ("where.js", "controls.js", "filter.js", "examples.js")
 
 
-def render(document: Mapping[str, Any] | Document) -> str:
+def render(document: DocumentLike) -> str:
     """The page as text. It allows itself no network and no code but its own, by hash."""
-    context = _parts(as_document(document))
+    document = as_document(document)
+    context = _parts(document)
+    data = context["data"]
+    assert data is None or isinstance(data, Mapping)
     style = _resource("page.css")
-    scripts = [_resource(name) for name in _scripts(context["data"])]
-    if context["document"].get("kind") == "placement" or context["document"].get("answers"):
+    scripts = [_resource(name) for name in _scripts(data)]
+    if isinstance(document, PlacementDocument) or (isinstance(document, Evaluation) and document.answers):
         scripts.append(_resource(ROWS))
-    template = _environment().get_template(context["template"])
+    template = _environment().get_template(str(context["template"]))
     later = Later()
     return template.render(
         style=Markup(style), scripts=[Markup(script) for script in scripts],
-        policy=_policy(style, scripts), dataset=context["document"].get("dataset") or {}, later=later.keep,
-        pack=lambda: packed({**(context["data"] or {}), "parts": later.parts}), **context,
+        policy=_policy(style, scripts), later=later.keep,
+        dataset=document.dataset if isinstance(document, Evaluation | Description) else {},
+        pack=lambda: packed({**(data or {}), "parts": later.parts}), **context,
     )  # fmt: skip
 
 
-def _scripts(data: Mapping[str, Any] | None) -> list[str]:
+def _scripts(data: Mapping[str, Sequence[Mapping[str, object]]] | None) -> list[str]:
     """The scripts that a page with these data needs, in the order in which they run."""
     if data is None:
         return list(ALWAYS)
     return [*ALWAYS, *([PAIR] if "board" in data["sets"][0] else []), *SENTENCES]
 
 
-def _parts(document: Document) -> dict[str, Any]:
+def chosen(settings: Settings | StudySettings) -> list[tuple[str, object]]:
+    """The settings to list, as they stand in the JSON; those with a place of their own are left out."""
+    plain: dict[str, object] = json.decode(json.encode(settings))
+    elsewhere = ("command", "buckets", "attributes")
+    return [(key, value) for key, value in plain.items() if key not in elsewhere and value not in (None, [])]
+
+
+def _parts(document: Document) -> Parts:
     """What the template of a kind of document asks for."""
     if isinstance(document, Evaluation) and document.systems:
         from spanwise.reports.html import evaluation
@@ -73,10 +88,8 @@ def _parts(document: Document) -> dict[str, Any]:
             f"there is no page for a document of kind {document.kind!r}.\n"
             "Show its screen with: spanwise export FILE terminal"
         )
-    name = document.kind if document.kind in OTHERS else "description"
-    plain = plain_of(document, sentences=True)
-    parts: dict[str, Any] = import_module(f"spanwise.reports.html.{name}").parts(plain)
-    return {"document": plain, **parts}
+    make: Callable[[Document], Parts] = import_module(f"spanwise.reports.html.{document.kind}").parts
+    return {"document": document, **make(document)}
 
 
 class Later:
@@ -125,7 +138,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.globals.update(
         words=words, titled=titled, link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
-        statements=statements,
+        statements=statements, chosen=chosen,
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import fsum
-from typing import Any
 
 from markupsafe import Markup
 from msgspec import Struct, to_builtins
@@ -19,7 +18,7 @@ from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import shortened, titled
 from spanwise.reports.html.shown import Path, Shown, both_ends, mean_score, run_values, score_at
-from spanwise.reports.html.verdict import Finding, worded
+from spanwise.reports.html.verdict import VerdictItem, worded
 
 SIGNS = {"−": "sminus", "+": "splus", "!": "scheck"}
 
@@ -114,7 +113,7 @@ def _attributes(systems: Sequence[SystemScores]) -> list[Group]:
 
 def _bucket(attribute: str, bucket: BucketScores, unit: str) -> Measured:
     choose = {"attribute": attribute, "bucket": bucket.name} if unit == "mention" else {}
-    under = words.bucket(to_builtins(bucket))
+    under = words.bucket(bucket)
     return Measured(
         words.visible(bucket.name), ("attributes", attribute, bucket.name, "f1"), bucket.gold, choose,
         "" if under == bucket.name else under,
@@ -124,7 +123,7 @@ def _bucket(attribute: str, bucket: BucketScores, unit: str) -> Measured:
 # ---- what the script is given -------------------------------------------------------------------
 
 
-def packed_pairs(shown: Shown, plain: Mapping[str, Any]) -> dict[str, Any]:
+def packed_pairs(shown: Shown) -> dict[str, object]:
     """What the script draws a pair from: the scores of every system, and the tests of every pair."""
     document, order = shown.document, shown.order
     names, place = list(order), {name: at for at, name in enumerate(order)}
@@ -145,13 +144,13 @@ def packed_pairs(shown: Shown, plain: Mapping[str, Any]) -> dict[str, Any]:
         "pairs": {
             f"{i},{j}": {
                 "head": headline(shown, names, i, j, comparisons.get((i, j))),
-                **_pair(shown, plain, names, i, j, comparisons.get((i, j)), row_of),
+                **_pair(shown, names, i, j, comparisons.get((i, j)), row_of),
             }
             for i, j in combinations(range(len(names)), 2)
         },
         # What the document finds is about its best system and the next one.
-        "first": [_item(worded(plain, to_builtins(row))) for row in document.findings],
-        "own": [[_item(worded(plain, to_builtins(row))) for row in _own(shown, name)] for name in names],
+        "first": [_item(worded(document, row)) for row in document.findings],
+        "own": [[_item(worded(document, row)) for row in _own(shown, name)] for name in names],
     }
 
 
@@ -184,9 +183,9 @@ def _points(value: float) -> float:
 
 
 def _pair(
-    shown: Shown, plain: Mapping[str, Any], names: Sequence[str], i: int, j: int,
+    shown: Shown, names: Sequence[str], i: int, j: int,
     comparison: Comparison | None, row_of: Mapping[Path, int],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, object]:  # fmt: skip
     """The finding, the tests and the parts of the lead of the system at `i` over that at `j`."""
     parts = {
         division: [[_part(division, part.name), *_bounded(part, sign)] for part in rows]
@@ -198,7 +197,7 @@ def _pair(
     sign = 1 if comparison.systems[0] == names[i] else -1
     lead = lead_finding(comparison, names[i])
     return {
-        "lead": "" if lead is None else _item(worded(plain, to_builtins(lead))),
+        "lead": "" if lead is None else _item(worded(shown.document, lead)),
         "detectable": _points(comparison.detectable) if comparison.detectable else None,
         "tests": {row_of[row.path]: _test(row, sign) for row in comparison.scores if row.path in row_of},
         "parts": parts,
@@ -236,11 +235,11 @@ def _bounded(part: LeadPart, sign: int) -> list[float]:
 
 def _part(division: str, name: str) -> str:
     if division == "tough":
-        return "predicted mentions" if name == PREDICTED else words.TOUGH.get(name, name)
+        return "predicted mentions" if name == PREDICTED else words.tough(name)
     return words.visible(name)
 
 
-def _test(row: ScoreTest, sign: int) -> list[Any]:
+def _test(row: ScoreTest, sign: int) -> list[object]:
     """Difference, both ends of its interval, p and whether it is significant."""
     both = both_ends(row.interval)
     ends = [None, None] if both is None else sorted(_points(sign * end) for end in both)
@@ -275,7 +274,7 @@ def headline(shown: Shown, names: Sequence[str], i: int, j: int, comparison: Com
     return Markup("{} scores {} F1, {} above {}.{}").format(first, scores[0], lead, second, end)
 
 
-def _item(finding: Finding) -> Markup:
+def _item(finding: VerdictItem) -> Markup:
     """A finding as an item of the list."""
     link = Markup()
     if finding.link and finding.href:

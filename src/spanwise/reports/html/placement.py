@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from spanwise.document.placement import PlacementDocument
+
 POLICIES = {
     "first": "the first candidate",
     "all": "every candidate",
@@ -23,13 +25,15 @@ KINDS = {
 }
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: PlacementDocument) -> dict[str, object]:
     """Everything that the template asks for."""
+    placed = document.to_dict()
     return {
+        "document": placed,
         "template": "placement.html.jinja",
         "title": "answers",
         "data": None,
-        "panel": panel(document),
+        "panel": panel(placed),
     }
 
 

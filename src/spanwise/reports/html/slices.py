@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from msgspec import UNSET
 
+from spanwise.document.slices import DifferentSlice, Slices, WeakSlice
 from spanwise.reports import _wording as words
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Slices) -> dict[str, object]:
     """Everything that the template asks for."""
     return {
         "template": "slices.html.jinja",
         "title": "slices",
         "data": None,
-        "score": "recall" if document["over"] == "recall" else "F1",
+        "score": "recall" if document.over == "recall" else "F1",
         "conditions": conditions,
     }
 
 
-def conditions(row: Mapping[str, Any]) -> str:
+def conditions(row: WeakSlice | DifferentSlice) -> str:
     """The conditions of a slice in words."""
     return " & ".join(
-        f"{words.attribute(one['attribute'])} {words.visible(one.get('label', one['value']))}"
-        for one in row["conditions"]
+        f"{words.attribute(condition.attribute)} "
+        + words.visible(condition.value if condition.label is UNSET else condition.label)
+        for condition in row.conditions
     )

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from spanwise.document.loading import as_document
 from spanwise.document.split import Split
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Split) -> dict[str, object]:
     """Everything that the template asks for."""
-    typed = as_document(document)
-    assert isinstance(typed, Split)
-    return {"template": "split.html.jinja", "title": "split", "data": None, "split": typed}
+    return {"template": "split.html.jinja", "title": "split", "data": None, "split": document}

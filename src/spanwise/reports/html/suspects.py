@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from spanwise.reports.html._marking import marked
+from spanwise.document.suspects import Suspect, Suspects
+from spanwise.reports.html._marking import Piece, marked
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Suspects) -> dict[str, object]:
     """Everything that the template asks for."""
-    steps = sorted({one["k"] for effect in document["effects"].values() for one in effect})
-    effects = {name: {one["k"]: one["f1"] for one in effect} for name, effect in document["effects"].items()}
+    effects = {name: {effect.k: effect.f1 for effect in row} for name, row in document.effects.items()}
+    steps = sorted({k for row in effects.values() for k in row})
     return {
         "template": "suspects.html.jinja",
         "title": "suspects",
         "data": None,
         "steps": steps,
         "effects": effects,
-        "readings": [readings(one) for one in document["suspects"]],
+        "readings": [readings(suspect) for suspect in document.suspects],
     }
 
 
-def readings(one: Mapping[str, Any]) -> dict[str, Any]:
+def readings(suspect: Suspect) -> dict[str, list[Piece]]:
     """The sentence as gold has it and as it is proposed; nothing where the text is left out."""
-    if not one["tokens"]:
+    if not suspect.tokens:
         return {"gold": [], "proposal": []}
     return {
-        "gold": marked(one["tokens"], [one["gold"]] if one["gold"] else []),
-        "proposal": marked(one["tokens"], [one["proposal"]] if one["proposal"] else []),
+        "gold": marked(suspect.tokens, [suspect.gold] if suspect.gold else []),
+        "proposal": marked(suspect.tokens, [suspect.proposal] if suspect.proposal else []),
     }

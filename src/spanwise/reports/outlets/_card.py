@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from msgspec import UNSET
 
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document
+from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.scores import SystemScores
 from spanwise.reports._wording import defined, visible
@@ -28,9 +27,7 @@ _METRICS: tuple[tuple[str, str, Callable[[SystemScores], object]], ...] = (
 )
 
 
-def model_index(
-    document: Mapping[str, Any] | Document, *, name: str | None = None, dataset: str | None = None
-) -> str:
+def model_index(document: DocumentLike, *, name: str | None = None, dataset: str | None = None) -> str:
     """The metadata that a model card's front matter takes, one model a system.
 
     Undefined scores are left out. Texts are written as JSON strings, which YAML reads as they are.

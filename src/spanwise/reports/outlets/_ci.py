@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 from xml.etree import ElementTree
 
+from spanwise.document.description import Description
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, plain_of
+from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.reports import _wording as say
 from spanwise.reports._tables import markdown, tables
@@ -25,7 +26,7 @@ class Checked(Protocol):
 
 
 def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str = "") -> str:
-    """One test case a threshold, in the XML that CI servers read.
+    """One test case per threshold, in the XML that CI servers read.
 
     It holds no times and no host, so that equal results are equal bytes.
     """
@@ -47,7 +48,7 @@ def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str
 
 
 def junit(
-    document: Mapping[str, Any] | Document,
+    document: DocumentLike,
     *,
     fail_under: float | None = None,
     floors: Sequence[str] = (),
@@ -88,19 +89,19 @@ def _changes(changes: Sequence[Changed], confidence: float) -> str:
         f"| system | F1 before | F1 now | difference | {100 * confidence:g} % interval | p |",
         "|---|---:|---:|---:|---|---:|",
     ]
-    for one in changes:
-        cells = [markdown(say.visible(one.system)), _f1(one.before), _f1(one.after)]
-        if one.new:
+    for change in changes:
+        cells = [markdown(say.visible(change.system)), _f1(change.before), _f1(change.after)]
+        if change.new:
             cells += ["new, untested", "", ""]
         else:
-            low, high = one.interval or (None, None)
+            low, high = change.interval or (None, None)
             bounds = "" if low is None or high is None else f"{100 * low:+.2f} to {100 * high:+.2f}"
-            apart = "n/a" if one.difference is None else f"{100 * one.difference:+.2f}"
+            apart = "n/a" if change.difference is None else f"{100 * change.difference:+.2f}"
             real = low is not None and high is not None and (low > 0 or high < 0)
             cells += [
                 f"**{apart}**" if real else apart,
                 bounds,
-                "not tested" if one.p is None else say.p_value(one.p),
+                "not tested" if change.p is None else say.p_value(change.p),
             ]
         rows.append("| " + " | ".join(cells) + " |")
     return "### Since the earlier result\n\n" + "\n".join(rows)
@@ -112,7 +113,7 @@ def _f1(value: float | None) -> str:
 
 
 def step_summary(
-    document: Mapping[str, Any] | Document,
+    document: DocumentLike,
     *,
     checks: Sequence[Checked] = (),
     changes: Sequence[Changed] = (),
@@ -123,27 +124,29 @@ def step_summary(
     With the `changes` since an earlier result a table shows what became of every system; a difference
     whose interval excludes 0 is bold.
     """
-    document = plain_of(document)
+    document = as_document(document)
     made = tables(document)
-    dataset = (document.get("dataset") or {}).get("name")
-    parts = ["## spanwise" + (f": {markdown(str(dataset))}" if dataset else "")]
+    dataset = document.dataset.name if isinstance(document, Evaluation | Description) else ""
+    parts = ["## spanwise" + (f": {markdown(dataset)}" if dataset else "")]
     if checks:
-        parts.append("\n".join(f"- {'✅' if one.passed else '❌'} {markdown(one.message)}" for one in checks))
+        signs = {True: "✅", False: "❌"}
+        parts.append("\n".join(f"- {signs[check.passed]} {markdown(check.message)}" for check in checks))
     if changes:
-        parts.append(_changes(changes, (document.get("settings") or {}).get("confidence") or 0.95))
+        confidence = document.settings.confidence if isinstance(document, Evaluation) else 0.95
+        parts.append(_changes(changes, confidence))
     if notes:
         parts.append("\n".join(f"- {markdown(note)}" for note in notes))
     if "holistic" in made:
         parts.append(made["holistic"].to_markdown())
-    found = document.get("findings") or []
-    if found:
-        parts.append("\n".join(f"- {markdown(say.finding(row))}" for row in found))
+    findings = document.findings if isinstance(document, Evaluation) else ()
+    if findings:
+        parts.append("\n".join(f"- {markdown(say.finding(row))}" for row in findings))
     if "errors" in made:
         parts.append("### Errors\n\n" + made["errors"].to_markdown())
     for name in ("labels", "tough", "model_wise", "rank_flips"):
         if name in made:
             title = name.replace("_", " ")
             parts.append(f"<details><summary>{title}</summary>\n\n{made[name].to_markdown()}\n</details>")
-    if document.get("signature"):
-        parts.append(f"<sub>{markdown(document['signature'])}</sub>")
+    if document.signature:
+        parts.append(f"<sub>{markdown(document.signature)}</sub>")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"

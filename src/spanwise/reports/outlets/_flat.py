@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from msgspec import UnsetType
 
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document
+from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.scores import Rates, SystemScores
 from spanwise.document.study import Analyses, Study
 from spanwise.reports._wording import ERRORS
 
 
-def flat(document: Mapping[str, Any] | Document) -> dict[str, float]:
+def flat(document: DocumentLike) -> dict[str, float]:
     """The main scores as fractions under names that do not change between versions; undefined ones are NaN.
 
     `f1`, `precision`, `recall`, `accuracy`, `macro/f1`, `weighted/f1`, `fair/f1`, `gain/LE` …,
@@ -40,7 +39,7 @@ def flat(document: Mapping[str, Any] | Document) -> dict[str, float]:
     return {f"{name}/{key}": value for name, one in typed.systems.items() for key, value in _system(one)}
 
 
-def flat_json(document: Mapping[str, Any] | Document) -> str:
+def flat_json(document: DocumentLike) -> str:
     """The same as one JSON object, undefined scores null."""
     values = {name: None if math.isnan(value) else value for name, value in flat(document).items()}
     return json.dumps(values, ensure_ascii=False, indent=1 if values else None, allow_nan=False) + "\n"

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import UnsetType
 
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, Interval
+from spanwise.document.head import DocumentLike, Interval
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, Rates, SystemScores
 from spanwise.document.study import Study
@@ -19,7 +19,7 @@ from spanwise.reports._wording import ERRORS
 COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold")
 
 
-def rows(document: Mapping[str, Any] | Document) -> list[dict[str, Any]]:
+def rows(document: DocumentLike) -> list[dict[str, Any]]:
     """One row a score, with the columns of `COLUMNS`; what is undefined or does not apply is None.
 
     `kind` is overall, macro, weighted, fair, gain, label, tough or attribute; `name` the error, the label,
@@ -41,7 +41,7 @@ def rows(document: Mapping[str, Any] | Document) -> list[dict[str, Any]]:
     return [row for system, scored in typed.systems.items() for row in _system(name, system, None, scored)]
 
 
-def rows_csv(document: Mapping[str, Any] | Document) -> str:
+def rows_csv(document: DocumentLike) -> str:
     """The rows as comma-separated values; undefined numbers are `n/a`, what does not apply is empty."""
     made: list[tuple[Cell, ...]] = []
     for row in rows(document):
@@ -51,7 +51,7 @@ def rows_csv(document: Mapping[str, Any] | Document) -> str:
     return Table("rows", "", COLUMNS, tuple(made)).to_csv()
 
 
-def to_pandas(document: Mapping[str, Any] | Document) -> Any:
+def to_pandas(document: DocumentLike) -> Any:
     """The rows as a pandas frame."""
     try:
         import pandas
@@ -60,7 +60,7 @@ def to_pandas(document: Mapping[str, Any] | Document) -> Any:
     return pandas.DataFrame(rows(document), columns=list(COLUMNS))
 
 
-def to_polars(document: Mapping[str, Any] | Document) -> Any:
+def to_polars(document: DocumentLike) -> Any:
     """The rows as a polars frame."""
     try:
         import polars

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
-from spanwise.document.head import Document, plain_of
+from spanwise.document.head import DocumentLike
 
-OLDER = ("evaluation", "comparison", "study", "description")
 WIDEST = 120
 NARROWEST = 40
 
 
 def render(
-    document: Mapping[str, Any] | Document,
+    document: DocumentLike,
     *,
     width: int | None = None,
     color: bool | None = None,
@@ -32,6 +31,8 @@ def render(
         saved: files that were written, to be named at the end.
         seconds: how long it took, to be named at the top.
     """
+    from spanwise.document.description import Description
+    from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import as_document
     from spanwise.document.study import Study
     from spanwise.reports.terminal import _dataset, _frame, _result, _several, _study
@@ -39,25 +40,18 @@ def render(
 
     room = min(screen_width(width), WIDEST)
     color = wants_color() if color is None else color
-    if isinstance(document, Document) and document.kind not in OLDER:
-        # Every kind of document has its screen in a module of its name.
-        lines = import_module(f"spanwise.reports.terminal.{document.kind}").lines(document, room)
-        lines += _frame.footer({"signature": document.signature}, room, saved)
-        return paint([fit(line, room) for line in lines], color=color)
-    if document.kind == "study" if isinstance(document, Document) else "datasets" in document:
-        study = as_document(document)
-        assert isinstance(study, Study)
-        lines = _study.lines(study, room, seconds) + _frame.footer(
-            {"signature": study.signature}, room, saved
-        )
-        return paint([fit(line, room) for line in lines], color=color)
-    document = plain_of(document)
-    if "systems" not in document:
-        lines = _dataset.lines(document, room, seconds)
-    elif len(document["systems"]) == 1:
-        lines = _result.lines(document, room, seconds, saved)
-    else:
-        lines = _several.lines(document, room, seconds, saved)
+    document = as_document(document)
+    match document:
+        case Evaluation() if len(document.systems) == 1:
+            lines = _result.lines(document, room, seconds, saved)
+        case Evaluation():
+            lines = _several.lines(document, room, seconds, saved)
+        case Study():
+            lines = _study.lines(document, room, seconds)
+        case Description():
+            lines = _dataset.lines(document, room, seconds)
+        case _:  # every other kind of document has its screen in a module of its name
+            lines = import_module(f"spanwise.reports.terminal.{document.kind}").lines(document, room)
     lines += _frame.footer(document, room, saved)
     return paint([fit(line, room) for line in lines], color=color)
 
@@ -72,8 +66,8 @@ def screen_width(asked: int | None = None, *, terminal: bool | None = None) -> i
         return max(asked, NARROWEST)
     if sys.stdout.isatty() if terminal is None else terminal:
         return max(shutil.get_terminal_size((80, 24)).columns, NARROWEST)
-    told = os.environ.get("COLUMNS", "")
-    return max(int(told), NARROWEST) if told.isdecimal() and int(told) else 80
+    columns = os.environ.get("COLUMNS", "")
+    return max(int(columns), NARROWEST) if columns.isdecimal() and int(columns) else 80
 
 
 def wants_color(choice: Literal["auto", "always", "never"] = "auto") -> bool:

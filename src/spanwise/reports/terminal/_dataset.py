@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from msgspec import UNSET
 
+from spanwise.document.dataset import DatasetFacts, LabelConflict
+from spanwise.document.description import Description
+from spanwise.document.scores import BucketEdges
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document
 from spanwise.reports.terminal._frame import banner, files
 from spanwise.reports.terminal._layout import (
     Cell,
@@ -25,16 +26,16 @@ from spanwise.reports.terminal._result import absent
 
 MOST_LABELS = 30
 MOST_NAMES = 12
-MOST_PLACES = 4
+MOST_GROUPS = 4
 MOST_SAME = 2
 
 
-def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
+def lines(document: Description, width: int, seconds: float | None) -> list[Line]:
     """All sections of a description."""
-    dataset = document["dataset"]
+    dataset = document.dataset
     return [
         *banner(document, seconds),
-        *files(document, width),
+        *files(document.inputs, width, dataset=dataset),
         *_labels(dataset, width),
         *tough_lines(dataset, width),
         *_attributes(dataset, width),
@@ -42,16 +43,16 @@ def lines(document: Document, width: int, seconds: float | None) -> list[Line]:
     ]
 
 
-def _order(dataset: Mapping[str, Any]) -> list[str]:
-    labels: Mapping[str, int] = dataset.get("labels") or {}
-    return list(dataset.get("label_order") or sorted(labels, key=lambda label: -labels[label]))
+def _order(dataset: DatasetFacts) -> tuple[str, ...]:
+    labels = dataset.labels
+    return dataset.label_order or tuple(sorted(labels, key=lambda label: -labels[label]))
 
 
-def _labels(dataset: Mapping[str, Any], width: int) -> list[Line]:
-    labels, order = dataset.get("labels") or {}, _order(dataset)
+def _labels(dataset: DatasetFacts, width: int) -> list[Line]:
+    labels, order = dataset.labels, _order(dataset)
     if not labels:
         return []
-    top, total = max(labels.values()) or 1, dataset.get("mentions") or 1
+    top, total = max(labels.values()) or 1, dataset.mentions or 1
     rows: list[list[Cell]] = [
         [text(label), say.count(labels[label]), say.percent(labels[label] / total), bar(labels[label] / top)]
         for label in order[:MOST_LABELS]
@@ -60,11 +61,10 @@ def _labels(dataset: Mapping[str, Any], width: int) -> list[Line]:
         Column("type", least=12), Column("mentions", right=True), Column("share", right=True),
         Column(least=16, most=50),
     ]  # fmt: skip
-    facts = [
-        say.plural(dataset[key], key[:-1])
-        for key in ("documents", "sentences", "mentions")
-        if dataset.get(key)
-    ]
+    sizes = (
+        (dataset.documents, "document"), (dataset.sentences, "sentence"), (dataset.mentions, "mention"),
+    )  # fmt: skip
+    facts = [say.plural(number, noun) for number, noun in sizes if number]
     return [
         *heading("Types", " · ".join(facts), width),
         *grid(columns, rows, width),
@@ -72,22 +72,18 @@ def _labels(dataset: Mapping[str, Any], width: int) -> list[Line]:
     ]
 
 
-def tough_lines(dataset: Mapping[str, Any], width: int, *, title: str = "Tough mentions") -> list[Line]:
+def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentions") -> list[Line]:
     """How many gold mentions lie in each tough subset, overall and by label."""
-    tough = dataset.get("tough") or {}
     order = _order(dataset)[: max(1, (width - 50) // 8)]
     rows: list[list[Cell]] = []
-    for subset, cell in tough.items():
-        if not isinstance(cell, Mapping) or not cell.get("overall"):
-            continue
-        shares = [say.percent((cell["labels"].get(label) or {}).get("share")) for label in order]
-        overall = cell["overall"]
+    for subset, shares in (dataset.tough or {}).items():
+        cells = [shares.labels.get(label) for label in order]
         rows.append(
             [
-                say.TOUGH.get(subset, subset),
-                say.count(overall["mentions"]),
-                [(say.percent(overall["share"]), "strong")],
-                *shares,
+                say.TOUGH[subset],
+                say.count(shares.overall.mentions),
+                [(say.percent(shares.overall.share), "strong")],
+                *(say.percent(None if cell is None else cell.share) for cell in cells),
             ]
         )
     columns = [Column("mentions", least=14), Column("gold", right=True), Column("share", right=True)]
@@ -101,17 +97,14 @@ def tough_lines(dataset: Mapping[str, Any], width: int, *, title: str = "Tough m
     )
 
 
-def _attributes(dataset: Mapping[str, Any], width: int) -> list[Line]:
-    zeta: Mapping[str, Any] = dataset.get("zeta") or {}
-    tables: Mapping[str, Any] = dataset.get("attributes") or {}
+def _attributes(dataset: DatasetFacts, width: int) -> list[Line]:
+    zeta, tables = dataset.zeta, dataset.attributes
     rows: list[list[Cell]] = []
     for name in dict.fromkeys([*tables, *zeta]):
         if name == "label":
             continue  # the types stand above
-        buckets = (tables.get(name) or {}).get("buckets") or ()
-        shown = [
-            [(f"{_bucket(bucket)} ", "faint"), (say.percent(bucket.get("share")), "")] for bucket in buckets
-        ]
+        buckets = tables[name].buckets if name in tables else ()
+        shown = [[(f"{_bucket(bucket)} ", "faint"), (say.percent(bucket.share), "")] for bucket in buckets]
         rows.append([text(say.attribute(name)), _zeta(zeta.get(name)), packed(shown, join="  ")])
     columns = [Column("attribute", least=16), Column("ζ", right=True), Column("buckets", least=20, most=110)]
     result: list[Line] = []
@@ -123,52 +116,50 @@ def _attributes(dataset: Mapping[str, Any], width: int) -> list[Line]:
     return [*result, *absent(dataset, width)]
 
 
-def _zeta(value: Any) -> str:
+def _zeta(value: float | None) -> str:
     return "" if value is None else say.plain(value)
 
 
-def _bucket(bucket: Mapping[str, Any]) -> str:
-    return say.bucket(bucket).replace(" ", "") if "value" not in bucket else say.bucket(bucket)
+def _bucket(bucket: BucketEdges) -> str:
+    return say.bucket(bucket).replace(" ", "") if bucket.value is UNSET else say.bucket(bucket)
 
 
-def _conflicts(dataset: Mapping[str, Any], width: int) -> list[Line]:
+def _conflicts(dataset: DatasetFacts, width: int) -> list[Line]:
     """Names that carry several types, and sentences annotated in two ways: what a reader may want to fix."""
-    found: Mapping[str, Any] = dataset.get("conflicts") or {}
-    names, sentences = found.get("labels") or {}, found.get("sentences") or {}
+    if dataset.conflicts is None:
+        return []
+    names, sentences = dataset.conflicts.labels, dataset.conflicts.sentences
     result: list[Line] = []
-    if names.get("sequences"):
-        mentions = say.plural(names["mentions"], "mention")
-        size = f"{say.plural(names['sequences'], 'name')} with several types, {mentions}"
+    if names.sequences:
+        mentions = say.plural(names.mentions, "mention")
+        size = f"{say.plural(names.sequences, 'name')} with several types, {mentions}"
         result += flow([text(size)], width, indent=2)
-        rows = names.get("examples") or []
-        result += flow([_name(row) for row in rows[:MOST_NAMES]], width, indent=4, join="  ")
-    if sentences.get("groups"):
-        size = f"{say.plural(sentences['groups'], 'sentence')} annotated in more than one way"
+        result += flow([_name(row) for row in names.examples[:MOST_NAMES]], width, indent=4, join="  ")
+    if sentences.groups:
+        size = f"{say.plural(sentences.groups, 'sentence')} annotated in more than one way"
         result += flow([text(size)], width, indent=2)
-        for group in (sentences.get("examples") or [])[:MOST_PLACES]:
-            places = [
-                text(tail(str(row.get("place", "")), max(12, width // 2 - 6)), "faint")
-                for row in group[:MOST_SAME]
-            ]
-            result += flow(places, width, indent=4, join=" ≠ ")
-    variation = found.get("variation") or {}
-    if variation.get("places"):
-        size = (
-            f"{say.plural(variation['places'], 'place')} read otherwise elsewhere between the same neighbours"
+        for group in sentences.examples[:MOST_GROUPS]:
+            room = max(12, width // 2 - 6)
+            sources = [text(tail(row.place, room), "faint") for row in group[:MOST_SAME]]
+            result += flow(sources, width, indent=4, join=" ≠ ")
+    variation = dataset.conflicts.variation
+    if variation is not None and variation.places:
+        places = say.plural(variation.places, "place")
+        result += flow(
+            [text(f"{places} read otherwise elsewhere between the same neighbours")], width, indent=2
         )
-        result += flow([text(size)], width, indent=2)
         parts: list[Line] = [
             [
-                (say.visible(row["text"]), "strong"),
-                (f" {say.visible(row['label'])}, elsewhere {say.visible(row['elsewhere'])}", "faint"),
+                (say.visible(row.text), "strong"),
+                (f" {say.visible(row.label)}, elsewhere {say.visible(row.elsewhere)}", "faint"),
             ]
-            for row in (variation.get("examples") or [])[:MOST_NAMES]
+            for row in variation.examples[:MOST_NAMES]
         ]
         result += flow(parts, width, indent=4, join="  ")
     return [*heading("Conflicts", "worth a look before any system is run", width), *result] if result else []
 
 
-def _name(row: Mapping[str, Any]) -> Line:
-    counts = " ".join(f"{say.visible(label)} {say.count(number)}" for label, number in row["labels"].items())
-    shown = text(row["text"], "strong") if row.get("text") else []
+def _name(row: LabelConflict) -> Line:
+    counts = " ".join(f"{say.visible(label)} {say.count(number)}" for label, number in row.labels.items())
+    shown = text(row.text, "strong") if row.text else []
     return [*shown, (f" {counts}" if shown else counts, "faint")]

@@ -77,7 +77,7 @@ def fit(line: Line, width: int) -> Line:
     return result
 
 
-def tail(value: str, width: int) -> str:
+def tail(value: object, width: int) -> str:
     """A path within `width` cells: its end is what tells files apart."""
     shown = visible(value)
     if cell_len(shown) <= width:

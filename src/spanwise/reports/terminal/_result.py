@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
 
+from msgspec import UNSET, Struct
+
+from spanwise.diagnosis import distinct
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Interval, given
+from spanwise.document.scores import (
+    BoundarySides,
+    BucketScores,
+    Subset,
+    SubsetScores,
+    SystemScores,
+    WeakSlice,
+)
+from spanwise.document.settings import Settings
 from spanwise.reports import _wording as say
-from spanwise.reports._document import Document, distinct_rows, scored_labels
+from spanwise.reports._document import scored_labels
 from spanwise.reports.terminal._frame import (
     banner,
     few_units,
@@ -31,91 +45,95 @@ from spanwise.reports.terminal._layout import (
     text,
 )
 
-# A name, its count, the scored object, the other scores shown, and the score drawn.
-ScoredRow: TypeAlias = tuple[str, float | None, Mapping[str, Any], Sequence[str], str]
+
+class ScoredRow(Struct, frozen=True):
+    """A line of a table: its name, its gold mentions, the other scores shown, and the score that is drawn."""
+
+    name: str
+    gold: int
+    others: Sequence[float | None]
+    score: float | None
+    interval: Interval | None
+    mark: str = ""
+
 
 MOST_LABELS = 20
 MOST_SLICES = 6
 FEW = 30
 
 
-def lines(document: Document, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
+def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
     """All sections of a document with one system."""
-    ((name, system),) = document["systems"].items()
+    ((name, system),) = document.systems.items()
+    settings = document.settings
+    notes = document.notes or ()
     return [
         *banner(document, seconds),
-        *files(document, width),
-        *_scores(document, system, width),
+        *files(document.inputs, width, dataset=document.dataset, systems=document.systems, notes=notes),
+        *_scores(system, settings, width),
         *findings(document, width),
         *_errors(system, width),
-        *_types(document, system, width),
-        *_tough(document, system, width),
+        *_labels(document, system, width),
+        *_tough(system, settings, width),
         *slices({name: system}, width),
-        *_attributes(document, system, width),
+        *_attributes(document.dataset, system, width),
         *few_units(document, width),
         *next_steps(document, width, saved),
     ]
 
 
-def _scores(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
-    exact, fair = system["exact"]["overall"], (system.get("fair") or {}).get("overall") or {}
-    ends = say.interval((exact.get("interval") or {}).get("f1"))
-    dagger = "†" if ends and document["settings"].get("few_units") else ""
+def _scores(system: SystemScores, settings: Settings, width: int) -> list[Line]:
+    exact = system.exact.overall
+    ends = say.interval(exact.ends("f1"))
+    dagger = "†" if ends and settings.few_units else ""
     main: list[Line] = [
+        [("F1 ", "strong"), (say.points(exact.f1), "score"), (f"  {ends}{dagger}" if ends else "", "faint")],
+        [("precision ", ""), (say.points(exact.precision), "strong")],
+        [("recall ", ""), (say.points(exact.recall), "strong")],
         [
-            ("F1 ", "strong"),
-            (say.points(exact["f1"]), "score"),
-            (f"  {ends}{dagger}" if ends else "", "faint"),
+            ("fair F1 ", ""),
+            (say.points(system.fair.overall.f1), "strong"),
+            ("  each error counted once", "faint"),
         ],
-        [("precision ", ""), (say.points(exact["precision"]), "strong")],
-        [("recall ", ""), (say.points(exact["recall"]), "strong")],
     ]
-    if fair:
-        main.append(
-            [("fair F1 ", ""), (say.points(fair["f1"]), "strong"), ("  each error counted once", "faint")]
-        )
-    more: list[Line] = []
-    for kind in ("macro", "weighted"):
-        means = system["exact"].get(kind)
-        if means:
-            more.append([(f"{kind} F1 {say.points(means['f1'])}", "faint")])
-    for name, credit in (system.get("credits") or {}).items():
-        more.append(text(f"{name} F1 {say.points(credit['overall']['f1'])}", "faint"))
-    if say.defined(exact.get("accuracy")):
-        more.append([(f"token accuracy {say.points(exact['accuracy'])}", "faint")])
-    more.append([(f"{say.count(exact['correct'])} right of {say.count(exact['gold'])} gold", "faint")])
-    if exact.get("why"):
-        more.append(text(exact["why"], "faint"))
+    more: list[Line] = [
+        [(f"macro F1 {say.points(system.exact.macro.f1)}", "faint")],
+        [(f"weighted F1 {say.points(system.exact.weighted.f1)}", "faint")],
+    ]
+    for name, credit in (system.credits or {}).items():
+        more.append(text(f"{name} F1 {say.points(credit.overall.f1)}", "faint"))
+    accuracy = given(exact.accuracy)
+    if accuracy is not None:
+        more.append([(f"token accuracy {say.points(accuracy)}", "faint")])
+    more.append([(f"{say.count(exact.correct)} right of {say.count(exact.gold)} gold", "faint")])
+    if exact.why:
+        more.append(text(exact.why, "faint"))
     return [[], *flow(main, width, indent=2, join="    "), *flow(more, width, indent=2)]
 
 
-def findings(document: Document, width: int) -> list[Line]:
+def findings(document: Evaluation, width: int) -> list[Line]:
     """The findings as sentences."""
-    found = document.get("findings") or []
-    result: list[Line] = [[]] if found else []
-    for row in found:
-        first, *rest = sentence(say.finding(row), width - 1, indent=4)
+    result: list[Line] = [[]] if document.findings else []
+    for finding in document.findings:
+        first, *rest = sentence(say.finding(finding), width - 1, indent=4)
         result += [[("  • ", "mark"), *first[1:]], *rest]
     return result
 
 
-def _errors(system: Mapping[str, Any], width: int) -> list[Line]:
-    gains, counts = system.get("gains") or {}, (system.get("fair") or {}).get("overall") or {}
-    kinds = sorted(
-        (kind for kind in say.ERRORS if kind in gains), key=lambda kind: -_or_zero(gains[kind]["gain"])
-    )
-    top = max((_or_zero(gains[kind]["gain"]) for kind in kinds), default=0.0)
+def _errors(system: SystemScores, width: int) -> list[Line]:
+    gains, counts = dict(system.gains.items()), system.fair.overall
+    kinds = sorted(say.ERRORS, key=lambda kind: -_or_zero(gains[kind].gain))
+    top = max(_or_zero(gains[kind].gain) for kind in kinds)
     rows: list[list[Cell]] = []
     for kind in kinds:
-        gain = _or_zero(gains[kind]["gain"])
-        ends = say.interval((gains[kind].get("interval") or {}).get("gain"))
+        gain = _or_zero(gains[kind].gain)
         rows.append(
             [
                 say.OUTCOMES[kind],
                 bar(gain / top if top else 0.0),
-                [(say.signed(gains[kind]["gain"]), "strong")],
-                [(ends, "faint")],
-                say.count(counts.get(kind)),
+                [(say.signed(gains[kind].gain), "strong")],
+                [(say.interval(gains[kind].ends("gain")), "faint")],
+                say.count(counts.count(kind)),
                 mostly(system, kind),
             ]
         )
@@ -128,146 +146,142 @@ def _errors(system: Mapping[str, Any], width: int) -> list[Line]:
         Column("mostly", least=27, most=42),
     ]
     note = "what fixing every error of one kind would add"
-    if not rows:
-        return []
-    return [*heading("Errors", note, width), *grid(columns, rows, width), *_sides(counts, width)]
+    sides = [] if counts.sides is UNSET else _sides(counts.sides, width)
+    return [*heading("Errors", note, width), *grid(columns, rows, width), *sides]
 
 
-def _sides(counts: Mapping[str, Any], width: int) -> list[Line]:
+def _sides(sides: BoundarySides, width: int) -> list[Line]:
     """On which side boundaries are wrong; nothing where none is."""
-    sides = counts.get("sides") or {}
-    parts = [
-        [(f"{name} ", "faint"), (say.count(sides[side]), "")]
-        for side, name in (("left", "left"), ("right", "right"), ("both", "on both sides"))
-        if sides.get(side)
-    ]
+    numbers = (("left", sides.left), ("right", sides.right), ("on both sides", sides.both))
+    parts = [[(f"{name} ", "faint"), (say.count(number), "")] for name, number in numbers if number]
     return flow([[("boundaries wrong", "faint")], *parts], width, indent=2) if parts else []
 
 
-def mostly(system: Mapping[str, Any], kind: str) -> Drawing:
+def mostly(system: SystemScores, kind: str) -> Drawing:
     """What the errors of one kind are made of, the largest parts first, as many as there is room for."""
     parts = sorted(_parts(system, kind), key=lambda part: -part[1])
     return packed([[(f"{name} ", ""), (say.count(number), "strong")] for name, number in parts if number])
 
 
-def _parts(system: Mapping[str, Any], kind: str) -> list[tuple[str, float]]:
-    table = system.get("confusion") or {}
-    labels = [say.visible(label) for label in table.get("labels") or ()]
+def _parts(system: SystemScores, kind: str) -> list[tuple[str, float]]:
+    table = system.confusion
+    labels = [say.visible(label) for label in table.labels]
     if kind == "BE":
-        counts = system["fair"]["overall"]
-        return [(say.OUTCOMES[part], counts.get(part, 0)) for part in ("BEs", "BEl", "BEo")]
+        counts = system.fair.overall
+        return [(say.OUTCOMES[part], counts.count(part)) for part in ("BEs", "BEl", "BEo")]
     if kind == "FN":
-        return list(zip(labels, table.get("missed") or (), strict=False))
+        return list(zip(labels, table.missed, strict=True))
     if kind == "FP":
-        return list(zip(labels, table.get("spurious") or (), strict=False))
-    pairs = table.get("pairs", {}).get(kind)
-    if pairs is not None:
-        return [
-            (f"{say.visible(gold)}→{say.visible(predicted)}", number) for gold, predicted, number in pairs
-        ]
-    return []
+        return list(zip(labels, table.spurious, strict=True))
+    return [
+        (f"{say.visible(gold)}→{say.visible(predicted)}", number)
+        for gold, predicted, number in table.pairs.get(kind, ())
+    ]
 
 
-def _types(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
-    labels: Mapping[str, Any] = system["exact"]["labels"]
+def _labels(document: Evaluation, system: SystemScores, width: int) -> list[Line]:
     order = scored_labels(document)
     shown = order[:MOST_LABELS]
-    overall = system["exact"]["overall"]["f1"]
-    rows = [(label, labels[label]["gold"], labels[label], ["precision", "recall"], "f1") for label in shown]
+    rows = [
+        ScoredRow(
+            label,
+            cell.gold,
+            (cell.precision, cell.recall),
+            cell.f1,
+            cell.ends("f1"),
+            mark(document.settings, cell),
+        )
+        for label in shown
+        for cell in [system.exact.labels[label]]
+    ]
     return [
         *heading("By type", "exact span and label", width),
-        *scored("type", "gold", ["P", "R"], "F1", rows, overall, document, width),
+        *_scored("type", ["P", "R"], "F1", rows, system.exact.overall.f1, document.settings, width),
         *and_more(len(order) - len(shown), width, "types"),
     ]
 
 
-def scored(
+def _scored(
     title: str,
-    number: str,
     others: Sequence[str],
     score: str,
     rows: Sequence[ScoredRow],
     overall: float | None,
-    document: Document,
+    settings: Settings,
     width: int,
 ) -> list[Line]:
-    """Rows of (name, count, scored object, other scores, main score) with their intervals as a strip."""
+    """The rows with their intervals as a strip; `others` and `score` are the titles of their scores."""
     reach: list[float] = [overall] if overall is not None else []
-    for _, number_of, cell, _, key in rows:
-        if (number_of or 0) < FEW and any((row[1] or 0) >= FEW for row in rows):
+    for row in rows:
+        if row.gold < FEW and any(other.gold >= FEW for other in rows):
             continue  # a handful of mentions must not stretch the scale of all others
-        ends = (cell.get("interval") or {}).get(key) or ()
-        reach += [value for value in (cell[key], *ends) if value is not None]
+        reach += [value for value in (row.score, *(row.interval or ())) if value is not None]
     scale = Scale.around(reach)
-    table: list[list[Cell]] = []
-    for name, gold, cell, more, key in rows:
-        ends = (cell.get("interval") or {}).get(key)
-        table.append(
-            [
-                text(name),
-                say.count(gold),
-                *(say.points(cell[other]) for other in more),
-                [(say.points(cell[key]), "strong")],
-                [(say.interval(ends) + mark(document, cell), "faint")],
-                scale.strip(cell[key], ends, mark=overall),
-            ]
-        )
+    table: list[list[Cell]] = [
+        [
+            text(row.name),
+            say.count(row.gold),
+            *map(say.points, row.others),
+            [(say.points(row.score), "strong")],
+            [(say.interval(row.interval) + row.mark, "faint")],
+            scale.strip(row.score, row.interval, mark=overall),
+        ]
+        for row in rows
+    ]
     columns = [
         Column(title, least=10),
-        Column(number, right=True),
+        Column("gold", right=True),
         *(Column(other, right=True, rank=2) for other in others),
         Column(score, right=True),
-        Column(interval_title(document)),
+        Column(interval_title(settings)),
         Column(scale.axis, least=20, most=44, rank=1),
     ]
     return grid(columns, table, width)
 
 
-def _tough(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
-    tough = system.get("tough") or {}
-    rows: list[ScoredRow] = [
-        (say.TOUGH.get(subset, subset), cell["overall"]["mentions"], cell["overall"], [], "recall")
-        for subset, cell in tough.items()
-        if isinstance(cell, Mapping) and cell.get("overall") and cell["overall"]["mentions"]
+def _tough(system: SystemScores, settings: Settings, width: int) -> list[Line]:
+    rows = [
+        ScoredRow(
+            say.TOUGH[subset], cell.mentions, (), cell.recall, cell.ends("recall"), mark(settings, cell)
+        )
+        for subset, scores in system.tough.items()
+        for cell in [scores.overall]
+        if cell.mentions
     ]
     if not rows:
         return []
-    recall = system["exact"]["overall"]["recall"]
     return [
         *heading("Tough mentions", "recall by what training showed", width),
-        *scored("mentions", "gold", [], "R", rows, recall, document, width),
-        *none_of(tough, width),
+        *_scored("mentions", [], "R", rows, system.exact.overall.recall, settings, width),
+        *none_of(system.tough, width),
     ]
 
 
-def none_of(tough: Mapping[str, Any], width: int) -> list[Line]:
+def none_of(tough: Mapping[Subset, SubsetScores], width: int) -> list[Line]:
     """The subsets without a mention, whose recall is undefined."""
     empty = [
-        text(say.TOUGH.get(subset, subset), "faint")
-        for subset, cell in tough.items()
-        if isinstance(cell, Mapping) and cell.get("overall") and not cell["overall"]["mentions"]
+        text(say.TOUGH[subset], "faint") for subset, scores in tough.items() if not scores.overall.mentions
     ]
     return flow([[("no mention is ", "faint"), *empty[0]], *empty[1:]], width, indent=2) if empty else []
 
 
-def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = MOST_SLICES) -> list[Line]:
+def slices(systems: Mapping[str, SystemScores], width: int, *, most: int = MOST_SLICES) -> list[Line]:
     """The slices that cost most, of one system or of several."""
     rows: list[list[Cell]] = []
     same: list[list[Line]] = []
     for name, system in systems.items():
-        costly = [row for row in system.get("slices") or () if _or_zero(row["cost"]) > 0]
-        for row, *others in distinct_rows(costly, system)[:most]:
+        costly = [row for row in system.slices if _or_zero(row.cost) > 0]
+        for row, *others in distinct(costly, system)[:most]:
             same.append(_also(others, width))
-            value, ends = say.points(row["value"]), say.interval(row.get("interval"))
             rows.append(
                 [
                     text(name),
-                    text(say.slice_title(row)),
-                    say.count(row["gold"]),
-                    [(value, "strong")],
-                    [(say.SCORES.get(row["score"], row["score"]), "faint")],
-                    [(ends, "faint")],
-                    [("costs ", "faint"), (say.points(row["cost"]), "strong")],
+                    text(say.slice_title(row.kind, row.name, row.title)),
+                    say.count(row.gold),
+                    [(say.points(row.value), "strong")],
+                    [(say.SCORES[row.score], "faint")],
+                    [(say.interval(row.interval), "faint")],
+                    [("costs ", "faint"), (say.points(row.cost), "strong")],
                 ]
             )
     if not rows:
@@ -289,27 +303,27 @@ def slices(systems: Mapping[str, Mapping[str, Any]], width: int, *, most: int = 
     return [*heading("Weakest slices", note, width), head, *listed]
 
 
-def _also(others: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
+def _also(others: Sequence[WeakSlice], width: int) -> list[Line]:
     """The other names under which a slice's mentions, or nearly all of them, cost something."""
     if not others:
         return []
-    names = [[(say.slice_title(row), "faint")] for row in others]
+    names = [[(say.slice_title(row.kind, row.name, row.title), "faint")] for row in others]
     return flow([[("also ", "faint"), *names[0]], *names[1:]], width, indent=4)
 
 
-def _attributes(document: Document, system: Mapping[str, Any], width: int) -> list[Line]:
-    shown: list[Mapping[str, Any]] = []
+def _attributes(dataset: DatasetFacts, system: SystemScores, width: int) -> list[Line]:
+    small = False
     rows: list[list[Cell]] = []
-    for name, found in (system.get("attributes") or {}).items():
-        buckets = {bucket["name"]: bucket for bucket in found.get("buckets") or ()}
-        shown += [buckets[found[end]] for end in ("worst", "best") if found.get(end) in buckets]
+    for name, table in system.attributes.items():
+        worst, best = table.bucket(table.worst), table.bucket(table.best)
+        small = small or any(bucket is not None and bool(bucket.small) for bucket in (worst, best))
         rows.append(
             [
                 text(say.attribute(name)),
-                *_end(buckets.get(found.get("worst"))),
-                *_end(buckets.get(found.get("best"))),
-                [(say.points(found.get("gap")), "strong")],
-                say.correlation(found.get("spearman")),
+                *_end(worst),
+                *_end(best),
+                [(say.points(table.gap), "strong")],
+                say.correlation(table.spearman),
             ]
         )
     columns = [
@@ -325,15 +339,15 @@ def _attributes(document: Document, system: Mapping[str, Any], width: int) -> li
     ]
     result = [*heading("By attribute", "worst and best bucket · ρ of F1 with value", width)] if rows else []
     result += grid(columns, rows, width)
-    if any(bucket.get("small") for bucket in shown):
+    if small:
         result.append([("  ~ ", "warn"), ("fewer than 30 gold units", "faint")])
-    return [*result, *absent(document["dataset"], width)] if rows else []
+    return [*result, *absent(dataset, width)] if rows else []
 
 
-def absent(dataset: Mapping[str, Any], width: int) -> list[Line]:
+def absent(dataset: DatasetFacts, width: int) -> list[Line]:
     """The attributes that could not be computed, grouped by the reason."""
     reasons: dict[str, list[str]] = {}
-    for name, why in (dataset.get("absent") or {}).items():
+    for name, why in (dataset.absent or {}).items():
         reasons.setdefault(say.visible(why), []).append(say.attribute(name))
     return [
         line
@@ -342,14 +356,14 @@ def absent(dataset: Mapping[str, Any], width: int) -> list[Line]:
     ]
 
 
-def _end(bucket: Mapping[str, Any] | None) -> list[Cell]:
+def _end(bucket: BucketScores | None) -> list[Cell]:
     if bucket is None:
         return [say.UNDEFINED, say.UNDEFINED, ""]
-    name, words = say.visible(bucket["name"]), say.bucket(bucket)
+    name, words = say.visible(bucket.name), say.bucket(bucket)
     # The mark stands in front, since long words are cut at the end.
-    mark: Line = [("~", "warn")] if bucket.get("small") else []
+    mark: Line = [("~", "warn")] if bucket.small else []
     shown: Line = [*mark, (name, ""), (f" {words}" if words != name else "", "faint")]
-    return [shown, say.points(bucket["f1"]), say.count(bucket["gold"])]
+    return [shown, say.points(bucket.f1), say.count(bucket.gold)]
 
 
 def _or_zero(value: float | None) -> float:

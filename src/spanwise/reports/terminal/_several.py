@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.diagnosis import F1
+from spanwise.document.comparison import Comparison, ScoreTest
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import given
+from spanwise.document.scores import AttributeScores, ExactScores, SystemScores
+from spanwise.document.settings import Settings
 from spanwise.reports import _wording as say
-from spanwise.reports._document import (
-    Document,
-    highest,
-    own_letters,
-    ranked,
-    score_row,
-    scored_labels,
-    turned,
-    union,
-)
+from spanwise.reports._document import highest, own_letters, ranked, scored_labels, turned, union
 from spanwise.reports.terminal._buckets import legend
 from spanwise.reports.terminal._frame import (
     banner,
@@ -42,22 +40,32 @@ from spanwise.reports.terminal._layout import (
 from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, slices
 
 MOST_PAIRS = 10
-MOST_PLACES = 8
+MOST_PARTS = 8
 MOST_SLICES = 9
 
 
-def lines(document: Document, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
+class ComparedRow(Struct, frozen=True):
+    """A line of a table of all systems: its title, its gold mentions, a value per system, and their path."""
+
+    title: str
+    gold: int
+    values: Sequence[float | None]
+    path: tuple[str, ...]
+
+
+def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
     """All sections of a document with several systems, the best first."""
-    systems = {name: document["systems"][name] for name in ranked(document)}
+    systems = {name: document.systems[name] for name in ranked(document)}
+    notes = document.notes or ()
     return [
         *banner(document, seconds),
-        *files(document, width),
+        *files(document.inputs, width, dataset=document.dataset, systems=document.systems, notes=notes),
         *_scores(document, systems, width),
         *_pairs(document, width),
         *findings(document, width),
-        *_places(document, width),
+        *_parts(document, width),
         *_errors(systems, width),
-        *_types(document, systems, width),
+        *_labels(document, systems, width),
         *_tough(document, systems, width),
         *slices(systems, width, most=max(1, MOST_SLICES // len(systems))),
         *_attributes(systems, width),
@@ -67,35 +75,34 @@ def lines(document: Document, width: int, seconds: float | None, saved: Sequence
     ]
 
 
-def _scores(document: Document, systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
-    own, letters = own_letters(document), document.get("letters") or {}
-    exact = {name: system["exact"]["overall"] for name, system in systems.items()}
-    scale = Scale.around(_reach(exact.values(), "f1"))
-    credits = list(union(systems, "credits"))
+def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[Line]:
+    own = own_letters(document)
+    scale = Scale.around(_reach(system.exact.overall for system in systems.values()))
+    credits = list(union(system.credits or {} for system in systems.values()))
     rows: list[list[Cell]] = []
     for name, system in systems.items():
-        one, ends = exact[name], (exact[name].get("interval") or {}).get("f1")
-        better = letters.get(name) or ""
+        exact = system.exact.overall
+        better = document.letters.get(name, "")
         rows.append(
             [
                 [(own[name], "faint")],
                 text(name, "strong"),
-                [(say.points(one["f1"]), "score")],
-                [(say.interval(ends), "faint")],
-                say.points(one["precision"]),
-                say.points(one["recall"]),
-                say.points(((system.get("fair") or {}).get("overall") or {}).get("f1")),
+                [(say.points(exact.f1), "score")],
+                [(say.interval(exact.ends("f1")), "faint")],
+                say.points(exact.precision),
+                say.points(exact.recall),
+                say.points(system.fair.overall.f1),
                 *(_credited(system, credit) for credit in credits),
-                say.points((system["exact"].get("macro") or {}).get("f1")),
+                say.points(system.exact.macro.f1),
                 [(" ".join(better) or "–", "good" if better else "faint")],
-                scale.strip(one["f1"], ends),
+                scale.strip(exact.f1, exact.ends("f1")),
             ]
         )
     columns = [
         Column(),
         Column("system", least=8),
         Column("F1", right=True),
-        Column(interval_title(document)),
+        Column(interval_title(document.settings)),
         Column("P", right=True),
         Column("R", right=True),
         Column("fair F1", right=True),
@@ -105,113 +112,104 @@ def _scores(document: Document, systems: Mapping[str, Mapping[str, Any]], width:
         Column(scale.axis, least=18, most=36, rank=2),
     ]
     note = "beats: significantly better than the system with that letter"
-    return [*heading("Systems", note if document.get("letters") else "", width), *grid(columns, rows, width)]
+    return [*heading("Systems", note if document.letters else "", width), *grid(columns, rows, width)]
 
 
-def _credited(system: Mapping[str, Any], credit: str) -> str:
-    found = (system.get("credits") or {}).get(credit) or {}
-    return say.points((found.get("overall") or {}).get("f1"))
+def _credited(system: SystemScores, credit: str) -> str:
+    scores = (system.credits or {}).get(credit)
+    return say.points(scores.overall.f1 if scores is not None else None)
 
 
-def _reach(cells: Any, score: str) -> list[float]:
+def _reach(cells: Iterable[ExactScores]) -> list[float]:
     values: list[float] = []
     for cell in cells:
-        ends = (cell.get("interval") or {}).get(score) or ()
-        values += [value for value in (cell[score], *ends) if value is not None]
+        values += [value for value in (cell.f1, *(cell.ends("f1") or ())) if value is not None]
     return values
 
 
-def facing(document: Document) -> list[Mapping[str, Any]]:
+def _facing(document: Evaluation) -> list[Comparison]:
     """The comparisons with the better system of each pair first, so that differences read along the order."""
-    place = {name: at for at, name in enumerate(ranked(document))}
-    found = []
-    for comparison in document.get("comparisons") or ():
-        one, other = comparison["systems"]
-        if place.get(one, 0) > place.get(other, 0):
-            scores = [turned(row) for row in comparison["scores"]]
-            comparison = {**comparison, "systems": [other, one], "scores": scores}
-        found.append(comparison)
-    return sorted(found, key=lambda one: [place.get(name, 0) for name in one["systems"]])
+    rank = {name: at for at, name in enumerate(ranked(document))}
+    comparisons = []
+    for comparison in document.comparisons:
+        first, second = comparison.systems
+        if rank.get(first, 0) > rank.get(second, 0):
+            tests = tuple(map(turned, comparison.scores))
+            comparison = replace(comparison, systems=(second, first), scores=tests)
+        comparisons.append(comparison)
+    return sorted(comparisons, key=lambda comparison: [rank.get(name, 0) for name in comparison.systems])
 
 
-def _pairs(document: Document, width: int) -> list[Line]:
-    comparisons = facing(document)
+def _pairs(document: Evaluation, width: int) -> list[Line]:
+    comparisons = _facing(document)
     rows: list[list[Cell]] = []
     for comparison in comparisons[:MOST_PAIRS]:
-        one, other = comparison["systems"]
-        row = score_row(comparison, F1)
-        if row is not None:
-            detectable = comparison.get("detectable")
-            names = [*text(one), (" − ", "faint"), *text(other)]
-            rows.append([names, *_difference(document, row), [(_at_least(detectable), "faint")]])
+        first, second = comparison.systems
+        test = comparison.score(F1)
+        if test is not None:
+            names = [*text(first), (" − ", "faint"), *text(second)]
+            rows.append(
+                [
+                    names,
+                    *_difference(test, document.settings),
+                    [(_at_least(given(comparison.detectable)), "faint")],
+                ]
+            )
     if not rows:
         return []
     columns = [
         Column("pair", least=16),
         Column("F1", right=True),
-        Column(interval_title(document)),
+        Column(interval_title(document.settings)),
         Column("p", right=True),
         Column("", least=1),
         Column("detectable", right=True, rank=1),
     ]
     return [
-        *heading("Differences", say.named_test(document["settings"]), width),
+        *heading("Differences", say.named_test(document.settings.correction), width),
         *grid(columns, rows, width),
         *and_more(len(comparisons) - MOST_PAIRS, width, "pairs"),
     ]
-
-
-def _known(number: int | None) -> str:
-    return "" if number is None else say.count(number)
 
 
 def _at_least(value: float | None) -> str:
     return f"{say.points(value)} or more" if say.defined(value) else ""
 
 
-def _difference(document: Document, row: Mapping[str, Any]) -> list[Cell]:
-    significant = bool(row.get("significant"))
-    p = row.get("p_corrected") if row.get("p_corrected") is not None else row.get("p")
+def _difference(test: ScoreTest, settings: Settings) -> list[Cell]:
+    dagger = mark(settings, test) if test.interval else ""
     return [
-        [(say.signed(row["difference"]), "strong")],
-        [
-            (
-                say.signed_interval(row.get("interval"))
-                + (mark(document, row) if row.get("interval") else ""),
-                "faint",
-            )
-        ],
-        say.p_value(p),
-        [("*", "good")] if significant else "",
+        [(say.signed(test.difference), "strong")],
+        [(say.signed_interval(test.interval) + dagger, "faint")],
+        say.p_value(test.p if test.p_corrected is None else test.p_corrected),
+        [("*", "good")] if test.significant else "",
     ]
 
 
-def _places(document: Document, width: int) -> list[Line]:
+def _parts(document: Evaluation, width: int) -> list[Line]:
     """Where a pair differs beyond the whole: the largest significant differences of parts."""
-    pairs = facing(document)
-    letter = own_letters(document)
-    parts = []
-    for comparison in pairs:
-        found = [
-            (comparison["systems"], row)
-            for row in comparison["scores"]
-            if row.get("significant") and row["path"][1] != "overall" and say.defined(row["difference"])
-        ]
-        parts += found
-    parts.sort(key=lambda part: abs(part[1]["difference"]))
-    # Each place once, by the pair that differs most there: one weak system must not fill the list.
-    parts = sorted(
-        {tuple(part[1]["path"]): part for part in parts}.values(),
-        key=lambda part: -abs(part[1]["difference"]),
-    )
-    held = say.held_by_buckets(document.get("systems") or {})
-    rows: list[list[Cell]] = []
-    for (one, other), row in parts[:MOST_PLACES]:
-        names = [*text(letter[one], "strong"), (" − ", "faint"), *text(letter[other], "strong")]
-        where = text(say.path_title(row["path"], held))
-        rows.append([names, where, _known(row.get("mentions")), *_difference(document, row)])
-    if not any(row.get("p") is not None for pair in pairs for row in pair["scores"]):
+    pairs = _facing(document)
+    if not any(test.p is not None for pair in pairs for test in pair.scores):
         return []  # nothing was tested
+    differing = [
+        (abs(test.difference), pair.systems, test)
+        for pair in pairs
+        for test in pair.scores
+        if test.significant and test.path[1] != "overall" and test.difference is not None
+    ]
+    differing.sort(key=lambda part: part[0])
+    # Each part once, by the pair that differs most there: one weak system must not fill the list.
+    once = sorted({part[2].path: part for part in differing}.values(), key=lambda part: -part[0])
+    held = say.held_by_buckets(document.systems.values())
+    letter = own_letters(document)
+    rows: list[list[Cell]] = []
+    for _, (first, second), test in once[:MOST_PARTS]:
+        names = [*text(letter[first], "strong"), (" − ", "faint"), *text(letter[second], "strong")]
+        mentions = given(test.mentions)
+        number = "" if mentions is None else say.count(mentions)
+        rows.append(
+            [names, text(say.path_title(test.path, held)), number, *_difference(test, document.settings)]
+        )
     title = heading("Where they differ", "significant after correction, largest first", width)
     if not rows:
         return [*title, [("  nowhere: no part differs significantly after correction", "faint")]]
@@ -220,7 +218,7 @@ def _places(document: Document, width: int) -> list[Line]:
         Column("where", least=18),
         Column("gold", right=True, rank=2),
         Column("", right=True),
-        Column(interval_title(document), rank=1),
+        Column(interval_title(document.settings), rank=1),
         Column("p", right=True),
         Column(""),
     ]
@@ -229,12 +227,12 @@ def _places(document: Document, width: int) -> list[Line]:
     return [*title, *grid(columns, rows, width)]
 
 
-def _names(systems: Mapping[str, Any], width: int, first: int, each: int) -> list[str]:
+def _names(systems: Mapping[str, SystemScores], width: int, first: int, each: int) -> list[str]:
     """As many systems as fit side by side, each with a column of `each` cells."""
     return list(systems)[: max(1, (width - first) // each)]
 
 
-def _left_out(systems: Mapping[str, Any], shown: Sequence[str], width: int) -> list[Line]:
+def _left_out(systems: Mapping[str, SystemScores], shown: Sequence[str], width: int) -> list[Line]:
     if len(shown) == len(systems):
         return []
     return flow(
@@ -255,72 +253,70 @@ def _valued(values: Sequence[float | None]) -> list[Cell]:
     return [[(say.points(value), "strong" if value == best else "")] for value in values]
 
 
-def _errors(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+def _errors(systems: Mapping[str, SystemScores], width: int) -> list[Line]:
     shown = _names(systems, width, 20, 14)
     rows: list[list[Cell]] = []
     for kind in say.ERRORS:
         row: list[Cell] = [say.OUTCOMES[kind]]
         for name in shown:
-            gain = (systems[name].get("gains") or {}).get(kind) or {}
-            number = ((systems[name].get("fair") or {}).get("overall") or {}).get(kind)
-            row.append([(say.signed(gain.get("gain")), "strong"), (f" ({say.count(number)})", "faint")])
+            gain, number = systems[name].gains.of(kind).gain, systems[name].fair.overall.count(kind)
+            row.append([(say.signed(gain), "strong"), (f" ({say.count(number)})", "faint")])
         rows.append(row)
     note = "F1 that fixing all errors of a kind would add (errors)"
     table = grid([Column("kind"), *_titles(shown, 16)], rows, width)
     return [*heading("Errors", note, width), *table, *_left_out(systems, shown, width)]
 
 
-def _compared(document: Document, paths: Sequence[Sequence[str]], width: int) -> list[list[Cell]] | None:
-    """For two systems: difference, interval, p and mark of each path, blank where it was not tested."""
-    pairs = facing(document)
-    if len(pairs) != 1 or len(document["systems"]) != 2 or width < 72:
+def _compared(document: Evaluation, rows: Sequence[ComparedRow], width: int) -> list[list[Cell]] | None:
+    """For two systems: difference, interval, p and mark of each row, blank where it was not tested."""
+    pairs = _facing(document)
+    if len(pairs) != 1 or len(document.systems) != 2 or width < 72:
         return None
-    found = {tuple(row["path"]): row for row in pairs[0]["scores"]}
+    tests = {test.path: test for test in pairs[0].scores}
     return [
-        _difference(document, found[tuple(path)]) if tuple(path) in found else ["", "", "", ""]
-        for path in paths
+        _difference(tests[row.path], document.settings) if row.path in tests else ["", "", "", ""]
+        for row in rows
     ]
 
 
-def _difference_columns(document: Document) -> list[Column]:
+def _difference_columns(settings: Settings) -> list[Column]:
     return [
         Column("diff", right=True),
-        Column(interval_title(document), rank=1),
+        Column(interval_title(settings), rank=1),
         Column("p", right=True),
         Column(""),
     ]
 
 
 def _side_by_side(
-    document: Document,
-    systems: Mapping[str, Mapping[str, Any]],
-    rows: Sequence[tuple[str, float | None, list[float | None], Sequence[str]]],
+    document: Evaluation,
+    systems: Mapping[str, SystemScores],
+    rows: Sequence[ComparedRow],
     first: str,
     width: int,
 ) -> list[Line]:
-    """Rows of (title, count, a value a system, path), with differences where two systems are compared."""
+    """The rows, with differences where two systems are compared."""
     shown = _names(systems, width, 34, 9)
-    tested = _compared(document, [row[3] for row in rows], width)
+    tested = _compared(document, rows, width)
     table: list[list[Cell]] = []
-    for at, (title, number, values, _) in enumerate(rows):
-        table.append(
-            [text(title), say.count(number), *_valued(values[: len(shown)]), *(tested[at] if tested else ())]
-        )
+    for at, row in enumerate(rows):
+        values = _valued(row.values[: len(shown)])
+        table.append([text(row.title), say.count(row.gold), *values, *(tested[at] if tested else ())])
     columns = [Column(first, least=22), Column("gold", right=True), *_titles(shown, 12)]
     return [
-        *grid([*columns, *(_difference_columns(document) if tested else ())], table, width),
+        *grid([*columns, *(_difference_columns(document.settings) if tested else ())], table, width),
         *_left_out(systems, shown, width),
     ]
 
 
-def _types(document: Document, systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
-    known = {label: cell for system in systems.values() for label, cell in system["exact"]["labels"].items()}
+def _labels(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[Line]:
     order = scored_labels(document)
     rows = []
     for label in order[:MOST_LABELS]:
-        cells = [system["exact"]["labels"].get(label) or {} for system in systems.values()]
-        values = [cell.get("f1") for cell in cells]
-        rows.append((label, known[label].get("gold"), values, ["exact", "labels", label, "f1"]))
+        cells = [system.exact.labels.get(label) for system in systems.values()]
+        gold = next(cell.gold for cell in reversed(cells) if cell is not None)
+        values = [None if cell is None else cell.f1 for cell in cells]
+        rows.append(ComparedRow(label, gold, values, ("exact", "labels", label, "f1")))
     return [
         *heading("By type", "F1, exact span and label", width),
         *_side_by_side(document, systems, rows, "type", width),
@@ -328,51 +324,43 @@ def _types(document: Document, systems: Mapping[str, Mapping[str, Any]], width: 
     ]
 
 
-def _tough(document: Document, systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
-    first = union(systems, "tough")
+def _tough(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[Line]:
+    tough = union(system.tough for system in systems.values())
     rows = []
-    for subset, cell in first.items():
-        if not isinstance(cell, Mapping) or not (cell.get("overall") or {}).get("mentions"):
-            continue
-        values = [_recall(system, subset) for system in systems.values()]
-        title = say.TOUGH.get(subset, subset)
-        rows.append((title, cell["overall"]["mentions"], values, ["tough", subset, "overall", "recall"]))
+    for subset, scores in tough.items():
+        if scores.overall.mentions:
+            cells = [system.tough.get(subset) for system in systems.values()]
+            values = [None if cell is None else cell.overall.recall for cell in cells]
+            path = ("tough", subset, "overall", "recall")
+            rows.append(ComparedRow(say.TOUGH[subset], scores.overall.mentions, values, path))
     if not rows:
         return []
     note = "recall by what training showed"
     return [
         *heading("Tough mentions", note, width),
         *_side_by_side(document, systems, rows, "mentions", width),
-        *none_of(first, width),
+        *none_of(tough, width),
     ]
 
 
-def _recall(system: Mapping[str, Any], subset: str) -> float | None:
-    value: float | None = (((system.get("tough") or {}).get(subset) or {}).get("overall") or {}).get("recall")
-    return value
-
-
-def _attributes(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Line]:
+def _attributes(systems: Mapping[str, SystemScores], width: int) -> list[Line]:
     shown = _names(systems, width, 24, 22)
-    rows: list[list[Cell]] = []
-    tables = union(systems, "attributes")
-    for name in tables:
-        row: list[Cell] = [text(say.attribute(name))]
-        for system in shown:
-            row.append(_ends((systems[system].get("attributes") or {}).get(name) or {}))
-        rows.append(row)
+    tables = union(system.attributes for system in systems.values())
+    rows: list[list[Cell]] = [
+        [text(say.attribute(name)), *(_ends(systems[system].attributes.get(name)) for system in shown)]
+        for name in tables
+    ]
     columns = [Column("attribute", least=14), *_titles(shown, 20)]
     if not rows:
         return []
-    table = grid(columns, rows, width)
     return [
         *heading("By attribute", "F1 of worst → best bucket", width),
-        *table,
+        *grid(columns, rows, width),
         *_left_out(systems, shown, width),
         *legend(
             (
-                ([say.attribute(name)], [(one["name"], say.bucket(one)) for one in found["buckets"]])
-                for name, found in tables.items()
+                ([say.attribute(name)], [(bucket.name, say.bucket(bucket)) for bucket in table.buckets])
+                for name, table in tables.items()
             ),
             ["attribute"],
             width,
@@ -380,12 +368,18 @@ def _attributes(systems: Mapping[str, Mapping[str, Any]], width: int) -> list[Li
     ]
 
 
-def _ends(found: Mapping[str, Any]) -> Line:
-    buckets = {bucket["name"]: bucket for bucket in found.get("buckets") or ()}
-    ends = [buckets.get(found.get(end)) for end in ("worst", "best")]
-    if ends[0] is None or ends[1] is None:
+def _ends(table: AttributeScores | None) -> Line:
+    worst = None if table is None else table.bucket(table.worst)
+    best = None if table is None else table.bucket(table.best)
+    if worst is None or best is None:
         return [(say.UNDEFINED, "faint")]
-    if ends[0] is ends[1]:
-        return [(f"{say.visible(ends[0]['name'])} ", "faint"), (say.points(ends[0]["f1"]), "strong")]
-    worst, best = [(say.visible(end["name"]), say.points(end["f1"])) for end in ends if end]
-    return [(f"{worst[0]} ", "faint"), (worst[1], "strong"), (f" → {best[0]} ", "faint"), (best[1], "")]
+    low: Line = [(f"{say.visible(worst.name)} ", "faint"), (say.points(worst.f1), "strong")]
+    return (
+        low
+        if worst is best
+        else [
+            *low,
+            (f" → {say.visible(best.name)} ", "faint"),
+            (say.points(best.f1), ""),
+        ]
+    )

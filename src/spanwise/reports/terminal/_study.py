@@ -26,7 +26,6 @@ from spanwise.document.study import (
 from spanwise.reports import _wording as say
 from spanwise.reports._document import (
     TINY,
-    bucket_words,
     common_letters,
     differing,
     greyed,
@@ -60,7 +59,7 @@ def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
     analyses = document.analyses
     buckets, score = analyses.bucket_wise, say.study_score(analyses)
     return [
-        *banner({"spanwise": document.spanwise}, seconds),
+        *banner(document, seconds),
         *_inputs(document.datasets, width),
         *_warnings(document.plan, width),
         *(line for note in document.notes or () for line in sentence(f"! {say.visible(note)}", width)),
@@ -73,7 +72,7 @@ def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
         *_held(document.datasets, width),
         *_flips(buckets.rank_flips, width),
         *_tough(analyses.tough, width),
-        *in_words(document.to_dict(), width),
+        *in_words(document, width),
     ]
 
 
@@ -320,7 +319,7 @@ def _held(datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
                 for name, table in run.attributes.items():
                     held = tables.setdefault(name, {})
                     if dataset not in held:
-                        held[dataset] = [(bucket.name, bucket_words(bucket)) for bucket in table.buckets]
+                        held[dataset] = [(bucket.name, say.bucket(bucket)) for bucket in table.buckets]
     rows: list[tuple[list[str], Held]] = []
     for name, held in tables.items():
         parts = list(held.items())
@@ -371,7 +370,7 @@ def _tough(table: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]], wid
             for system, row in table.items()
         }
         words = {
-            say.TOUGH.get(name, name): name
+            say.tough(name): name
             for name in inner_keys(parts)
             if any(say.defined(_mean(part.get(name))) for part in parts.values())
         }

@@ -33,7 +33,7 @@ _MOST_EXAMPLES = 3
 def lines(document: Agreement, width: int) -> list[Line]:
     """All sections, the answer first."""
     return [
-        *banner(document.to_dict(), None),
+        *banner(document, None),
         *_files(document, width),
         *_overview(document, width),
         *_annotators(document, width),

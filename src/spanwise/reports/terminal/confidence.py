@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from spanwise.document.confidence import Confidence, ConfidenceCell, ReliabilityBin, SystemConfidence
 from spanwise.reports import _wording as say
@@ -17,11 +18,8 @@ MOST_LABELS = 20
 
 def lines(document: Confidence, width: int) -> list[Line]:
     """All sections, system by system."""
-    plain = document.to_dict()
-    inputs = [
-        {**row, "role": "dev" if row["role"].startswith("dev") else row["role"]} for row in plain["inputs"]
-    ]
-    result = [*banner(plain, None), *files({"inputs": inputs, "notes": document.notes}, width)]
+    inputs = [replace(row, role="dev") if row.role.startswith("dev") else row for row in document.inputs]
+    result = [*banner(document, None), *files(inputs, width, notes=document.notes)]
     for name, one in document.systems.items():
         result += _system(name, one, document, width)
     return [*result, *_pairs(document, width)]

@@ -31,10 +31,9 @@ _WHAT = {
 
 def lines(document: PlacementDocument, width: int) -> list[Line]:
     """All sections: units, answers, policies, strings, what was left over."""
-    plain = document.to_dict()
     return [
-        *banner(plain, None),
-        *files({"inputs": plain["inputs"], "notes": []}, width),
+        *banner(document, None),
+        *files(document.inputs, width),
         *_answers(document, width),
         *_policies(document, width),
         *_strings(document, width),

@@ -21,8 +21,7 @@ from spanwise.reports.terminal._layout import Cell, Column, Line, bar, grid, hea
 
 def lines(document: Slices, width: int) -> list[Line]:
     """All sections: one for each system and one for each pair."""
-    plain = document.to_dict()
-    result = [*banner(plain, None), *files({"inputs": plain["inputs"], "notes": document.notes}, width)]
+    result = [*banner(document, None), *files(document.inputs, width, notes=document.notes)]
     for name, one in document.systems.items():
         result += _system(name, one, document, width)
     for pair in document.comparison:

@@ -11,13 +11,12 @@ from spanwise.reports.terminal._layout import Cell, Column, Line, grid, heading,
 
 def lines(document: Split, width: int) -> list[Line]:
     """All sections, the parts first."""
-    plain = document.to_dict()
     return [
-        *banner(plain, None),
-        *files(plain, width),
+        *banner(document, None),
+        *files(document.inputs, width),
         *_parts(document, width),
         *_shares(document, width),
-        *tough_lines(plain["parts"]["test"]["facts"], width, title="The test mentions"),
+        *tough_lines(document.parts["test"].facts, width, title="The test mentions"),
     ]
 
 
@@ -42,7 +41,7 @@ def _shares(document: Split, width: int) -> list[Line]:
         chance = (
             "" if subset == "sentences" else f"{say.percent(mean)} ({say.percent(low)}–{say.percent(high)})"
         )
-        name = "sentences in the test" if subset == "sentences" else say.TOUGH.get(subset, subset)
+        name = "sentences in the test" if subset == "sentences" else say.tough(subset)
         rows.append([text(name), say.percent(share.asked), say.percent(share.reached), text(chance, "faint")])
     columns = [
         Column("share"), Column("asked", right=True), Column("reached", right=True, style="strong"),

@@ -29,7 +29,7 @@ _MOST = 15
 def lines(document: Suspects, width: int) -> list[Line]:
     """All sections, the summary first."""
     return [
-        *banner(document.to_dict(), None),
+        *banner(document, None),
         *_summary(document, width),
         *_listed(document, width),
         *_effects(document, width),
