@@ -86,3 +86,24 @@ def test_cohen_is_that_of_scikit_learn(seed: int) -> None:
             continue
         expected = metrics.cohen_kappa_score([a for a, _ in both], [b for _, b in both])
         assert pair.kappa == pytest.approx(expected, abs=1e-12)
+
+
+def test_gamma_is_that_of_pygamma_agreement() -> None:
+    package = pytest.importorskip("pygamma_agreement")
+    core = pytest.importorskip("pyannote.core")
+    text = [["x"] * 40]
+    rows = {
+        "a": [(0, 3, "PER"), (10, 12, "LOC"), (20, 25, "ORG")],
+        "b": [(0, 3, "PER"), (11, 12, "LOC"), (30, 33, "ORG")],
+    }
+    found = spanwise.agree(
+        {name: spanwise.read([spans], tokens=text) for name, spans in rows.items()}, gamma=True
+    ).gamma
+    continuum = package.Continuum()
+    for name, spans in rows.items():
+        for start, end, label in spans:
+            continuum.add(name, core.Segment(start, end), label)
+    np.random.seed(0)
+    value = continuum.compute_gamma(package.CombinedCategoricalDissimilarity()).gamma
+    assert found is not None and list(found.values()) == [pytest.approx(value, abs=1e-12)]
+    assert 0 < value < 1

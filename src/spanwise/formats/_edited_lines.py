@@ -9,14 +9,14 @@ from typing import Any
 
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at
+from spanwise.formats._scored import LABELS
+from spanwise.formats.jsonl import ENDS, SPANS, STARTS
 
 Row = tuple[int, int, int, str]
 Change = tuple[list[Row], list[Row]]  # mentions that leave a sentence, and mentions that join it
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
-_STARTS, _ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
-_LABELS = ("label", "entity_group", "entity", "type", "tag")
 _EMPTY = re.compile(rb"(?:NONE|EMPTY)(?:[\t\r ]|$)")
 
 
@@ -49,9 +49,7 @@ def edited_json(annotation: Annotation, changes: Mapping[int, Change], raw: byte
 
 def _with_spans(text: str, change: Change, place: str) -> str:
     """One line with other spans; what was not changed stays as it is written."""
-    spans = next((span for span in _members(text, text.index("{")) if _are_spans(text, span)), None)
-    if spans is None:
-        raise InputError(f"{place}: the record holds no list of spans to change.\nChange it by hand.")
+    spans = next(span for span in _members(text, text.index("{")) if _are_spans(text, span))
     items = list(_items(text, spans[1]))
     removed, added = list(change[0]), list(change[1])
     pairs: dict[tuple[int, int], Row | None] = {}
@@ -107,8 +105,6 @@ def _skip(text: str, place: int) -> int:
 
 
 def _are_spans(text: str, member: tuple[str, int, int]) -> bool:
-    from spanwise.formats.jsonl import SPANS
-
     key, start, _ = member
     return key in SPANS and text[start] == "["
 
@@ -124,7 +120,7 @@ def _reads(text: str) -> tuple[int, int, str] | None:
         return span[0], span[1], span[2]
     if not isinstance(span, dict):
         return None
-    keys = [_key(span, names) for names in (_STARTS, _ENDS, _LABELS)]
+    keys = [_key(span, names) for names in (STARTS, ENDS, LABELS)]
     if None in keys:
         return None
     start, end, label = (span[str(key)] for key in keys)
@@ -138,7 +134,7 @@ def _rewritten(text: str, row: Row | None, *, alone: bool = False) -> str:
     span = json.loads(text)
     if isinstance(span, list):
         return json.dumps([start, end, label, *([] if alone else span[3:])], ensure_ascii=False)
-    names = [_key(span, keys) or keys[0] for keys in (_STARTS, _ENDS, _LABELS)]
+    names = [_key(span, keys) or keys[0] for keys in (STARTS, ENDS, LABELS)]
     new: Any = [label] if isinstance(span.get(names[2]), list) else label
     values = dict(zip(names, (start, end, new), strict=True))
     if alone or "parts" in span or "text" in span:

@@ -36,7 +36,7 @@ from spanwise.schemes import Tags, malformed, spelled
 _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
 SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
-_STARTS, _ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
+STARTS, ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
 _LINE = "\x00line"  # a key that no record has
 DOCUMENTS = ("document", "doc_id", "document_id")
 
@@ -329,8 +329,8 @@ def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[in
     label: Any
     parts: list[tuple[int, int]] | None = []
     if isinstance(span, Mapping):
-        start = next((span[key] for key in _STARTS if key in span), None)
-        end = next((span[key] for key in _ENDS if key in span), None)
+        start = next((span[key] for key in STARTS if key in span), None)
+        end = next((span[key] for key in ENDS if key in span), None)
         label = next((span[key] for key in LABELS if key in span), None)
         parts = _parts(span.get("parts", []), start, end)
     elif isinstance(span, list) and len(span) >= 3:

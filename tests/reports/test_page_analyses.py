@@ -1,0 +1,71 @@
+"""Cards of weak slices and suspects on the page, and examples filtered by conditions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from browsing import Opened
+
+import spanwise
+from spanwise.demo import generate
+from spanwise.document.evaluation import Evaluation
+from spanwise.reports.errors import listing
+
+CONDITIONS = (
+    "label=ORG",
+    "label!=ORG & entity_length>=2",
+    "!label=PER,LOC",
+    "toughness=SEEN & label=PER",
+    "entity_length=1, label=WORK",
+    'label="ORG"',
+)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    files = generate(tmp_path_factory.mktemp("demo"))
+    systems = dict(list(files.systems.items())[:2])
+    found = spanwise.evaluate(files.gold, systems, train=files.train, resamples=100, examples="all")
+    return found.with_analyses(slices={"flips": 199})
+
+
+def test_the_document_keeps_its_analyses(result: Evaluation, tmp_path: Path) -> None:
+    result.to_json(tmp_path / "run.json")
+    again = spanwise.load(tmp_path / "run.json")
+    assert isinstance(again, Evaluation)
+    assert again.weak == result.weak and again.suspects == result.suspects
+    assert again.weak and again.weak.systems.keys() == result.systems.keys()
+
+
+def test_cards_stand_on_the_page_and_open_the_mentions_of_their_slices(
+    result: Evaluation, tmp_path: Path, browser: Any
+) -> None:
+    path = tmp_path / "page.html"
+    result.to_html(path)
+    opened = Opened(browser, path)
+    assert opened.page.is_visible("#weak") and opened.page.is_visible("#suspects")
+    name = next(name for name, one in (result.weak.systems.items() if result.weak else ()) if one.slices)
+    opened.page.evaluate(f"location.hash = '#overview?view=' + encodeURIComponent({name!r})")
+    row = next(one for one in result.weak.systems[name].slices) if result.weak else None
+    assert row is not None
+    opened.page.locator("#weak [data-view]:not([hidden]) a").first.click()
+    opened.page.wait_for_function(
+        "(wanted) => document.getElementById('where').value === wanted", arg=row.where
+    )
+    assert opened.count() == row.units
+    for condition in CONDITIONS:
+        for system in result.systems:
+            listed = listing(result, system=system, where=condition)
+            opened.page.evaluate(
+                f"location.hash = '#examples?unit=error,system={quote(system)},where={quote(condition)}'"
+            )
+            opened.page.wait_for_function(
+                "(wanted) => document.getElementById('where').value === wanted", arg=condition
+            )
+            assert opened.count() == len(listed), (condition, system)
+    opened.page.evaluate("location.hash = '#examples?where=nothing%3D1'")
+    opened.page.wait_for_function("document.getElementById('summary').textContent.includes('no attribute')")
+    assert opened.said == []
