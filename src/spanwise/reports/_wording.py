@@ -48,6 +48,11 @@ STUDY_SCORES = {
     "fair_f1": "fair F1", "fair_precision": "fair precision", "fair_recall": "fair recall",
 }  # fmt: skip
 
+# What the primary question can be about.
+PRIMARY_SCORES = {
+    "f1": "F1", "precision": "precision", "recall": "recall", "macro": "macro F1", "fair": "fair F1",
+}  # fmt: skip
+
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
 
 

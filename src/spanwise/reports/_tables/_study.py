@@ -56,7 +56,8 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
     rows = []
     for at, system in enumerate(table):
         signs = (own[system],) if lettered else ()
-        mean = (average[at],) if average else ()
+        # Means over datasets are not tested here, so that none of them stands out beside tested ones.
+        mean = (replace(average[at], best=average[at].best and not lettered),) if average else ()
         rows.append((*signs, system, *(columns[dataset][at] for dataset in datasets), *mean))
     score = say.study_score(document.analyses)
     bold = "no system is significantly better" if lettered else "best of its dataset"

@@ -58,13 +58,14 @@ def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
     """All sections of a study."""
     analyses = document.analyses
     buckets, score = analyses.bucket_wise, say.study_score(analyses)
+    primary = say.PRIMARY_SCORES[document.settings.primary or "f1"]
     return [
         *banner(document, seconds),
         *_inputs(document.datasets, width),
         *_warnings(document.plan, width),
         *(line for note in document.notes or () for line in sentence(f"! {say.visible(note)}", width)),
-        *_holistic(analyses, width),
-        *differences(document.datasets, buckets.comparative, width),
+        *_holistic(analyses, primary, width),
+        *differences(document.datasets, buckets.comparative, primary, width),
         *_model_wise(analyses.model_wise, width),
         *_attribute_wise(analyses.attribute_wise, width),
         *_self(buckets.self_, score, width),
@@ -133,7 +134,7 @@ def _matrix(
     return result[1:]
 
 
-def _holistic(analyses: Analyses, width: int) -> list[Line]:
+def _holistic(analyses: Analyses, primary: str, width: int) -> list[Line]:
     table = analyses.holistic
     if not table:
         return []
@@ -156,12 +157,15 @@ def _holistic(analyses: Analyses, width: int) -> list[Line]:
         return words
 
     note = f"{say.study_score(analyses)}, mean ± std over runs" + (
-        " · letters: significantly better than · bold: nobody is better than it" if lettered else ""
+        " · letters: significantly better than" if lettered else ""
     )
+    about = "" if primary == say.study_score(analyses) else f"letters: by {primary} · "
+    bold = sentence(f"{about}bold: no system is significantly better", width, style="faint")
     fixed = "letters where a system has one run: of these models; training seeds not considered"
     return [
         *heading("Systems", note, width),
         *_matrix("system", list(titles), datasets, cell, width),
+        *(bold if lettered else []),
         *(sentence(fixed, width, style="faint") if lettered and single_runs(table) else []),
     ]
 

@@ -26,9 +26,10 @@ MOST_PAIRS = 15
 
 
 def differences(
-    datasets: Mapping[str, DatasetRuns], pairs: Sequence[PairDiagnosis], width: int
+    datasets: Mapping[str, DatasetRuns], pairs: Sequence[PairDiagnosis], score: str, width: int
 ) -> list[Line]:
     """Every pair: the difference on each dataset with its paired test, and over all of them."""
+    several = len(datasets) > 1
     tests: dict[tuple[str, str], dict[str, ScoreTest]] = {}
     for dataset, part in datasets.items():
         for comparison in part.comparisons:
@@ -42,27 +43,31 @@ def differences(
     for key in keys[:MOST_PAIRS]:
         names = [*text(key[0]), (" − ", "faint"), *text(key[1])]
         each: list[Cell] = [_marked(tests.get(key, {}).get(name)) for name in shown]
-        rows.append([names, *each, *_over_all(diagnosed.get(key))])
+        whole = _over_all(diagnosed.get(key))
+        rows.append([names, *each, *(whole if several else whole[-1:])])
     if not rows:
         return []
     blocks = [pair.over_datasets for pair in pairs if pair.over_datasets]
     columns = [
         Column("pair", least=14),
         *(Column(say.visible(name), right=True, least=6) for name in shown),
-        Column("mean", right=True),
-        Column("p", right=True, rank=1),
-        Column("holds on", right=True, rank=2),
+        *(
+            Column(title, right=True, rank=rank)
+            for title, rank in (("mean", 0), ("p", 1), ("holds on", 2))
+            if several
+        ),
         Column("fu20-wilcoxon", right=True, rank=3),
     ]
-    notes = list(dict.fromkeys(test.note for test in blocks if test.note and len(datasets) > 1))
+    over = "datasets, all runs" if several else "all runs"
+    notes = list(dict.fromkeys(test.note for test in blocks if test.note and several))
     return [
-        *heading("Differences", "F1 · mean over datasets, all runs · * significant", width),
+        *heading("Differences", f"{score} · mean over {over} · * significant", width),
         *grid(columns, rows, width),
         *and_more(len(keys) - MOST_PAIRS, width),
         *_cut(shown, datasets, width),
         *sentence(
-            "p: Wilcoxon over datasets, corrected · fu20-wilcoxon: uncorrected, over datasets × runs; runs "
-            "on one test set are not independent",
+            ("p: Wilcoxon over datasets, corrected · " if several else "")
+            + "fu20-wilcoxon: uncorrected, over datasets × runs; runs on one test set are not independent",
             width,
             style="faint",
         ),
