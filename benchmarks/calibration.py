@@ -5,8 +5,8 @@
 Runs the experiments of experiments.py and writes calibration.md beside this file. FACTOR multiplies the
 number of trials; 1 takes about 40 minutes of processor time. Every trial has a seed of its own, so that the
 number of workers changes nothing. Results are added to --out (JSON) as experiments end, and those that it
-already holds with as many trials are not run again; --from only makes the table from such files. Needs what
-spanwise needs: NumPy, SciPy, msgspec and rich.
+already holds with as many trials are not run again; --from only makes the table from such files. Needs
+NumPy, SciPy and msgspec.
 """
 
 from __future__ import annotations

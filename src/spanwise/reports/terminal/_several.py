@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.diagnosis import F1
 from spanwise.document.comparison import Comparison, ScoreTest
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import given
@@ -111,7 +110,9 @@ def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: in
         Column("beats", least=5),
         Column(scale.axis, least=18, most=36, rank=2),
     ]
-    note = "beats: significantly better than the system with that letter"
+    primary = document.settings.primary
+    by = f" by {say.PRIMARY_SCORES[primary]}" if primary else ""
+    note = f"beats: significantly better{by} than the system with that letter"
     return [*heading("Systems", note if document.letters else "", width), *grid(columns, rows, width)]
 
 
@@ -145,7 +146,7 @@ def _pairs(document: Evaluation, width: int) -> list[Line]:
     rows: list[list[Cell]] = []
     for comparison in comparisons[:MOST_PAIRS]:
         first, second = comparison.systems
-        test = comparison.score(F1)
+        test = comparison.primary
         if test is not None:
             names = [*text(first), (" − ", "faint"), *text(second)]
             rows.append(
@@ -159,7 +160,7 @@ def _pairs(document: Evaluation, width: int) -> list[Line]:
         return []
     columns = [
         Column("pair", least=16),
-        Column("F1", right=True),
+        Column(say.PRIMARY_SCORES[document.settings.primary or "f1"], right=True),
         Column(interval_title(document.settings)),
         Column("p", right=True),
         Column("", least=1),
