@@ -155,9 +155,11 @@ def _contents(session: Any, given: str) -> Any:
         empty = not frame.select("path").head(1)
     except PySparkException as error:
         told = str(error).partition("\n")[0][:200]
-        raise InputError(at(given, None, f"Spark cannot read this ({told}).\nCheck the path.")) from None
+        wrong = InputError(at(given, None, f"Spark cannot read this ({told}).\nCheck the path."))
+        raise wrong from None
     if empty:
-        raise InputError(at(given, None, "there is no file.\nCheck the path."))
+        wrong = InputError(at(given, None, "there is no file.\nCheck the path."))
+        raise wrong
     return frame.rdd
 
 

@@ -98,10 +98,11 @@ def lake_blocks(
     }
     for lake, _ in others.values():
         if lake.sentences != first.sentences:
-            raise InputError(
+            wrong = InputError(
                 at(lake.given, None, f"there are {lake.sentences:,} sentences, but {first.sentences:,} in "
                    f"the gold files ({first.given}).\nGive predictions for the same sentences.")
             )  # fmt: skip
+            raise wrong
     cuts = _cuts(first)
     lakes = {key: lake for key, (lake, _) in others.items()}
     source = LakeBlocks(name or stem_of(first.given), first, lakes, choices.align, tuple(cuts))
@@ -213,10 +214,11 @@ class LakeTraining(Struct, frozen=True, eq=False):
         number, path, data = reference
         found = self.lakes[number].read(path, data)
         if found.corpus.without_text:
-            raise InputError(
+            wrong = InputError(
                 f"{path}: training data without tokens cannot tell what was seen.\n"
                 "Give a file that holds the text."
             )
+            raise wrong
         return number, found
 
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, Any]]:
