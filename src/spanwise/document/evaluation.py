@@ -13,7 +13,7 @@ from spanwise.document.dataset import DatasetFacts
 from spanwise.document.head import Document
 from spanwise.document.placement import PlacementDocument
 from spanwise.document.scores import SystemScores
-from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
+from spanwise.document.sentences import AgreedMentions, ExampleCounts, Sentence, UnitCounts
 from spanwise.document.settings import Settings
 from spanwise.document.slices import Slices
 from spanwise.document.suspects import Suspects
@@ -49,6 +49,7 @@ class Live(Protocol):
     @property
     def inputs(self) -> Any: ...
     def system(self, name: str) -> LiveSystem | None: ...
+    def agreed(self, *, redact: bool) -> AgreedMentions | None: ...
 
 
 class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
@@ -163,6 +164,11 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
             redact = bool(self.settings.redacted)
             found = reach("suspicion:suspects_of")(live.inputs, top=suspects, redact=redact)
         return replace(self, weak=weak, suspects=found).with_live(live)
+
+    def agreed(self) -> AgreedMentions | None:
+        """The mentions of the sentences that have no error; None where the mentions were not kept."""
+        live: Live | None = self.__dict__.get("live")
+        return None if live is None else live.agreed(redact=self.settings.redacted)
 
     def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Evaluation:
         """The same document under another name of its kind."""

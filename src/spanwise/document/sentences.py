@@ -60,6 +60,20 @@ class ExampleCounts(Part, frozen=True, kw_only=True):
     of: Count
 
 
+class AgreedMentions(Struct, frozen=True):
+    """The gold mentions of sentences without an error, which every system got right: counted, without text.
+
+    Each row has a unit (the number of a document or sentence), a label, a mask of `subsets`, one bucket per
+    attribute, and how many mentions are alike in all of these.
+    """
+
+    labels: Sequence[str]
+    subsets: Sequence[str]
+    attributes: Mapping[str, Sequence[str]]  # the names of their buckets
+    documents: Mapping[int, str]  # the names of the units, where those are documents
+    rows: Sequence[Sequence[int]]
+
+
 class PackedMeasure(Struct, frozen=True, kw_only=True):
     """The counts per unit of one measure: distinct rows, and the row of every unit, compressed."""
 

@@ -17,7 +17,14 @@ from spanwise.columns import Bools, Column, Ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.description import DatasetPart, dataset_entry
 from spanwise.document.scores import Outcome, Subset
-from spanwise.document.sentences import ExampleCounts, GoldMention, Later, PredictedMention, Sentence
+from spanwise.document.sentences import (
+    AgreedMentions,
+    ExampleCounts,
+    GoldMention,
+    Later,
+    PredictedMention,
+    Sentence,
+)
 from spanwise.document.settings import Settings
 from spanwise.engines import Engine
 from spanwise.engines.machine import MOST, together
@@ -61,6 +68,34 @@ def written_sentences(
     return _Writer(data, systems, redact=redact).sentences(chosen.tolist())
 
 
+def agreed_mentions(data: Dataset, systems: Mapping[str, Evaluated], *, redact: bool) -> AgreedMentions:
+    """The gold mentions of the sentences that have no error, counted by all that can choose them."""
+    corpus, gold = data.inputs.corpus, data.gold
+    right = np.zeros(len(corpus), dtype=bool)
+    right[chosen_sentences(data, systems, "correct")] = True
+    chosen = np.flatnonzero(right[gold.sentence])
+    documents = corpus.document_of_sentence
+    unit = gold.sentence if documents is None else documents[gold.sentence]
+    names = [name for name, one in data.facts.attributes.items() if one.unit == "mention"]
+    tough = np.zeros(len(chosen), dtype=np.int64)
+    if data.toughness is not None:
+        tough = data.toughness.member[chosen] @ (1 << np.arange(len(SUBSETS)))
+    buckets = [data.gold_sides[name].bucket[chosen] for name in names]
+    columns = [unit[chosen], gold.label[chosen], tough, *buckets]
+    rows, times = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+    known: dict[int, str] = {}
+    if documents is not None:
+        writer = _Writer(data, systems, redact=redact)
+        known = {at: writer.named(corpus.document_ids, at) for at in np.unique(unit[chosen]).tolist()}
+    return AgreedMentions(
+        labels=list(gold.labels),
+        subsets=SUBSETS,
+        attributes={name: [bucket.name for bucket in data.facts.bucketings[name].buckets] for name in names},
+        documents=known,
+        rows=np.column_stack([rows, times]).tolist(),
+    )
+
+
 class _Writer:
     """Writes sentences; columns become lists once, for the mentions of the chosen sentences only."""
 
@@ -91,9 +126,9 @@ class _Writer:
         document = None
         if documents is not None:
             place = int(documents[number])
-            document = self._named(corpus.document_ids, place)
+            document = self.named(corpus.document_ids, place)
         row: dict[str, Any] = {
-            "id": self._named(corpus.ids, number),
+            "id": self.named(corpus.ids, number),
             "source": corpus.place(number),
             "document": document,
         }
@@ -105,7 +140,7 @@ class _Writer:
             row["tokens"] = corpus.words(number)
         return row
 
-    def _named(self, names: Sequence[str] | None, number: int) -> str:
+    def named(self, names: Sequence[str] | None, number: int) -> str:
         """The name of a sentence or document; names that the data give (a tuple) are text to redact."""
         if names is None or (self._redact and isinstance(names, tuple)):
             return str(number)
@@ -254,6 +289,10 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         """One system with its mentions."""
         return self.systems[name]
 
+    def agreed(self, *, redact: bool) -> AgreedMentions:
+        """The mentions of the sentences that have no error."""
+        return agreed_mentions(self.data, self.systems, redact=redact)
+
     def examples(self, settings: Settings) -> tuple[Later[Sentence], ExampleCounts]:
         """The sentences that the settings ask for, and how many of how many they are."""
         policy, cap = settings.examples, settings.examples_cap
@@ -335,6 +374,9 @@ class Whole(Struct, frozen=True, eq=False):
     def examples(self, settings: Settings) -> tuple[Sentences, ExampleCounts]:
         """The sentences that were chosen on the way."""
         return self.sentences, self.about
+
+    def agreed(self, *, redact: bool) -> None:
+        """Nothing: mentions of sentences that are not shown were not kept."""
 
 
 class Adding:

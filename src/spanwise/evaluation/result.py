@@ -15,11 +15,19 @@ from spanwise.document import Input
 from spanwise.document.comparison import PRIMARY
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.sentences import ExampleCounts, Later, PackedMeasure, Sentence, UnitCounts
+from spanwise.document.sentences import (
+    AgreedMentions,
+    ExampleCounts,
+    Later,
+    PackedMeasure,
+    Sentence,
+    UnitCounts,
+)
 from spanwise.document.settings import Settings
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Facts
 from spanwise.evaluation._inputs import Inputs, block_size
+from spanwise.evaluation._leads import with_lead_intervals
 from spanwise.evaluation._system import Counted, Evaluated, system_scores
 from spanwise.evaluation._uncertain import packed, tested
 from spanwise.findings import findings
@@ -40,6 +48,7 @@ class Kept(Protocol):
     def inputs(self) -> Inputs | None: ...
     def evaluated(self, name: str) -> Evaluated | None: ...
     def examples(self, settings: Settings) -> tuple[Sequence[Sentence], ExampleCounts]: ...
+    def agreed(self, *, redact: bool) -> AgreedMentions | None: ...
 
 
 class EvaluatedMentions(Struct, frozen=True, eq=False):
@@ -72,6 +81,10 @@ class KeptMentions(Struct, frozen=True, eq=False):
     def inputs(self) -> Inputs | None:
         """What was read."""
         return self.kept.inputs
+
+    def agreed(self, *, redact: bool) -> AgreedMentions | None:
+        """The mentions of the sentences that have no error."""
+        return self.kept.agreed(redact=redact)
 
     def system(self, name: str) -> EvaluatedMentions | None:
         """One system with its mentions."""
@@ -119,8 +132,9 @@ def summary_of(
     notes = (UNMARKED,) if unit == "sentence" and choices.unit is None and choices.resamples else UNSET
     if size > 1:
         unit, units = "block", -(-units // size)
+    measures = {name: [measure.in_blocks(size) for measure in one.measures] for name, one in systems.items()}
     found, comparisons = tested(
-        {name: [measure.in_blocks(size) for measure in one.measures] for name, one in systems.items()},
+        measures,
         choices.pairs_of(list(systems)),
         Resampling(units, choices.resamples, choices.seed, memory),
         confidence=choices.confidence,
@@ -148,7 +162,9 @@ def summary_of(
         ),
         dataset=dataset,
         systems=scores,
-        comparisons=with_leads(comparisons, scores),
+        comparisons=with_lead_intervals(
+            with_leads(comparisons, scores), measures, units if choices.resamples else 0, choices.confidence
+        ),
         letters=letters(f1, comparisons, path=PRIMARY[choices.primary]) if len(f1) > 1 else {},
         notes=notes,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spanwise.document.study import Study
+    from spanwise.studies import Manifest
 
 from spanwise.streams import say
 
@@ -77,8 +78,7 @@ def run(args: argparse.Namespace) -> int:
         raise ChoiceError("--cache and --no-cache exclude each other.\nGive one of them.")
     with engine_of(args) as engine:
         document = study(
-            args.manifest,
-            root=args.root,
+            _manifest(args),
             workers=args.workers,
             cache=args.cache or not args.no_cache,
             progress=None if args.quiet else _say,
@@ -88,6 +88,18 @@ def run(args: argparse.Namespace) -> int:
     saved = [*save_document(args, document), *_save_tables(args, document)]
     show_document(args, document, saved)
     return 0
+
+
+def _manifest(args: argparse.Namespace) -> Manifest:
+    """The manifest; a page shows sentences with errors where the manifest does not say otherwise."""
+    from msgspec.structs import replace
+
+    from spanwise.studies import read_manifest
+
+    read = read_manifest(args.manifest, root=args.root)
+    if not args.html or "examples" in read.settings:
+        return read
+    return replace(read, settings={**read.settings, "examples": "errors"})
 
 
 def _say(text: str) -> None:

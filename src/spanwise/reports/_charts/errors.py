@@ -67,7 +67,7 @@ def gains(document: Evaluation, focus: str, style: Style) -> Drawing:
 
 
 def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style) -> list[Row]:
-    """The kinds of a boundary error, or the labels with most errors, as linked texts one after another."""
+    """The kinds of a boundary error, the pairs of labels or the labels with most errors, as linked texts."""
     fair = document.systems[focus].fair
     if kind == "BE":
         groups = [
@@ -80,7 +80,15 @@ def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style
         side = "predicted" if kind == "FP" else "gold"
         if document.settings.focus != "gold" and kind not in {"FN", "FP"}:
             return []
+        pairs = document.systems[focus].confusion.pairs.get(kind, ())
         groups = [
+            (
+                f"{shortened(gold, 11)}→{shortened(other, 11)}",
+                number,
+                {"outcome": kind, "gold": gold, "predicted": other},
+            )
+            for gold, other, number in pairs
+        ] or [
             (shortened(label, 14), row.count(kind), {"outcome": kind, side: label})
             for label, row in fair.labels.items()
         ]

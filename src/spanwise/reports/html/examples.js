@@ -334,7 +334,7 @@
     if (data.redacted) return "text was left out (--redact)";
     if (policy === "none") return "examples were left out (--examples none)";
     const reasons = [];
-    if (policy === "errors" && rightToo(choices)) reasons.push("sentences that every system got right are left out (--examples all keeps them)");
+    if (policy === "errors" && rightToo(choices)) reasons.push(`sentences that every system got right are left out (${data.sets.length > 1 ? "examples = \"all\"" : "--examples all"} keeps them)`);
     if (shown < of) reasons.push(`the page holds ${number(shown)} of ${number(of)} sentences`);
     return reasons.join("; ");
   };

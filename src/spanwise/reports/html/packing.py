@@ -54,6 +54,7 @@ def contents(shown: Shown) -> dict[str, Any]:
         "confidence": document.settings.confidence,
         "z": NormalDist().inv_cdf((1 + document.settings.confidence) / 2),
         "examples": to_builtins(shown.examples), "units": _units(document, shown.sentences),
+        "rest": _rest_of(document, shown.sentences, packer),
         "sentences": _columns(rows),
     }  # fmt: skip
 
@@ -72,6 +73,32 @@ def _units(document: Evaluation, sentences: Sequence[Sentence]) -> list[int] | s
         return document.settings.unit
     number: dict[Any, int] = {}
     return [number.setdefault(row.document, len(number)) for row in sentences]
+
+
+def _rest_of(document: Evaluation, sentences: Sequence[Sentence], packer: _Packer) -> list[list[Any]] | None:
+    """The mentions of sentences without an error, which the page leaves out, by all that can choose them."""
+    agreed = document.agreed() if document.settings.examples == "errors" else None
+    if agreed is None:
+        return None
+    number: dict[Any, int] = {}
+    for row in sentences:
+        number.setdefault(row.document, len(number))
+    by_document = document.settings.unit == "document"
+    subsets = [1 << packer.tough[name] for name in agreed.subsets]
+    labels = [packer.code(label) for label in agreed.labels]
+    places = [list(agreed.attributes).index(name) for name, _ in packer.attributes]
+    codes = [
+        [row.get(name, -1) for name in agreed.attributes[attribute]] for attribute, row in packer.attributes
+    ]
+    found = []
+    for unit, label, tough, *buckets, times in agreed.rows:
+        place = len(sentences) + unit
+        if by_document:
+            place = number.setdefault(agreed.documents[unit], len(number))
+        bits = sum(bit for at, bit in enumerate(subsets) if (tough >> at) & 1)
+        own = [codes[at][buckets[place_]] for at, place_ in enumerate(places)]
+        found.append([place, labels[label], bits, own, times])
+    return found
 
 
 def _known(shown: Shown, names: Sequence[str]) -> dict[str, list[list[Any]]]:
@@ -143,8 +170,8 @@ class _Packer:
         self._systems = systems
         self._labels = labels
         self._label = {label: code for code, label in enumerate(labels)}
-        self._tough = {name: bit for bit, name in enumerate(tough)}
-        self._attributes = [
+        self.tough = {name: bit for bit, name in enumerate(tough)}
+        self.attributes = [
             (row["name"], {name: code for code, name in enumerate(row["buckets"])}) for row in attributes
         ]
 
@@ -153,10 +180,10 @@ class _Packer:
         tokens, where, offsets = _text(row)
         gold = [
             [
-                *where(one.start, one.end), self._code(one.label),
+                *where(one.start, one.end), self.code(one.label),
                 [_CODE[one.outcome[name]] for name in self._systems],
                 [_or_none(one.partner.get(name)) for name in self._systems],
-                sum(1 << self._tough[name] for name in one.tough or () if name in self._tough),
+                sum(1 << self.tough[name] for name in one.tough or () if name in self.tough),
                 self._buckets(one), *_parts(one, where),
             ]
             for one in row.gold
@@ -164,7 +191,7 @@ class _Packer:
         systems = [
             [
                 [
-                    *where(one.start, one.end), self._code(one.label), _CODE[one.outcome],
+                    *where(one.start, one.end), self.code(one.label), _CODE[one.outcome],
                     _or_none(one.partner), self._buckets(one), *_rest(one, where),
                 ]
                 for one in row.systems.get(name) or ()
@@ -174,7 +201,8 @@ class _Packer:
         packed_row = [str(row.id), row.source or "", tokens, gold, systems]
         return [*packed_row, offsets] if offsets else packed_row
 
-    def _code(self, label: str) -> int:
+    def code(self, label: str) -> int:
+        """The number of a label."""
         if label not in self._label:
             self._label[label] = len(self._labels)
             self._labels.append(label)
@@ -182,7 +210,7 @@ class _Packer:
 
     def _buckets(self, mention: Mention) -> list[int]:
         own = mention.buckets or {}
-        return [codes.get(own.get(name) or "", -1) for name, codes in self._attributes]
+        return [codes.get(own.get(name) or "", -1) for name, codes in self.attributes]
 
 
 def _or_none(place: int | None) -> int:

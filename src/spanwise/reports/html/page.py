@@ -26,6 +26,7 @@ from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import titled
 from spanwise.reports._links import examples, pair_link
+from spanwise.reports._signature import short_signature
 from spanwise.reports._statements import statements
 from spanwise.reports.html.packing import packed
 
@@ -144,9 +145,20 @@ def _environment() -> Environment:
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,
         percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
-        signed_interval=words.signed_interval,
+        signed_interval=words.signed_interval, short=short_signature, setting=setting,
     )  # fmt: skip
     return environment
+
+
+def setting(value: object) -> str:
+    """A setting in words: what a list or a table of names holds, one after the other."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{words.visible(key)} {setting(one)}" for key, one in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(setting, value))
+    return words.visible(value)
 
 
 def mentions(number: float | None, text: str | None = None, **choices: str | None) -> Markup:

@@ -300,8 +300,8 @@
       const step = 34, width = 380, svg = picture(width, shown.length * step + 42, `Parts of the lead by ${choice.selectedOptions[0].textContent}`, "group");
       let sum = 0;
       const edges = [0, total, ...shown.map(([, value]) => (sum += value))];
-      const low = Math.min(...edges), high = Math.max(...edges), at = (value) => 6 + 240 * (value - low) / (high - low || 1);
-      shape(svg, "line", { x1: at(0), x2: at(0), y1: 0, y2: shown.length * step + 38, stroke: "var(--axis)" });
+      const low = Math.min(...edges), high = Math.max(...edges), at = (value) => 6 + 205 * (value - low) / (high - low || 1);
+      for (let place = 0; place <= shown.length; place++) shape(svg, "line", { x1: at(0), x2: at(0), y1: place * step + 15, y2: place * step + 31, stroke: "var(--axis)" });
       let from = 0;
       shown.forEach(([name, value, least, greatest], place) => {
         const y = place * step, to = from + value, bounds = least === undefined || least === null ? "" : ` (${signed(least)} to ${signed(greatest)})`;
@@ -354,7 +354,16 @@
     $("headline").innerHTML = pairOf().head;
     colours();
     findings();
-    for (const [which, at] of [["a", now.a], ["b", now.b]]) if ($(`choose-${which}`)) $(`choose-${which}`).value = String(at);
+    for (const [which, at] of [["a", now.a], ["b", now.b]]) {
+      const choice = $(`choose-${which}`);
+      if (!choice) continue;
+      choice.replaceChildren(...data.board.short.map((name, place) => {
+        const option = make("option", "", `${data.board.letters[place]} · ${name}`);
+        option.value = String(place);
+        return option;
+      }));
+      choice.value = String(at);
+    }
     for (const pill of document.querySelectorAll("[data-system]")) pill.setAttribute("aria-pressed", String(Number(pill.dataset.system) === now.a));
     if ($("focus")) $("focus").textContent = data.board.short[now.a];
     for (const row of document.querySelectorAll(".board tbody tr")) {
