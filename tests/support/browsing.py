@@ -14,7 +14,7 @@ CHROMIUM = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium") or sh
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     if not CHROMIUM:
         pytest.skip("no chromium found; install Debian's, or set SPANWISE_CHROMIUM to one")
@@ -40,6 +40,11 @@ class Opened:
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
+        # What is copied can be read back, whatever the browser allows a file to do.
+        self.page.add_init_script(
+            "Object.defineProperty(navigator, 'clipboard', { value: "
+            "{ writeText: async (text) => { window.copied = text; } } })"
+        )
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
@@ -58,3 +63,23 @@ class Opened:
             ".reduce((sum, card) => sum + Number(card.dataset.hits), 0)"
         )
         return total
+
+    def overflow(self) -> int:
+        """By how many pixels the page is wider than the window."""
+        wide: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        return wide
+
+    def violations(self) -> list[Any]:
+        """What axe finds serious; everything that is folded is opened first."""
+        axe = pytest.importorskip(
+            "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+        )
+        self.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+        # Axe is put in from outside, which the page's own policy would not let it do itself.
+        self.context.new_cdp_session(self.page).send("Page.setBypassCSP", {"enabled": True})
+        found = axe.Axe().run(self.page).response["violations"]
+        return [
+            (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]

@@ -1,0 +1,307 @@
+"""Journeys over pages of every size: 1 to 40 systems, 2 to 40 labels, a study and a description."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from browsing import Opened
+from study_documents import study
+
+import spanwise
+from spanwise.document.loading import document_of
+
+pytest.importorskip("altair", reason="the page needs the extra 'report'")
+
+Tags = list[list[str]]
+
+
+def gold_tags(labels: int, sentences: int, seed: int = 0) -> Tags:
+    """Sentences of mentions of one to four tokens, the first labels more often than the last."""
+    random = Random(seed)
+    made = []
+    for _ in range(sentences):
+        row: list[str] = []
+        for _ in range(random.randint(1, 3)):
+            label = f"LABEL_{min(int(random.expovariate(4 / labels)), labels - 1):02d}"
+            row += ["O", f"B-{label}", *[f"I-{label}"] * random.choice([0, 0, 1, 2, 3])]
+        made.append([*row, "O"])
+    return made
+
+
+def noisy(tags: Tags, labels: int, seed: int) -> Tags:
+    """The tags with some mentions missed, some of another label and some too short."""
+    random = Random(seed)
+    made = []
+    for row in tags:
+        out = list(row)
+        for at, tag in enumerate(row):
+            draw = random.random()
+            if not tag.startswith("B-") or draw > 0.25 + 0.004 * seed:
+                continue
+            end = next(place for place in range(at + 1, len(row)) if not row[place].startswith("I-"))
+            if draw < 0.1:
+                other = f"LABEL_{random.randrange(labels):02d}"
+                out[at:end] = [f"B-{other}", *[f"I-{other}"] * (end - at - 1)]
+            elif draw < 0.18 and end - at > 1:
+                out[end - 1] = "O"
+            else:
+                out[at:end] = ["O"] * (end - at)
+        made.append(out)
+    return made
+
+
+def evaluated(systems: int, labels: int, *, sentences: int = 120, **options: Any) -> spanwise.Result:
+    gold = gold_tags(labels, sentences)
+    named = {f"experiment-with-a-long-name-{at:02d}-base": noisy(gold, labels, at) for at in range(systems)}
+    return spanwise.evaluate(gold, named, resamples=60, **options)
+
+
+SIZES = [(1, 6), (2, 2), (2, 6), (2, 40), (3, 6), (12, 6), (40, 6)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("journeys")
+
+
+def page_of(folder: Path, systems: int, labels: int) -> Path:
+    path = folder / f"{systems}-{labels}.html"
+    if not path.exists():
+        evaluated(systems, labels).to_html(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def study_page(folder: Path) -> Path:
+    """Three datasets, two systems, several runs; each dataset with its own sentences."""
+    path = folder / "study.html"
+    document_of(study(names=("news", "tweets", "law"))).to_html(path)
+    return path
+
+
+@pytest.fixture
+def two(browser: Any, folder: Path) -> Iterator[Opened]:
+    one = Opened(browser, page_of(folder, 2, 6))
+    yield one
+    assert one.said == []
+    one.context.close()
+
+
+@pytest.mark.parametrize(("systems", "labels"), SIZES)
+def test_a_page_of_any_size_fits_every_width_and_is_accessible(
+    browser: Any, folder: Path, systems: int, labels: int
+) -> None:
+    path = page_of(folder, systems, labels)
+    for width, scheme in ((1440, "light"), (900, "dark"), (390, "light"), (390, "dark")):
+        one = Opened(browser, path, width=width, scheme=scheme)
+        assert one.overflow() <= 0, width
+        if (width, scheme) in ((1440, "light"), (390, "dark")):
+            assert one.violations() == []
+        assert one.said == [] and len(one.asked) == 1
+        one.context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (900, "dark"), (390, "light")])
+def test_a_study_fits_every_width_and_is_accessible(
+    browser: Any, study_page: Path, width: int, scheme: str
+) -> None:
+    one = Opened(browser, study_page, width=width, scheme=scheme)
+    assert one.overflow() <= 0 and one.violations() == [] and one.said == []
+    one.context.close()
+
+
+def test_a_description_fits_every_width_and_is_accessible(browser: Any, folder: Path) -> None:
+    path = folder / "described.html"
+    spanwise.describe(gold_tags(40, 80)).to_html(path)
+    for width, scheme in ((1440, "dark"), (900, "light"), (390, "dark")):
+        one = Opened(browser, path, width=width, scheme=scheme)
+        assert one.overflow() <= 0 and one.violations() == [] and one.said == []
+        one.context.close()
+
+
+def test_a_confusion_matrix_shows_all_of_six_labels_and_others_of_forty(browser: Any, folder: Path) -> None:
+    for labels, shown in ((6, 6), (40, 16)):
+        one = Opened(browser, page_of(folder, 2, labels))
+        heads = one.page.locator("#confusions table.matrix:visible thead th[scope=col]").all_inner_texts()
+        assert len(heads) == shown + 1  # and those that were missed
+        assert ("others" in heads) == (labels > shown)
+        one.context.close()
+
+
+def test_what_is_clicked_stays_in_sight_beside_its_sentences(two: Opened) -> None:
+    page = two.page
+    cell = page.locator("#confusions table.matrix:visible td a").first
+    cell.scroll_into_view_if_needed()
+    cell.click()
+    page.wait_for_selector("html[data-beside]", state="attached")
+    assert cell.is_visible() and page.locator("#list .example").first.is_visible()
+    boxes = [page.locator(name).bounding_box() for name in ("#confusions", "#examples")]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] and boxes[1]["y"] < 100
+    page.keyboard.press("Escape")
+    assert page.locator("html[data-beside]").count() == 0
+
+
+def test_the_keyboard_alone_leads_from_a_cell_to_its_sentences_and_back(two: Opened) -> None:
+    page = two.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "To the content"
+    page.locator(".matrix.two a").nth(1).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("html[data-beside]", state="attached")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("[...document.querySelectorAll('.example')].indexOf(document.activeElement)") == 1
+    page.keyboard.press("Escape")
+    assert page.locator("#chips button").count() <= 1
+
+
+def test_the_other_system_becomes_the_one_that_the_page_is_about(two: Opened) -> None:
+    page = two.page
+    before, parts = page.inner_text("#pair"), page.locator("#pair-lead svg text").last.inner_text()
+    page.locator("[data-system='1']").click()
+    assert page.inner_text("#pair") != before
+    after = page.locator("#pair-lead svg text").last.inner_text()
+    assert {parts[0], after[0]} == {"+", "−"} and parts[1:] == after[1:]
+    assert "a=" in page.url and "b=" in page.url
+
+
+def test_parts_of_a_lead_add_up_to_it(two: Opened) -> None:
+    page = two.page
+    for at in range(page.locator("#pair-lead select option").count()):
+        page.locator("#pair-lead select").select_option(index=at)
+        rows = page.evaluate("document.querySelector('#pair-lead .chart').rows")
+        *parts, total = rows[1:]
+        assert sum(row[1] for row in parts) == pytest.approx(total[1])
+        assert all(row[2] <= row[1] <= row[3] for row in parts if row[0] and "others" not in row[0])
+
+
+def test_a_filter_with_a_name_is_kept_in_the_link(two: Opened) -> None:
+    page = two.page
+    page.evaluate("location.hash = '#examples?unit=gold,gold=LABEL_01'")
+    page.wait_for_selector("#chips >> text=gold LABEL_01")
+    number = two.count()
+    page.fill("#filter-name", "second label, all")
+    page.keyboard.press("Enter")
+    page.click("#clear")
+    page.wait_for_selector("#chips >> text=gold LABEL_01", state="detached")
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    page.click("#named >> text=second label, all")
+    page.wait_for_selector("#chips >> text=gold LABEL_01")
+    assert two.count() == number
+
+
+def test_tables_are_sorted_and_charts_copied(two: Opened) -> None:
+    page = two.page
+    table = page.locator("#labels table:visible").first
+    table.locator("button.sort", has_text="F1").first.click()
+    column = [float(text) for text in table.locator("tbody td:nth-child(7)").all_inner_texts()]
+    assert column == sorted(column, reverse=True) and len(column) == 6
+    card = page.locator("#errors")
+    card.hover()
+    card.locator(".take summary").click()
+    for button, begins in (("SVG", "<svg"), ("Table", "mark\t"), ("LaTeX", "% needs")):
+        card.locator(".take button", has_text=button).click()
+        copied = page.evaluate("window.copied")
+        assert copied.startswith(begins) and "var(--" not in copied
+    assert "\\toprule" in copied and "Wrong label" in copied
+
+
+def test_printing_opens_every_fold(two: Opened) -> None:
+    two.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert two.page.locator("details:not([open]):not(.take)").count() == 0
+    two.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert two.page.locator("details:not([open]):not(.take)").count() > 0
+
+
+def test_the_signature_is_short_until_it_is_asked_for(two: Opened) -> None:
+    page = two.page
+    assert "seed:0" not in page.inner_text("footer") and "attributes:" not in page.inner_text("footer")
+    page.click("#long")
+    assert "seed:0" in page.inner_text("footer") and "attributes:entity_length" in page.inner_text("footer")
+
+
+def test_another_dataset_of_a_study_is_shown_and_kept_in_the_link(browser: Any, study_page: Path) -> None:
+    one = Opened(browser, study_page)
+    page = one.page
+    before = page.inner_text("#headline")
+    page.select_option("#choose-data", label="law")
+    assert page.inner_text("#headline") != before and page.inner_text("#dataset-view .about").startswith(
+        "law"
+    )
+    assert "data=law" in page.url
+    page.click("#swap")
+    address, said = page.url, page.inner_text("#pair")
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.inner_text("#pair") == said
+    assert page.inner_text("#dataset-view .about").startswith("law")
+    assert one.said == []
+    one.context.close()
+
+
+# ---- the score of a filter is that of evaluating its mentions ------------------------------------
+
+
+def kept(tags: Tags, label: str | None, length: int | None) -> Tags:
+    """The tags of the mentions of this label and length alone."""
+    made = []
+    for row in tags:
+        out = ["O"] * len(row)
+        for at, tag in enumerate(row):
+            if tag.startswith("B-"):
+                end = at + 1
+                while end < len(row) and row[end].startswith("I-"):
+                    end += 1
+                if label in (None, tag[2:]) and length in (None, end - at):
+                    out[at:end] = row[at:end]
+        made.append(out)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("label", "length"), [("LABEL_00", None), ("LABEL_01", 1), (None, 2), ("LABEL_02", 3), (None, None)]
+)
+def test_a_filters_score_and_interval_are_those_of_evaluating_its_mentions(
+    browser: Any, folder: Path, label: str | None, length: int | None
+) -> None:
+    gold = gold_tags(6, 120)
+    systems = {f"experiment-with-a-long-name-{at:02d}-base": noisy(gold, 6, at) for at in range(2)}
+    chosen = ["unit=gold", *([f"gold={label}"] if label else [])]
+    if length:
+        chosen.append(f"attribute=entity_length,bucket={('XS', 'S', 'L')[length - 1]}")
+    one = Opened(browser, page_of(folder, 2, 6), at=f"#examples?{','.join(chosen)}")
+    wanted = spanwise.evaluate(
+        kept(gold, label, length),
+        {name: kept(tags, label, length) for name, tags in systems.items()},
+        resamples=60,
+    )
+    for name in systems:
+        row = one.page.locator(f"#filter-score tr[data-system='{name}']")
+        overall = wanted[name].exact.overall
+        found = [int(row.get_attribute(f"data-{key}")) for key in ("gold", "predicted", "correct")]
+        assert found == [overall.gold, overall.predicted, overall.correct]
+        for score in ("precision", "recall", "f1"):
+            ends = [float(end) for end in row.get_attribute(f"data-{score}").split()]
+            assert ends == pytest.approx(overall.interval[score], abs=1e-9)
+    one.context.close()
+
+
+def test_named_filters_in_a_link_stay_text(browser: Any, folder: Path) -> None:
+    named = json.dumps([["<img src=x onerror=alert(1)>", "unit=error"]])
+    one = Opened(browser, page_of(folder, 2, 6), at=f"#examples?unit=error,named={quote(named, safe='')}")
+    assert one.page.locator("#named img").count() == 0
+    assert "<img" in one.page.inner_text("#named")
+    assert one.said == []
+    one.context.close()
