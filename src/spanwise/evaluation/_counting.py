@@ -81,8 +81,10 @@ def agreed_mentions(data: Dataset, systems: Mapping[str, Evaluated], *, redact: 
     if data.toughness is not None:
         tough = data.toughness.member[chosen] @ (1 << np.arange(len(SUBSETS)))
     buckets = [data.gold_sides[name].bucket[chosen] for name in names]
-    columns = [unit[chosen], gold.label[chosen], tough, *buckets]
-    rows, times = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+    columns: list[Column] = [unit[chosen], gold.label[chosen], tough, *buckets]
+    rows, times = np.unique(
+        np.stack([np.asarray(one, np.int64) for one in columns], axis=1), axis=0, return_counts=True
+    )
     known: dict[int, str] = {}
     if documents is not None:
         writer = _Writer(data, systems, redact=redact)
