@@ -112,6 +112,8 @@ def request(path: Path, draw: random.Random) -> None:
         method, place = str(given["method"]), str(given["path"])
         query, headers = given.get("query", {}), given.get("headers", {})
         body = json.dumps(given.get("body"))
+        if not (method + place).isprintable():
+            raise ValueError
         (method + place + json.dumps(query) + str(headers)).encode("ascii")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ChoiceError("this is not a request.") from None
