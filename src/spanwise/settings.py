@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Bounds = tuple[Callable[[Any], bool], str]  # whether a value will do, and what it must be
 CAP = 10_000  # the most sentences that a document holds
+MOST_DRAWS = 1_000_000  # resamples or sign flips
 
 
 # Not a Struct: `--help` needs these records, and the import of msgspec would cost it more than all of them.
@@ -133,7 +134,7 @@ _DECLARED = (
     Setting(
         "resamples", "bootstrap resamples (default: 1000; 0: none)",
         type=int, default=1000, whole=True, toml=int,
-        bounds=(lambda value: 0 <= value <= 1_000_000, "between 0 and 1,000,000"),
+        bounds=(lambda value: 0 <= value <= MOST_DRAWS, f"between 0 and {MOST_DRAWS:,}"),
     ),
     Setting(
         "seed", "of the resampling (default: 0)", type=int, default=0, whole=True, toml=int,

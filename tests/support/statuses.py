@@ -33,7 +33,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--json", "-"],
         ["evaluate", "-", "pred.conll", "--resamples", "0"],
         ["compare", "gold.conll", "a=pred.conll", "b=gold.conll", "--resamples", "20"],
-        ["describe", "gold.conll"], ["explain", "gold.conll", "pred.conll"],
+        ["describe", "gold.conll"], ["split", "gold.conll", "--unseen", "50"], ["explain", "gold.conll", "pred.conll"],
         ["errors", "gold.conll", "pred.conll"],
         ["errors", "gold.conll", "pred.conll", "--where", "label=LOC & entity_length>=1"],
         ["validate", "gold.conll", "pred.conll"], ["convert", "gold.conll", "-", "--to", "jsonl"],

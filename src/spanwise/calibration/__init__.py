@@ -32,6 +32,7 @@ from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation._inputs import Inputs, Units, gather, named_sources
 from spanwise.formats import read
 from spanwise.matching import MATCHERS
+from spanwise.settings import MOST_DRAWS
 
 __all__ = ["TOKEN_SCORES", "apply_threshold", "confidence", "confidence_of", "read_scored"]
 
@@ -120,6 +121,8 @@ class Weighing(Struct, frozen=True, kw_only=True):
         for name, number in (("resamples", self.resamples), ("seed", self.seed)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
+        if self.resamples > MOST_DRAWS:
+            raise ChoiceError(f"resamples is {self.resamples}, but must be at most {MOST_DRAWS:,}.")
 
 
 def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) -> Confidence:

@@ -37,7 +37,7 @@ class Limits(Struct, frozen=True):
 
     labels: int = 1_000  # different ones; results hold a table of all pairs
     nested: int = 3_000  # mentions over one position; all pairs of those that overlap are compared
-    unpacked: int = 1 << 30  # bytes of a packed file, where it is more than a hundred times smaller
+    unpacked: int = 1 << 26  # bytes of a packed file, where it is more than a hundred times smaller
     values: int = 20_000_000  # of a Parquet or Arrow file, or fifty a byte
 
     @classmethod

@@ -30,7 +30,7 @@ class File:
     """A file to be read: its path as given, its bytes unpacked, and the hash of the bytes as stored."""
 
     def __init__(
-        self, path: str | os.PathLike[str], *, encoding: str | None = None, unpacked: int = 1 << 30
+        self, path: str | os.PathLike[str], *, encoding: str | None = None, unpacked: int = 1 << 26
     ) -> None:
         self.path = os.fspath(path)
         self.encoding = encoding

@@ -30,6 +30,7 @@ from spanwise.document.slices import (
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._inputs import Inputs, Units, gather
 from spanwise.matching import MATCHERS
+from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, Search, Slice, confirm, search
 
 __all__ = ["describe_sides", "find_slices", "slices_of"]
@@ -116,6 +117,8 @@ class Looking(Struct, frozen=True, kw_only=True):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < low:
                 raise ChoiceError(f"{name} is {number!r}, but must be a whole number of {low} or more.")
+        if self.flips > MOST_DRAWS:
+            raise ChoiceError(f"flips is {self.flips}, but must be at most {MOST_DRAWS:,}.")
         if not 0 < self.level < 1:
             raise ChoiceError(f"level is {self.level!r}, but must be between 0 and 1.")
 
