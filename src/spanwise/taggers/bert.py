@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import torch
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -91,13 +92,14 @@ def read_bert(folder: Path) -> Bert:
     file = folder / "model.safetensors"
     try:
         state = _state(file, config)
-        # The weights bound what the config may ask for.
-        shapes = [tuple(state[name].shape) for name in ("word", "position", "layers.0.up.weight")]
-        pieces, width = state["word"].shape
-        positions = (config.max_position_embeddings, width)
-        if config.hidden_size != width or shapes[1:] != [positions, (config.intermediate_size, width)]:
-            raise ValueError("their sizes differ")
-        bert = Bert(config, pieces, splitter.first, splitter.last)
+        # Sizes are those of the weights, whatever the config asks for.
+        config = replace(
+            config,
+            hidden_size=state["word"].shape[1],
+            intermediate_size=state["layers.0.up.weight"].shape[0],
+            max_position_embeddings=state["position"].shape[0],
+        )
+        bert = Bert(config, state["word"].shape[0], splitter.first, splitter.last)
         bert.load_state_dict(state)
     except (SafetensorError, RuntimeError, ValueError, KeyError, IndexError) as error:
         said = str(error).partition("\n")[0][:200]
