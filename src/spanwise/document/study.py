@@ -250,6 +250,19 @@ class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
     groups: tuple[FactorGroup, ...] = ()
 
 
+class Ranking(Part, frozen=True, kw_only=True):
+    """Mean ranks of the systems over datasets, and which of them cannot be told apart (Demšar 2006).
+
+    `groups` are runs of neighbouring systems whose mean ranks differ by less than the critical difference of
+    Nemenyi's test, from the best to the worst; a system alone is no group.
+    """
+
+    datasets: Count
+    ranks: Mapping[str, float]
+    critical: float
+    groups: tuple[tuple[str, ...], ...] = ()
+
+
 class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     """What is computed over the runs of a study.
 
@@ -271,6 +284,7 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     letters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     letters_about: Mapping[str, str] | UnsetType = UNSET  # by dataset, where a system has a single run
     over_datasets: DatasetTest | UnsetType = UNSET  # Friedman's test of all systems, where there are three
+    ranking: Ranking | UnsetType = UNSET  # where there are three systems and two datasets
 
 
 class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+import numpy as np
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from spanwise.columns import plain
 from spanwise.diagnosis import mean_of, or_nan
-from spanwise.document.study import DatasetTest
-from spanwise.statistics import LEVEL, correct, friedman, wilcoxon
+from spanwise.document.study import DatasetTest, Ranking
+from spanwise.statistics import LEVEL, correct, friedman, ranks, wilcoxon
 
 # Mean scores of two systems by dataset, and on how many datasets their difference holds by itself.
 Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], int]
@@ -46,6 +48,34 @@ def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> Datas
     whole = [[value for value in row if value is not None] for row in zip(*means.values(), strict=True)]
     test = friedman([row for row in whole if len(row) == len(means)], of="system")
     return DatasetTest(**test.to_dict("datasets"), significant=bool(test.p < LEVEL))
+
+
+def ranking_over_datasets(means: Mapping[str, Sequence[float | None]]) -> Ranking | UnsetType:
+    """Mean ranks over the datasets that all systems have a score on; 1 is the best, ties share their mean.
+
+    Two systems can be told apart where their mean ranks differ by the critical difference of Nemenyi's test
+    or more: q √(k (k + 1) / 6N) with k systems, N datasets and q of the studentized range over √2.
+
+    References:
+        Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
+    """
+    from scipy.stats import studentized_range
+
+    rows = [row for row in zip(*means.values(), strict=True) if None not in row]
+    if not rows:
+        return UNSET
+    ranked = np.mean([ranks([-(value or 0.0) for value in row]) for row in rows], axis=0)
+    found = {name: float(rank) for name, rank in zip(means, ranked, strict=True)}
+    count = len(found)
+    q = float(studentized_range.ppf(1 - LEVEL, count, np.inf)) / np.sqrt(2)
+    critical = float(q * np.sqrt(count * (count + 1) / (6 * len(rows))))
+    order = sorted(found, key=lambda name: (found[name], name))
+    groups: list[tuple[str, ...]] = []
+    for first in range(count):
+        last = max(at for at in range(first, count) if found[order[at]] - found[order[first]] < critical)
+        if last > first and (not groups or order[last] != groups[-1][-1]):
+            groups.append(tuple(order[first : last + 1]))
+    return Ranking(datasets=len(rows), ranks=found, critical=critical, groups=tuple(groups))
 
 
 def _test(first: Sequence[float | None], second: Sequence[float | None], holds: int) -> DatasetTest:

@@ -38,7 +38,12 @@ from spanwise.document.study import (
     TrendTest,
 )
 from spanwise.statistics import LEVEL, Test, complete_blocks, correct, fisher, friedman, spearman, wilcoxon
-from spanwise.studies._datasets import Blocks, dataset_tests, friedman_over_datasets
+from spanwise.studies._datasets import (
+    Blocks,
+    dataset_tests,
+    friedman_over_datasets,
+    ranking_over_datasets,
+)
 from spanwise.studies._factors import factors, gains_of, where_it_pays, zeta_of
 from spanwise.studies._manifest import Manifest, Pair
 from spanwise.studies._ranks import ranked
@@ -94,6 +99,7 @@ def analyses(
         ),
         tough=tough(scores),
         factors=factors(scores, manifest),
+        ranking=ranking_over_datasets(means) if len(means) > 2 and len(scores.datasets) > 1 else UNSET,
         over_datasets=friedman_over_datasets(means) if len(means) > 2 and len(scores.datasets) > 1 else UNSET,
     )
 

@@ -13,7 +13,7 @@ from spanwise.streams import say
 EPILOG = """examples:
   spanwise figures run.json
   spanwise figures run.json -o figures --format pdf,svg
-  spanwise figures study.json -o figures --paper fu20-figure4 --format pdf"""
+  spanwise figures study.json -o figures --paper fu20-figure4 --format pdf --columns 1"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--paper", action="append", default=[], metavar="NAME",
         help="a figure of a paper in its own form, such as fu20-figure4; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--columns", type=int, metavar="N",
+        help="as wide as one column of a paper (1: 240 pt) or two (2: 500 pt)",
     )  # fmt: skip
     parser.add_argument(
         "--background", default="white", metavar="COLOUR", help="white (default) or transparent"
@@ -56,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         names=args.names,
         papers=args.paper,
         background=args.background,
+        columns=args.columns,
     )
     files = "1 file" if len(written) == 1 else f"{len(written)} files"
     say(f"saved: {files} in {args.output}")

@@ -18,7 +18,7 @@ Ends: TypeAlias = tuple[str, BucketScores, BucketScores]  # an attribute with it
 
 def diagnosis(document: Evaluation, focus: str, style: Style) -> Drawing | None:
     """Worst and best bucket of each attribute; to the right the biggest win and loss against the next."""
-    names = shown(document, focus)
+    names = shown(document, focus, most=style.most)
     system = document.systems[focus]
     tables = sorted(system.attributes.items(), key=lambda row: -(row[1].gap or 0))
     found: list[Ends] = []
@@ -61,13 +61,16 @@ def _dumbbells(
     height: float, x: Channel, colour: str, style: Style,
 ) -> list[Layer]:  # fmt: skip
     bars, worst_dots, best_dots, worst_names, best_names = [], [], [], [], []
+    scores = [share(bucket.f1) or 0.0 for _, *both in found for bucket in both]
+    near = 0.2 * (max(scores) - min(scores)) if scores else 0.0
     for y, (name, worst, best) in zip(middle, found, strict=True):
         low, high = share(worst.f1) or 0.0, share(best.f1) or 0.0
+        apart = 6.5 if high - low < near else 0.0  # one under the other where they would overlap
         bars.append({"v": low, "hi": high, "y": y})
-        worst_dots.append({"v": low, "y": y, **_mark(document, focus, name, worst, "worst", style)})
-        best_dots.append({"v": high, "y": y, **_mark(document, focus, name, best, "best", style)})
-        worst_names.append({"v": low, "y": y + 0.5, "t": _initials(worst.name)})
-        best_names.append({"v": high, "y": y + 0.5, "t": _initials(best.name)})
+        worst_dots.append({"v": low, "y": y + apart, **_mark(document, focus, name, worst, "worst", style)})
+        best_dots.append({"v": high, "y": y - apart, **_mark(document, focus, name, best, "best", style)})
+        worst_names.append({"v": low, "y": y + apart + 0.5, "t": _initials(worst.name)})
+        best_names.append({"v": high, "y": y - apart + 0.5, "t": _initials(best.name)})
     palette = style.palette
     small = {"fontSize": 7.5, "fontWeight": "bold"}
     return [

@@ -15,7 +15,7 @@ from spanwise.reports._charts.style import Style, reach, share, shortened, width
 def gains(document: Evaluation, focus: str, style: Style) -> Drawing:
     """What fixing each kind of error would add to F1, and of which kinds or labels its errors are."""
     system = document.systems[focus]
-    others = shown(document, focus)[1:]
+    others = shown(document, focus, most=style.most)[1:]
     kinds = sorted(words.ERRORS, key=lambda kind: -(share(system.gains.of(kind).gain) or 0.0))
     palette, plot, step = style.palette, 210.0, 46.0
     height = step * len(kinds)

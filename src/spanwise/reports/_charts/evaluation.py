@@ -21,10 +21,10 @@ ScoredCell: TypeAlias = Rates | SubsetRecall | BucketScores
 ChartScore: TypeAlias = Literal["f1", "recall"]
 
 
-def shown(document: Evaluation, focus: str | None = None) -> list[str]:
-    """The systems that charts draw, the one in focus first; at most six."""
-    order = ranked(document)[:MOST_SYSTEMS]
-    return order if focus is None else [focus, *(name for name in order if name != focus)][:MOST_SYSTEMS]
+def shown(document: Evaluation, focus: str | None = None, *, most: int = MOST_SYSTEMS) -> list[str]:
+    """The systems that charts draw, the one in focus first; at most six on a page, all in figures."""
+    order = ranked(document)[:most]
+    return order if focus is None else [focus, *(name for name in order if name != focus)][:most]
 
 
 def places(document: Evaluation, names: Sequence[str]) -> list[int]:
@@ -55,7 +55,7 @@ def says(system: str, score: ChartScore, cell: ScoredCell | None, *, wrong: int 
 
 def score(document: Evaluation, style: Style) -> Drawing:
     """F1 of every system with its interval, and the paired differences."""
-    names = shown(document)
+    names = shown(document, most=style.most)
     cells = [document.systems[name].exact.overall for name in names]
     differences = _differences(document, names)
     palette, plot, step, top = style.palette, 190.0, 36.0, 4.0

@@ -71,6 +71,8 @@ class Drawing(Struct, frozen=True):
     top: float = 8
     bottom: float = 24
     legend: tuple[tuple[int, str], ...] = ()
+    axis: str = ""  # what the axis or the cells show, with the unit; for charts that stand alone
+    swatches: tuple[tuple[str, str], ...] = ()  # colours of a heat map by their roles, and what they mean
 
     @property
     def size(self) -> tuple[float, float]:
@@ -78,7 +80,7 @@ class Drawing(Struct, frozen=True):
 
     def altair(self, palette: Palette, *, background: str = "white") -> alt.LayerChart:
         """The chart as it stands alone: sized, padded, configured and with its legend; an Altair chart."""
-        key, height = _legend(self, palette)
+        key, height = _below(self, palette)
         room = {"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom + height}
         padding = {side: size + MARGIN for side, size in room.items()}
         first, *others = self.plot.groups
@@ -100,12 +102,49 @@ class Drawing(Struct, frozen=True):
         return {**self.plot.specification(context), "width": self.width, "height": self.height}
 
 
-def _legend(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
-    """The marks of the systems or datasets under a chart that has no page around it, and their height."""
+def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
+    """The title of the axis and the legend under a chart that has no page around it, and their height."""
+    layers: list[Layer] = []
+    room = 0.0
+    if drawing.axis:
+        y = drawing.height + drawing.bottom + 8
+        size = min(11.0, 11.0 * drawing.size[0] / max(width_of(drawing.axis, 11), 1))
+        middle = (drawing.width + drawing.right - drawing.left) / 2
+        half = width_of(drawing.axis, size) / 2
+        centre = drawing.width / 2 if half <= drawing.width / 2 + min(drawing.left, drawing.right) else middle
+        title = alt.Chart(alt.InlineData(values=({},)))
+        layers.append(
+            title.mark_text(
+                text=visible(drawing.axis),
+                color=palette["muted"],
+                aria=False,
+                **_lettering(size, "center", {}),
+            ).encode(x=alt.value(centre), y=alt.value(y))
+        )
+        room = 18.0
+    for place, (role, text) in enumerate(drawing.swatches):
+        y = drawing.height + drawing.bottom + room + 8
+        x = 6.0 - drawing.left + sum(width_of(one, 11) + 36 for _, one in drawing.swatches[:place])
+        square = alt.Chart(alt.InlineData(values=({},)))
+        layers += [
+            square.mark_point(
+                shape="square", color=palette[role], filled=True, opacity=0.6, size=90, aria=False
+            ).encode(x=alt.value(x), y=alt.value(y)),
+            square.mark_text(
+                text=visible(text), color=palette["ink"], aria=False, **_lettering(11, "left", {})
+            ).encode(x=alt.value(x + 9), y=alt.value(y)),
+        ]
+    room += 18.0 if drawing.swatches else 0.0
+    key, height = _legend(drawing, palette, room)
+    return layers + key, max(height, room)
+
+
+def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer], float]:
+    """The marks of the systems or datasets below the title of the axis, and the height of both."""
     if len(drawing.legend) < 2:
         return [], 0.0
     layers: list[Layer] = []
-    x, y, line = 6.0 - drawing.left, drawing.height + drawing.bottom + 8, 16.0
+    x, y, line = 6.0 - drawing.left, drawing.height + drawing.bottom + room + 8, 16.0
     for place, name in drawing.legend:
         text = fitted(visible(name), 11, 160)
         if x > 6.0 - drawing.left and x + width_of(text, 11) + 14 > drawing.width + drawing.right:

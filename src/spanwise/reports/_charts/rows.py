@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Channel, Drawing, Layer, Row
 from spanwise.reports._charts.style import Style, reach
+
+CROWDED = 6  # systems in a row, from which on rows grow with them
 
 
 class Point(Struct, frozen=True):
@@ -50,6 +54,8 @@ class Layout(Struct, frozen=True):
 
 def draw(name: str, title: str, rows: Sequence[Line], layout: Layout, style: Style) -> Drawing:
     """The chart of the rows; the axis may zoom, since dots and intervals are read by position."""
+    if _systems(rows) > CROWDED:
+        layout = replace(layout, step=max(layout.step, 14.0 + 5 * _systems(rows)))
     palette, step = style.palette, layout.step
     top = 20.0 if layout.heads or layout.reference is not None else 4.0
     height = top + step * len(rows)
@@ -63,8 +69,9 @@ def draw(name: str, title: str, rows: Sequence[Line], layout: Layout, style: Sty
         for place in range(_systems(rows)):
             layers += _intervals(rows, middle, place, height, x, layout, style)
     # The first system is drawn last, so that it lies on top.
+    dodged = _dodged(rows, layout, low, high)
     for place in reversed(range(_systems(rows))):
-        layers += _points(rows, middle, place, height, x, layout, style)
+        layers += _points(rows, middle, place, height, x, layout, style, dodged)
     titles = [{"y": y - (6 if row.under else 0), "t": row.title} for y, row in zip(middle, rows, strict=True)]
     layers.append(marks.texts(titles, height, at=-layout.left, colour=palette["ink"], limit=layout.left - 10))
     layers += _under(rows, middle, height, layout, style)
@@ -105,9 +112,9 @@ def _intervals(
     layout: Layout,
     style: Style,
 ) -> list[Layer]:
-    several = _systems(rows) > 1
+    systems = _systems(rows)
     found: list[Row] = [
-        {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, several)}
+        {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, systems, layout.step)}
         for y, point in _placed(rows, middle, place)
         if point.interval and point.value is not None
     ]
@@ -123,11 +130,12 @@ def _points(
     x: Channel,
     layout: Layout,
     style: Style,
+    dodged: Sequence[bool],
 ) -> list[Layer]:
-    shift = _shift(place, _systems(rows) > 1) if layout.intervals else 0
+    shift = _shift(place, _systems(rows), layout.step)
     found: list[Row] = [
-        {"v": point.value, "y": y + shift, "d": point.says, "href": point.href}
-        for y, point in _placed(rows, middle, place)
+        {"v": point.value, "y": y + (shift if apart else 0.0), "d": point.says, "href": point.href}
+        for (y, point), apart in zip(_placed(rows, middle, place), dodged, strict=False)
         if point.value is not None
     ]
     colour, kind = style.palette.series(layout.places[place]), layout.places[place]
@@ -146,9 +154,23 @@ def _placed(rows: Sequence[Line], middle: Sequence[float], place: int) -> Iterat
             yield y, row.points[place]
 
 
-def _shift(place: int, several: bool) -> float:
-    """Intervals of several systems lie one under the other, so that neither hides the other."""
-    return (place * 7 - 3.5) if several else 0.0
+def _shift(place: int, systems: int, step: float) -> float:
+    """Intervals of several systems lie one under the other, so that none hides another, within their row."""
+    apart = min(7.0, (step - 12) / max(systems - 1, 1))
+    return apart * (place - (systems - 1) / 2)
+
+
+_MARK = 8.0  # pixels that a dot takes
+
+
+def _dodged(rows: Sequence[Line], layout: Layout, low: float, high: float) -> list[bool]:
+    """Whether the dots of a row lie one under the other: with intervals, or where two would overlap."""
+    scale = layout.plot / max(high - low, 1e-9)
+    found = []
+    for row in rows:
+        at = sorted(scale * point.value for point in row.points if point.value is not None)
+        found.append(layout.intervals or any(b - a < _MARK for a, b in pairwise(at)))
+    return found
 
 
 def _under(

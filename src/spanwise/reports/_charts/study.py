@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+from msgspec.structs import replace
 
 from spanwise.document.head import given
 from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
@@ -286,43 +287,51 @@ def pay(
 # ---- bucket-wise ----------------------------------------------------------------------------
 
 
-def increase(pair: PairDiagnosis, style: Style) -> Drawing | None:
-    """The relative increase of F1 by dataset, attribute and bucket (Fu20, Figure 6)."""
+def increase(pair: PairDiagnosis, style: Style, *, wide: float | None = None) -> Drawing | None:
+    """The relative increase of F1 by dataset, attribute and bucket (Fu20, Figure 6).
+
+    Attributes go on in another line where they would take more than `wide` pixels.
+    """
     names = heat_columns(pair)
     if not names:
         return None
     step, line = 26.0, 26.0
     datasets = list(pair.datasets)
     cells, heads, groups, numbers = [], [], [], []
-    x = 0.0
+    x = extent_x = 0.0
+    block, down = line * len(datasets) + 44, 0.0
     most = max((abs(v) for d in datasets for _, _, v in heat_row(pair, d) if v is not None), default=0) or 1
-    place: dict[tuple[str, str], float] = {}
+    place: dict[tuple[str, str], tuple[float, float]] = {}
     for attribute, buckets in names:
-        groups.append({"x": x + step * len(buckets) / 2, "y": -24.0, "t": alias(attribute)})
+        if wide and x and x + step * len(buckets) > wide:
+            x, down = 0.0, down + block
+        groups.append({"x": x + step * len(buckets) / 2, "y": down - 24.0, "t": alias(attribute)})
         for bucket in buckets:
-            place[attribute, bucket] = x
-            heads.append({"x": x + step / 2, "y": -9.0, "t": shortened(bucket, 4)})
+            place[attribute, bucket] = x, down
+            heads.append({"x": x + step / 2, "y": down - 9.0, "t": shortened(bucket, 4)})
             x += step
+        extent_x = max(extent_x, x)
         x += 8
     for row, dataset in enumerate(datasets):
         for attribute, bucket, value in heat_row(pair, dataset):
             if value is None:
                 continue
-            at = place[attribute, bucket]
+            at, upper = place[attribute, bucket]
             colour = style.palette["s0" if value >= 0 else "s1"]
             says = (
                 f"{words.visible(dataset)}, {words.attribute(attribute)} {words.visible(bucket)}: "
                 f"{words.signed(value)}%"
             )
-            middle = {"x": at + step / 2, "y": line * (row + 0.5)}
+            middle = {"x": at + step / 2, "y": upper + line * (row + 0.5)}
             numbers.append({**middle, "t": f"{100 * value:+.0f}".replace("-", words.MINUS)})
             cells.append(
                 {
-                    "x": at + 1, "x2": at + step - 1, "y": row * line + 1, "y2": row * line + line - 1,
+                    "x": at + 1, "x2": at + step - 1,
+                    "y": upper + row * line + 1, "y2": upper + row * line + line - 1,
                     "c": colour, "o": 0.06 + 0.54 * (abs(value) / most) ** 0.5, "d": says,
                 }
             )  # fmt: skip
-    extent_x, height = x, line * len(datasets)
+    height = down + line * len(datasets)
     flat_x: Options = {
         "scale": alt.Scale(domain=[0, extent_x], range=[0, extent_x], nice=False, zero=False), "axis": None,
     }  # fmt: skip
@@ -339,7 +348,11 @@ def increase(pair: PairDiagnosis, style: Style) -> Drawing | None:
         )
     )  # fmt: skip
     across = alt.X("x:Q", **flat_x)
-    sides = [{"y": line * (row + 0.5), "t": shortened(name, 14)} for row, name in enumerate(datasets)]
+    sides = [
+        {"y": upper + line * (row + 0.5), "t": shortened(name, 14)}
+        for upper in sorted({one[1] for one in place.values()})
+        for row, name in enumerate(datasets)
+    ]
     chart = marks.plot(
         boxes,
         marks.written(numbers, height, across, colour=style.palette["ink"], fontSize=8.5),
@@ -349,7 +362,9 @@ def increase(pair: PairDiagnosis, style: Style) -> Drawing | None:
     )
     first, second = (words.visible(name) for name in pair.systems)
     title = f"Relative increase of F1 in percent, {first} over {second}"
-    return Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 36, 6)
+    made = Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 36, 6)
+    leads = (("s0", f"{first} leads"), ("s1", f"{second} leads"))
+    return replace(made, axis="relative increase of F1 (percent)", swatches=leads) if wide else made
 
 
 def heat_columns(pair: PairDiagnosis) -> list[tuple[str, list[str]]]:

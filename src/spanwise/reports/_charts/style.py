@@ -17,6 +17,7 @@ class Style(Struct, frozen=True):
 
     palette: Palette = PRINT
     linked: bool = False
+    most: int = 6  # systems in a chart: as many as there are colours; the page's tables show all
 
     def link(self, of: float | None = None, **choices: str | None) -> str | None:
         """The link to the mentions behind a number, or none."""

@@ -20,7 +20,7 @@ MOST_LABELS = 30  # a taller chart is no longer read; the page says how many the
 
 def tough(document: Evaluation, focus: str, style: Style) -> Drawing | None:
     """Recall on mentions grouped by what the training data showed."""
-    names = shown(document, focus)
+    names = shown(document, focus, most=style.most)
     subsets = document.systems[focus].tough
     if not subsets:
         return None
@@ -76,7 +76,7 @@ def slices(document: Evaluation, focus: str, style: Style, *, most: int = 8) -> 
     groups = distinct((row for row in system.slices if row.cost > 0), system)[:most]
     if not groups:
         return None
-    names = shown(document, focus)
+    names = shown(document, focus, most=style.most)
     lines = [_slice_line(document, names, row, others, style) for row, *others in groups]
     overall = share(system.exact.overall.f1)
     layout = Layout(
@@ -164,7 +164,9 @@ def _slice_cell(system: SystemScores, row: WeakSlice) -> tuple[ScoredCell | None
 
 def attribute(document: Evaluation, name: str, style: Style, *, drawing: str | None = None) -> Drawing:
     """F1 in every bucket of one attribute, with intervals, for every system."""
-    names = [system for system in shown(document) if name in document.systems[system].attributes]
+    names = [
+        system for system in shown(document, most=style.most) if name in document.systems[system].attributes
+    ]
     tables = [document.systems[system].attributes[name] for system in names]
     unit = tables[0].unit
     lines = []
@@ -201,7 +203,7 @@ def attribute(document: Evaluation, name: str, style: Style, *, drawing: str | N
 
 def labels(document: Evaluation, style: Style) -> Drawing:
     """F1 of every label, most frequent first."""
-    names = shown(document)
+    names = shown(document, most=style.most)
     order = label_order(document)
     lines = []
     for label in order[:MOST_LABELS]:

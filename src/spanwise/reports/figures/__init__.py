@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spanwise.reports._charts.marks import Drawing
 
 FORMATS = ("svg", "pdf", "png")
+WIDTHS = {1: 240.0, 2: 500.0}  # points of one column and of two, as ACL and IEEE set them
 BACKGROUNDS = ("white", "transparent")
 
 
@@ -24,8 +25,9 @@ def figures(document: DocumentLike, *, background: str = "white") -> dict[str, a
 
     An evaluation has `score`, `labels`, `attribute-NAME`, and for every system
     `gains-SYSTEM`, `shares-`, `confusion-`, `tough-`, `slices-` and `diagnosis-SYSTEM`;
-    a study has `holistic`, `radar-zeta`, `radar-rho`, `drivers`, `factor-NAME` and
-    `increase-A-B`; confidence scores have `reliability-SYSTEM`, `precision-recall-SYSTEM` and
+    a study has `holistic`, `radar-zeta`, `radar-rho`, `drivers`, `factor-NAME`,
+    `buckets-ATTRIBUTE` with a panel per dataset, `critical-difference` and `increase-A-B`;
+    confidence scores have `reliability-SYSTEM`, `precision-recall-SYSTEM` and
     `risk-coverage-SYSTEM`; agreement has `pairs` and `ceiling`. What the document has no numbers
     for is left out.
     """
@@ -54,6 +56,7 @@ def save(
     names: Sequence[str] = (),
     papers: Sequence[str] = (),
     background: str = "white",
+    columns: int | None = None,
 ) -> list[Path]:
     """Write charts to `folder`, which is made where it is missing, and give back the files in order.
 
@@ -61,9 +64,11 @@ def save(
         formats: any of `svg`, `pdf` and `png`; text in PDF files carries its fonts.
         names: the charts to write; by default all, or none where `papers` asks for some.
         papers: figures of papers, by name.
+        columns: 1 or 2 for figures as wide as one column of a paper (240 points) or both (500 points);
+            without it figures have the size of the page.
     """
     document = as_document(document)
-    from spanwise.errors import unknown
+    from spanwise.errors import ChoiceError, unknown
     from spanwise.formats import make_folder, write_atomically
 
     for form in formats:
@@ -71,6 +76,8 @@ def save(
             raise unknown("figure format", form, FORMATS)
     if background not in BACKGROUNDS:
         raise unknown("background", background, BACKGROUNDS)
+    if columns is not None and columns not in WIDTHS:
+        raise ChoiceError(f"columns is {columns!r}, but must be 1 or 2.\nChoose the width of the figures.")
     charts: dict[str, alt.LayerChart] = {}
     for name in papers:
         charts |= paper(document, name, background=background)
@@ -84,7 +91,7 @@ def save(
     convert = _module("_files").convert
     written = []
     for name, chart in charts.items():
-        for form, content in convert(chart, formats).items():
+        for form, content in convert(chart, formats, width=WIDTHS.get(columns or 0)).items():
             path = target / f"{_safe(name)}.{form}"
             write_atomically(path, content)
             written.append(path)

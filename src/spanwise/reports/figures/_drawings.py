@@ -9,21 +9,55 @@ from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Document
 from spanwise.document.study import Study
-from spanwise.reports._charts import agreement, confidence, diagnosis, errors, evaluation, study, where
+from spanwise.reports._charts import (
+    agreement,
+    confidence,
+    diagnosis,
+    errors,
+    evaluation,
+    panels,
+    study,
+    where,
+)
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.style import Style
 from spanwise.reports._document import label_order, union
 
-STYLE = Style()
+STYLE = Style(most=1000)
+
+# What stands under the axis of a figure that has no page around it, by the beginning of its name.
+_AXES = {
+    "score": "F1 and its differences (points), with intervals where tested",
+    "labels": "F1 (points)",
+    "attribute": "F1 (points)",
+    "gains": "F1 gained if these errors were fixed (points)",
+    "tough": "recall (points)",
+    "slices": "F1, or recall where it says so (points)",
+    "diagnosis": "F1 of the best and the worst bucket (points)",
+    "shares": "share of all errors (percent)",
+    "confusion": "rows: gold label · columns: predicted label · numbers: mentions",
+    "holistic": "mean F1 over runs (points); small dots are runs",
+    "radar-zeta": "ζ relative to the highest dataset (the outer ring is 1)",
+    "radar-rho": "ρ: how much the attribute explains (the outer ring is 1)",
+    "drivers": "|ρ| between bucket and F1, mean over systems",
+}
+
+
+def _titled(drawing: Drawing) -> Drawing:
+    """The drawing with the title of its axis, unless it has one."""
+    if drawing.axis:
+        return drawing
+    known = next((text for name, text in _AXES.items() if drawing.name.startswith(name)), "")
+    return replace(drawing, axis=known)
 
 
 def drawings(document: Document) -> list[Drawing]:
     """The drawings of an evaluation, a study or of confidence scores, each with its legend."""
     match document:
         case Evaluation():
-            return _of_evaluation(document)
+            return [_titled(chart) for chart in _of_evaluation(document)]
         case Study():
-            return _of_study(document)
+            return [_titled(chart) for chart in _of_study(document)]
         case Agreement():
             return agreement.drawings(document, STYLE)
         case Confidence():
@@ -35,7 +69,7 @@ def _of_evaluation(document: Evaluation) -> list[Drawing]:
     """Charts of all systems first, then those of each one."""
     if not document.systems:
         return []
-    order = evaluation.shown(document)
+    order = evaluation.shown(document, most=STYLE.most)
     legend = tuple(enumerate(order))
     attributes = union(document.systems[name].attributes for name in order)
     charts = [evaluation.score(document, STYLE)]
@@ -63,6 +97,11 @@ def _of_study(document: Study) -> list[Drawing]:
     charts += [replace(chart, legend=datasets) for chart in several if chart]
     lines = [study.factor(document, name, STYLE) for name in document.analyses.factors]
     charts += [chart for chart in lines if chart]
+    table = document.analyses.performance_table
+    attributes = dict.fromkeys(name for rows in table.values() for row in rows.values() for name in row)
+    charts += [chart for name in attributes if (chart := panels.buckets(document, name, STYLE))]
+    ranks = panels.critical_difference(document, STYLE)
+    charts += [ranks] if ranks else []
     pairs = document.analyses.bucket_wise.comparative
-    charts += [chart for pair in pairs if (chart := study.increase(pair, STYLE))]
+    charts += [chart for pair in pairs if (chart := study.increase(pair, STYLE, wide=440))]
     return charts
