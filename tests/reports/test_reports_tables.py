@@ -49,7 +49,7 @@ def test_every_table_of_a_study_is_made() -> None:
     assert list(tables(STUDY)) == [
         "holistic", "datasets", "model_wise", "model_wise_by_dataset", "attribute_wise", "friedman",
         "friedman_systems", "friedman_datasets", "tough", "self_diagnosis", "comparative_diagnosis",
-        "wilcoxon", "rank_flips",
+        "wilcoxon", "rank_flips", "statements",
     ]  # fmt: skip
 
 
