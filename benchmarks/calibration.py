@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
@@ -83,22 +84,22 @@ def run(factor: float, workers: int, only: str, out: Path | None) -> dict[str, A
         sys.exit(f"no such group: {', '.join(sorted(groups - set(TITLES)))}")
     kept = json.loads(out.read_text(encoding="utf-8")) if out and out.exists() else {}
     wanted = {}
-    for seed, one in enumerate(experiments()):
+    for one in experiments():
         trials = max(CHUNK, round(one.trials * factor))
         if one.group in groups and kept.get(one.key, {}).get("trials") != trials:
-            wanted[one.key] = (one, seed, trials)
+            wanted[one.key] = trials
     parts: dict[str, dict[int, tuple[list[tuple[str, int, int, int]], float]]] = defaultdict(dict)
     began, ended = time.perf_counter(), 0
     with ProcessPoolExecutor(workers) as pool:
         pending: dict[Future[Any], tuple[str, int]] = {}
-        for key, (_, seed, trials) in wanted.items():
+        for key, trials in wanted.items():
             for first in range(0, trials, CHUNK):
                 number = min(CHUNK, trials - first)
-                pending[pool.submit(chunk, key, seed, first, number)] = key, first
+                pending[pool.submit(chunk, key, first, number)] = key, first
         for done in as_completed(pending):
             key, first = pending.pop(done)
             parts[key][first] = done.result()
-            one, _, trials = wanted[key]
+            trials = wanted[key]
             if len(parts[key]) < -(-trials // CHUNK):
                 continue
             kept[key] = {"factor": factor, "trials": trials, **joined(parts.pop(key))}
@@ -118,11 +119,11 @@ def run(factor: float, workers: int, only: str, out: Path | None) -> dict[str, A
     return kept
 
 
-def chunk(key: str, seed: int, first: int, number: int) -> tuple[list[tuple[str, int, int, int]], float]:
-    """Some trials of one experiment, and the processor time they took."""
+def chunk(key: str, first: int, number: int) -> tuple[list[tuple[str, int, int, int]], float]:
+    """Some trials of one experiment, seeded by its name, and the processor time they took."""
     one = next(one for one in experiments() if one.key == key)
     began = time.process_time()
-    found = repeated(one.trial, trials=number, seed=seed, first=first, **one.options)
+    found = repeated(one.trial, trials=number, seed=crc32(key.encode()), first=first, **one.options)
     return list(found), time.process_time() - began
 
 
