@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from spanwise.corpus import Mentions, Parts
 from spanwise.credits import credit_of
 from spanwise.errors import ChoiceError, InputError
-from spanwise.matching import MATCHERS, OUTCOMES, _remaining, fair, match
-from spanwise.matching import _dense as dense
+from spanwise.matching import MATCHERS, OUTCOMES, _choosing, fair, match
+from spanwise.matching import _choosing as dense
 
 law = settings(deadline=None, derandomize=True, max_examples=200)
 
@@ -38,7 +38,7 @@ def test_every_event_equals_that_of_the_plain_algorithm(kind):
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
 def test_long_mentions_are_matched_as_the_plain_algorithm_does(kind, monkeypatch):
-    monkeypatch.setattr(_remaining, "_SHORT", 0)
+    monkeypatch.setattr(_choosing, "_SHORT", 0)
     sentences = random_sentences(1_500, kind=kind, seed=3)
     found = events_by_sentence(sentences)
     for (gold, predicted), events in zip(sentences, found, strict=True):
@@ -103,7 +103,7 @@ def random_pieces(chance: np.random.Generator) -> list[tuple]:
 
 @pytest.mark.parametrize("short", [512, 0])
 def test_discontinuous_mentions_are_matched_by_their_tokens(short, monkeypatch):
-    monkeypatch.setattr(_remaining, "_SHORT", short)
+    monkeypatch.setattr(_choosing, "_SHORT", short)
     chance = np.random.default_rng(3)
     sides = [[random_pieces(chance) for _ in range(1_500)] for _ in range(2)]
     for number in range(0, 1_500, 3):  # some that are equal

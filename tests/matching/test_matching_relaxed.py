@@ -24,7 +24,7 @@ from spanwise.matching import (
     relaxed_counts,
     relaxed_scores,
 )
-from spanwise.matching import _dense as dense
+from spanwise.matching import _choosing as dense
 
 law = settings(deadline=None, derandomize=True, max_examples=200)
 
