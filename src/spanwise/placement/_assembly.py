@@ -312,7 +312,7 @@ def _readable(given: Given, sheet: Sheet, score: Score) -> Score:
 
 def _about(units: Units, unit: int) -> dict[str, Any]:
     sentence = int(units.sentences[unit])
-    text = " ".join(units.words(unit)[:MOST_WORDS])
+    text = " ".join(units.words(unit, MOST_WORDS))
     return {
         "unit": unit,
         "id": None if units.ids is None else units.ids[unit],

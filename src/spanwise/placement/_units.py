@@ -68,9 +68,10 @@ class Units(Struct, frozen=True, eq=False, dict=True):
         """The names that the data give the units, where they do."""
         return self.corpus.ids if self.kind == "sentence" else self.corpus.document_ids
 
-    def words(self, unit: int) -> list[str]:
-        """The tokens of one unit."""
+    def words(self, unit: int, most: int | None = None) -> list[str]:
+        """The tokens of one unit, or the first of them."""
         begin, end = int(self.tokens[unit]), int(self.tokens[unit + 1])
+        end = end if most is None else min(end, begin + most)
         vocabulary = self.corpus.vocabulary
         return [vocabulary[code] for code in self.corpus.tokens[begin:end].tolist()]
 
