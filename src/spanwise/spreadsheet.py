@@ -1,4 +1,4 @@
-"""Rows as comma-separated values that a spreadsheet shows and never computes."""
+"""Rows as comma-separated values or a workbook that a spreadsheet shows and never computes."""
 
 from __future__ import annotations
 
@@ -51,3 +51,54 @@ def _line(cells: Iterable[object]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\r\n").writerow(cells)
     return buffer.getvalue().removesuffix("\r\n") + "\n"
+
+
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+
+
+def to_xlsx(rows: Iterable[Iterable[object]]) -> bytes:
+    """A workbook of one sheet: texts stay texts whatever they begin with; same rows, same bytes."""
+    import zipfile
+
+    lines = "".join(f"<row>{''.join(_cell(cell) for cell in row)}</row>" for row in rows)
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/book.xml" ContentType="{_SHEET}.sheet.main+xml"/>'
+        f'<Override PartName="/sheet.xml" ContentType="{_SHEET}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
+        f'<Relationship Id="r1" Type="{_OFFICE}/officeDocument" Target="book.xml"/></Relationships>',
+        "book.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}">'
+        '<sheets><sheet name="worksheet" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "_rels/book.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
+        f'<Relationship Id="r1" Type="{_OFFICE}/worksheet" Target="sheet.xml"/></Relationships>',
+        "sheet.xml": f'<worksheet xmlns="{_MAIN}"><sheetData>{lines}</sheetData></worksheet>',
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, text in parts.items():
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            book.writestr(entry, f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>{text}')
+    return buffer.getvalue()
+
+
+def _cell(cell: object) -> str:
+    if cell is None or cell == "":
+        return "<c/>"
+    if isinstance(cell, int | float) and not isinstance(cell, bool):
+        return f"<c><v>{cell!r}</v></c>"
+    text = "".join(_in_xml(character) for character in str(cell))
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
+
+
+def _in_xml(character: str) -> str:
+    """A character as XML holds it; one that XML cannot hold becomes the replacement character."""
+    if character in "&<>":
+        return {"&": "&amp;", "<": "&lt;", ">": "&gt;"}[character]
+    code = ord(character)
+    held = character in "\t\n\r" or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code > 0xFFFF
+    return character if held else "\ufffd"

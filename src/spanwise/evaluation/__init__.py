@@ -16,7 +16,7 @@ from spanwise.engines.machine import MOST, at_once
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress, Source, many_blocks
-from spanwise.evaluation._choices import Choices, parts_of
+from spanwise.evaluation._choices import Choices, parse_memory, parts_of
 from spanwise.evaluation._compared import T_TEST, compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
 from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
@@ -55,6 +55,7 @@ __all__ = [
     "gather",
     "in_lake",
     "mention_columns",
+    "parse_memory",
     "same_cells",
     "tested",
     "unpacked",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,23 @@ if TYPE_CHECKING:
 
     from spanwise.workbench.guard import Door, Guard
 
-__all__ = ["application", "serve"]
+__all__ = ["application", "bundle", "serve"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def application(folder: str | Path, door: Door, *, read_only: bool = False) -> Guard:
+def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -> int:
+    """Save the pages of a folder of results for people without a server; how many pages there are."""
+    try:
+        from spanwise.workbench.bundle import bundle as save
+    except ImportError as error:
+        raise MissingExtra.of(error.name or "starlette", "workbench", "the workbench") from error
+    return save(folder, to, systems=systems)
+
+
+def application(
+    folder: str | Path, door: Door, *, read_only: bool = False, memory: int | None = None
+) -> Guard:
     """The application behind its guard."""
     try:
         from starlette.applications import Starlette
@@ -31,7 +43,7 @@ def application(folder: str | Path, door: Door, *, read_only: bool = False) -> G
     from spanwise.workbench.bench import Bench
     from spanwise.workbench.guard import Guard
 
-    bench = Bench(Path(folder), read_only=read_only)
+    bench = Bench(Path(folder), read_only=read_only, memory=memory)
 
     @asynccontextmanager
     async def lifespan(app: Starlette):  # type: ignore[no-untyped-def]
@@ -45,9 +57,14 @@ def application(folder: str | Path, door: Door, *, read_only: bool = False) -> G
 
 
 def serve(
-    folder: str | Path = ".", *, port: int = 7350, host: str = "127.0.0.1", behind_proxy: str | None = None
+    folder: str | Path = ".",
+    *,
+    port: int = 7350,
+    host: str = "127.0.0.1",
+    behind_proxy: str | None = None,
+    memory: int | str | None = None,
 ) -> None:
-    """Serve a folder until Ctrl-C.
+    """Serve a folder until Ctrl-C; `memory` is what the evaluation of an upload may take.
 
     Raises:
         ChoiceError: the address would be open to others.
@@ -57,6 +74,7 @@ def serve(
         import uvicorn
     except ImportError as error:
         raise MissingExtra.of("uvicorn", "workbench", "the workbench") from error
+    from spanwise.evaluation import parse_memory
     from spanwise.streams import say
     from spanwise.workbench.guard import Door
     from spanwise.workbench.watch import PRIVATE
@@ -76,7 +94,9 @@ def serve(
         private.mkdir(exist_ok=True)
         _claim(private / "server", f"http://{host}:{port}")
         _write_secret(private / "token", token)
-    guard = application(root, Door.at(port, token, host=host, proxy=behind_proxy), read_only=read_only)
+    door = Door.at(port, token, host=host, proxy=behind_proxy)
+    most = None if memory is None else parse_memory(memory)
+    guard = application(root, door, read_only=read_only, memory=most)
     say(f"spanwise: the workbench over {root} is at\n\n  {guard.link()}\n\nCtrl-C ends it.")
     config = uvicorn.Config(
         guard, host=host, port=port, log_level="warning", access_log=False, server_header=False,

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from spanwise.document.comparison import ScoreTest
 from spanwise.workbench.drawing import Drawn
+from spanwise.workbench.index import SliceTest
 
 
 class Health(Struct, frozen=True):
@@ -40,12 +41,13 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Two results: every score that was tested."""
+    """Two results: every score that was tested and, where conditions were asked for, their mentions alone."""
 
     a: int
     b: int
     scores: tuple[ScoreTest, ...]
     notes: tuple[str, ...]
+    slice: SliceTest | None = None
 
 
 class Sentences(Struct, frozen=True, kw_only=True):

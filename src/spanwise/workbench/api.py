@@ -17,10 +17,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
+from spanwise.conditions import parse
 from spanwise.document.head import written_out
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, unknown
 from spanwise.formats import read
-from spanwise.spreadsheet import to_csv
+from spanwise.slices.weak import FoundSlices
+from spanwise.spreadsheet import to_csv, to_xlsx
 from spanwise.workbench.answers import (
     Comparison,
     GoldRequest,
@@ -34,8 +36,9 @@ from spanwise.workbench.answers import (
     ways_out,
 )
 from spanwise.workbench.bench import Bench, NotHere
-from spanwise.workbench.drawing import chosen_rows, draw, sentence_sha
+from spanwise.workbench.drawing import Drawn, chosen_rows, draw, sentence_sha
 from spanwise.workbench.guard import Refused
+from spanwise.workbench.index import SlicePoint, SliceTest
 from spanwise.workbench.jobs import OPTIONS, inside
 from spanwise.workbench.limits import IDLE, MOST_NOTE, MOST_ROWS, MOST_UPLOAD
 from spanwise.workbench.links import View, view_of
@@ -52,15 +55,22 @@ WORKSHEET = (
 )  # fmt: skip
 
 
+WORKSHEETS = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
 def routes(bench: Bench) -> list[BaseRoute]:
     """The routes of the table."""
     return [
-        Route(PREFIX + one.path, _answering(bench, one), methods=[one.method], name=one.name)
+        Route(PREFIX + one.path, answering(bench, one), methods=[one.method], name=one.name)
         for one in OPERATIONS
     ]
 
 
-def _answering(bench: Bench, operation: Operation) -> Callable[[Request], Any]:
+def answering(bench: Bench, operation: Operation) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         try:
             if operation.name in LONG:
@@ -176,11 +186,26 @@ def result(bench: Bench, request: Request, _: Any) -> Response:
 
 def comparison(bench: Bench, request: Request, _: Any) -> Comparison:
     gold = bench.gold(request.path_params["gold"])
-    a, b = (bench.result(request.query_params.get(name, ""), gold) for name in ("a", "b"))
+    asked = {**request.query_params, **request.path_params}
+    a, b = (bench.result(asked.get(name, ""), gold) for name in ("a", "b"))
     document, _, _ = bench.shelf.comparison(a, b)
+    limited = sliced_pair(bench, gold, view_of(request.query_params.multi_items()), a, b)
     return Comparison(
-        a=a.id, b=b.id, scores=document.comparisons[0].scores, notes=tuple(document.notes or ())
-    )
+        a=a.id, b=b.id, scores=document.comparisons[0].scores, notes=tuple(document.notes or ()),
+        slice=limited,
+    )  # fmt: skip
+
+
+def sliced_pair(bench: Bench, gold: Gold, view: View, a: Result, b: Result) -> SliceTest | None:
+    """Two results on the mentions that meet the conditions; None where there is no condition."""
+    if view.condition is None:
+        return None
+    indexed = bench.indexed(gold)
+    for one in (a, b):
+        if one.system not in indexed.index.systems:
+            raise unknown("system with mention columns", one.system, indexed.index.systems)
+    looked = bench.look(gold, str(view.condition))
+    return bench.shelf.slice_test(indexed, view.condition, a.system, b.system, looked)
 
 
 # ---- slices and sentences
@@ -203,6 +228,34 @@ def test(bench: Bench, request: Request, _: Any) -> Any:
             raise unknown("system", name, indexed.index.systems)
     looked = bench.look(gold, str(view.condition or ""))
     return bench.shelf.slice_test(indexed, view.condition, names[0], names[1], looked)
+
+
+def weak(bench: Bench, request: Request, _: Any) -> FoundSlices:
+    gold = bench.gold(request.path_params["gold"])
+    indexed = bench.indexed(gold)
+    names = [request.query_params.get(name, "") for name in ("a", "b")]
+    names[0] = names[0] or next(iter(indexed.index.systems))
+    for name in filter(None, names):
+        if name not in indexed.index.systems:
+            raise unknown("system", name, indexed.index.systems)
+    return bench.shelf.weak(indexed, names[0], names[1] or None)
+
+
+def slice_history(bench: Bench, request: Request, _: Any) -> list[SlicePoint]:
+    gold = bench.gold(request.path_params["gold"])
+    found = bench.store.slice(gold.slug, request.path_params["slug"])
+    if found is None:
+        raise NotHere("there is no such slice.\nThe page of slices lists the saved ones.")
+    return bench.shelf.slice_history(gold, parse(found.conditions), found.at)
+
+
+def sentence(bench: Bench, request: Request, _: Any) -> Drawn:
+    gold = bench.gold(request.path_params["gold"])
+    index = bench.indexed(gold).index
+    text = request.path_params["number"]
+    if not text.isdecimal() or len(text) > 9 or int(text) >= index.columns.head.sentences:
+        raise NotHere(f"there is no sentence {text!r} in this gold file.")
+    return draw(index, int(text), notes=bench.store.notes(gold.slug))
 
 
 def mentions(bench: Bench, request: Request, _: Any) -> Sentences:
@@ -340,8 +393,19 @@ def worksheet(bench: Bench, request: Request, _: Any) -> Response:
              note.label, between.join(words[note.start : note.end]), "", "", "", "", "", "", note.text,
              between.join(words), ""),
         )  # fmt: skip
-    headers = {"content-disposition": f'attachment; filename="{gold.slug}.worksheet.csv"'}
-    return Response(to_csv([WORKSHEET, *rows]), media_type="text/csv; charset=utf-8", headers=headers)
+    form = request.query_params.get("format", "csv")
+    if form not in WORKSHEETS:
+        raise unknown("format of a worksheet", form, WORKSHEETS)
+    headers = {"content-disposition": f'attachment; filename="{gold.slug}.worksheet.{form}"'}
+    made: str | bytes
+    if form == "csv":
+        made = to_csv([WORKSHEET, *rows])
+    elif form == "xlsx":
+        made = to_xlsx([WORKSHEET, *rows])
+    else:
+        lines = (dict(zip(WORKSHEET, row, strict=True)) for row in rows)
+        made = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    return Response(made, media_type=WORKSHEETS[form], headers=headers)
 
 
 def gate(bench: Bench, request: Request, _: Any) -> Any:
@@ -456,7 +520,8 @@ LONG: dict[str, Callable[[Bench, Request], Any]] = {"upload": upload, "events": 
 SHORT: dict[str, Callable[[Bench, Request, Any], Any]] = {
     one.__name__: one
     for one in (
-        health, openapi, golds, add_gold, results, result, comparison, slice, test, mentions, slices,
+        health, openapi, golds, add_gold, results, result, comparison, slice, test, weak, slice_history,
+        sentence, mentions, slices,
         add_slice, change_slice, remove_slice, notes, add_note, change_note, remove_note, worksheet, gate,
         jobs, job, again, cancel,
     )

@@ -31,7 +31,10 @@ class NotHere(Exception):
 class Bench:
     """One folder, opened."""
 
-    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, read_only: bool = False, memory: int | None = None, bundled: bool = False
+    ) -> None:
+        self.bundled = bundled  # pages are drawn for people without a server
         self.folder = folder.resolve()
         private = self.folder / PRIVATE
         if not read_only:
@@ -40,7 +43,7 @@ class Bench:
         self.store = Store(private / "workbench.sqlite", read_only=read_only)
         self.events = Events()
         self.watcher = Watcher(self.folder, self.store, self.events)
-        self.jobs = Jobs(self.folder, self.store, self.events)
+        self.jobs = Jobs(self.folder, self.store, self.events, memory=memory)
         self.shelf = Shelf(self.folder, self.store)
         self.door_token = ""
         self._looked: dict[str, set[str]] = {}

@@ -22,6 +22,7 @@ class Task(Struct, frozen=True, kw_only=True):
     columns: str
     options: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    memory: int = 0  # bytes that the evaluation may take; 0: no limit
 
 
 class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,6 +42,7 @@ def main() -> int:
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
     if hasattr(os, "nice"):
         os.nice(5)
+    _limit(task.memory)
 
     def say(said: Said) -> None:
         sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
@@ -60,7 +62,26 @@ def main() -> int:
     except SpanwiseError as error:
         say(Said(error=str(error)))
         return 2 if isinstance(error, ChoiceError) else 3
+    except MemoryError:
+        say(
+            Said(
+                error=f"the evaluation needs more memory than the {task.memory / 1e9:.1f} GB it may take.\n"
+                "Start the workbench with a higher --memory, or evaluate the file with "
+                "spanwise evaluate --memory 1GB --json FILE and put the result into the folder."
+            )
+        )
+        return 3
     return 0
+
+
+def _limit(memory: int) -> None:
+    """Let this process take no more memory than it may, where the system can hold it to that."""
+    try:
+        import resource
+    except ImportError:
+        return
+    if memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 if __name__ == "__main__":

@@ -19,16 +19,19 @@ from spanwise.document.comparison import Comparison, ScoreTest
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import load
 from spanwise.document.sentences import PackedMeasure
-from spanwise.errors import InputError
+from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import MentionColumns, compared, unpacked
 from spanwise.gates import compare_documents
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.slices.index import SliceIndex
+from spanwise.slices.weak import FoundSlices, weak_slices
 from spanwise.uncertainty import Resampling
-from spanwise.workbench.store import Gold, Result, Store
+from spanwise.workbench.store import File, Gold, Result, Store
 
 SHUFFLES = 1000
+BUDGET = 1 << 30  # bytes of columns and bitmaps that are kept
+HISTORY = 30  # files of columns in the history of a slice
 TESTED = 20  # systems that are tested against each other
 
 K = TypeVar("K", bound=Hashable)
@@ -36,10 +39,14 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """The latest answers, so that the same question costs nothing."""
+    """The latest answers, so that the same question costs nothing.
 
-    def __init__(self, most: int) -> None:
+    With `size` and `budget` the oldest are dropped until the rest is within the budget; the latest stays.
+    """
+
+    def __init__(self, most: int, *, size: Callable[[V], int] | None = None, budget: int = 0) -> None:
         self._most, self._kept, self._lock = most, OrderedDict[K, V](), threading.Lock()
+        self._size, self._budget = size, budget
 
     def get(self, key: K, make: Callable[[], V]) -> V:
         """The answer, made where it is not there."""
@@ -50,9 +57,14 @@ class Recent(Generic[K, V]):
         made = make()
         with self._lock:
             self._kept[key] = made
-            while len(self._kept) > self._most:
+            while len(self._kept) > self._most or self._too_large():
                 self._kept.popitem(last=False)
         return made
+
+    def _too_large(self) -> bool:
+        if self._size is None or len(self._kept) < 2:
+            return False
+        return sum(map(self._size, self._kept.values())) > self._budget
 
 
 class SystemAnswer(Struct, frozen=True, kw_only=True):
@@ -102,6 +114,27 @@ class Indexed(Struct, frozen=True, eq=False):
     results: Mapping[str, str]  # the file behind each system
     key: str  # what tells these columns from others
 
+    @property
+    def bytes(self) -> int:
+        """About what the columns and the bitmaps made of them take."""
+        files = {id(one.columns): one.columns for one in self.index.systems.values()}
+        return 2 * sum(array.nbytes for one in files.values() for array in one.arrays.values())
+
+
+class SlicePoint(Struct, frozen=True, kw_only=True):
+    """A saved slice in one file of columns."""
+
+    path: str
+    made_at: float
+    system: str
+    score: str
+    value: float | None
+    interval: tuple[float, float] | None
+    overall: float | None
+    weak: bool  # the whole interval lies below the score on all mentions
+    later: bool  # made after the slice was saved
+    confirmed: bool  # weak, and made after the slice was saved
+
 
 class Shelf:
     """Documents, columns and answers over one folder."""
@@ -110,7 +143,10 @@ class Shelf:
         self.folder, self.store = folder, store
         self._documents: Recent[tuple[str, str], Evaluation] = Recent(16)
         self._pages: Recent[tuple[str, str], str] = Recent(6)
-        self._indexes: Recent[tuple[tuple[str, int, int], ...], Indexed] = Recent(3)
+        self._indexes: Recent[tuple[tuple[str, int, int], ...], Indexed] = Recent(
+            64, size=lambda one: one.bytes, budget=BUDGET
+        )
+        self._found: Recent[tuple[str, str, str | None], FoundSlices] = Recent(64)
         self._ties: Recent[tuple[int, ...], dict[tuple[int, int], ScoreTest]] = Recent(64)
         self._pairs: Recent[tuple[int, int], Evaluation] = Recent(64)
         self._answers: Recent[tuple[str, str], SliceAnswer] = Recent(512)
@@ -135,14 +171,55 @@ class Shelf:
 
     def indexed(self, gold: Gold) -> Indexed | None:
         """The bitmaps over a gold; None where no columns lie in the folder."""
-        files = [
+        files = self._columns(gold)
+        return self._indexed(files) if files else None
+
+    def _columns(self, gold: Gold) -> list[File]:
+        """The files of columns over a gold, the newest first."""
+        found = [
             one for one in self.store.files().values() if one.kind == "columns" and one.gold == gold.slug
         ]
-        if not files:
-            return None
-        files.sort(key=lambda one: -one.mtime_ns)
+        return sorted(found, key=lambda one: -one.mtime_ns)
+
+    def _indexed(self, files: Sequence[File]) -> Indexed:
         key = tuple((one.path, one.size, one.mtime_ns) for one in files)
         return self._indexes.get(key, lambda: self._read([one.path for one in files], repr(key)))
+
+    def slice_history(self, gold: Gold, condition: Condition, saved_at: float) -> list[SlicePoint]:
+        """A slice in every file of columns, the oldest first; those that cut it differently are left out."""
+        points = []
+        for file in reversed(self._columns(gold)[:HISTORY]):
+            indexed = self._indexed([file])
+            try:
+                answer = self.slice(indexed, condition)
+            except ChoiceError:
+                continue
+            made_at = file.mtime_ns / 1e9
+            for name, one in answer.systems.items():
+                value = one.f1 if answer.score == "f1" else one.recall
+                weak = one.interval is not None and one.overall is not None and one.interval[1] < one.overall
+                later = made_at > saved_at
+                points.append(
+                    SlicePoint(
+                        path=file.path,
+                        made_at=made_at,
+                        system=name,
+                        score=answer.score,
+                        value=value,
+                        interval=one.interval,
+                        overall=one.overall,
+                        weak=weak,
+                        later=later,
+                        confirmed=weak and later,
+                    )
+                )
+        return points
+
+    def weak(self, indexed: Indexed, system: str, other: str | None) -> FoundSlices:
+        """The slices that a search over all conjunctions lists."""
+        return self._found.get(
+            (indexed.key, system, other), lambda: weak_slices(indexed.index, system, other)
+        )
 
     def _read(self, paths: Sequence[str], key: str) -> Indexed:
         first = MentionColumns.load(self.folder / paths[0])

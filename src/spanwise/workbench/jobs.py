@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import signal
@@ -28,8 +29,9 @@ KILLED = -signal.SIGKILL
 class Jobs:
     """The queue of evaluations of one folder."""
 
-    def __init__(self, folder: Path, store: Store, events: Events) -> None:
+    def __init__(self, folder: Path, store: Store, events: Events, *, memory: int | None = None) -> None:
         self.folder, self.store, self.events = folder, store, events
+        self.memory = memory if memory is not None else _most_memory()
         self.uploads = folder / PRIVATE / "uploads"
         self._queue: queue.Queue[int | None] = queue.Queue()
         self._running: tuple[int, subprocess.Popen[str]] | None = None
@@ -99,6 +101,7 @@ class Jobs:
             columns=str(self.folder / f"{stem}.npz"),
             options=job.body.options,
             tags=job.body.tags,
+            memory=self.memory,
         )
         self.store.set_job(job.id, "running", step="start")
         child = subprocess.Popen(
@@ -138,6 +141,14 @@ _ENDED = (
     "Evaluate the file with spanwise evaluate --memory 1GB --json FILE, and put the result into the folder."
 )
 _BROKEN = "the evaluation ended without a word.\nRun spanwise evaluate with the same files to see why."
+
+
+def _most_memory() -> int:
+    """Three quarters of the memory of this machine; 0, for no limit, where that cannot be told."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+    except (AttributeError, ValueError, OSError):
+        return 0
 
 
 def inside(folder: Path, path: str | None) -> Path:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from spanwise import __version__
 from spanwise.document.evaluation import Evaluation
 from spanwise.gates import Outcome
+from spanwise.slices.weak import FoundSlices
 from spanwise.workbench.answers import (
     Comparison,
     GoldRequest,
@@ -20,7 +21,8 @@ from spanwise.workbench.answers import (
     Sentences,
     SliceRequest,
 )
-from spanwise.workbench.index import SliceAnswer, SliceTest
+from spanwise.workbench.drawing import Drawn
+from spanwise.workbench.index import SliceAnswer, SlicePoint, SliceTest
 from spanwise.workbench.store import Gold, Job, Note, Slice
 
 PREFIX = "/api/v1"
@@ -66,6 +68,22 @@ OPERATIONS = (
         "two results, by number or latest:NAME",
         Comparison,
         query=("a", "b"),
+        conditions=True,
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/weak",
+        "weak",
+        "slices on which a system misses most, or on which two systems differ",
+        FoundSlices,
+        query=("a", "b"),
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/slices/{slug}/history",
+        "slice_history",
+        "a saved slice in every result, the oldest first",
+        list[SlicePoint],
     ),
     Operation(
         "GET",
@@ -93,6 +111,7 @@ OPERATIONS = (
         query=("after", "limit"),
         conditions=True,
     ),
+    Operation("GET", "/golds/{gold}/sentences/{number}", "sentence", "one sentence with its marks", Drawn),
     Operation("GET", "/golds/{gold}/slices", "slices", "the saved slices", list[Slice]),
     Operation("POST", "/golds/{gold}/slices", "add_slice", "save a slice", Slice, SliceRequest, status=201),
     Operation(
@@ -127,8 +146,9 @@ OPERATIONS = (
         "GET",
         "/golds/{gold}/worksheet",
         "worksheet",
-        "the notes as a worksheet (CSV) for spanwise suspects --apply",
+        "the notes as a worksheet (csv, jsonl or xlsx) for spanwise suspects --apply",
         str,
+        query=("format",),
     ),
     Operation(
         "GET",

@@ -22,7 +22,7 @@ from spanwise.matching import OUTCOMES
 from spanwise.reports import _wording as words
 from spanwise.slices.index import unpacked_bits
 from spanwise.workbench.answers import ways_out
-from spanwise.workbench.api import sentences_of, status_of
+from spanwise.workbench.api import answering, sentences_of, sliced_pair, status_of, weak
 from spanwise.workbench.bench import Bench, NotHere
 from spanwise.workbench.board import (
     SORTS,
@@ -37,6 +37,7 @@ from spanwise.workbench.board import (
 from spanwise.workbench.drawing import draw, sentence_sha
 from spanwise.workbench.jobs import OPTIONS
 from spanwise.workbench.links import Shown, View, view_of
+from spanwise.workbench.openapi import OPERATIONS
 from spanwise.workbench.store import Gold
 
 STATIC = {
@@ -68,8 +69,13 @@ def _moment(seconds: float) -> str:
 
 
 def routes(bench: Bench) -> list[BaseRoute]:
-    """The pages and what they are drawn with."""
-    return [Route(path, _page(bench, function), methods=["GET"]) for path, function in _PAGES.items()]
+    """The pages and what they are drawn with; `.json` behind the address of a page gives its answer."""
+    named = {one.name: one for one in OPERATIONS}
+    plain: list[BaseRoute] = [
+        Route(path, answering(bench, named[name]), methods=["GET"]) for path, name in JSON_PATHS.items()
+    ]
+    drawn = [Route(path, _page(bench, function), methods=["GET"]) for path, function in PAGES.items()]
+    return [*plain, *drawn]
 
 
 def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Callable[[Request], Any]:
@@ -98,6 +104,7 @@ def _render(
             folder=bench.folder.name,
             read_only=bench.read_only,
             event=bench.events.last,
+            bundled=bench.bundled,
             **values,
         )
     )
@@ -107,7 +114,7 @@ def _render(
 def home(bench: Bench, request: Request) -> Response:
     """The choice of gold, or straight to the only one."""
     golds = bench.store.golds()
-    if len(golds) == 1:
+    if len(golds) == 1 and not bench.bundled:
         return RedirectResponse(f"/g/{golds[0].slug}", 303)
     counts = {gold.slug: len({one.system for one in bench.store.results(gold.slug)}) for gold in golds}
     return _render(bench, request, "home", None, counts=counts, unreadable=_unreadable(bench))
@@ -168,6 +175,7 @@ def compare_page(bench: Bench, request: Request) -> Response:
     """Two results over one gold."""
     gold = bench.gold(request.path_params["gold"])
     a, b = (bench.result(request.path_params[name], gold) for name in ("a", "b"))
+    view = view_of(request.query_params.multi_items())
     document, first, second = bench.shelf.comparison(a, b)
     found = document.comparisons[0]
     rows = tested_rows(found.scores)
@@ -185,7 +193,7 @@ def compare_page(bench: Bench, request: Request) -> Response:
         shapes=shapes_of(bench, gold),
         right=None if table is None else _who_is_right(table), results=bench.store.results(gold.slug),
         scores={"a": document.systems[first], "b": document.systems[second]},
-        outcomes=_outcome_table(table),
+        outcomes=_outcome_table(table), limited=sliced_pair(bench, gold, view, a, b), view=view,
     )  # fmt: skip
 
 
@@ -230,10 +238,12 @@ def slices_page(
         test = bench.shelf.slice_test(indexed, view.condition, order[0], order[1], looked)
     bounds = [end for one in answer.systems.values() for end in (*(one.interval or ()), one.overall)]
     after = request.query_params.get("after", "")
+    points = [] if saved is None else bench.shelf.slice_history(gold, parse(saved.conditions), saved.at)
     return _render(
         bench, request, "slices", gold, view=view, answer=answer, order=order, test=test, looked=looked,
-        axis=Axis.of(bounds), shapes=shapes_of(bench, gold), facets=_facets(indexed.index, answer, view),
-        saved=bench.store.slices(gold.slug), current=saved, left=indexed.left,
+        points=points, axis=Axis.of(bounds), shapes=shapes_of(bench, gold),
+        facets=_facets(indexed.index, answer, view), saved=bench.store.slices(gold.slug), current=saved,
+        left=indexed.left,
         found=sentences_of(bench, gold, view, int(after) if after.isdecimal() else -1, FEW),
         choices=_choices(list(answer.systems)), text=_text_of(view),
     )  # fmt: skip
@@ -276,6 +286,18 @@ def _choices(systems: list[str]) -> list[tuple[str, str]]:
         ("split", "some right, some wrong"),
         ("wrong", "all wrong"),
     ]
+
+
+def weak_page(bench: Bench, request: Request) -> Response:
+    """The slices on which a system misses most, or on which two systems differ."""
+    gold = bench.gold(request.path_params["gold"])
+    indexed = bench.indexed(gold)
+    found = weak(bench, request, None)
+    links = {one.where: View(parse(one.where)).query() for one in found.slices}
+    return _render(
+        bench, request, "weak", gold, found=found, links=links, names=list(indexed.index.systems),
+        shapes=shapes_of(bench, gold),
+    )  # fmt: skip
 
 
 def saved_slice(bench: Bench, request: Request) -> Response:
@@ -401,7 +423,7 @@ def static(bench: Bench, request: Request) -> Response:
     return Response(text, media_type=mimetypes.guess_type(name)[0] or "text/plain")
 
 
-_PAGES: dict[str, Callable[[Bench, Request], Response]] = {
+PAGES: dict[str, Callable[[Bench, Request], Response]] = {
     "/": home,
     "/g/{gold}": leaderboard,
     "/g/{gold}/history": history_page,
@@ -409,6 +431,7 @@ _PAGES: dict[str, Callable[[Bench, Request], Response]] = {
     "/g/{gold}/compare/{a}/{b}": compare_page,
     "/g/{gold}/slices": slices_page,
     "/g/{gold}/slices/{slug}": saved_slice,
+    "/g/{gold}/weak": weak_page,
     "/g/{gold}/sentences": sentences_page,
     "/g/{gold}/sentences/{number}": sentence_page,
     "/g/{gold}/worksheet": worksheet_page,
@@ -418,4 +441,20 @@ _PAGES: dict[str, Callable[[Bench, Request], Response]] = {
     "/settings": settings_page,
     "/static/{name}": static,
 }
-PATHS = tuple(_PAGES)  # of all pages
+JSON_PATHS = {  # the answer of the API behind each page
+    "/index.json": "golds",
+    "/g/{gold}/history.json": "results",
+    "/g/{gold}/compare/{a}/{b}.json": "comparison",
+    "/g/{gold}/slices.json": "slice",
+    "/g/{gold}/slices/{slug}.json": "slice_history",
+    "/g/{gold}/weak.json": "weak",
+    "/g/{gold}/sentences.json": "mentions",
+    "/g/{gold}/sentences/{number}.json": "sentence",
+    "/g/{gold}/worksheet.json": "notes",
+    "/g/{gold}/gate.json": "gate",
+    "/g/{gold}/evaluate.json": "jobs",
+    "/g/{gold}.json": "results",
+    "/r/{result}.json": "result",
+    "/settings.json": "health",
+}
+PATHS = (*JSON_PATHS, *PAGES)  # of all pages

@@ -38,6 +38,7 @@ MIGRATIONS = (
         state TEXT NOT NULL, step TEXT NOT NULL DEFAULT '', done INTEGER NOT NULL DEFAULT 0,
         total INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '', at REAL NOT NULL);
     """,
+    "ALTER TABLE slice ADD COLUMN at REAL NOT NULL DEFAULT 0;",
 )
 
 
@@ -102,6 +103,7 @@ class Slice(Struct, frozen=True):
     score: str | None
     least: float | None
     version: int
+    at: float = 0.0  # when it was first saved
 
 
 class Note(Struct, frozen=True):
@@ -264,14 +266,15 @@ class Store:
         """Save a slice; `version` must be that of the one it replaces, 0 for a new one."""
         with self._writing() as db:
             found = db.execute(
-                "SELECT version FROM slice WHERE gold=? AND slug=?", (one.gold, one.slug)
+                "SELECT version, at FROM slice WHERE gold=? AND slug=?", (one.gold, one.slug)
             ).fetchone()
             if (found[0] if found else 0) != one.version:
                 raise Changed(
                     f"the slice {one.name!r} already exists or has changed.\nReload it and try again."
                 )
-            saved = msgspec.structs.replace(one, version=one.version + 1)
-            db.execute("INSERT OR REPLACE INTO slice VALUES (?, ?, ?, ?, ?, ?, ?)", _values(saved))
+            at = found[1] if found else time.time()
+            saved = msgspec.structs.replace(one, version=one.version + 1, at=at)
+            db.execute("INSERT OR REPLACE INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(saved))
         return saved
 
     def remove_slice(self, gold: str, slug: str) -> bool:

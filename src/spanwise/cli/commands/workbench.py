@@ -11,7 +11,8 @@ import argparse
 EPILOG = """examples:
   spanwise workbench runs/
   spanwise evaluate gold.conll pred.conll --train train.conll --json runs/a.json --columns runs/a.npz
-  spanwise workbench runs/ --port 8000"""
+  spanwise workbench runs/ --port 8000
+  spanwise workbench runs/ --bundle pages/      save its pages for people without a server"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,11 +23,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--behind-proxy", metavar="ORIGIN", help="the address of a proxy before it, such as https://NAME"
     )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="what evaluating an upload may take, such as 4GB (default: 3/4 of all)",
+    )
+    parser.add_argument(
+        "--bundle", metavar="OUT", help="save the pages in a new folder instead of serving them"
+    )
+    parser.add_argument("--systems", metavar="A,B", help="with --bundle: the systems to show (default: all)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until Ctrl-C."""
-    from spanwise.workbench import serve
+    """Serve until Ctrl-C, or save the pages."""
+    from spanwise.errors import ChoiceError
+    from spanwise.streams import say
+    from spanwise.workbench import bundle, serve
 
-    serve(args.folder, port=args.port, host=args.host, behind_proxy=args.behind_proxy)
+    if args.bundle is not None:
+        names = [name for name in (args.systems or "").split(",") if name]
+        number = bundle(args.folder, args.bundle, systems=names)
+        say(f"spanwise: {number} pages are in {args.bundle}; open {args.bundle}/index.html.")
+        return 0
+    if args.systems is not None:
+        raise ChoiceError("--systems chooses what --bundle saves.\nGive --bundle OUT, or leave it out.")
+    serve(args.folder, port=args.port, host=args.host, behind_proxy=args.behind_proxy, memory=args.memory)
     return 0

@@ -1,0 +1,223 @@
+"""What is saved and searched for: bundles, weak slices, histories of slices, worksheets, answers of pages."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from benches import client_of, copied, make_folder
+
+import spanwise
+from spanwise.cli.main import main
+from spanwise.evaluation import MentionColumns
+from spanwise.slices.index import SliceIndex
+from spanwise.slices.weak import weak_slices
+from spanwise.spreadsheet import to_xlsx
+from spanwise.workbench import bundle
+from spanwise.workbench.bench import Bench
+from spanwise.workbench.child import Task
+from spanwise.workbench.index import Recent
+
+
+@pytest.fixture(scope="module")
+def larger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with enough sentences that something can be told from chance."""
+    return make_folder(tmp_path_factory.mktemp("larger") / "runs", sentences=400)
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"\d+\.\d", re.sub(r"<svg.*?</svg>|<[^>]*>", " ", text, flags=re.DOTALL))
+
+
+def test_a_bundle_shows_the_numbers_of_the_server_and_links_within_itself(
+    larger: Path, tmp_path: Path
+) -> None:
+    there = copied(larger, tmp_path / "runs")
+    with client_of(there) as client:
+        gold = client.get("/api/v1/golds").json()[0]["slug"]
+        body = {"name": "orgs", "where": "label=ORG"}
+        assert client.post(f"/api/v1/golds/{gold}/slices", json=body).status_code == 201
+        served = {
+            "index.html": client.get(f"/g/{gold}").text,
+            "slice-orgs.html": client.get(f"/g/{gold}/slices/orgs").text,
+        }
+        pair = [one["id"] for one in client.get(f"/api/v1/golds/{gold}/results").json()]
+        served["compare.html"] = client.get(f"/g/{gold}/compare", follow_redirects=True).text
+    out = tmp_path / "pages"
+    assert main(["workbench", str(there), "--bundle", str(out)]) == 0
+    for name, text in served.items():
+        saved = (out / "g" / gold / name).read_text(encoding="utf-8")
+        assert numbers(saved)[:12] == numbers(text)[:12], name
+        for link in re.findall(r'(?:href|src)="([^"#]+)', saved):
+            assert (out / "g" / gold / link).resolve().is_file(), link
+    assert "needs the server" in (out / "g" / gold / "slices.html").read_text(encoding="utf-8")
+    assert {f"{number}.html" for number in pair} == {file.name for file in (out / "r").iterdir()}
+    assert "<script" not in (out / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_bundle_is_there_whole_or_not_at_all(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with pytest.raises(spanwise.SpanwiseError, match="no system is called 'nobody'"):
+        bundle(there, tmp_path / "out", systems=["nobody"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(spanwise.SpanwiseError, match="holds no results"):
+        bundle(tmp_path / "empty", tmp_path / "out")
+    with pytest.raises(spanwise.SpanwiseError, match="already there"):
+        bundle(there, tmp_path / "empty")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["empty", "runs"]
+
+
+def test_weak_slices_of_columns_are_those_of_the_files(larger: Path) -> None:
+    index = SliceIndex.of(MentionColumns.load(larger / "all.npz"))
+    systems = {name: str(larger / f"{name}.conll") for name in index.systems}
+    whole = spanwise.find_slices(
+        str(larger / "gold.conll"), systems, train=str(larger / "train.conll"), flips=500
+    )
+    for name, expected in whole.systems.items():
+        found = weak_slices(index, name, flips=500)
+        assert [(one.where, one.mentions, one.p) for one in found.slices] == [
+            (one.where, one.units, one.p) for one in expected.slices
+        ]
+        assert found.tested == expected.tested
+    first, second = whole.comparison[0].systems
+    found = weak_slices(index, first, second, flips=500)
+    assert [(one.where, one.p) for one in found.slices] == [
+        (one.where, one.p) for one in whole.comparison[0].slices
+    ]
+
+
+def test_weak_slices_are_one_button_away(larger: Path) -> None:
+    with client_of(larger) as client:
+        gold = client.get("/api/v1/golds").json()[0]["slug"]
+        assert f"/g/{gold}/weak" in client.get(f"/g/{gold}/slices").text
+        answer = client.get(f"/api/v1/golds/{gold}/weak?a=memoriser").json()
+        assert answer["slices"]
+        page = client.get(f"/g/{gold}/weak?a=memoriser").text
+        assert "Where memoriser is weak" in page and "/slices?" in page
+        assert client.get(f"/g/{gold}/weak?a=nobody").status_code == 400
+
+
+def test_a_comparison_is_limited_to_a_slice(larger: Path) -> None:
+    with client_of(larger) as client:
+        gold = client.get("/api/v1/golds").json()[0]["slug"]
+        a, b = client.get(f"/api/v1/golds/{gold}/results").json()
+        whole = client.get(f"/api/v1/golds/{gold}/comparison?a={a['id']}&b={b['id']}").json()
+        part = client.get(f"/api/v1/golds/{gold}/comparison?a={a['id']}&b={b['id']}&label=ORG").json()
+        assert whole["slice"] is None
+        tested = client.get(f"/api/v1/golds/{gold}/test?a={a['system']}&b={b['system']}&label=ORG").json()
+        assert part["slice"]["difference"] == tested["difference"]
+        page = client.get(f"/g/{gold}/compare/{a['id']}/{b['id']}?where=label%3DORG").text
+        assert "On label=ORG" in page
+
+
+def test_a_saved_slice_has_a_history_and_is_confirmed_by_later_results(larger: Path, tmp_path: Path) -> None:
+    there = copied(larger, tmp_path / "runs")
+    with client_of(there) as client:
+        gold = client.get("/api/v1/golds").json()[0]["slug"]
+        body = {"name": "unseen", "where": "toughness=UNSEEN-ANY"}
+        assert client.post(f"/api/v1/golds/{gold}/slices", json=body).status_code == 201
+        path = f"/api/v1/golds/{gold}/slices/unseen/history"
+        before = {one["system"]: one for one in client.get(path).json()}
+        assert before["memoriser"]["weak"] and not before["memoriser"]["confirmed"]
+        time.sleep(0.02)
+        (there / "later.npz").write_bytes((there / "all.npz").read_bytes())
+        client.app.app.state.bench.watcher.scan()
+        later = [one for one in client.get(path).json() if one["path"] == "later.npz"]
+        assert {one["system"]: one["confirmed"] for one in later}["memoriser"]
+        assert "confirmed" in client.get(f"/g/{gold}/slices/unseen").text
+        assert client.get(f"/g/{gold}/slices/unseen.json").json() == client.get(path).json()
+
+
+@pytest.mark.parametrize(
+    ("page", "answer"),
+    [
+        ("/index.json", "/golds"),
+        ("/g/{gold}.json", "/golds/{gold}/results"),
+        ("/g/{gold}/slices.json?label=ORG", "/golds/{gold}/slice?label=ORG"),
+        ("/g/{gold}/sentences.json", "/golds/{gold}/mentions"),
+        ("/g/{gold}/sentences/3.json", "/golds/{gold}/sentences/3"),
+        ("/g/{gold}/gate.json", "/golds/{gold}/gate"),
+        ("/g/{gold}/compare/1/2.json", "/golds/{gold}/comparison?a=1&b=2"),
+        ("/r/1.json", "/results/1"),
+    ],
+)
+def test_json_behind_the_address_of_a_page_gives_its_answer(
+    client: Any, gold: str, page: str, answer: str
+) -> None:
+    found = client.get(page.format(gold=gold))
+    assert found.status_code == 200
+    assert found.content == client.get("/api/v1" + answer.format(gold=gold)).content
+
+
+def test_a_worksheet_comes_in_three_formats(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with client_of(there) as client:
+        gold = client.get("/api/v1/golds").json()[0]["slug"]
+        mark = client.get(f"/api/v1/golds/{gold}/mentions?limit=1").json()["sentences"][0]
+        place = {name: mark["gold"][0][name] for name in ("start", "end", "label")}
+        body = {"sentence": mark["number"], "tag": "=1+1", "text": "a <b> & \x0b", **place}
+        assert client.post(f"/api/v1/golds/{gold}/notes", json=body).status_code == 201
+        path = f"/api/v1/golds/{gold}/worksheet"
+        line = client.get(f"{path}?format=jsonl").json()
+        assert line["kind"] == "=1+1" and line["evidence"] == "a <b> & \x0b".strip()
+        assert "'=1+1" in client.get(f"{path}?format=csv").text
+        book = client.get(f"{path}?format=xlsx")
+        assert client.get(f"{path}?format=doc").status_code == 400
+    with zipfile.ZipFile(io.BytesIO(book.content)) as parts:
+        sheet = ElementTree.fromstring(parts.read("sheet.xml"))
+    texts = [node.text for node in sheet.iter() if node.tag.endswith("}t")]
+    assert "=1+1" in texts and "decision" in texts
+    assert not [node for node in sheet.iter() if node.tag.endswith("}f")]
+
+
+def test_a_workbook_is_read_by_others() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    rows = [("label", "n", "x"), ("=SUM(A1)", 3, None), ("\ud800\x00é", -0.5, "a\nb")]
+    sheet = openpyxl.load_workbook(io.BytesIO(to_xlsx(rows))).active
+    assert [[cell.value for cell in row] for row in sheet.iter_rows()] == [
+        ["label", "n", "x"],
+        ["=SUM(A1)", 3, None],
+        ["\ufffd\ufffdé", -0.5, "a\nb"],
+    ]
+    assert to_xlsx(rows) == to_xlsx(rows)
+
+
+def test_answers_beyond_a_budget_of_bytes_are_dropped_oldest_first() -> None:
+    made: list[int] = []
+    kept: Recent[int, int] = Recent(10, size=lambda one: one, budget=100)
+    for number in (60, 30, 50, 30, 60):
+        kept.get(number, lambda number=number: made.append(number) or number)  # type: ignore[misc]
+    assert made == [60, 30, 50, 60]
+
+
+def test_an_upload_that_needs_too_much_memory_fails_with_a_sentence(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    bench = Bench(there, memory=30_000_000)
+    try:
+        bench.watcher.scan()
+        bench.jobs.start()
+        gold = bench.store.golds()[0]
+        (bench.jobs.uploads / "x.conll").write_bytes((there / "swapper.conll").read_bytes())
+        job = bench.jobs.add(gold, "swapper", _options())
+        for _ in range(200):
+            found = bench.store.job(job.id)
+            if found is not None and found.state == "failed":
+                break
+            time.sleep(0.1)
+        assert found is not None and found.state == "failed" and found.error
+        assert not list(there.glob("swapper-*.json"))
+    finally:
+        bench.stop()
+    assert Task.__struct_fields__[-1] == "memory"
+
+
+def _options() -> Any:
+    from spanwise.workbench.store import JobOptions
+
+    return JobOptions(upload="x.conll", name="swapper.conll")
