@@ -23,9 +23,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -> int:
     """Save the pages of a folder of results for people without a server; how many pages there are."""
     try:
-        from spanwise.workbench.bundle import bundle as save
+        from spanwise.workbench.saving import bundle as save
     except ImportError as error:
-        raise MissingExtra.of(error.name or "starlette", "workbench", "the workbench") from error
+        raise MissingExtra.of("starlette", "workbench", "the workbench") from error
     return save(folder, to, systems=systems)
 
 
