@@ -1,0 +1,290 @@
+"""How fast the workbench answers, how it bears sixteen clients, and what outlives a kill.
+
+    python -m benchmarks.workbench FOLDER [--tokens 6M] [--seconds 60] [--kills 50]
+
+FOLDER keeps the corpus that is made (6M test tokens hold about a million gold mentions) and its result
+documents. Five systems are shown: the generator's predictions under several names. The table is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from benchmarks.data import SYSTEMS, make
+from spanwise.cli.main import main as spanwise
+
+
+class Server:
+    """A workbench in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.folder = folder
+        (folder / ".spanwise" / "token").unlink(missing_ok=True)
+        call = [sys.executable, "-m", "spanwise", "workbench", str(folder), "--port", str(self.port)]
+        self.process = subprocess.Popen(call, stderr=subprocess.DEVNULL)
+        self.token = ""
+
+    def wait(self) -> None:
+        """Until it answers."""
+        while True:
+            try:
+                self.token = (self.folder / ".spanwise" / "token").read_text().strip()
+                if self.ask("GET", "/api/v1/health")[0] == 200:
+                    return
+            except OSError:
+                if self.process.poll() is not None:
+                    raise SystemExit("the workbench did not start") from None
+            time.sleep(0.02)
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
+        """One request on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {"authorization": f"Bearer {self.token}", "host": f"127.0.0.1:{self.port}"}
+        if isinstance(body, dict):
+            headers["content-type"] = "application/json"
+            body = json.dumps(body).encode()
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def memory(self) -> float:
+        """The most memory it had, in MB."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) / 1024
+        return float("nan")
+
+    def end(self, how: int = signal.SIGTERM) -> None:
+        """End it."""
+        self.process.send_signal(how)
+        self.process.wait()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Server]:
+    server = Server(folder)
+    try:
+        server.wait()
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.end()
+
+
+def timed(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - began)
+
+
+class Questions:
+    """Random slices of three or four conditions, with values that the gold file has."""
+
+    def __init__(self, server: Server, gold: str) -> None:
+        self.path = f"/api/v1/golds/{gold}"
+        told = json.loads(server.ask("GET", f"{self.path}/slice")[1])["facets"]
+        self.values = {name: list(counts) for name, counts in told.items()}
+
+    def draw(self, chance: random.Random, what: str = "slice") -> str:
+        """One that was probably never asked for."""
+        names = chance.sample(sorted(self.values), min(4, len(self.values)))
+        parts = []
+        for name in names:
+            listed = self.values[name]
+            some = chance.sample(listed, chance.randint(1, max(1, len(listed) - 1)))
+            parts.append(f"{name}={quote(','.join(some))}")
+        return f"{self.path}/{what}?{'&'.join(parts)}"
+
+
+def prepared(folder: Path, tokens: str) -> Path:
+    """A folder with one document of five systems and their columns."""
+    runs = folder / f"runs-{tokens}"
+    if (runs / "all.json").exists():
+        return runs
+    corpus = make(folder, tokens)
+    files = {name: str(path) for name, path in corpus["files"].items()}  # type: ignore[attr-defined]
+    runs.mkdir(parents=True, exist_ok=True)
+    for name in ("gold", "train", *SYSTEMS):
+        shutil.copy(files[name], runs / f"{name}.conll")
+    named = [f"s{number}={runs / f'{SYSTEMS[number % len(SYSTEMS)]}.conll'}" for number in range(5)]
+    call = ["evaluate", str(runs / "gold.conll"), *named, "--train", str(runs / "train.conll"), "--quiet"]
+    call += ["--resamples", "0", "--examples", "none", "--workers", "1"]
+    assert spanwise([*call, "--json", str(runs / "all.json"), "--columns", str(runs / "all.npz")]) == 0
+    return runs
+
+
+def answers(folder: Path, seconds: float) -> None:
+    """One person, sixteen clients, a comparison, a new file."""
+    server = Server(folder)
+    began = time.perf_counter()
+    server.wait()
+    gold = json.loads(server.ask("GET", "/api/v1/golds")[1])[0]
+    slug = gold["slug"]
+    server.ask("GET", f"/g/{slug}")
+    print(f"start to first page: {time.perf_counter() - began:.2f} s")
+    began = time.perf_counter()
+    questions = Questions(server, slug)
+    print(f"first slice of {gold['mentions']:,} mentions: {1000 * (time.perf_counter() - began):.0f} ms")
+    chance = random.Random(0)
+    taken = sorted(timed(lambda: server.ask("GET", questions.draw(chance))) for _ in range(200))
+    print(f"slice, one client: p50 {taken[100]:.0f} ms, p99 {taken[197]:.0f} ms")
+    ids = [one["id"] for one in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])][:2]
+    pair = f"/api/v1/golds/{slug}/comparison?a={ids[0]}&b={ids[1]}"
+    first, again = (timed(lambda: server.ask("GET", pair)) for _ in range(2))
+    print(f"compare: first {first:.0f} ms, again {again:.0f} ms")
+    load(server, slug, questions, seconds)
+    known = len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1]))
+    began = time.perf_counter()
+    shutil.copy(folder / "all.json", folder / "new.json")
+    while len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])) <= known:
+        time.sleep(0.05)
+    print(f"new file on the board: {time.perf_counter() - began:.2f} s")
+    print(f"memory: {server.memory():.0f} MB")
+    (folder / "new.json").unlink()
+    server.end()
+
+
+def load(server: Server, slug: str, questions: Questions, seconds: float) -> None:
+    """Sixteen clients with mixed questions, and one upload."""
+    taken: list[float] = []
+    wrong: list[int] = []
+    ending = time.monotonic() + seconds
+
+    def client(number: int) -> None:
+        chance = random.Random(number)
+        while time.monotonic() < ending:
+            path = questions.draw(chance, chance.choice(("slice", "slice", "slice", "mentions")))
+            if chance.random() < 0.1:
+                path = f"/g/{slug}"
+            began = time.perf_counter()
+            status, _ = server.ask("GET", path)
+            taken.append(1000 * (time.perf_counter() - began))
+            if status != 200:
+                wrong.append(status)
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(16)]
+    before = server.memory()
+    for thread in threads:
+        thread.start()
+    upload = (server.folder / f"{SYSTEMS[0]}.conll").read_bytes()
+    if len(upload) < 50_000_000:
+        status, _ = server.ask("PUT", f"/api/v1/golds/{slug}/results?system=sent&name=sent.conll", upload)
+        print(f"upload of {len(upload) / 1e6:.0f} MB under load: status {status}")
+    for thread in threads:
+        thread.join()
+    taken.sort()
+    p99 = taken[int(0.99 * (len(taken) - 1))]
+    print(
+        f"16 clients for {seconds:.0f} s: {len(taken)} answers, p50 {statistics.median(taken):.0f} ms, "
+        f"p99 {p99:.0f} ms, {len(wrong)} errors; memory {before:.0f} → {server.memory():.0f} MB"
+    )
+
+
+def kills(folder: Path, number: int) -> None:
+    """Kill the server at random moments of uploads, evaluations and notes; nothing acknowledged is lost."""
+    chance = random.Random(0)
+    noted: set[int] = set()
+    sent: set[str] = set()
+    for attempt in range(number):
+        server = Server(folder)
+        server.wait()
+        slug = json.loads(server.ask("GET", "/api/v1/golds")[1])[0]["slug"]
+        stop = threading.Event()
+
+        def write(server: Server = server, slug: str = slug, stop: threading.Event = stop) -> None:
+            body = {"sentence": 0, "tag": "t", "text": "x" * 300}
+            while not stop.is_set():
+                try:
+                    status, text = server.ask("POST", f"/api/v1/golds/{slug}/notes", body)
+                except (OSError, http.client.HTTPException):
+                    return
+                if status == 201:
+                    noted.add(json.loads(text)["id"])
+
+        def send(server: Server = server, slug: str = slug, stop: threading.Event = stop) -> None:
+            data = (server.folder / f"{SYSTEMS[0]}.conll").read_bytes()
+            while not stop.is_set():
+                path = f"/api/v1/golds/{slug}/results?system=sent&name=sent.conll"
+                try:
+                    status, text = server.ask("PUT", path, data)
+                except (OSError, http.client.HTTPException):
+                    return
+                if status == 202:
+                    sent.add(json.loads(text)["body"]["upload"])
+
+        threads = [threading.Thread(target=work) for work in (write, write, send)]
+        for thread in threads:
+            thread.start()
+        time.sleep(chance.uniform(0.05, 1.5))
+        server.end(signal.SIGKILL)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        subprocess.run(["pkill", "-9", "-f", "spanwise.workbench.child"], check=False)
+        print(f"{attempt + 1}/{number}: {len(noted)} notes, {len(sent)} uploads", end="\r", file=sys.stderr)
+    with served(folder) as server:
+        slug = json.loads(server.ask("GET", "/api/v1/golds")[1])[0]["slug"]
+        kept = {one["id"] for one in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/notes")[1])}
+    uploads = {one.name for one in (folder / ".spanwise" / "uploads").iterdir()}
+    database = sqlite3.connect(folder / ".spanwise" / "workbench.sqlite")
+    whole = database.execute("PRAGMA integrity_check").fetchone()[0]
+    halves = [name for name in uploads if name.endswith(".part")]
+    torn = [one.name for one in folder.glob("*.json") if not _reads(one)]
+    print(
+        f"{number} kills: {len(noted)} notes and {len(sent)} uploads acknowledged, {len(noted - kept)} and "
+        f"{len(sent - uploads)} lost; database {whole}; {len(halves)} half files; {len(torn)} torn documents"
+    )
+    if noted - kept or sent - uploads or whole != "ok" or halves or torn:
+        raise SystemExit(1)
+
+
+def _reads(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--tokens", default="6M")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--kills", type=int, default=50)
+    args = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if args.seconds:
+        answers(prepared(args.folder, args.tokens), args.seconds)
+    if args.kills:
+        kills(prepared(args.folder, "10k"), args.kills)
+
+
+if __name__ == "__main__":
+    main()
