@@ -133,7 +133,13 @@ def test_the_background_can_be_left_out(tmp_path: Path) -> None:
     assert 'fill="white"' in white and 'fill="white"' not in clear
 
 
-@pytest.mark.parametrize("name", ["fu20-figure4", "fu20-table3", "fu20-figure5", "fu20-figure6"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fu20-figure4", "fu20-table3", "fu20-table4", "fu20-figure5", "fu20-figure6", "fu19-rho2",
+        "fu19-sigma", "fu19-beta", "ort22-figure1",
+    ],
+)  # fmt: skip
 def test_the_figures_of_fu_are_drawn_from_a_study(name: str, tmp_path: Path) -> None:
     made = paper(with_factor(), name)
     assert made and all(key.startswith(name) for key in made)
@@ -141,16 +147,51 @@ def test_the_figures_of_fu_are_drawn_from_a_study(name: str, tmp_path: Path) -> 
     assert save(with_factor(), tmp_path, papers=[name])[0].name == f"{first}.svg"
 
 
-@pytest.mark.parametrize("name", ["ort22-figure1", "ort22-figure2", "fu20-table3"])
+@pytest.mark.parametrize("name", ["ort22-figure2", "fu20-table3"])
 def test_the_figures_of_one_result_are_drawn_for_every_system(name: str) -> None:
     made = paper(result("bert", "crf"), name)
     assert any("bert" in key for key in made) and any("crf" in key for key in made)
 
 
+def test_all_systems_share_one_figure_of_errors_with_every_share() -> None:
+    (chart,) = paper(result("bert", "crf"), "ort22-figure1").values()
+    written = str(chart.to_dict())
+    assert "bert" in written and "crf" in written
+    for kind in ("LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"):
+        assert len(re.findall(rf"'t': '{kind} \d+\.\d'", written)) >= 2
+
+
+def test_a_confusion_matrix_can_show_some_labels_and_add_up_the_others() -> None:
+    document = result("crf")
+    table = document["systems"]["crf"]["confusion"]
+    (chart,) = paper(document, "ort22-figure2", labels=["PER"]).values()
+    written = str(chart.to_dict())
+    assert "gold PER, predicted others" in written and "gold LOC" not in written
+    at = table["labels"].index("PER")
+    others = sum(count for place, count in enumerate(table["counts"][at]) if place != at)
+    assert f"gold PER, predicted others: {others} error" in written
+    with pytest.raises(ChoiceError, match=r"no label of this result is called 'PERS'\. Did you mean 'PER'"):
+        paper(document, "ort22-figure2", labels=["PERS"])
+
+
+def test_all_systems_stand_in_one_panel_per_attribute() -> None:
+    (chart,) = paper(result("bert", "crf"), "fu20-models").values()
+    written = str(chart.to_dict())
+    assert "bert, eLen XS" in written and "crf, eLen XL" in written
+
+
+def test_panels_name_best_and_worst_buckets_and_the_scores_of_both_systems() -> None:
+    made = paper(with_factor(), "fu20-table4")
+    written = str(next(iter(made.values())).to_dict())
+    assert "biggest win and biggest loss" in written and re.search(r"F1 \d+\.\d and \d+\.\d", written)
+    assert "news" in written and "tweets" in written
+
+
 def test_every_paper_figure_has_a_line_that_says_what_it_is() -> None:
     assert set(papers()) == {
-        "fu20-figure4", "fu20-table3", "fu20-figure5", "fu20-figure6", "fu20-pays", "ort22-figure1",
-        "ort22-figure2",
+        "fu20-figure4", "fu20-table3", "fu20-table4", "fu20-figure5", "fu20-figure6", "fu20-pays",
+        "fu20-models",
+        "fu19-rho2", "fu19-sigma", "fu19-beta", "ort22-figure1", "ort22-figure2",
     }  # fmt: skip
     assert all(papers().values())
 

@@ -230,6 +230,10 @@ SHORT = {
     "entity_length": "eLen", "sentence_length": "sLen", "entity_density": "eDen", "oov_density": "oDen",
     "entity_frequency": "eFre", "token_frequency": "tFre", "entity_label_consistency": "eCon",
     "token_label_consistency": "tCon", "label": "tag",
+    "entity_token_density": "R-eDen", "oov_density_fu19": "R-oov", "sentence_length_fu19": "R-sLen",
+    "entity_length_fu19": "R-eLen", "morphology": "R-mor", "entity_familiarity": "F-ent",
+    "token_familiarity": "F-tok", "label_familiarity": "F-tag", "entity_label_familiarity": "MF-et",
+    "token_label_familiarity": "MF-tt",
 }  # fmt: skip
 
 

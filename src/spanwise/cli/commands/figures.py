@@ -38,6 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="as wide as one column of a paper (1: 240 pt) or two (2: 500 pt)",
     )  # fmt: skip
     parser.add_argument(
+        "--labels", default="", metavar="LABELS",
+        help="the labels that a paper's confusion matrix shows, with commas; all others are added up",
+    )  # fmt: skip
+    parser.add_argument(
         "--background", default="white", metavar="COLOUR", help="white (default) or transparent"
     )
 
@@ -59,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         formats=formats,
         names=args.names,
         papers=args.paper,
+        labels=[label for label in args.labels.split(",") if label],
         background=args.background,
         columns=args.columns,
     )

@@ -64,10 +64,10 @@ def spokes(document: Study) -> list[str]:
 
 
 def _on_spoke(cell: AttributeWise | None, measure: str) -> float | None:
-    """ρ, or ζ divided by the highest over datasets, as Fu20's Figure 4 draws it."""
+    """ρ, σ, or ζ divided by the highest over datasets, as Fu20's Figure 4 draws it."""
     if cell is None:
         return None
-    return given(cell.zeta_relative) if measure == "zeta" else cell.rho1
+    return {"zeta": given(cell.zeta_relative), "rho1": cell.rho1, "sigma": cell.sigma}[measure]
 
 
 def radar(document: Study, measure: str, style: Style, *, size: float = 118) -> Drawing | None:
@@ -78,8 +78,12 @@ def radar(document: Study, measure: str, style: Style, *, size: float = 118) -> 
     table = document.analyses.attribute_wise
     width, middle = 2 * size + 60, size + 30
     outlines: list[Layer] = []
+    every = [cell.sigma for row in table.values() for cell in row.values()]
+    highest = max((value for value in every if value is not None), default=0.0) or 1.0  # the rim of σ
     for place, dataset in enumerate(document.datasets):
         values = [_on_spoke(table[dataset].get(name), measure) for name in names]
+        if measure == "sigma":
+            values = [None if value is None else value / highest for value in values]
         outlines += _outline(dataset, names, values, measure, place, middle, size, style)
     rings = [_ring(len(names), level, middle, size) for level in (0.25, 0.5, 0.75, 1.0)]
     layers: list[Layer] = [_path(ring, style.palette["grid"], width, strokeWidth=1) for ring in rings]
@@ -100,8 +104,19 @@ def radar(document: Study, measure: str, style: Style, *, size: float = 118) -> 
         layers.append(
             marks.written(text, width, marks.pixels("x", width), colour=style.palette["ink"], align=align)
         )
-    title = "ζ by attribute, relative to the highest" if measure == "zeta" else "ρ by attribute"
+    if measure == "sigma":
+        ring = [{"y": width - 4, "t": f"outer ring: σ = {100 * highest:.1f}"}]
+        layers.append(marks.texts(ring, width, at=-18, colour=style.palette["muted"], fontSize=10))
+    title = RADARS[measure]
     return Drawing(f"radar-{measure}", title, marks.plot(*layers), width, width, 24, 24, 2, 2)
+
+
+RADARS = {
+    "zeta": "ζ by attribute, relative to the highest",
+    "rho1": "ρ by attribute",
+    "sigma": "σ by attribute, relative to the highest",
+}
+_TOLD = {"zeta": "ζ, relative", "rho1": "ρ", "sigma": "σ, relative"}
 
 
 def _at(place: int, count: int, level: float, middle: float, size: float) -> tuple[float, float]:
@@ -139,7 +154,7 @@ def _outline(
         {
             "x": round(x, 2), "y": round(y, 2),
             "d": f"{words.visible(dataset)}, {words.attribute(name)}: "
-            f"{'ζ, relative' if measure == 'zeta' else 'ρ'} {words.plain(value)}",
+            f"{_TOLD[measure]} {words.plain(value)}",
         }
         for (x, y), name, value in zip(corners, names, values, strict=True)
         if value is not None
@@ -323,7 +338,8 @@ def increase(pair: PairDiagnosis, style: Style, *, wide: float | None = None) ->
                 f"{words.signed(value)}%"
             )
             middle = {"x": at + step / 2, "y": upper + line * (row + 0.5)}
-            numbers.append({**middle, "t": f"{100 * value:+.0f}".replace("-", words.MINUS)})
+            text = f"{100 * value:+.0f}".replace("-", words.MINUS)
+            numbers.append({**middle, "t": "0" if text[1:] == "0" else text})
             cells.append(
                 {
                     "x": at + 1, "x2": at + step - 1,
@@ -332,6 +348,9 @@ def increase(pair: PairDiagnosis, style: Style, *, wide: float | None = None) ->
                 }
             )  # fmt: skip
     height = down + line * len(datasets)
+    first, second = (words.visible(name) for name in pair.systems)
+    bar, ticks = _heat_scale(most, height + 16, style)
+    cells += bar
     flat_x: Options = {
         "scale": alt.Scale(domain=[0, extent_x], range=[0, extent_x], nice=False, zero=False), "axis": None,
     }  # fmt: skip
@@ -359,12 +378,30 @@ def increase(pair: PairDiagnosis, style: Style, *, wide: float | None = None) ->
         marks.written(heads, height, across, colour=style.palette["muted"], fontSize=9),
         marks.written(groups, height, across, colour=style.palette["ink"], fontSize=10.5),
         marks.texts(sides, height, at=-8, colour=style.palette["ink"], align="right"),
+        marks.written(ticks, height, across, colour=style.palette["muted"], fontSize=9),
+        marks.texts([{"y": -44.0, "t": f"{first} over {second}"}], height, at=0, colour=style.palette["ink"]),
     )
-    first, second = (words.visible(name) for name in pair.systems)
     title = f"Relative increase of F1 in percent, {first} over {second}"
-    made = Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 36, 6)
+    made = Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 54, 40)
     leads = (("s0", f"{first} leads"), ("s1", f"{second} leads"))
     return replace(made, axis="relative increase of F1 (percent)", swatches=leads) if wide else made
+
+
+def _heat_scale(most: float, top: float, style: Style) -> tuple[list[Options], list[Options]]:
+    """A strip of shades from the largest loss to the largest gain, and the percents below it."""
+    steps, wide = 21, 8.0
+    boxes: list[Options] = []
+    for at in range(steps):
+        value = most * (2 * at / (steps - 1) - 1)
+        boxes.append(
+            {
+                "x": at * wide, "x2": (at + 1) * wide, "y": top, "y2": top + 9,
+                "c": style.palette["s0" if value >= 0 else "s1"],
+                "o": 0.06 + 0.54 * (abs(value) / most) ** 0.5, "d": f"{100 * value:+.0f}%",
+            }
+        )  # fmt: skip
+    marked = ((0.5, f"−{100 * most:.0f}%"), (steps / 2, "0"), (steps - 0.5, f"+{100 * most:.0f}%"))
+    return boxes, [{"x": at * wide, "y": top + 17, "t": text} for at, text in marked]
 
 
 def heat_columns(pair: PairDiagnosis) -> list[tuple[str, list[str]]]:

@@ -34,12 +34,15 @@ def figures(document: DocumentLike, *, background: str = "white") -> dict[str, a
     return _charts(_module("_drawings").drawings(as_document(document)), background)
 
 
-def paper(document: DocumentLike, name: str, *, background: str = "white") -> dict[str, alt.LayerChart]:
+def paper(
+    document: DocumentLike, name: str, *, labels: Sequence[str] = (), background: str = "white"
+) -> dict[str, alt.LayerChart]:
     """The charts of one figure of a paper, in its own form, by names that begin with `name`.
 
-    `papers()` lists them. A document without the numbers for it is refused with what is missing.
+    `papers()` lists them. `labels` are those that a confusion matrix shows, all others added up.
+    A document without the numbers for it is refused with what is missing.
     """
-    return _charts(_module("_papers").drawings(as_document(document), name), background)
+    return _charts(_module("_papers").drawings(as_document(document), name, labels), background)
 
 
 def papers() -> dict[str, str]:
@@ -55,6 +58,7 @@ def save(
     formats: Sequence[str] = ("svg",),
     names: Sequence[str] = (),
     papers: Sequence[str] = (),
+    labels: Sequence[str] = (),
     background: str = "white",
     columns: int | None = None,
 ) -> list[Path]:
@@ -64,6 +68,7 @@ def save(
         formats: any of `svg`, `pdf` and `png`; text in PDF files carries its fonts.
         names: the charts to write; by default all, or none where `papers` asks for some.
         papers: figures of papers, by name.
+        labels: the labels that a paper's confusion matrix shows; all others are added up.
         columns: 1 or 2 for figures as wide as one column of a paper (240 points) or both (500 points);
             without it figures have the size of the page.
     """
@@ -80,7 +85,7 @@ def save(
         raise ChoiceError(f"columns is {columns!r}, but must be 1 or 2.\nChoose the width of the figures.")
     charts: dict[str, alt.LayerChart] = {}
     for name in papers:
-        charts |= paper(document, name, background=background)
+        charts |= paper(document, name, labels=labels, background=background)
     if names or not papers:
         drawn = figures(document, background=background)
         for name in names:

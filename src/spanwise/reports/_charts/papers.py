@@ -1,0 +1,243 @@
+"""Figures in the form that papers have them: datasets side by side, every number written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+from msgspec import Struct
+
+from spanwise.reports import _wording as words
+from spanwise.reports._charts import marks
+from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.style import Style, shortened, width_of
+
+STEP, TALL = 34.0, 110.0
+HEAD, FOOT, BETWEEN = 40.0, 44.0, 30.0  # room above, below and beside a panel
+WIDEST = 900.0
+GOOD, BAD = "s2", "wrong"  # best buckets are green, worst ones red, as in the papers
+
+
+class Bar(Struct, frozen=True):
+    """One bar of a histogram from zero, with the bucket it is about."""
+
+    value: float
+    bucket: str
+    good: bool
+    told: str
+    foot: str = ""  # a second bucket, at the other end
+    number: str = ""  # below that bucket
+
+
+class Panel(Struct, frozen=True):
+    """The histogram of one dataset: some bars for each attribute."""
+
+    title: str
+    note: str
+    groups: Sequence[tuple[str, Sequence[Bar]]]
+
+    @property
+    def width(self) -> float:
+        return STEP * max(len(self.groups), 1)
+
+
+def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digits: int = 0) -> Drawing:
+    """Histograms side by side on one scale, in rows where they do not fit one line."""
+    values = [bar.value for one in given for _, bars in one.groups for bar in bars]
+    high, low = max(0.0, *values), min(0.0, *values)
+    room = max(high - low, 10.0**-digits)
+    rows = _in_rows(given)
+    palette = style.palette
+    bars: dict[str, list[dict[str, Any]]] = {GOOD: [], BAD: []}
+    named: dict[str, list[dict[str, Any]]] = {GOOD: [], BAD: []}
+    plain, faint, heads, axis = [], [], [], []
+    width = max(sum(one.width + BETWEEN for one in row) for row in rows)
+    for line, row in enumerate(rows):
+        left, top = 0.0, line * (HEAD + TALL + FOOT) + HEAD
+        zero = top + TALL * high / room
+        for panel in row:
+            middle = left + panel.width / 2
+            heads.append({"x": middle, "y": top - 31, "t": panel.title})
+            faint.append({"x": middle, "y": top - 19, "t": panel.note})
+            for tick in dict.fromkeys(v for v in (high, 0.0, low) if not v or abs(v) > 0.12 * room):
+                text = f"{tick:.{digits}f}".replace("-", words.MINUS)
+                axis.append({"x": left - 5, "y": zero - TALL * tick / room, "t": text})
+            for at, (attribute, some) in enumerate(panel.groups):
+                x = left + STEP * (at + 0.5)
+                plain.append({"x": x, "y": top + TALL + 34, "t": shortened(attribute, 7)})
+                for place, bar in enumerate(some):
+                    aside = 0.0 if len(some) == 1 else (-8.0, 8.0)[place]
+                    y = zero - TALL * bar.value / room
+                    kind = GOOD if bar.good else BAD
+                    bars[kind].append({"x": x + aside, "y": y, "y2": zero, "d": bar.told})
+                    above = bar.value >= 0
+                    named[kind].append({"x": x + aside, "y": y + (-6 if above else 7), "t": bar.bucket})
+                    if bar.foot:
+                        named[BAD].append({"x": x, "y": zero + 8, "t": bar.foot})
+                        faint.append({"x": x, "y": zero + 19, "t": bar.number})
+            left += panel.width + BETWEEN
+    height = len(rows) * (HEAD + TALL + FOOT)
+    across = marks.pixels("x", width)
+    layers: list[Any] = []
+    for kind in (GOOD, BAD):
+        thick = 11 if any(len(some) > 1 for one in given for _, some in one.groups) else 20
+        layers.append(
+            marks.lines(bars[kind], height, across, colour=palette[kind], strokeWidth=thick, opacity=0.55)
+        )
+        layers.append(
+            marks.written(named[kind], height, across, colour=palette[kind], fontSize=8.5, fontWeight="bold")
+        )
+    layers += [
+        marks.written(plain, height, across, colour=palette["ink"], fontSize=9.5),
+        marks.written(heads, height, across, colour=palette["ink"], fontSize=11, fontWeight="bold"),
+        marks.written(faint, height, across, colour=palette["muted"], fontSize=8.5),
+        marks.written(axis, height, across, colour=palette["muted"], fontSize=8.5, align="right"),
+        marks.texts([{"y": -8.0, "t": title}], height, at=0, colour=palette["ink"], fontSize=12),
+    ]
+    return Drawing(name, title, marks.plot(*layers), width, height, 34, 10, 22, 4)
+
+
+def _in_rows(given: Sequence[Panel]) -> list[list[Panel]]:
+    rows: list[list[Panel]] = [[]]
+    for panel in given:
+        if rows[-1] and sum(one.width + BETWEEN for one in rows[-1]) + panel.width > WIDEST:
+            rows.append([])
+        rows[-1].append(panel)
+    return rows
+
+
+# ---- kinds of errors ------------------------------------------------------------------------
+
+KINDS = ("LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
+_COLOURS = {"LE": "s0", "BEs": "s2", "BEl": "s2", "BEo": "s2", "LBE": "s3", "FN": "none", "FP": "s1"}
+_SHADES = {"BEs": 0.95, "BEl": 0.7, "BEo": 0.45}
+
+
+def shares(
+    name: str, given: Sequence[tuple[str, Mapping[str, float], Mapping[str, float]]], style: Style
+) -> Drawing:
+    """Errors counted traditionally and fairly, a pair of bars for each dataset or system, all in percent.
+
+    References:
+        Ortmann (2022), Figure 1.
+    """
+    plot, step = 420.0, 62.0
+    height = step * len(given)
+    palette = style.palette
+    x = marks.quantity("v", 0, 100, span=(0, plot), tickCount=5, grid=False)
+    layers: list[Any] = []
+    names, ways = [], []
+    numbers: list[dict[str, Any]] = []
+    inside: list[dict[str, Any]] = []
+    for at, (title, traditional, fair) in enumerate(given):
+        names.append({"y": step * at + 24, "t": shortened(title, 18)})
+        for place, (way, counts) in enumerate((("traditional", traditional), ("fair", fair))):
+            y = step * at + 14 + 24 * place
+            ways.append({"y": y, "t": way})
+            whole = sum(counts.values()) or 1
+            start, last = 0.0, -100.0
+            for kind in KINDS:
+                part = 100 * counts.get(kind, 0) / whole
+                if not part:
+                    continue
+                told = f"{title}, {way}: {words.OUTCOMES[kind]} {part:.1f}% ({words.count(counts[kind])})"
+                bar = {"v": start, "hi": start + part, "y": y, "d": told}
+                layers.append(
+                    marks.bands(
+                        [bar], height, x, colour=palette[_COLOURS[kind]], thick=15,
+                        opacity=_SHADES.get(kind, 0.9), cornerRadius=0,
+                    )
+                )  # fmt: skip
+                text = f"{kind} {part:.1f}"
+                if width_of(text, 9) < plot * part / 100 - 4:
+                    inside.append({"v": start + part / 2, "y": y, "t": text})
+                else:  # numbers of narrow parts stand above their bar, and apart from each other
+                    middle = max(start + part / 2, last + 100 * (width_of(text, 8) + 3) / plot)
+                    numbers.append({"v": middle, "y": y - 12, "t": text})
+                    last = middle
+                start += part
+    layers += [
+        marks.written(inside, height, x, colour=palette["on"], fontSize=9),
+        marks.written(numbers, height, x, colour=palette["ink"], fontSize=8),
+        marks.texts(names, height, at=-172, colour=palette["ink"], fontWeight="bold", fontSize=11),
+        marks.texts(ways, height, at=-64, colour=palette["muted"], fontSize=10.5),
+    ]
+    title = "Share of each kind of error, in percent"
+    return Drawing(name, title, marks.plot(*layers), plot, height, 176, 20, 4, 24)
+
+
+# ---- systems over buckets -------------------------------------------------------------------
+
+Rows = Mapping[str, Sequence[tuple[str, float | None]]]  # by system: bucket and score in points
+
+
+def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Drawing:
+    """The score of every system over the buckets of every attribute: a panel each, one line per system."""
+    wide, tall, line = 132.0, 96.0, 150.0
+    order = list(dict.fromkeys(system for rows in given.values() for system in rows))
+    values = [v for rows in given.values() for row in rows.values() for _, v in row if v is not None]
+    low, high = (min(values), max(values)) if values else (0.0, 100.0)
+    room = max(high - low, 1.0)
+    palette = style.palette
+    columns = 4
+    width = columns * (wide + 34)
+    height = line * -(-len(given) // columns)
+    lines: dict[int, list[list[dict[str, Any]]]] = {}
+    dots: dict[int, list[dict[str, Any]]] = {}
+    heads, feet, axis = [], [], []
+    for number, (attribute, rows) in enumerate(given.items()):
+        left, top = (number % columns) * (wide + 34), (number // columns) * line + 24
+        heads.append({"x": left + wide / 2, "y": top - 12, "t": attribute})
+        axis += [{"x": left - 4, "y": top + tall * (high - v) / room, "t": f"{v:.0f}"} for v in (low, high)]
+        names = next((row for row in rows.values()), ())
+        for at, (bucket, _) in enumerate(names):
+            feet.append(
+                {"x": left + wide * (at + 0.5) / len(names), "y": top + tall + 10, "t": shortened(bucket, 5)}
+            )
+        for system, row in rows.items():
+            place = order.index(system)
+            points = [
+                {
+                    "x": left + wide * (at + 0.5) / len(row), "y": top + tall * (high - value) / room,
+                    "d": f"{words.visible(system)}, {attribute} {words.visible(bucket)}: {value:.1f}",
+                }
+                for at, (bucket, value) in enumerate(row)
+                if value is not None
+            ]  # fmt: skip
+            lines.setdefault(place, []).append(points)
+            dots.setdefault(place, []).extend(points)
+    across = marks.pixels("x", width)
+    layers: list[Any] = []
+    for place in range(len(order)):
+        for points in lines.get(place, ()):
+            layers.append(_line(points, palette.series(place), width, height, place))
+        layers.append(
+            marks.dots(
+                dots.get(place, []), height, across, colour=palette.series(place), place=place, size=22
+            )
+        )
+    layers += [
+        marks.written(heads, height, across, colour=palette["ink"], fontSize=10.5, fontWeight="bold"),
+        marks.written(feet, height, across, colour=palette["muted"], fontSize=8.5),
+        marks.written(axis, height, across, colour=palette["muted"], fontSize=8.5, align="right"),
+    ]
+    legend = tuple(enumerate(order))
+    return Drawing(name, title, marks.plot(*layers), width, height, 30, 4, 4, 4, legend=legend)
+
+
+_DASHES = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2])
+
+
+def _line(points: Sequence[Mapping[str, Any]], colour: str, width: float, height: float, place: int) -> Any:
+    rows = tuple({"x": point["x"], "y": point["y"], "n": at} for at, point in enumerate(points))
+    x, y = (
+        alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)
+    )
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(color=colour, aria=False, strokeWidth=1.3, strokeDash=_DASHES[place // 6 % len(_DASHES)])
+        .encode(
+            x=alt.X("x:Q", scale=x, axis=None), y=alt.Y("y:Q", scale=y, axis=None), order=alt.Order("n:Q")
+        )
+    )  # fmt: skip
