@@ -234,8 +234,8 @@ def _tables(document: Plain) -> dict[str, Tables]:
 
 
 def _mean(main: Mapping[str, Any], system: str, dataset: str) -> float | None:
-    value = ((main.get(system) or {}).get(dataset) or {}).get("mean")
-    return float(value) if words.defined(value) else None
+    value: float | None = ((main.get(system) or {}).get(dataset) or {}).get("mean")
+    return value
 
 
 Scores = tuple[float | None, float | None]
