@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import os
 import re
-import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
 from spanwise.conditions import parse
 from spanwise.document.head import written_out
-from spanwise.errors import ChoiceError, InputError, SpanwiseError, unknown
+from spanwise.errors import ChoiceError, SpanwiseError, unknown
 from spanwise.formats import read
 from spanwise.slices.weak import FoundSlices
 from spanwise.spreadsheet import to_csv, to_xlsx
@@ -39,15 +36,15 @@ from spanwise.workbench.bench import Bench, NotHere
 from spanwise.workbench.drawing import Drawn, chosen_rows, draw, sentence_sha
 from spanwise.workbench.guard import Refused
 from spanwise.workbench.index import SlicePoint, SliceTest
-from spanwise.workbench.jobs import OPTIONS, inside
-from spanwise.workbench.limits import IDLE, MOST_NOTE, MOST_ROWS, MOST_UPLOAD
+from spanwise.workbench.jobs import inside
+from spanwise.workbench.limits import MOST_NOTE, MOST_ROWS
 from spanwise.workbench.links import View, view_of
 from spanwise.workbench.openapi import OPERATIONS, PREFIX, Operation, description
-from spanwise.workbench.store import Changed, Gold, JobOptions, Note, Result
+from spanwise.workbench.store import Changed, Gold, Note, Result
+from spanwise.workbench.streaming import JSON, READ_ONLY, checked_options, events, upload
 from spanwise.workbench.watch import slug_of
 
-READ_ONLY = "the folder is read-only, so nothing can be saved.\nMake it writable, then restart the workbench."
-JSON, PROBLEM = "application/json", "application/problem+json"
+PROBLEM = "application/problem+json"
 WORKSHEET = (
     "rank", "tied", "score", "kind", "source", "sentence", "gold_start", "gold_end", "gold_label",
     "gold_text", "start", "end", "label", "text", "votes_for", "votes_against", "evidence", "context",
@@ -430,90 +427,11 @@ def job(bench: Bench, request: Request, _: Any) -> Any:
 
 
 def again(bench: Bench, request: Request, body: dict[str, str]) -> Any:
-    return bench.jobs.again(job(bench, request, None), _options(body))
+    return bench.jobs.again(job(bench, request, None), checked_options(body))
 
 
 def cancel(bench: Bench, request: Request, _: Any) -> None:
     bench.jobs.cancel(job(bench, request, None))
-
-
-def _options(given: Mapping[str, str]) -> dict[str, str]:
-    for name, value in given.items():
-        if name not in OPTIONS:
-            raise unknown("option", name, OPTIONS)
-        if value not in OPTIONS[name]:
-            raise unknown(f"value of {name}", value, OPTIONS[name])
-    return dict(given)
-
-
-async def upload(bench: Bench, request: Request) -> Response:
-    """Keep the body as a file, whole or not at all, and put its evaluation into the queue."""
-    if bench.read_only:
-        raise Refused(503, READ_ONLY)
-    gold = bench.gold(request.path_params["gold"])
-    asked = request.query_params
-    name = asked.get("name") or "predictions"
-    system = (asked.get("system") or name.partition(".")[0]).strip()
-    if not system or len(system) > 100:
-        raise ChoiceError("a system needs a name of up to 100 characters.\nGive it as ?system=NAME.")
-    options = _options({key: asked[key] for key in OPTIONS if asked.get(key)})
-    inside(bench.folder, gold.path)  # refuses before the file is sent
-    # The name of an upload never becomes a path; its endings tell the format.
-    endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", name)
-    kept = f"{secrets.token_hex(12)}{endings[1].lower() if endings else '.conll'}"
-    half = bench.jobs.uploads / f"{kept}.part"
-    size = 0
-    try:
-        with half.open("xb") as stream:
-            pieces = request.stream()
-            while True:
-                piece = await asyncio.wait_for(anext(pieces, b""), IDLE)
-                if not piece:
-                    break
-                size += len(piece)
-                if size > MOST_UPLOAD:
-                    raise Refused(
-                        413, f"the upload is too large; at most {MOST_UPLOAD:,} bytes are accepted."
-                    )
-                stream.write(piece)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if not size:
-            raise InputError(f"{name}: the upload is empty.\nSend a file of predictions.")
-        half.rename(bench.jobs.uploads / kept)
-    except (ClientDisconnect, TimeoutError):
-        half.unlink(missing_ok=True)
-        raise Refused(408, "the upload was interrupted.\nSend the file again.") from None
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise
-    tags = {key: asked[key] for key in ("commit", "run", "epoch") if asked.get(key)}
-    body = JobOptions(upload=kept, name=name, options=options, tags=tags)
-    added = await run_in_threadpool(bench.jobs.add, gold, system, body)
-    return Response(msgspec.json.encode(added), 202, media_type=JSON)
-
-
-async def events(bench: Bench, request: Request) -> Response:
-    """What happens from now on, or since the event that the browser saw last."""
-    text = request.headers.get("last-event-id", "")
-    last = int(text) if text.isdecimal() and len(text) < 12 else bench.events.last
-
-    async def lines() -> AsyncIterator[bytes]:
-        nonlocal last
-        yield b"retry: 2000\n\n"
-        quiet = 0
-        while not bench.events.closed and not await request.is_disconnected():
-            found = bench.events.after(last)
-            for event in found:
-                last = event.id
-                body = msgspec.json.encode(event).decode()
-                yield f"id: {event.id}\nevent: {event.kind}\ndata: {body}\n\n".encode()
-            quiet = 0 if found else quiet + 1
-            if quiet % 30 == 29:
-                yield b": still here\n\n"
-            await asyncio.sleep(0.5)
-
-    return StreamingResponse(lines(), media_type="text/event-stream")
 
 
 LONG: dict[str, Callable[[Bench, Request], Any]] = {"upload": upload, "events": events}
