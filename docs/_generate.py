@@ -15,8 +15,9 @@ from typing import Any
 ROOMS = (
     "evaluation", "description", "studies", "gates", "formats", "corpus", "schemes", "alignment", "matching",
     "attributes", "buckets", "credits", "scores", "table", "uncertainty", "statistics", "diagnosis",
-    "findings", "explanation", "engines", "interpreteval", "demo", "reproduction", "reports", "citations",
-    "registry", "errors",
+    "findings", "explanation", "engines", "interpreteval", "demo", "reproduction", "reports",
+    "reports.outlets", "compat.evaluate", "compat.conlleval", "compat.nervaluate", "compat.spacy",
+    "citations", "registry", "errors",
 )  # fmt: skip
 SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
 
@@ -106,6 +107,9 @@ def gallery(folder: Path) -> Iterator[str]:
         demo = generate(corpus)
         result = spanwise.evaluate(demo.gold, dict(demo.systems), train=demo.train, name="demo")
     save(result.to_dict(), folder, names=list(FIGURES))
+    sample = folder.parent / "sample"
+    sample.mkdir(exist_ok=True)
+    result.to_html(sample / "sample.html")  # which the site serves beside its pages
     for name, text in FIGURES.items():
         yield f"## {name}\n\n{text}\n\n![{name}](reference/generated/figures/{name}.svg)\n"
 

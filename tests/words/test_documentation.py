@@ -219,6 +219,9 @@ def test_the_reference_is_made_from_the_program(tmp_path: Path, monkeypatch: pyt
     python = (tmp_path / "api.md").read_text(encoding="utf-8")
     assert all(f"`spanwise.{name}`" in python for name in spanwise.__all__ if not name.startswith("_"))
     assert (tmp_path / "figures" / "score.svg").exists()
+    assert "<html" in (tmp_path / "sample" / "sample.html").read_text(encoding="utf-8")
+    assert "make_compute_metrics" in (tmp_path / "api-compat.evaluate.md").read_text(encoding="utf-8")
+    assert "mlflow" in (tmp_path / "api-reports.outlets.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
