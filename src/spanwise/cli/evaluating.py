@@ -105,14 +105,13 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         gold,
         systems,
         **{**keywords, "train": train},
-        progress=progress_of(args),
         answers=given_answers(args),
         command=shlex.join(["spanwise", *args.command_line]),
         tags=dict(parted(text, "--tag commit=8c1f2e") for text in getattr(args, "tag", ())),
         **reading,
     )
-    with engine_of(args) as engine:
-        return function(engine=engine)
+    with progress_of(args) as progress, engine_of(args) as engine:
+        return function(engine=engine, progress=progress)
 
 
 def _keywords(args: argparse.Namespace, reading: dict[str, Any]) -> dict[str, Any]:

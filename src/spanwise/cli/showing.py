@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -30,32 +32,64 @@ def give(text: str | bytes, path: str | None) -> None:
     write_atomically(path, text)
 
 
-def progress_of(args: argparse.Namespace) -> Callable[[str, int, int], None] | None:
+@contextmanager
+def progress_of(args: argparse.Namespace) -> Iterator[ProgressLine | None]:
     """What shows how far an evaluation is, on standard error: on a terminal, or where it was asked for."""
     asked = getattr(args, "progress", False)
     if getattr(args, "quiet", False) or not (asked or sys.stderr.isatty()):
-        return None
-    return ProgressLine(one_line=sys.stderr.isatty())
+        yield None
+        return
+    line = ProgressLine(one_line=sys.stderr.isatty())
+    try:
+        yield line
+    finally:
+        line.end()
 
 
 class ProgressLine:
-    """A line on standard error that says how far an evaluation is, once it has taken two seconds."""
+    """A line on standard error that says how far an evaluation is, once it has taken two seconds.
+
+    On a terminal it is one line that also tells the time, so that a long step is seen to go on.
+    """
 
     def __init__(self, *, one_line: bool) -> None:
         self._one_line = one_line
         self._begin = monotonic()
         self._shown = self._begin
+        self._text = "reading"
+        self._ended = Event()
+        if one_line:
+            Thread(target=self._tick, daemon=True).start()
 
     def __call__(self, step: str, done: int, total: int) -> None:
+        self._text = f"{STEPS.get(step, step)}: {done:,} of {total:,}"
+        if step == "count" and done == total:
+            self._text = "testing differences"
         now = monotonic()
         if now - self._begin < PATIENCE or (now - self._shown < 0.2 and done < total):
             return
         self._shown = now
-        text = f"{STEPS.get(step, step)}: {done:,} of {total:,}"
-        # The line is wiped with the last step: what follows it on the screen is the result.
-        end = "\r" if step == "count" and done == total else ""
-        sys.stderr.write(f"\r\x1b[K{'' if end else text}" if self._one_line else f"spanwise: {text}\n")
+        if self._one_line:
+            self._write()
+        else:
+            sys.stderr.write(f"spanwise: {self._text}\n")
+            sys.stderr.flush()
+
+    def _tick(self) -> None:
+        while not self._ended.wait(1.0):
+            if monotonic() - self._begin >= PATIENCE:
+                self._write()
+
+    def _write(self) -> None:
+        sys.stderr.write(f"\r\x1b[K{self._text} · {monotonic() - self._begin:.0f} s")
         sys.stderr.flush()
+
+    def end(self) -> None:
+        """Wipe the line: what follows it on the screen is the result."""
+        self._ended.set()
+        if self._one_line and monotonic() - self._begin >= PATIENCE:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def save_document(args: argparse.Namespace, document: Document) -> list[str]:
