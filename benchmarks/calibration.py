@@ -221,8 +221,8 @@ def matrix(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str,
         lines.append(f"| {one.what} | {one.where} | {found['trials']:,} | {' | '.join(row)} | {one.before} |")
     note = (
         "One standard error of a figure of 95 % is 0.7 for 1,000 intervals; gains, labels, buckets and "
-        "subsets pool several cells per trial, which are not independent, so that their errors are larger than "
-        "their numbers suggest. *Points*: intervals of width 0; asked is none.\n"
+        "subsets pool several cells per trial, which are not independent, so that their errors are larger "
+        "than their numbers suggest. *Points*: intervals of width 0; asked is none.\n"
     )
     return note + "\n" + "\n".join(lines) + "\n", missed, above, number
 
