@@ -17,7 +17,7 @@ class SliceCondition(Struct, frozen=True, kw_only=True):
     label: str | UnsetType = UNSET
 
 
-class WeakSlice(Struct, frozen=True, kw_only=True):
+class SearchedSlice(Struct, frozen=True, kw_only=True):
     """A slice with a higher loss than the rest of the items.
 
     `units` and `loss` are those of all its mentions. A slice that is listed after others has t of the
@@ -71,7 +71,7 @@ class Confirmation(Struct, frozen=True, kw_only=True):
 class WeakConfirmation(Confirmation, frozen=True, kw_only=True):
     """Slices of one system, found on one half of the documents and tested on the other."""
 
-    slices: tuple[WeakSlice, ...]
+    slices: tuple[SearchedSlice, ...]
 
 
 class DifferentConfirmation(Confirmation, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class SystemSlices(Struct, frozen=True, kw_only=True):
     significant: int
     critical: float | None
     groups: int | None
-    slices: tuple[WeakSlice, ...]
+    slices: tuple[SearchedSlice, ...]
     confirmed: WeakConfirmation | UnsetType = UNSET
 
 

@@ -20,12 +20,12 @@ from spanwise.document.slices import (
     DifferentSlice,
     ItemsOverall,
     PairSlices,
+    SearchedSlice,
     SliceCondition,
     Slices,
     SliceSettings,
     SystemSlices,
     WeakConfirmation,
-    WeakSlice,
 )
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._inputs import Inputs, Units, gather
@@ -247,12 +247,12 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[s
     result = search(items, **options)
     overall = ItemsOverall(units=len(items), loss=plain(ratio(items.weight.sum(), len(items))))
 
-    def weak(slices: Sequence[Slice]) -> tuple[WeakSlice, ...]:
+    def weak(slices: Sequence[Slice]) -> tuple[SearchedSlice, ...]:
         rows = []
         for place, one in enumerate(slices):
             conditions, where = case.named(items, one.key)
             rows.append(
-                WeakSlice(
+                SearchedSlice(
                     conditions=conditions,
                     where=where,
                     units=one.units,

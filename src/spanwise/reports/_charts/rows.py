@@ -37,7 +37,7 @@ class Line(Struct, frozen=True):
     flag: str | None = None
 
 
-class Layout(Struct, frozen=True):
+class ChartLayout(Struct, frozen=True):
     """Widths in pixels, the reference line and the heads of the columns to the right."""
 
     left: float = 150
@@ -52,7 +52,7 @@ class Layout(Struct, frozen=True):
     places: Sequence[int] = range(1000)
 
 
-def draw(name: str, title: str, rows: Sequence[Line], layout: Layout, style: Style) -> Drawing:
+def draw(name: str, title: str, rows: Sequence[Line], layout: ChartLayout, style: Style) -> Drawing:
     """The chart of the rows; the axis may zoom, since dots and intervals are read by position."""
     if _systems(rows) > CROWDED:
         layout = replace(layout, step=max(layout.step, 14.0 + 5 * _systems(rows)))
@@ -84,7 +84,7 @@ def _systems(rows: Sequence[Line]) -> int:
     return max((len(row.points) for row in rows), default=0)
 
 
-def _extents(rows: Sequence[Line], layout: Layout) -> list[float]:
+def _extents(rows: Sequence[Line], layout: ChartLayout) -> list[float]:
     found = [] if layout.reference is None else [layout.reference]
     for row in rows:
         for point in row.points:
@@ -93,7 +93,7 @@ def _extents(rows: Sequence[Line], layout: Layout) -> list[float]:
     return found
 
 
-def _reference(layout: Layout, height: float, top: float, x: Channel, style: Style) -> list[Layer]:
+def _reference(layout: ChartLayout, height: float, top: float, x: Channel, style: Style) -> list[Layer]:
     row = {"v": layout.reference, "y": top - 6, "y2": height}
     head = {"v": layout.reference, "y": top - 14, "t": layout.reference_says}
     muted = style.palette["muted"]
@@ -109,7 +109,7 @@ def _intervals(
     place: int,
     height: float,
     x: Channel,
-    layout: Layout,
+    layout: ChartLayout,
     style: Style,
 ) -> list[Layer]:
     systems = _systems(rows)
@@ -128,7 +128,7 @@ def _points(
     place: int,
     height: float,
     x: Channel,
-    layout: Layout,
+    layout: ChartLayout,
     style: Style,
     dodged: Sequence[bool],
 ) -> list[Layer]:
@@ -163,7 +163,7 @@ def _shift(place: int, systems: int, step: float) -> float:
 _MARK = 8.0  # pixels that a dot takes
 
 
-def _dodged(rows: Sequence[Line], layout: Layout, low: float, high: float) -> list[bool]:
+def _dodged(rows: Sequence[Line], layout: ChartLayout, low: float, high: float) -> list[bool]:
     """Whether the dots of a row lie one under the other: with intervals, or where two would overlap."""
     scale = layout.plot / max(high - low, 1e-9)
     found = []
@@ -174,7 +174,7 @@ def _dodged(rows: Sequence[Line], layout: Layout, low: float, high: float) -> li
 
 
 def _under(
-    rows: Sequence[Line], middle: list[float], height: float, layout: Layout, style: Style
+    rows: Sequence[Line], middle: list[float], height: float, layout: ChartLayout, style: Style
 ) -> list[Layer]:
     layers = []
     for linked in (True, False):
@@ -198,7 +198,7 @@ def _under(
 
 
 def _right(
-    rows: Sequence[Line], middle: list[float], height: float, layout: Layout, style: Style
+    rows: Sequence[Line], middle: list[float], height: float, layout: ChartLayout, style: Style
 ) -> list[Layer]:
     layers, at = [], layout.plot
     for column, width in enumerate(layout.columns):

@@ -14,7 +14,7 @@ from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, St
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing, Layer, Options, Row
-from spanwise.reports._charts.rows import Layout, Line, Point, draw
+from spanwise.reports._charts.rows import ChartLayout, Line, Point, draw
 from spanwise.reports._charts.style import Style, points_pair, reach, share, shortened, titled
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
@@ -46,7 +46,7 @@ def holistic(document: Study, style: Style) -> Drawing:
             points.append(Point(share(mean), pair, says, runs=[r for r in runs if r is not None]))
         mentions = 0 if part.dataset is None else part.dataset.mentions
         rows.append(Line(shortened(dataset, 20), words.plural(mentions, "mention"), points))
-    layout = Layout(left=130, plot=300, columns=(4,), step=46, intervals=False)
+    layout = ChartLayout(left=130, plot=300, columns=(4,), step=46, intervals=False)
     return draw("holistic", f"Mean {score} over runs", rows, layout, style)
 
 
@@ -184,7 +184,7 @@ def drivers(document: Study, style: Style) -> Drawing | None:
             )
             points.append(Point(rho, None, says))
         rows.append(Line(titled(name), "", points))
-    layout = Layout(left=160, plot=210, columns=(4,), step=28, intervals=False, domain=(-0.03, 1.03))
+    layout = ChartLayout(left=160, plot=210, columns=(4,), step=28, intervals=False, domain=(-0.03, 1.03))
     return draw("drivers", "ρ by attribute and dataset", rows, layout, style)
 
 

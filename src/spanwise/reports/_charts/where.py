@@ -11,7 +11,7 @@ from spanwise.document.scores import Subset, SystemScores, WeakSlice
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.evaluation import ChartScore, ScoredCell, places, says, score_of, shown
 from spanwise.reports._charts.marks import Drawing
-from spanwise.reports._charts.rows import Layout, Line, Point, draw
+from spanwise.reports._charts.rows import ChartLayout, Line, Point, draw
 from spanwise.reports._charts.style import Style, ends, share, shortened
 from spanwise.reports._document import compared, label_order
 
@@ -27,7 +27,7 @@ def tough(document: Evaluation, focus: str, style: Style) -> Drawing | None:
     rows = [_recall_line(document, names, "All mentions", None, style)]
     for subset in (subset for subset in words.TOUGH if subset in subsets):
         rows.append(_recall_line(document, names, words.TOUGH[subset].capitalize(), subset, style))
-    layout = Layout(
+    layout = ChartLayout(
         left=172, plot=140, columns=(44,), step=32, intervals=False, places=places(document, names)
     )
     return draw("tough", "Recall on tough mentions", rows, layout, style)
@@ -79,7 +79,7 @@ def slices(document: Evaluation, focus: str, style: Style, *, most: int = 8) -> 
     names = shown(document, focus, most=style.most)
     lines = [_slice_line(document, names, row, others, style) for row, *others in groups]
     overall = share(system.exact.overall.f1)
-    layout = Layout(
+    layout = ChartLayout(
         left=190, plot=130, heads=("score", "costs"), columns=(46, 42), step=36, reference=overall,
         reference_says=f"F1 {overall:.1f}" if overall is not None else "", places=places(document, names),
         intervals=len(names) <= 2,
@@ -194,7 +194,7 @@ def attribute(document: Evaluation, name: str, style: Style, *, drawing: str | N
             )
         )
     overall = share(document.systems[names[0]].exact.overall.f1) if unit == "mention" else None
-    layout = Layout(
+    layout = ChartLayout(
         left=172, plot=150, columns=(44,), step=34, places=places(document, names), reference=overall,
         reference_says=f"overall {overall:.1f}" if overall is not None else "", intervals=len(names) <= 3,
     )  # fmt: skip
@@ -229,7 +229,7 @@ def labels(document: Evaluation, style: Style) -> Drawing:
             )
         )
     overall = share(document.systems[names[0]].exact.overall.f1)
-    layout = Layout(
+    layout = ChartLayout(
         left=130, plot=220, columns=(44,), step=34, places=places(document, names), reference=overall,
         reference_says=f"overall {overall:.1f}" if overall is not None else "", intervals=len(names) <= 3,
     )  # fmt: skip

@@ -35,7 +35,7 @@ class Standing(Struct, frozen=True):
     ties: Sequence[str]  # for each group of systems that cannot be told apart: how its bracket runs here
 
 
-class Cell(Struct, frozen=True):
+class MatrixCell(Struct, frozen=True):
     """One cell of the significance matrix: row less column."""
 
     text: str
@@ -119,7 +119,7 @@ def ties(document: Evaluation, order: Sequence[str]) -> list[tuple[int, int]]:
     return runs
 
 
-def matrix(shown: Shown) -> list[list[Cell | None]]:
+def matrix(shown: Shown) -> list[list[MatrixCell | None]]:
     """For each system against each other one the difference of F1, shaded where it is significant."""
     order, document = list(shown.order), shown.document
     tests = _tests_by_pair(document, F1)
@@ -132,21 +132,21 @@ def matrix(shown: Shown) -> list[list[Cell | None]]:
 
 def _cell(
     order: Sequence[str], row: int, column: int, tests: Mapping[tuple[str, str], ScoreTest], most: float
-) -> Cell:
+) -> MatrixCell:
     one, other = order[row], order[column]
     test, sign = tests.get((one, other)), 1
     if test is None:
         test, sign = tests.get((other, one)), -1
     names = f"{words.visible(one)} − {words.visible(other)}"
     if test is None or test.difference is None:
-        return Cell("", f"{names}: not tested", "", (row, column))
+        return MatrixCell("", f"{names}: not tested", "", (row, column))
     difference = sign * test.difference
     p = words.p_value(test.p_corrected)
     shade = ""
     if test.significant and most:
         shade = f"h{max(1, round(10 * (abs(difference) / most) ** 0.5))}" + (" neg" if difference < 0 else "")
     p_said = p if p.startswith("<") else f"= {p}"
-    return Cell(words.signed(difference), f"{names}: {words.signed(difference)} F1, p {p_said}", shade,
+    return MatrixCell(words.signed(difference), f"{names}: {words.signed(difference)} F1, p {p_said}", shade,
                 (row, column))  # fmt: skip
 
 

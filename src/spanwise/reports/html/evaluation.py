@@ -28,7 +28,7 @@ from spanwise.reports.html.verdict import findings, verdict
 FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard
 
 
-class View(Struct, frozen=True):
+class DatasetView(Struct, frozen=True):
     """What the templates show of one dataset: the leaderboard, and each system alone."""
 
     name: str
@@ -39,15 +39,15 @@ class View(Struct, frozen=True):
     confusions: Mapping[str, ConfusionView]
     standings: Sequence[board.Standing]
     tied: int
-    matrix: Sequence[Sequence[board.Cell | None]]
+    matrix: Sequence[Sequence[board.MatrixCell | None]]
     charts: Mapping[str, Markup]
     middle: Mapping[str, str]  # which run stands for a system that has several
 
 
-def view_of(shown: Shown, drawn: Mapping[str, str]) -> View:
+def view_of(shown: Shown, drawn: Mapping[str, str]) -> DatasetView:
     """What the templates show of one dataset, with the charts that were drawn of it."""
     standings = board.standings(shown)
-    return View(
+    return DatasetView(
         name=shown.name,
         document=shown.document,
         order=list(shown.order),
@@ -91,7 +91,7 @@ def packed_set(shown: Shown) -> dict[str, object]:
     return {**packed, "board": packed_pairs(shown)} if len(shown.order) > 1 else packed
 
 
-def _few(document: Evaluation, view: View) -> dict[str, object]:
+def _few(document: Evaluation, view: DatasetView) -> dict[str, object]:
     """The page of one system or two, which are compared in every chart."""
     return {
         "template": "evaluation.html.jinja",

@@ -51,7 +51,7 @@ def render(document: DocumentLike) -> str:
     if isinstance(document, PlacementDocument) or (isinstance(document, Evaluation) and document.answers):
         scripts.append(_resource(ROWS))
     template = _environment().get_template(str(context["template"]))
-    later = Later()
+    later = FoldedParts()
     return template.render(
         style=Markup(style), scripts=[Markup(script) for script in scripts],
         policy=_policy(style, scripts), later=later.keep,
@@ -93,7 +93,7 @@ def _parts(document: Document) -> Parts:
     return {"document": document, **make(document)}
 
 
-class Later:
+class FoldedParts:
     """What nobody sees at first, tables behind a fold and views of other systems, packed with the data.
 
     It deflates to an eighth, so that a page stays small whatever it can show.

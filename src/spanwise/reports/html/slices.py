@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from spanwise.document.slices import DifferentSlice, Slices, WeakSlice
+from spanwise.document.slices import DifferentSlice, SearchedSlice, Slices
 from spanwise.reports import _wording as words
 
 
@@ -19,7 +19,7 @@ def parts(document: Slices) -> dict[str, object]:
     }
 
 
-def conditions(row: WeakSlice | DifferentSlice) -> str:
+def conditions(row: SearchedSlice | DifferentSlice) -> str:
     """The conditions of a slice in words."""
     return " & ".join(
         f"{words.attribute(condition.attribute)} "

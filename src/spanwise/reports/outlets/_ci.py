@@ -64,7 +64,7 @@ def junit(
     return to_junit(checks, suite=f"spanwise {name}" if name else "spanwise", details=document.signature)
 
 
-class Changed(Protocol):
+class ChangedScore(Protocol):
     """What became of a system since an earlier result, as `spanwise.gates` gives it."""
 
     @property
@@ -83,7 +83,7 @@ class Changed(Protocol):
     def new(self) -> bool: ...
 
 
-def _changes(changes: Sequence[Changed], confidence: float) -> str:
+def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
     """A row for each system: F1 before and now, the difference with its interval, and p."""
     rows = [
         f"| system | F1 before | F1 now | difference | {100 * confidence:g} % interval | p |",
@@ -116,7 +116,7 @@ def step_summary(
     document: DocumentLike,
     *,
     checks: Sequence[Checked] = (),
-    changes: Sequence[Changed] = (),
+    changes: Sequence[ChangedScore] = (),
     notes: Sequence[str] = (),
 ) -> str:
     """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings, errors, the rest folded away.

@@ -9,10 +9,10 @@ from msgspec import UNSET
 from spanwise.document.slices import (
     DifferentSlice,
     PairSlices,
+    SearchedSlice,
     SliceCondition,
     Slices,
     SystemSlices,
-    WeakSlice,
 )
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import banner, files, reading_options
@@ -60,7 +60,7 @@ def _verdict(tested: int, significant: int, listed: int, document: Slices, findi
 
 
 def _weak(
-    rows: tuple[WeakSlice, ...], one: SystemSlices, document: Slices, width: int, *, after: bool = True
+    rows: tuple[SearchedSlice, ...], one: SystemSlices, document: Slices, width: int, *, after: bool = True
 ) -> list[Line]:
     top = max((row.rest_loss or 0.0 for row in rows), default=0.0) or 1.0
     cells: list[list[Cell]] = [

@@ -1,0 +1,69 @@
+"""One name, one meaning: no two types of the package are called alike."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import spanwise
+
+HOUSE = Path(spanwise.__file__).parent
+
+# Names that rooms far apart still share: the list may only become shorter.
+SHARED = {
+    "Answer",
+    "Bucket",
+    "Candidates",
+    "Case",
+    "Cell",
+    "Choices",
+    "Columns",
+    "Comparison",
+    "Dataset",
+    "Events",
+    "Facts",
+    "File",
+    "Job",
+    "Kept",
+    "Layer",
+    "Line",
+    "Mark",
+    "Options",
+    "Outcome",
+    "Piece",
+    "Point",
+    "Problem",
+    "Scored",
+    "Settings",
+    "Shared",
+    "Shown",
+    "Side",
+    "Slice",
+    "Source",
+    "Store",
+    "System",
+    "Tagged",
+    "Tags",
+    "Task",
+    "Text",
+    "Token",
+    "Training",
+    "Units",
+    "VariationPlaces",
+    "_Case",
+    "_Found",
+    "_Numbers",
+    "_Rows",
+    "_Table",
+}
+
+
+def test_no_new_type_shares_its_name_with_another() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(HOUSE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(str(path.relative_to(HOUSE)))
+    twice = {name: files for name, files in homes.items() if len(files) > 1}
+    assert {name: files for name, files in twice.items() if name not in SHARED} == {}
