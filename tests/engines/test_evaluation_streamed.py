@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import random
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import _blocks
+from spanwise.evaluation import _blocks, _training
 from spanwise.evaluation._choices import parse_memory
 
 LABELS = ("PER", "LOC", "ORG", "MISC-x")
@@ -115,7 +116,7 @@ def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes
 def test_training_data_in_parts_of_any_size_give_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", tokens)
+    monkeypatch.setattr(_training, "TRAINING_TOKENS", tokens)
     second = files["train"].with_name("second.conll")
     write_corpus(second, 30, 8, documents=True)
     trained = {"train": [files["train"], second], **options}
@@ -136,7 +137,7 @@ def test_training_data_that_cannot_be_streamed_give_the_same_bytes(
 def test_token_sequences_are_put_together_while_parts_go_on(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanwise.attributes.toughness._WAITING", 5)
+    monkeypatch.setattr(import_module("spanwise.attributes.toughness"), "_WAITING", 5)
     whole, parts = documents(files, monkeypatch, 10)
     assert parts == whole
 
