@@ -140,11 +140,13 @@ def train(args: argparse.Namespace) -> None:
         if torch.cuda.is_available():
             report["gib"] = torch.cuda.memory_allocated() / 2**30
             report["peak_gib"] = torch.cuda.max_memory_allocated() / 2**30
+            report["reserved_gib"] = torch.cuda.memory_reserved() / 2**30
         reports[key] = report
         f1 = report["f1"]
         scores = f"dev {100 * f1['dev']:.2f}  test {100 * f1['test']:.2f}"
         print(f"{report['ended']:6.1f} s  {key}  {scores}  ({report['seconds']:.1f} s)", flush=True)
-        keep()
+        if len(reports) % 10 == 0:
+            keep()
 
     def keep() -> None:
         np.savez_compressed(out / f"{args.name}.npz", **packed)
@@ -197,7 +199,7 @@ def main() -> None:
     parser.add_argument("--datasets", default=",".join(DATASETS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--at-once", type=int, default=8)
+    parser.add_argument("--at-once", type=int, default=12)
     parser.add_argument("--options", default="{}", help="settings for every run, as JSON")
     parser.add_argument("--longest-first", action="store_true")
     args = parser.parse_args()

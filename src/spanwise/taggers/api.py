@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from spanwise.taggers.network import Tagger
     from spanwise.taggers.training import Outcome
 
-AT_ONCE = {"cuda": 8, "cpu": 1}  # runs that take turns
+AT_ONCE = {"cuda": 12, "cpu": 1}  # runs that take turns
 
 
 class Job(Struct, frozen=True):
@@ -194,6 +194,8 @@ def _train_networks(
     from spanwise.taggers.building import choose_device
     from spanwise.taggers.training import side_by_side
 
+    # Heard when the device is first used: without it, work of more than eight streams waits in line.
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     chosen = choose_device(device)
     if chosen.type == "cpu":
         torch.set_num_threads(1)  # for nets this small a second thread costs more than it brings

@@ -173,6 +173,7 @@ def network(known: Known, table: Matrix | None, feature_width: int = 0, bert: Be
         decoder=model.decoder,
         dropout=settings.dropout,
         locked=settings.locked,
+        word_dropout=settings.word_dropout,
         impossible=_impossible(vocabulary.tags) if settings.constrain and model.decoder == "crf" else None,
     )
 

@@ -107,7 +107,7 @@ class Characters(nn.Module):
         return encoded.reshape(*batch.form.shape, -1)
 
     def _all(self, store: Store, drop: Dropping) -> Tensor:
-        parts = zip(store.chars.split(4096), store.size.split(4096), strict=True)
+        parts = zip(store.chars.split(1024), store.size.split(1024), strict=True)
         return torch.cat([self._encoded(chars, size, drop) for chars, size in parts])
 
     def _encoded(self, chars: Tensor, size: Tensor, drop: Dropping) -> Tensor:
@@ -156,11 +156,16 @@ class Pieces(nn.Module):
         self.size = bert.width
 
     def forward(self, batch: Batch, drop: Dropping) -> Tensor:
-        return first_pieces(self.bert, batch, drop, last=True)[0]
+        return piece_states(self.bert, batch, drop, last=True)[0]
 
 
-def first_pieces(bert: Bert, batch: Batch, drop: Dropping, *, last: bool = False) -> list[Tensor]:
-    """The state of the first piece of every token, after every layer or after the last one alone."""
+def piece_states(
+    bert: Bert, batch: Batch, drop: Dropping, *, last: bool = False, mean: bool = False
+) -> list[Tensor]:
+    """The state of every token after every layer, or after the last one alone.
+
+    It is the state of the first piece of the token or, with `mean`, the mean over its pieces.
+    """
     store, start, stop = batch.store, batch.ranges[:, 0], batch.ranges[:, 1]
     begin, end = store.piece[start], store.piece[stop]
     there = torch.arange(batch.pieces, device=begin.device)
@@ -168,9 +173,14 @@ def first_pieces(bert: Bert, batch: Batch, drop: Dropping, *, last: bool = False
     inside = (there > 0) & (there <= size)
     source = torch.where(inside, begin[:, None] + there - 1, 0)
     piece = torch.where(inside, store.pieces[source], torch.where(there == 0, bert.first, bert.last))
-    states = bert(piece, there <= size + 1, drop)
+    states = bert(piece, there <= size + 1, drop)[-1 if last else 0 :]
     own = torch.where(batch.mask, store.piece[batch.index] - begin[:, None] + 1, 0)
-    return [rows_at(state, own) for state in (states[-1:] if last else states)]
+    if not mean:
+        return [rows_at(state, own) for state in states]
+    after = store.piece[torch.where(batch.mask, batch.index + 1, 0)]
+    beyond = torch.where(batch.mask, after - begin[:, None] + 1, 1)
+    sums = [functional.pad(state.cumsum(1), (0, 0, 1, 0)) for state in states]
+    return [(rows_at(one, beyond) - rows_at(one, own)) / (beyond - own)[:, :, None] for one in sums]
 
 
 class Lstm(nn.Module):
@@ -223,6 +233,12 @@ class Dropping:
         """Random numbers from 0 to 1."""
         return torch.rand(shape, device=device, generator=self.generator)
 
+    def words(self, inputs: Tensor, rate: float) -> Tensor:
+        """The inputs with a share of the tokens set to 0 as a whole."""
+        if self.generator is None or not rate:
+            return inputs
+        return inputs * (self.uniform((*inputs.shape[:-1], 1), inputs.device) >= rate)
+
     def __call__(self, inputs: Tensor, rate: float, *, locked: bool = False) -> Tensor:
         """The inputs with a share of them set to 0; `locked`: the same ones at every position of a row."""
         if self.generator is None or not rate:
@@ -246,6 +262,7 @@ class Tagger(nn.Module):
         decoder: str,
         dropout: float,
         locked: bool = False,
+        word_dropout: float = 0.0,
         impossible: Tensor | None = None,
     ) -> None:
         super().__init__()
@@ -256,7 +273,7 @@ class Tagger(nn.Module):
         self.chain = (
             nn.Parameter(torch.empty(tags + 2, tags).uniform_(-0.1, 0.1)) if decoder == "crf" else None
         )
-        self.dropout, self.locked = dropout, locked
+        self.dropout, self.locked, self.word_dropout = dropout, locked, word_dropout
         self.generator: torch.Generator | None = None
         # What may not follow what; looked at when a path is chosen, never in training.
         self.register_buffer("impossible", impossible, persistent=False)
@@ -265,7 +282,7 @@ class Tagger(nn.Module):
         """The scores of all tags for the tokens that are answered for, [windows, time, tags]."""
         drop = Dropping(self.generator if self.training else None)
         state = torch.cat([part(batch, drop) for part in self.inputs], dim=2)
-        state = drop(state, self.dropout, locked=self.locked)
+        state = drop(drop.words(state, self.word_dropout), self.dropout, locked=self.locked)
         if self.encoder is not None:
             state = drop(self.encoder(state, batch, drop), self.dropout, locked=self.locked)
         scores = self.emit(state).float()

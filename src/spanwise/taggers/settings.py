@@ -32,6 +32,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     width: int = 300  # of the CNN
     dropout: float = 0.5
     locked: bool = False
+    word_dropout: float = 0.0  # the share of tokens whose inputs are all set to 0
+    average: float = 0.0  # how much of the running average of the weights is kept at each update; 0: none
     char_size: int = 30
     char_filters: int = 100
     char_dropout: float = 0.25
@@ -73,10 +75,12 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
         start |= {"rate": 7e-4, "dropout": 0.33, "locked": True}
     if model.characters == "cnn" and model.words == "none":
         start |= {"dropout": 0.25}
+    if model.characters == "flair":
+        start |= {"dropout": 0.33, "word_dropout": 0.05, "feature_size": 1024, "average": 0.999}
     if model.characters == "minilm":
-        start |= {"case": True, "dropout": 0.3}
+        start |= {"case": True, "dropout": 0.5, "rate": 1e-3, "feature_size": 768}
         if (options or {}).get("finetune", True):
-            start |= {"rate": 1e-3, "warmup": 0.1, "dropout": 0.2}
+            start |= {"warmup": 0.1, "dropout": 0.2}
             start |= {"epochs": 6, "encoder_rate": 1e-4} if large else {"epochs": 12, "encoder_rate": 2e-4}
     given = dict(options or {})
     for key in given:
@@ -91,7 +95,7 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
     for key, low in (("epochs", 1), ("batch", 1), ("context", 1), ("hidden", 1)):
         if getattr(made, key) < low:
             raise ChoiceError(f"{key} is {getattr(made, key)}, but must be {low} or more.")
-    for key in ("dropout", "char_dropout", "unknown"):
+    for key in ("dropout", "char_dropout", "word_dropout", "average", "unknown"):
         if not 0 <= getattr(made, key) < 1:
             raise ChoiceError(f"{key} is {getattr(made, key)}, but must be from 0 to below 1.")
     return made

@@ -11,6 +11,7 @@ import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -24,8 +25,10 @@ from spanwise.taggers.network import Batch, Tagger
 from spanwise.taggers.scoring import f1_of
 from spanwise.taggers.settings import Settings
 
-EAGER = 3  # updates of a shape before it becomes a graph
-EVALUATED = {"cuda": 16_384, "cpu": 2_048}  # tokens in one batch of predictions
+Result = TypeVar("Result")
+
+EAGER = 1  # updates of a shape before it becomes a graph
+EVALUATED = {"cuda": 4_096, "cpu": 2_048}  # tokens in one batch of predictions
 
 
 class Epoch(Struct, frozen=True):
@@ -47,7 +50,7 @@ class Outcome(Struct, frozen=True, eq=False):
     predictions: dict[str, Ints]  # tag numbers per token
 
 
-def rounded(size: int) -> int:
+def rounded(size: int, least: int = 4) -> int:
     """The size up to which a window of this size is padded: few shapes, little padding.
 
     Examples:
@@ -55,7 +58,7 @@ def rounded(size: int) -> int:
         [4, 12, 40, 80, 320]
     """
     step = 4 if size <= 32 else 8 if size <= 64 else 16 if size <= 128 else 32
-    return -(-size // step) * step
+    return -(-size // max(step, least)) * max(step, least)
 
 
 class Shapes(Struct, frozen=True, eq=False):
@@ -78,8 +81,11 @@ class Shapes(Struct, frozen=True, eq=False):
 
     def shape(self, rows: Ints) -> tuple[int, int]:
         """The padded size of a batch, in tokens and in pieces."""
-        pieces = int(self.pieces[rows].max())
-        return rounded(int(self.tokens[rows].max())), min(rounded(pieces), 512) if pieces else 0
+        tokens, pieces = int(self.tokens[rows].max()), int(self.pieces[rows].max())
+        if not pieces:
+            return rounded(tokens), 0
+        # Two sizes make many shapes, and a graph of an encoder is dear to make: coarser steps.
+        return rounded(tokens, 16), min(rounded(pieces, 8), 512)
 
 
 class Run:
@@ -106,6 +112,8 @@ class Run:
         self._on_gpu = self.device.type == "cuda"
         self._pool = torch.cuda.graph_pool_handle() if self._on_gpu else None
         self._graphs: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
+        self._tagging: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self._tagged: Counter[int] = Counter()
         self._plans: dict[int, list[Planned]] = {}
         self._seen: Counter[tuple[int, int]] = Counter()
         self._prepare_optimiser()
@@ -141,8 +149,12 @@ class Run:
             for number, (held, rate, decay) in enumerate(groups)
         ]
         self.optimiser = torch.optim.AdamW(listed, fused=True, capturable=self._on_gpu)
-        for parameter in self.parameters:
-            parameter.grad = torch.zeros_like(parameter)
+        # The average of the weights so far; early ones are forgotten faster.
+        self._average = [parameter.detach().clone() for parameter in self.parameters if settings.average]
+        passed = np.arange(total)
+        weights = 1 - np.minimum(settings.average, (1 + passed) / (10 + passed))
+        self._weights = torch.from_numpy(weights.astype(np.float32)).to(self.device)
+        self._weight = torch.zeros((), device=self.device)
         self._ranges = torch.zeros((self.batch, 4), dtype=torch.int64, device=self.device)
         self._loss = torch.zeros((), device=self.device)
 
@@ -150,14 +162,25 @@ class Run:
 
     def _update(self, tokens: int, pieces: int) -> None:
         """One update on the batch that lies in `_ranges`; the same code step by step and in a graph."""
-        torch._foreach_zero_([parameter.grad for parameter in self.parameters])
+        self.optimiser.zero_grad(set_to_none=True)
         loss = (
             self.network.loss(Batch(self.material.store, self._ranges, tokens, pieces)) / self.settings.batch
         )
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.parameters, self.settings.clip, foreach=True)
         self.optimiser.step()
+        if self._average:
+            moved = torch._foreach_sub([one.detach() for one in self.parameters], self._average)
+            torch._foreach_add_(self._average, torch._foreach_mul(moved, self._weight))
         self._loss += loss.detach()
+
+    def _exchange(self) -> None:
+        """Put the averaged weights in the place of the present ones, or back again."""
+        if self._average:
+            with torch.no_grad(), self._turned():
+                present = [parameter.detach().clone() for parameter in self.parameters]
+                torch._foreach_copy_([one.detach() for one in self.parameters], self._average)
+                torch._foreach_copy_(self._average, present)
 
     def _turn(self, shape: tuple[int, int]) -> None:
         self._seen[shape] += 1
@@ -165,16 +188,26 @@ class Run:
             self._update(*shape)
             return
         if shape not in self._graphs:
-            graph = torch.cuda.CUDAGraph()
-            graph.register_generator_state(self.network.generator)
-            torch.cuda.synchronize()
-            graph.capture_begin(pool=self._pool)
-            self._update(*shape)
-            graph.capture_end()
-            self._graphs[shape] = graph
+            self._graphs[shape] = self._captured(lambda: self._update(*shape))[0]
         self._graphs[shape].replay()
 
+    def _captured(self, work: Callable[[], Result]) -> tuple[torch.cuda.CUDAGraph, Result]:
+        """A graph of some work on the device, and what the work gives back: filled at each replay."""
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self.network.generator)
+        torch.cuda.synchronize()
+        gc.disable()  # collecting an old graph during a capture would spoil it
+        try:
+            graph.capture_begin(pool=self._pool)
+            result = work()
+            graph.capture_end()
+        finally:
+            gc.enable()
+        return graph, result
+
     def _set_rate(self, step: int) -> None:
+        if self._average:
+            self._weight.copy_(self._weights[step])
         if self._on_gpu:
             self._rate.copy_(self._rates[step])
         else:
@@ -192,7 +225,8 @@ class Run:
         began = time.perf_counter()
         draw = np.random.default_rng(self.seed)
         curve: list[Epoch] = []
-        best, best_f1, kept = 0, -1.0, [parameter.detach().cpu().clone() for parameter in self.parameters]
+        best, best_f1 = 0, -1.0
+        kept = [self._on_host(parameter) for parameter in self.parameters]
         step = 0
         for number in range(self.settings.epochs):
             epoch_began = time.perf_counter()
@@ -210,6 +244,7 @@ class Run:
                 yield None
             f1 = None
             self.network.eval()
+            self._exchange()
             if "dev" in parts:
                 for predicted in self.predicted(1 + list(parts).index("dev")):
                     if predicted is None:
@@ -221,13 +256,20 @@ class Run:
                 self._loss.zero_()
                 if f1 is None or f1 > best_f1:
                     best, best_f1 = number, -1.0 if f1 is None else f1
-                    kept = [parameter.detach().cpu().clone() for parameter in self.parameters]
+                    for parameter, value in zip(self.parameters, kept, strict=True):
+                        value.copy_(parameter.detach(), non_blocking=True)
+            self._exchange()
             curve.append(Epoch(loss, f1, time.perf_counter() - epoch_began))
         with self._turned(), torch.no_grad():
             for parameter, value in zip(self.parameters, kept, strict=True):
                 parameter.copy_(value)
         self.network.eval()
+        self.optimiser.zero_grad(set_to_none=True)  # gradients lie in the memory of the graphs
+        if self._on_gpu:
+            torch.cuda.synchronize()
         self._graphs.clear()
+        self._tagging.clear()
+        self._tagged.clear()
         predictions = {}
         for number, part in enumerate(parts, start=1):
             for predicted in self.predicted(number):
@@ -237,6 +279,12 @@ class Run:
                     predictions[part] = predicted
         seconds = time.perf_counter() - began
         yield Outcome(self.network, tuple(curve), best, step, seconds, predictions)
+
+    def _on_host(self, parameter: Tensor) -> Tensor:
+        """A copy of a parameter in the memory of the host, to which the device copies while others go on."""
+        held = torch.empty(parameter.shape, dtype=parameter.dtype, pin_memory=self._on_gpu)
+        with self._turned():
+            return held.copy_(parameter.detach())
 
     def _turned(self) -> torch.cuda.StreamContext:
         return torch.cuda.stream(self.stream)
@@ -261,9 +309,7 @@ class Run:
     def predicted(self, part: int) -> Iterator[Ints | None]:
         """Yields None while the device works, then the number of the tag of every token of a part."""
         with self._turned():
-            if part not in self._plans:
-                self._plans[part] = planned(self.material, part)
-            tags = predict(self.network, self.material, part, self._plans[part])
+            tags = self._tags(part)
             if self._on_gpu:
                 tags = _fetch(tags)
                 event = torch.cuda.Event()
@@ -271,6 +317,23 @@ class Run:
         while self._on_gpu and not event.query():
             yield None
         yield ints(tags.numpy())
+
+    def _tags(self, part: int) -> Tensor:
+        """The tags of a part; from the second time on by a graph, as the steps of a best path are many."""
+        if part not in self._plans:
+            self._plans[part] = planned(self.material, part)
+
+        def work() -> Tensor:
+            return predict(self.network, self.material, part, self._plans[part])
+
+        self._tagged[part] += 1
+        if not self._on_gpu or self._tagged[part] == 1:
+            return work()
+        if part not in self._tagging:
+            self._tagging[part] = self._captured(work)
+        graph, tags = self._tagging[part]
+        graph.replay()
+        return tags
 
     def _f1(self, part: int, codes: Ints) -> float:
         annotation = self.material.annotations[part]
@@ -389,6 +452,8 @@ def side_by_side(
                 del going[number]
                 free.append(used.pop(number))
                 done(number, ended)
-                # A graph keeps its memory until it is collected.
+                # A graph keeps its memory until it is collected, and no later run could use it.
                 del ended
                 gc.collect()
+                if torch.cuda.is_available():
+                    torch.cuda.empty_cache()
