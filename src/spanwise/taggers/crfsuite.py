@@ -18,6 +18,7 @@ from spanwise.taggers.encoding import key_of, mentions_of
 from spanwise.taggers.settings import Settings
 
 ALGORITHMS = ("ap", "lbfgs")
+AFFIXES = (1, 2, 3, 4, 5)  # characters; a shorter form stands for itself
 AT_ONCE = 5000  # sentences that go to another process together
 
 
@@ -44,19 +45,20 @@ def _own(form: str) -> list[str]:
     """The features of a form wherever it stands."""
     lower = form.lower()
     made = ["w=" + key_of(form, lowercase=False), "l=" + key_of(form, lowercase=True), "s=" + shape(form)]
-    made += [f"p{size}={form[:size]}" for size in (1, 2, 3, 4) if len(form) > size]
-    made += [f"e{size}={lower[-size:]}" for size in (1, 2, 3, 4) if len(form) > size]
+    made += [f"p{size}={form[:size]}" for size in AFFIXES]
+    made += [f"e{size}={lower[-size:]}" for size in AFFIXES]
     return made
 
 
 def features(corpus: Corpus) -> list[list[list[str]]]:
-    """The features of every token: its own, and word and shape of two neighbours on each side."""
+    """The features of every token: its own, word and shape of two neighbours on each side, and pairs."""
     own = [_own(form) for form in corpus.vocabulary]
     near = {
         distance: [[f"{distance}{feature}" for feature in made[1:3]] for made in own]
         for distance in (-2, -1, 1, 2)
     }
     pairs = [key_of(form, lowercase=True) for form in corpus.vocabulary]
+    shapes = [shape(form) for form in corpus.vocabulary]
     edges = {distance: [f"{distance}="] for distance in near}
     result = []
     for number in range(len(corpus)):
@@ -68,10 +70,14 @@ def features(corpus: Corpus) -> list[list[list[str]]]:
             for distance, made in near.items():
                 there = place + distance
                 row += made[codes[there]] if 0 <= there < last else edges[distance]
-            if place:
-                row.append(f"-1|0={pairs[codes[place - 1]]}|{pairs[code]}")
-            if place + 1 < last:
-                row.append(f"0|1={pairs[code]}|{pairs[codes[place + 1]]}")
+            before = codes[place - 1] if place else None
+            behind = codes[place + 1] if place + 1 < last else None
+            if before is not None:
+                row += [f"-1|0={pairs[before]}|{pairs[code]}", f"s-1|0={shapes[before]}|{shapes[code]}"]
+            if behind is not None:
+                row += [f"0|1={pairs[code]}|{pairs[behind]}", f"s0|1={shapes[code]}|{shapes[behind]}"]
+            if before is not None and behind is not None:
+                row.append(f"s-1|0|1={shapes[before]}|{shapes[code]}|{shapes[behind]}")
             rows.append(row)
         result.append(rows)
     return result
