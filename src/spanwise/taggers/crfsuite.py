@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,22 @@ def shape(form: str) -> str:
     return "".join(kind for place, kind in enumerate(kinds) if place == 0 or kind != kinds[place - 1])
 
 
+_KINDS: dict[str, Callable[[str], bool]] = {
+    "capitals": str.isupper,
+    "title": str.istitle,
+    "digit": lambda form: any(map(str.isdigit, form)),
+    "hyphen": lambda form: "-" in form,
+    "user": lambda form: form.startswith("@"),
+    "hashtag": lambda form: form.startswith("#"),
+    "address": lambda form: form.lower().startswith("http"),
+}
+
+
 def _own(form: str) -> list[str]:
     """The features of a form wherever it stands."""
     lower = form.lower()
     made = ["w=" + key_of(form, lowercase=False), "l=" + key_of(form, lowercase=True), "s=" + shape(form)]
+    made += [name for name, holds in _KINDS.items() if holds(form)]
     made += [f"p{size}={form[:size]}" for size in AFFIXES]
     made += [f"e{size}={lower[-size:]}" for size in AFFIXES]
     return made
@@ -110,7 +123,7 @@ def train(annotation: Annotation, settings: Settings, seed: int) -> bytes:
         if rows[number]:
             trainer.append(rows[number], tags[number])
     trainer.select("averaged-perceptron" if settings.algorithm == "ap" else "lbfgs")
-    trainer.set_params({"max_iterations": 10 if settings.algorithm == "ap" else 100})
+    trainer.set_params({"max_iterations": settings.epochs if settings.algorithm == "ap" else 100})
     if settings.algorithm == "lbfgs":
         trainer.set_params({"c1": 0.1, "c2": 0.1})
     with tempfile.TemporaryDirectory() as folder:
