@@ -18,7 +18,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
 from spanwise.document.sentences import ExampleCounts, UnitCounts
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.evaluation import tested, unpacked
+from spanwise.evaluation import tested, unpacked, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.uncertainty import Resampling
 
@@ -68,7 +68,12 @@ def compare_documents(
     chosen = {"correction": correction, "primary": UNSET if primary == "f1" else primary}
     settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
     scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
-    comparisons = with_leads(convert(compared, tuple[Comparison, ...]), merged.systems)
+    comparisons = with_lead_intervals(
+        with_leads(convert(compared, tuple[Comparison, ...]), merged.systems),
+        measures,
+        _units(results[0]).number if resamples else 0,
+        confidence,
+    )
     found = replace(
         merged,
         settings=settings,

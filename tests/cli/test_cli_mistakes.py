@@ -53,7 +53,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("evaluate gold.conll pred.conll --json pred.conll", 2, "pred.conll would overwrite an input."),
         ("compare gold.conll a=pred.conll b=gold.conll --json pred.conll", 2, "would overwrite an input."),
         ("evaluate gold.conll pred.conll --edges edges.json", 3, "was not written by --save-edges."),
-        ("evaluate gold.conll pred.conll --vocabulary latin.txt", 3, "this is not a list of words"),
+        ("evaluate gold.conll pred.conll --vocabulary latin.txt", 3, "the byte 0xeb is not UTF-8."),
         ("evaluate gold.conll pred.conll --examples-cap -1", 2, "--examples-cap is -1, but must be 0"),
         ("evaluate gold.conll pred.conll --switch-off x", 2, "Add --preset interpreteval."),
         ("evaluate gold.conll pred.conll --quiet --resamples 0 --fail-under 0.9", 2, "Write 90."),
@@ -165,11 +165,11 @@ def test_an_attribute_needs_a_name() -> None:
 def test_types_that_gold_has_not_are_told(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "names.conll").write_text(GOLD.replace("-PER", "-PERSON").replace("-LOC", "-PLACE"))
     assert main(["evaluate", "gold.conll", "names.conll", "--resamples", "0"]) == 0
-    assert "! 4 mentions of types that gold has not: PERSON, PLACE" in " ".join(
+    assert "! 4 mentions of labels not in gold: PERSON, PLACE" in " ".join(
         capsys.readouterr().out.split()
     )
     assert main(["evaluate", "gold.conll", "gold.conll", "--resamples", "0"]) == 0
-    assert "types that gold has not" not in capsys.readouterr().out
+    assert "labels not in gold" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_without_text_only_lengths_can_be_compared(tmp_path: Path) -> None:
         align(tags, formats.from_tags([["O"]]))
     assert align(tags, formats.from_spans([[(0, 1, "X")]])).mentions.rows() == [(0, 0, 1, "X")]
     with pytest.raises(InputError, match="the mentions count characters"):
-        align(tags, text(tmp_path, "a", [], "pred"))
+        align(tags, text(tmp_path, "a", [[0, 1, "X"]], "pred"))
 
 
 def test_pieces_move_with_their_mention(tmp_path: Path) -> None:

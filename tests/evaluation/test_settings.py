@@ -51,6 +51,7 @@ CHANGED: dict[str, Any] = {
     "seed": 1,
     "confidence": 0.9,
     "unit": "block:2",
+    "primary": "recall",
     "correction": "bh",
     "align": "position",
     "repair": "discard",

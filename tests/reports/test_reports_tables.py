@@ -164,6 +164,7 @@ def test_hostile_labels_stay_inert_in_all_tables() -> None:
         system["exact"]["labels"][evil] = system["exact"]["labels"].pop("PER")
         system["confusion"]["labels"][0] = evil
     made["dataset"]["label_order"] = [evil, "LOC", "ORG", "MISC"]
+    made["dataset"]["labels"][evil] = made["dataset"]["labels"].pop("PER")
     for found in tables(made).values():
         for text in (found.to_csv(), found.to_markdown(), found.to_latex()):
             assert not set(text) & set("\x1b\u202e\r")

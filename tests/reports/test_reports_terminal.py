@@ -140,7 +140,7 @@ def test_small_buckets_carry_a_mark_that_is_explained() -> None:
 
 def test_files_repairs_and_leaks_are_told() -> None:
     screen = render_screen(documents.result("crf", "bert"), width=100, color=False)
-    assert "120 sentences · 2,040 tokens · 240 mentions · 4 types · IOB2" in screen
+    assert "120 sentences · 2,040 tokens · 240 mentions · 4 labels · IOB2" in screen
     assert "! 7 impossible tags repaired (conlleval rule)" in screen
     assert "20.0% of gold mentions never seen in training" in screen
     assert "! 3 test sentences also in training" in screen
@@ -286,7 +286,7 @@ def test_slices_of_the_same_mentions_are_listed_once_with_their_other_names() ->
     buckets[0]["outcomes"] = {"gold": one["tough"]["UNSEEN-ANY"]["outcomes"]}
     lines = render_screen(made, width=80, color=False).splitlines()
     at = lines.index("    also entity length = 1")
-    assert lines[at - 1].startswith("  unseen with this type ") and not lines[at + 1]
+    assert lines[at - 1].startswith("  unseen with this label ") and not lines[at + 1]
 
 
 def test_buckets_named_by_what_they_hold_are_not_explained() -> None:
@@ -319,7 +319,7 @@ def test_a_description_shows_labels_shares_and_conflicts() -> None:
         },
     }  # fmt: skip
     screen = render_screen(made, width=80, color=False)
-    assert "1 name with several types, 6 mentions" in screen
+    assert "1 name with several labels, 6 mentions" in screen
     assert "Quito LOC 4 ORG 2" in screen
     assert "a:1 ≠ b:7" in screen
     assert next(line for line in screen.splitlines() if line.split()[:1] == ["PER"]).split()[1:3] == [
@@ -528,7 +528,7 @@ def test_findings_become_sentences() -> None:
         loses=("tough", "SEEN", "overall", "recall"),
     )  # fmt: skip
     assert say.finding(lead) == (
-        "bert leads crf: 4.1 F1, p < 0.001; most of it on type DATE, +16.5 F1; "
+        "bert leads crf: 4.1 F1, p < 0.001; most of it on label DATE, +16.5 F1; "
         "crf is ahead on mentions seen in training."
     )
     chance = replace(lead, significant=False, p=0.28)
@@ -544,7 +544,7 @@ def test_findings_become_sentences() -> None:
     found = convert(documents.result()["findings"], list[Finding])
     assert say.finding(found[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."
     assert say.finding(found[2]) == (
-        "mentions unseen with their type are hard for crf: "
+        "mentions unseen with their label are hard for crf: "
         "recall 77.1, against 68.1 on seen ones (96 mentions)."
     )
 

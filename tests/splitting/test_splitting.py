@@ -115,11 +115,11 @@ def test_the_command_writes_parts_and_shows_what_was_reached(
     call = ["split", str(corpus), "--unseen", "60", "--share", "TCM-ALL=5", "--dev", "10"]
     assert main([*call, "-o", str(tmp_path), "--html", str(tmp_path / "s.html")]) == 0
     screen = capsys.readouterr().out
-    assert "unseen with this type  60.0%" in screen
+    assert "unseen with this label  60.0%" in screen
     assert "documents" in screen and "random splits" in screen
     assert {path.name for path in tmp_path.iterdir()} == {"train.conll", "dev.conll", "test.conll", "s.html"}
     page = (tmp_path / "s.html").read_text()
-    assert "unseen with this type" in page and "Documents were kept whole" in page
+    assert "unseen with this label" in page and "Documents were kept whole" in page
 
 
 def test_the_document_loads_again_and_has_its_tables(corpus: Path, tmp_path: Path) -> None:

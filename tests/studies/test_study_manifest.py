@@ -76,13 +76,13 @@ def test_reading_at_the_top_holds_for_every_dataset_that_says_nothing_else(tmp_p
 
 
 def test_broken_toml_is_told_with_its_line(tmp_path):
-    refuse(tmp_path, "a = 1\nb = = 2\n", "study.toml:2: the manifest is not TOML")
+    refuse(tmp_path, "a = 1\nb = = 2\n", "study.toml:2: this is not TOML")
 
 
 def test_text_that_is_not_utf8_is_refused(tmp_path):
     path = tmp_path / "study.toml"
     path.write_bytes(b'name = "\xff"\n')
-    with pytest.raises(InputError, match="the manifest is not UTF-8 text"):
+    with pytest.raises(InputError, match="the byte 0xff is not UTF-8"):
         read_manifest(path)
 
 

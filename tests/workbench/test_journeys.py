@@ -118,7 +118,7 @@ def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tu
     page.get_by_text("ends too early").first.wait_for()
     page.get_by_role("link", name="Worksheet").click()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Worksheet (CSV)").click()
+        page.get_by_role("link", name="CSV").click()
     assert "ends too early" in Path(download.value.path()).read_text(encoding="utf-8")
 
 

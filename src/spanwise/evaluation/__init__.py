@@ -31,6 +31,7 @@ from spanwise.evaluation._frames import (
 from spanwise.evaluation._inputs import Inputs, check_keywords, gather, named_sources, unit_of
 from spanwise.evaluation._lake import any_in_lake, collected, in_lake
 from spanwise.evaluation._lake_blocks import lake_blocks, lake_training
+from spanwise.evaluation._leads import with_lead_intervals
 from spanwise.evaluation._training import Training, TrainingFiles, learnt
 from spanwise.evaluation._uncertain import tested, unpacked
 from spanwise.evaluation.mentions import MentionColumns, mention_columns
@@ -59,6 +60,7 @@ __all__ = [
     "same_cells",
     "tested",
     "unpacked",
+    "with_lead_intervals",
 ]
 
 

@@ -57,6 +57,8 @@ def with_lead_intervals(
 def _bounded(
     parts: Sequence[LeadPart], tables: Sequence[Mapping[MeasureKey, Measure]], division: str, t: float
 ) -> tuple[LeadPart, ...]:
+    if not all(_key(division) in table for table in tables):
+        return tuple(parts)  # the two results cut this attribute differently
     names = [part.name for part in parts]
     exact = [_matrix(table[MeasureKey("exact")]).sum(axis=1) for table in tables]
     errors = _errors(exact, [_division(table, division, names) for table in tables])
@@ -79,9 +81,13 @@ def _matrix(measure: Measure) -> Floats:
     return np.asarray(matrix, dtype=np.float64)
 
 
+def _key(division: str) -> MeasureKey:
+    known = {"labels": MeasureKey("exact"), "tough": MeasureKey("tough")}
+    return known.get(division) or MeasureKey("attribute", division)
+
+
 def _division(table: Mapping[MeasureKey, Measure], division: str, names: Sequence[str]) -> _Division:
-    key = {"labels": MeasureKey("exact"), "tough": MeasureKey("tough")}.get(division)
-    measure = table[key or MeasureKey("attribute", division)]
+    measure = table[_key(division)]
     cells, rows = list(measure.counts.cells), _matrix(measure)
     predicted, correct = (np.zeros((len(rows), len(names))) for _ in range(2))
     for at, name in enumerate(names):

@@ -345,7 +345,7 @@ class LabelMap(Struct, frozen=True):
     """How the labels of answers are read as labels of gold."""
 
     names: dict[str, str]
-    unknown: dict[str, int]  # labels that gold does not have, with their answers
+    unknown: dict[str, int]  # labels not in gold, with their answers
 
 
 def mapped_labels(answers: Sequence[Answer], gold: Sequence[str], aliases: Mapping[str, str]) -> LabelMap:

@@ -120,7 +120,7 @@ def slice_words(row: RankedSlice) -> str:
     """A slice of a study in words, the bucket with what it holds."""
     name = visible(row.name)
     if row.kind == "label":
-        return f"type is {name}"
+        return f"label is {name}"
     if row.kind == "tough" or not row.attribute:
         return tough(row.name)
     held = visible(given(row.label) or "")

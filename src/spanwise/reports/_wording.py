@@ -30,9 +30,9 @@ OUTCOMES = {
 
 TOUGH: dict[Subset, str] = {
     "SEEN": "seen in training",
-    "UNSEEN-TYPE": "seen with another type",
+    "UNSEEN-TYPE": "seen with another label",
     "UNSEEN-TOKENS": "never seen",
-    "UNSEEN-ANY": "unseen with this type",
+    "UNSEEN-ANY": "unseen with this label",
     "TCM-ALL": "type-confusable",
     "TCM-SEEN": "confusable, seen",
     "TCM-UNSEEN": "confusable, never seen",
@@ -278,7 +278,7 @@ def upper_bound(held: str) -> str:
 def slice_title(kind: str, name: str, title: str | None = None) -> str:
     """A slice in words a reader knows without the manual."""
     if kind == "label":
-        return f"type is {visible(name)}"
+        return f"label is {visible(name)}"
     if kind == "tough":
         return tough(name)
     return _spoken(title or name)
@@ -317,7 +317,7 @@ def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None =
 
     Examples:
         >>> path_title(["exact", "labels", "PER", "f1"]), path_title(["tough", "SEEN", "overall", "recall"])
-        ('type PER, F1', 'seen in training, recall')
+        ('label PER, F1', 'seen in training, recall')
         >>> path_title(["attributes", "entity_length", "XL", "f1"]), path_title(["gains", "LE", "gain"])
         ('entity length XL, F1', 'F1 lost to wrong label')
         >>> path_title(["attributes", "entity_length", "XL", "f1"], {("entity_length", "XL"): "≥ 4"})
@@ -329,13 +329,13 @@ def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None =
         return f"F1 lost to {OUTCOMES.get(rest[0], rest[0])}"
     if head == "tough":
         where = tough(rest[0])
-        return f"{where}, {score}" if rest[1] == "overall" else f"{where}, type {rest[-2]}, {score}"
+        return f"{where}, {score}" if rest[1] == "overall" else f"{where}, label {rest[-2]}, {score}"
     if head == "attributes":
         holds = (held or {}).get((path[1], path[2]))
         where = rest[1] if holds is None else f"in {holds}" if holds.startswith("(") else f"= {holds}"
         return f"{_spoken(f'{rest[0]} {where}')}, {score}"
     if rest[:1] == ["labels"]:
-        return f"type {rest[1]}, {score}" if head == "exact" else f"type {rest[1]}, {head} {score}"
+        return f"label {rest[1]}, {score}" if head == "exact" else f"label {rest[1]}, {head} {score}"
     if rest[:1] == ["overall"]:
         return score if head == "exact" else f"{head} {score}"
     return " ".join((*([] if head == "exact" else [head]), *rest[:-1], score))
@@ -376,7 +376,7 @@ def finding_parts(found: Finding) -> tuple[str, str]:
             return "check the data", _odd(found)
 
 
-_HARD = {"UNSEEN-ANY": "mentions unseen with their type", "UNSEEN-TOKENS": "mentions never seen in training"}
+_HARD = {"UNSEEN-ANY": "mentions unseen with their label", "UNSEEN-TOKENS": "mentions never seen in training"}
 
 _COSTLY = {
     "LE": "wrong labels",
@@ -430,7 +430,7 @@ def _mentions(path: Sequence[str]) -> str:
         return f"mentions {tough(name)}"
     if head == "attributes":
         return f"mentions of {attribute(name)} {visible(path[2])}"
-    return f"type {visible(path[2])}" if name == "labels" else path_title(path)
+    return f"label {visible(path[2])}" if name == "labels" else path_title(path)
 
 
 _ODD = {
@@ -463,7 +463,7 @@ def _odd(found: Finding) -> str:
 def _weak_part(found: Finding) -> str:
     chosen = found.filter
     if "gold" in chosen:
-        return f"the type is {visible(chosen['gold'])}"
+        return f"the label is {visible(chosen['gold'])}"
     if found.title:
         return _spoken(found.title)
     if "attribute" in chosen and "bucket" in chosen:

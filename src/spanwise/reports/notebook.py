@@ -15,7 +15,7 @@ from spanwise.reports._wording import count, finding, visible
 
 
 def table(document: DocumentLike) -> str:
-    """The scores of every system, the findings and the scores by type, as plain HTML.
+    """The scores of every system, the findings and the scores by label, as plain HTML.
 
     There is no style of its own and no script, so a notebook shows it like its own tables;
     every text is escaped.
@@ -32,8 +32,8 @@ def table(document: DocumentLike) -> str:
 
 
 def description(document: Description) -> str:
-    """A test set's mentions by type, and what share of them is tough, as plain HTML."""
-    counted = Table("types", "", ("type", "mentions"), tuple(_counts(document.dataset)))
+    """A test set's mentions by label, and what share of them is tough, as plain HTML."""
+    counted = Table("labels", "", ("label", "mentions"), tuple(_counts(document.dataset)))
     parts = [_table(counted), *map(_table, tables(document).values())]
     return f"<div>{''.join(parts)}</div>"
 

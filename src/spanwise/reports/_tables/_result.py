@@ -141,10 +141,10 @@ def labels(document: Evaluation) -> Table | None:
         else:
             rows.append((label, gold, *marked([points(cell.f1 if cell else None) for cell in cells])))
     if len(systems) == 1:
-        header: tuple[str, ...] = ("type", "gold", "precision", "recall", "F1", "interval")
-        caption = "Exact-match scores by type." + _resampling(document.settings)
+        header: tuple[str, ...] = ("label", "gold", "precision", "recall", "F1", "interval")
+        caption = "Exact-match scores by label." + _resampling(document.settings)
         return Table("labels", caption, header, tuple(rows))
-    return Table("labels", "Exact-match F1 by type. Bold: best.", ("type", "gold", *systems), tuple(rows))
+    return Table("labels", "Exact-match F1 by label. Bold: best.", ("label", "gold", *systems), tuple(rows))
 
 
 def errors(document: Evaluation) -> Table | None:
@@ -185,10 +185,10 @@ def fair_labels(document: Evaluation) -> Table | None:
             scores = found[label]
             rows.append((name, label, *(count(scores.count(kind)) for kind in OUTCOMES), *_rates(scores)))
     caption = (
-        "Outcomes of mentions and fair scores by type (Ortmann 2022, Table 2)."
-        f" Errors count under the {document.settings.focus} type, spurious mentions under the predicted one."
+        "Outcomes of mentions and fair scores by label (Ortmann 2022, Table 2)."
+        f" Errors count under the {document.settings.focus} label, spurious mentions under the predicted one."
     )
-    return Table("fair_labels", caption, ("system", "type", *_FAIR), tuple(rows))
+    return Table("fair_labels", caption, ("system", "label", *_FAIR), tuple(rows))
 
 
 def boundaries(document: Evaluation) -> Table | None:
@@ -203,11 +203,11 @@ def boundaries(document: Evaluation) -> Table | None:
             kinds = [count(scores.count(kind)) for kind in ("BE", "BEs", "BEl", "BEo")]
             rows.append((name, label, *kinds, *map(count, (sides.left, sides.right, sides.both))))
     caption = (
-        "Boundary errors by type (Ortmann 2022): by how the predicted span lies to the gold one, and by the"
+        "Boundary errors by label (Ortmann 2022): by how the predicted span lies to the gold one, and by the"
         " side on which it ends differently."
     )
     kinds_named = [say.OUTCOMES[kind] for kind in ("BE", "BEs", "BEl", "BEo")]
-    header = ("system", "type", *kinds_named, "left", "right", "both sides")
+    header = ("system", "label", *kinds_named, "left", "right", "both sides")
     return Table("boundaries", caption, header, tuple(rows))
 
 
@@ -381,7 +381,7 @@ def confusion(document: Evaluation) -> Table | None:
             spurious = [count(table.spurious[at[other]]) if other in at else count(0) for other in names]
             rows.append((name, "spurious", *spurious, ""))
     caption = (
-        "Errors only: gold types as rows, predicted types as columns; boundary errors stand on the diagonal."
+        "Errors only: gold labels as rows, predicted ones as columns; boundary errors are on the diagonal."
     )
     return Table("confusion", caption, ("system", "gold", *names, "missed"), tuple(rows))
 
@@ -400,7 +400,7 @@ def composition(dataset: DatasetFacts) -> Table | None:
     for label in order:
         header += [label, f"{label} %"]
     caption = (
-        "Gold mentions in each tough subset and their share in percent, overall and by type"
+        "Gold mentions in each tough subset and their share in percent, overall and by label"
         f" (Tu and Lignos 2021). † fewer than {TINY} mentions."
     )
     return Table("composition", caption, tuple(header), tuple(rows))

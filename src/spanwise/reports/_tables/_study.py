@@ -114,7 +114,7 @@ def datasets(document: Study, *, short: bool = False) -> Table | None:
         if facts is not None:
             sizes = [facts.documents, facts.sentences, facts.tokens, facts.mentions, len(facts.labels)]
             rows.append((name, *map(count, sizes)))
-    header = ("dataset", "documents", "sentences", "tokens", "mentions", "types")
+    header = ("dataset", "documents", "sentences", "tokens", "mentions", "labels")
     return Table("datasets", "The datasets.", header, tuple(rows))
 
 

@@ -91,7 +91,7 @@ def _weak(document: Evaluation, finding: Finding) -> VerdictItem:
     against, name = given(finding.against), _named(document, finding)
     if finding.kind == "tough":
         strong = f"New names are hard for {name}:" if name else "New names are hard:"
-        rest = f"{score} {words.points(finding.value)} on mentions unseen with their type"
+        rest = f"{score} {words.points(finding.value)} on mentions unseen with their label"
         rest += f", against {words.points(against)} on seen ones." if words.defined(against) else "."
     else:
         title = words.slice_title(_kind(finding), finding.path[-2], finding.title or None)

@@ -58,7 +58,7 @@ def _labels(dataset: DatasetFacts, width: int) -> list[Line]:
         for label in order[:MOST_LABELS]
     ]
     columns = [
-        Column("type", least=12), Column("mentions", right=True), Column("share", right=True),
+        Column("label", least=12), Column("mentions", right=True), Column("share", right=True),
         Column(least=16, most=50),
     ]  # fmt: skip
     sizes = (
@@ -68,7 +68,7 @@ def _labels(dataset: DatasetFacts, width: int) -> list[Line]:
     return [
         *heading("Types", " · ".join(facts), width),
         *grid(columns, rows, width),
-        *and_more(len(order) - MOST_LABELS, width, "types"),
+        *and_more(len(order) - MOST_LABELS, width, "labels"),
     ]
 
 
@@ -91,7 +91,7 @@ def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentio
         Column(say.visible(label), right=True, least=6, rank=at + 1) for at, label in enumerate(order)
     ]
     return (
-        [*heading(title, "share of all, and of each type", width), *grid(columns, rows, width)]
+        [*heading(title, "share of all, and of each label", width), *grid(columns, rows, width)]
         if rows
         else []
     )
@@ -102,7 +102,7 @@ def _attributes(dataset: DatasetFacts, width: int) -> list[Line]:
     rows: list[list[Cell]] = []
     for name in dict.fromkeys([*tables, *zeta]):
         if name == "label":
-            continue  # the types stand above
+            continue  # the labels stand above
         buckets = tables[name].buckets if name in tables else ()
         shown = [[(f"{_bucket(bucket)} ", "faint"), (say.percent(bucket.share), "")] for bucket in buckets]
         rows.append([text(say.attribute(name)), _zeta(zeta.get(name)), packed(shown, join="  ")])
@@ -125,14 +125,14 @@ def _bucket(bucket: BucketEdges) -> str:
 
 
 def _conflicts(dataset: DatasetFacts, width: int) -> list[Line]:
-    """Names that carry several types, and sentences annotated in two ways: what a reader may want to fix."""
+    """Names that carry several labels, and sentences annotated in two ways: what a reader may want to fix."""
     if dataset.conflicts is None:
         return []
     names, sentences = dataset.conflicts.labels, dataset.conflicts.sentences
     result: list[Line] = []
     if names.sequences:
         mentions = say.plural(names.mentions, "mention")
-        size = f"{say.plural(names.sequences, 'name')} with several types, {mentions}"
+        size = f"{say.plural(names.sequences, 'name')} with several labels, {mentions}"
         result += flow([text(size)], width, indent=2)
         result += flow([_name(row) for row in names.examples[:MOST_NAMES]], width, indent=4, join="  ")
     if sentences.groups:

@@ -72,7 +72,7 @@ def _facts(row: Input, dataset: DatasetFacts | None, systems: Mapping[str, Syste
         facts.append(text(say.plural(row.mentions, "mention")))
     if row.role == "gold":
         if dataset is not None and dataset.labels:
-            facts.append(text(say.plural(len(dataset.labels), "type")))
+            facts.append(text(say.plural(len(dataset.labels), "label")))
         if row.scheme:
             facts.append(text(row.scheme))
     if row.role == "train" and dataset is not None:
@@ -88,14 +88,14 @@ def _facts(row: Input, dataset: DatasetFacts | None, systems: Mapping[str, Syste
 
 
 def _foreign(system: SystemScores) -> list[Line]:
-    """The types that are predicted and not in gold: mostly other names for the same thing."""
+    """The labels that are predicted and not in gold: mostly other names for the same thing."""
     labels = system.exact.labels
     rows = {name: cell for name, cell in labels.items() if cell.predicted and not cell.gold}
     if not rows or not any(cell.gold for cell in labels.values()):
         return []
     number = sum(cell.predicted for cell in rows.values())
     names = ", ".join(say.visible(name) for name in list(rows)[:4]) + (" …" if len(rows) > 4 else "")
-    return [_warned(f"{say.plural(number, 'mention')} of types that gold has not: {names}")]
+    return [_warned(f"{say.plural(number, 'mention')} of labels not in gold: {names}")]
 
 
 def aligned(report: Alignment | None) -> list[Line]:

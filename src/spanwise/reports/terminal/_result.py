@@ -1,4 +1,4 @@
-"""The screen of one system: scores, errors, types, tough mentions, slices, attributes."""
+"""The screen of one system: scores, errors, labels, tough mentions, slices, attributes."""
 
 from __future__ import annotations
 
@@ -195,9 +195,9 @@ def _labels(document: Evaluation, system: SystemScores, width: int) -> list[Line
         for cell in [system.exact.labels[label]]
     ]
     return [
-        *heading("By type", "exact span and label", width),
-        *_scored("type", ["P", "R"], "F1", rows, system.exact.overall.f1, document.settings, width),
-        *and_more(len(order) - len(shown), width, "types"),
+        *heading("By label", "exact span and label", width),
+        *_scored("label", ["P", "R"], "F1", rows, system.exact.overall.f1, document.settings, width),
+        *and_more(len(order) - len(shown), width, "labels"),
     ]
 
 

@@ -319,9 +319,9 @@ def _labels(document: Evaluation, systems: Mapping[str, SystemScores], width: in
         values = [None if cell is None else cell.f1 for cell in cells]
         rows.append(ComparedRow(label, gold, values, ("exact", "labels", label, "f1")))
     return [
-        *heading("By type", "F1, exact span and label", width),
-        *_side_by_side(document, systems, rows, "type", width),
-        *and_more(len(order) - MOST_LABELS, width, "types"),
+        *heading("By label", "F1, exact span and label", width),
+        *_side_by_side(document, systems, rows, "label", width),
+        *and_more(len(order) - MOST_LABELS, width, "labels"),
     ]
 
 

@@ -90,7 +90,7 @@ def _inputs(datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
             Column(title, right=True, rank=rank)
             for title, rank in (("sentences", 0), ("tokens", 2), ("mentions", 0))
         ),
-        *(Column(title, right=True, rank=1) for title in ("types", "systems", "runs each")),
+        *(Column(title, right=True, rank=1) for title in ("labels", "systems", "runs each")),
     ]
     return grid(columns, rows, width, indent=1)
 
