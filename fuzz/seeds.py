@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -238,6 +239,8 @@ VERBS = {
     "request": Verb("request.json", _plain(*REQUESTS), 1.5),
     "tagger": Verb("tagger.json", taggers, 0.2, binary=True),
 }
+if find_spec("pycrfsuite") is None:  # the extra zoo is not installed
+    del VERBS["tagger"]
 
 
 @cache

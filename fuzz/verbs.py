@@ -145,7 +145,7 @@ def warm_up(folder: Path) -> None:
     lay_out(folder)
     run_command(["report", str(folder / "result.json"), "-o", str(folder / "page.html")])
     for name, target in TARGETS.items():
-        for data in seeds.VERBS[name].files():
+        for data in seeds.VERBS[name].files() if name in seeds.VERBS else ():
             path = folder / seeds.VERBS[name].name
             path.write_bytes(data)
             with contextlib.suppress(SpanwiseError):

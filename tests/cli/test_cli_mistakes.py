@@ -165,9 +165,7 @@ def test_an_attribute_needs_a_name() -> None:
 def test_types_that_gold_has_not_are_told(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "names.conll").write_text(GOLD.replace("-PER", "-PERSON").replace("-LOC", "-PLACE"))
     assert main(["evaluate", "gold.conll", "names.conll", "--resamples", "0"]) == 0
-    assert "! 4 mentions of labels not in gold: PERSON, PLACE" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert "! 4 mentions of labels not in gold: PERSON, PLACE" in " ".join(capsys.readouterr().out.split())
     assert main(["evaluate", "gold.conll", "gold.conll", "--resamples", "0"]) == 0
     assert "labels not in gold" not in capsys.readouterr().out
 
