@@ -74,6 +74,12 @@ class Fake:
         self.files[name] = stream.getvalue()
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trackers leave folders of their own where they run."""
+    monkeypatch.chdir(tmp_path)
+
+
 def assert_complete(logged: dict[str, float], result: spanwise.Result) -> None:
     """Scores as in the result, each between the ends of its interval, none undefined."""
     overall = result["crf"].exact.overall

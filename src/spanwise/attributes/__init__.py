@@ -194,12 +194,13 @@ def own(
 
     The function takes one `Mention` (`.tokens`, `.label`, `.sentence`, `.start`, `.end`, `.text`, `.fields`)
     or, with unit "token", one `Token` (`.text`, `.label`, `.sentence`, `.position`), and gives a number
-    or a string. With `columns=True` it is called once a side instead, with a `Side` of integer
-    columns, and gives one value a unit. With `aggregate` the function is a φ of the tokens and the label of
-    a mention, and the attribute is what training mentions say of it: "familiarity" is the share of training
-    mentions with the same φ, "consistency" the share of those with the same φ that have the same label
-    (equations 1 and 2 of Fu, Liu and Neubig 2020). `kind` None is found out: numeric where the values of all
-    gold units are numbers. The name is that of the function and the summary its first line, unless given.
+    or a string. With `columns=True` it is called once per side instead, with a `Side` of integer
+    columns, and returns one value per unit. With `aggregate` the function is a φ of the tokens and the
+    label of a mention, and the attribute is what training mentions say of it: "familiarity" is the
+    share of training mentions with the same φ, "consistency" the share of those with the same φ that
+    have the same label (equations 1 and 2 of Fu, Liu and Neubig 2020). `kind` None is found out:
+    numeric where the values of all gold units are numbers. The name is that of the function and the
+    summary its first line, unless given.
 
     Examples:
         >>> def capitals(mention):

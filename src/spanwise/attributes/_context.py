@@ -93,7 +93,7 @@ class Values(Struct, frozen=True, eq=False, dict=True):
 class Attribute(Struct, frozen=True, eq=False):
     """Something that can be said of a mention or of a token in it.
 
-    `function` takes a `Side` and gives one value a unit: numbers, or, for a
+    `function` takes a `Side` and returns one value per unit: numbers, or, for a
     category, strings or a pair (codes, names). `kind` None is found out from the
     values of the gold units: numeric where all of them are numbers. `needs` says
     what must be there: "text", "train", or "vocabulary" (training data or a word list).

@@ -14,7 +14,7 @@ from spanwise.columns import Ints, ints
 from spanwise.errors import InputError
 from spanwise.formats._format import Options
 from spanwise.formats._opening import BOM, File
-from spanwise.formats._surveying import Cut, has_mark, spaced
+from spanwise.formats._surveying import Cut, CutSource, has_mark, spaced
 from spanwise.formats.annotators import names_annotators
 from spanwise.formats.jsonl import DOCUMENTS, Gathered, gathered, records
 from spanwise.schemes import Recognised, Tags, malformed, recognise_situations, situations
@@ -23,7 +23,7 @@ _CHUNK = 1 << 22  # bytes
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
 
 
-class LineSurvey(Struct, frozen=True, eq=False):
+class LineSurvey(CutSource, Struct, frozen=True, eq=False):
     """What is known of a file of JSON lines after one look at it."""
 
     path: str
@@ -34,21 +34,6 @@ class LineSurvey(Struct, frozen=True, eq=False):
     has_ids: bool
     cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
     documents: Ints | None
-
-    @property
-    def sentences(self) -> int:
-        """The number of records."""
-        return self.cuts[-1].sentence
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens."""
-        return self.cuts[-1].token
-
-    @property
-    def parts(self) -> int:
-        """The number of parts."""
-        return len(self.cuts) - 1
 
 
 def survey_lines(

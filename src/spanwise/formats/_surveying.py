@@ -40,7 +40,29 @@ class Cut(Struct, frozen=True):
     byte: int
 
 
-class Survey(Struct, frozen=True, eq=False):
+class CutSource:
+    """What every source that is cut into parts knows about itself."""
+
+    __slots__ = ()
+    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return self.cuts[-1].sentence
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens."""
+        return self.cuts[-1].token
+
+    @property
+    def parts(self) -> int:
+        """The number of parts."""
+        return len(self.cuts) - 1
+
+
+class Survey(CutSource, Struct, frozen=True, eq=False):
     """What is known of a whole file after one look at it: its sizes, its schemes, and where to cut it."""
 
     path: str
@@ -56,21 +78,6 @@ class Survey(Struct, frozen=True, eq=False):
     layout: Layout
     strings: tuple[tuple[str, ...], ...]  # of the wanted columns, tokens first, where rows are kept
     kept: Kept | None  # the rows, where there was room for them
-
-    @property
-    def sentences(self) -> int:
-        """The number of sentences of the file."""
-        return self.cuts[-1].sentence
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens of the file."""
-        return self.cuts[-1].token
-
-    @property
-    def parts(self) -> int:
-        """The number of parts."""
-        return len(self.cuts) - 1
 
 
 def survey(

@@ -19,7 +19,7 @@ from spanwise.formats._format import label_notes
 from spanwise.formats._kept import Kept
 from spanwise.formats._line_parts import LineSurvey, survey_lines
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
-from spanwise.formats._surveying import Cut, Survey, has_mark, spaced, survey
+from spanwise.formats._surveying import Cut, CutSource, Survey, has_mark, spaced, survey
 from spanwise.formats.jsonl import annotation_of, gathered, records
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
@@ -80,7 +80,7 @@ def is_in_lines(source: Any, reading: Mapping[str, Any]) -> bool:
     return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name == "jsonl"
 
 
-class Held(Struct, frozen=True, eq=False):
+class Held(CutSource, Struct, frozen=True, eq=False):
     """A source that was read whole, cut into slices of its columns."""
 
     layers: Mapping[str, Annotation]
@@ -120,21 +120,6 @@ class Held(Struct, frozen=True, eq=False):
     def documents(self) -> Ints | None:
         """Offsets of documents into the sentences, where documents are marked."""
         return self._first.corpus.documents
-
-    @property
-    def sentences(self) -> int:
-        """The number of sentences."""
-        return self.cuts[-1].sentence
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens."""
-        return self.cuts[-1].token
-
-    @property
-    def parts(self) -> int:
-        """The number of parts."""
-        return len(self.cuts) - 1
 
 
 Parted: TypeAlias = Survey | LineSurvey | Held

@@ -42,7 +42,7 @@ class Events:
         self._kept: deque[Event] = deque(maxlen=1000)
         self._lock = threading.Lock()
         self.last = 0
-        self.closed = False  # the server ends: nobody shall wait for more
+        self.closed = False  # the server is shutting down: listeners stop waiting
 
     def tell(self, kind: str, gold: str | None, text: str) -> None:
         """Add an event."""
