@@ -17,11 +17,15 @@ from msgspec.structs import replace
 
 from spanwise.columns import plain, ratio
 from spanwise.document import Interval
-from spanwise.document.comparison import PRIMARY, BucketLead, BucketLeads, Comparison, LeadPart
 from spanwise.document.scores import (
+    PRIMARY,
     AttributeScores,
     BucketEdges,
+    BucketLead,
+    BucketLeads,
     BucketScores,
+    Comparison,
+    LeadPart,
     Subset,
     SystemScores,
     WeakSlice,

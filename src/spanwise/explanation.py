@@ -17,8 +17,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.credits import credit_of
 from spanwise.description import input_entry
 from spanwise.document import Input
-from spanwise.document.explanation import Convention, Explanation
-from spanwise.document.placement import PlacementDocument
+from spanwise.document.analyses import Convention, Explanation, PlacementDocument
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import read, read_layers, refuse_merged
 from spanwise.matching import OUTCOMES, match

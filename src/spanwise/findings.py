@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, mean_of, slice_path
 from spanwise.document import Input
-from spanwise.document.comparison import Comparison, Finding, ScoreTest
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import SystemScores, WeakSlice
-from spanwise.document.settings import Settings
+from spanwise.document.head import Settings
+from spanwise.document.scores import Comparison, Finding, ScoreTest, SystemScores, WeakSlice
 from spanwise.statistics import LEVEL
 
 MOST_FINDINGS = 4

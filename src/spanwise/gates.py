@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from spanwise.attributes import ATTRIBUTES
 from spanwise.diagnosis import F1
 from spanwise.document import Document
-from spanwise.document.comparison import ScoreTest
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document, load
-from spanwise.document.scores import SubsetScores, SystemScores
+from spanwise.document.scores import ScoreTest, SubsetScores, SystemScores
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation import mention_columns
 from spanwise.merging import check_same_gold, evaluation_of

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from spanwise.attributes import ATTRIBUTES
 from spanwise.diagnosis import letters, with_leads
 from spanwise.document import Document, Input
-from spanwise.document.comparison import PRIMARY, Comparison
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
 from spanwise.document.loading import as_document
-from spanwise.document.sentences import ExampleCounts, UnitCounts
+from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.evaluation import tested, unpacked, with_lead_intervals
 from spanwise.findings import findings

@@ -11,8 +11,8 @@ from scipy import stats
 from typed import plain, typed_buckets, typed_system
 
 from spanwise import diagnosis
-from spanwise.document.comparison import Comparison, ScoreTest
 from spanwise.document.loading import document_of
+from spanwise.document.scores import Comparison, ScoreTest
 from spanwise.findings import findings as findings_of
 
 lawful = settings(deadline=None, derandomize=True, max_examples=80)

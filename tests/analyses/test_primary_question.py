@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import spanwise
-from spanwise.document.comparison import PRIMARY
+from spanwise.document.scores import PRIMARY
 from spanwise.errors import ChoiceError
 from spanwise.reports.tables import table
 from spanwise.settings import SETTINGS

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import spanwise
 from spanwise.calibration._kernel import Calibration, Scored, ap101, average_precision, brier, risk_area
 from spanwise.columns import floats, ints
-from spanwise.document.confidence import SystemConfidence
+from spanwise.document.analyses import SystemConfidence
 
 Rows = list[tuple[float, bool]]
 

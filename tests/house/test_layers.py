@@ -35,7 +35,7 @@ def test_there_is_no_drawer_for_odd_things() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_file_is_short_and_says_what_it_holds(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 500
+    assert len(text.splitlines()) <= 700
     assert ast.get_docstring(ast.parse(text)), "the module has no docstring"
 
 

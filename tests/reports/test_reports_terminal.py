@@ -18,7 +18,7 @@ from msgspec import convert
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from spanwise.document.comparison import Finding
+from spanwise.document.scores import Finding
 from spanwise.document.study import MainResult
 from spanwise.reports import _wording as say
 from spanwise.reports import terminal

@@ -12,7 +12,7 @@ import pytest
 import spanwise
 from spanwise.attributes import Mention, own
 from spanwise.corpus import Annotation, Corpus, Mentions
-from spanwise.document.slices import Slices
+from spanwise.document.analyses import Slices
 from spanwise.slices._search import Facet, Items, search
 
 Conditions = tuple[tuple[str, str], ...]

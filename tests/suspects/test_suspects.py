@@ -13,7 +13,7 @@ from suspects_oracle import suspects as slowly
 
 import spanwise
 from spanwise.corpus import Annotation
-from spanwise.document.suspects import SuspectMention, Suspects
+from spanwise.document.dataset import SuspectMention, Suspects
 from spanwise.formats import from_spans
 
 WORDS = ["Ada", "met", "Bo", "in", "Rome", "today"]

@@ -20,7 +20,7 @@ from spanwise.agreement._sources import annotations_of
 from spanwise.agreement._tokens import token_agreement
 from spanwise.agreement._units import unitizing
 from spanwise.corpus import Annotation
-from spanwise.document.agreement import (
+from spanwise.document.dataset import (
     Agreement,
     AgreementPair,
     AgreementSettings,

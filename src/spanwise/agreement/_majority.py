@@ -8,7 +8,7 @@ from msgspec import Struct
 from spanwise.agreement._pairs import overlap
 from spanwise.agreement._shared import Shared
 from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
-from spanwise.document.agreement import HumanCeiling, MajorityCounts, SystemBesideCeiling
+from spanwise.document.dataset import HumanCeiling, MajorityCounts, SystemBesideCeiling
 from spanwise.document.head import Interval
 from spanwise.errors import ChoiceError
 from spanwise.intervals import Jackknife

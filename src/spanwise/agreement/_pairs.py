@@ -12,7 +12,7 @@ from spanwise.agreement._shared import Shared
 from spanwise.columns import Bools, Floats, Ints, codes, ints, plain, ratio
 from spanwise.corpus import Mentions, Parts
 from spanwise.credits import credit_of
-from spanwise.document.agreement import AgreementMeans, AgreementPair, LabelAgreement, Overlap, PairMean
+from spanwise.document.dataset import AgreementMeans, AgreementPair, LabelAgreement, Overlap, PairMean
 from spanwise.matching import OUTCOMES, match
 
 MOST_CELLS = 200_000  # pairs × documents that the document lists one by one

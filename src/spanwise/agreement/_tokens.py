@@ -11,7 +11,7 @@ from spanwise.agreement._pairs import kappa
 from spanwise.agreement._shared import Shared
 from spanwise.columns import Bools, Codes, Floats, Ints, ints, plain, ratio, run_positions
 from spanwise.corpus import Corpus, Mentions
-from spanwise.document.agreement import CohenPair, TokenAgreement
+from spanwise.document.dataset import CohenPair, TokenAgreement
 
 Units = Literal["label", "iob2"]
 MISSING = -1

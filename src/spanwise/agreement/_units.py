@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from spanwise.agreement._shared import Shared
 from spanwise.columns import Bools, Floats, Ints, ints, offsets, plain, run_positions
-from spanwise.document.agreement import UnitizingAgreement
+from spanwise.document.dataset import UnitizingAgreement
 
 
 class Units(Struct, frozen=True, eq=False):

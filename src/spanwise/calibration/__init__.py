@@ -27,7 +27,7 @@ from spanwise.calibration._pairs import pair_of
 from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
 from spanwise.conditions import Sides, describe_sides
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
-from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
+from spanwise.document.analyses import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation._inputs import Inputs, Units, gather, named_sources
 from spanwise.formats import read

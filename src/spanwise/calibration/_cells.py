@@ -19,7 +19,7 @@ from spanwise.calibration._kernel import (
 )
 from spanwise.columns import Bools, Floats, Ints, ints, plain, ratio
 from spanwise.counts import Counts
-from spanwise.document.confidence import (
+from spanwise.document.analyses import (
     AtPrecision,
     Brier,
     ChanceError,

@@ -9,7 +9,7 @@ import numpy as np
 from spanwise.calibration._cells import Draws
 from spanwise.calibration._kernel import Curve, Resampled, Scored, average_precision, resampled
 from spanwise.columns import Floats, floats, plain, ratio
-from spanwise.document.confidence import ConfidencePair, EqualScore
+from spanwise.document.analyses import ConfidencePair, EqualScore
 from spanwise.uncertainty import interval
 
 

@@ -31,8 +31,7 @@ from spanwise.counts import CrossTable
 from spanwise.description._conflicts import conflicts
 from spanwise.description._repeated import KnownSentences
 from spanwise.document import Input
-from spanwise.document.dataset import DatasetFacts
-from spanwise.document.description import Description
+from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.formats import listed_sources, read, stem_of
 from spanwise.registry import reach
 

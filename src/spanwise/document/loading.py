@@ -19,14 +19,14 @@ KINDS = {
     "evaluation": "document.evaluation:Evaluation",
     "comparison": "document.evaluation:Evaluation",
     "study": "document.study:Study",
-    "description": "document.description:Description",
-    "explanation": "document.explanation:Explanation",
-    "placement": "document.placement:PlacementDocument",
-    "agreement": "document.agreement:Agreement",
-    "confidence": "document.confidence:Confidence",
-    "suspects": "document.suspects:Suspects",
-    "slices": "document.slices:Slices",
-    "split": "document.split:Split",
+    "description": "document.dataset:Description",
+    "explanation": "document.analyses:Explanation",
+    "placement": "document.analyses:PlacementDocument",
+    "agreement": "document.dataset:Agreement",
+    "confidence": "document.analyses:Confidence",
+    "suspects": "document.dataset:Suspects",
+    "slices": "document.analyses:Slices",
+    "split": "document.dataset:Split",
 }
 
 NEWLINE = b"\n"

@@ -8,12 +8,19 @@ from typing import Any, ClassVar, Literal, Self
 from msgspec import UNSET, UnsetType, field
 from msgspec.structs import replace
 
-from spanwise.document.comparison import BucketLeads, Comparison, Findings
 from spanwise.document.dataset import DatasetFacts
-from spanwise.document.head import Count, Document, Fraction, Interval, Part, Probability, Scalar
-from spanwise.document.scores import BucketEdges, Subset, SystemScores
-from spanwise.document.sentences import ExampleCounts, Sentence
-from spanwise.document.settings import StudySettings
+from spanwise.document.evaluation import ExampleCounts, Sentence
+from spanwise.document.head import (
+    Count,
+    Document,
+    Fraction,
+    Interval,
+    Part,
+    Probability,
+    Scalar,
+    StudySettings,
+)
+from spanwise.document.scores import BucketEdges, BucketLeads, Comparison, Findings, Subset, SystemScores
 from spanwise.registry import reach
 
 

@@ -10,7 +10,7 @@ from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
-from spanwise.document.placement import PlacementDocument
+from spanwise.document.analyses import PlacementDocument
 from spanwise.engines import Engine, engine_of, local_engine
 from spanwise.engines.machine import MOST, at_once
 from spanwise.engines.spark import FrameEngine, SparkEngine

@@ -15,7 +15,7 @@ from spanwise.alignment import How
 from spanwise.attributes import Attribute, choose
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit, credit_of
-from spanwise.document.settings import Settings
+from spanwise.document.head import Settings
 from spanwise.engines.machine import cores
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._inputs import named_sources

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from spanwise.columns import Bools, Floats, Ints, plain, ratio
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
-from spanwise.document.comparison import Comparison
+from spanwise.document.scores import Comparison
 from spanwise.intervals import Differences, differences
 from spanwise.scores import Measure, MeasureKey, fraction
 from spanwise.statistics import LEVEL, correct

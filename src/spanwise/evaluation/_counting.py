@@ -16,8 +16,7 @@ from spanwise.attributes import is_built_in, toughness
 from spanwise.columns import Bools, Column, Ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.description import DatasetPart, dataset_entry
-from spanwise.document.scores import Outcome, Subset
-from spanwise.document.sentences import (
+from spanwise.document.evaluation import (
     AgreedMentions,
     ExampleCounts,
     GoldMention,
@@ -25,7 +24,8 @@ from spanwise.document.sentences import (
     PredictedMention,
     Sentence,
 )
-from spanwise.document.settings import Settings
+from spanwise.document.head import Settings
+from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import Engine
 from spanwise.engines.machine import MOST, together
 from spanwise.evaluation._blocks import BlockSums, Joining, Progress

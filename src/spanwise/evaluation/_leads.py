@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import Floats, plain, ratio
 from spanwise.diagnosis import PREDICTED
-from spanwise.document.comparison import Comparison, LeadPart
+from spanwise.document.scores import Comparison, LeadPart
 from spanwise.intervals import NO_SPREAD, t_quantile
 from spanwise.scores import Measure, MeasureKey
 

@@ -13,9 +13,8 @@ from msgspec import Struct
 from spanwise.columns import Floats, codes, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import LEAST_GOLD
-from spanwise.document.comparison import PRIMARY, Comparison
-from spanwise.document.scores import GainLead
-from spanwise.document.sentences import PackedMeasure
+from spanwise.document.evaluation import PackedMeasure
+from spanwise.document.scores import PRIMARY, Comparison, GainLead
 from spanwise.errors import InputError
 from spanwise.evaluation._compared import compared
 from spanwise.intervals import FEW_UNITS, contrast, jackknife

@@ -12,18 +12,18 @@ from spanwise import __version__
 from spanwise.corpus import Mentions
 from spanwise.diagnosis import letters, with_leads
 from spanwise.document import Input
-from spanwise.document.comparison import PRIMARY
 from spanwise.document.dataset import DatasetFacts
-from spanwise.document.evaluation import Evaluation
-from spanwise.document.sentences import (
+from spanwise.document.evaluation import (
     AgreedMentions,
+    Evaluation,
     ExampleCounts,
     Later,
     PackedMeasure,
     Sentence,
     UnitCounts,
 )
-from spanwise.document.settings import Settings
+from spanwise.document.head import Settings
+from spanwise.document.scores import PRIMARY
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import Facts
 from spanwise.evaluation._inputs import Inputs, block_size

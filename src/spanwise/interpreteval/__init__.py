@@ -17,8 +17,7 @@ from msgspec.structs import asdict, replace
 from spanwise.buckets import FOUR
 from spanwise.columns import plain, ratio
 from spanwise.diagnosis import comparative_diagnosis, or_nan, self_diagnosis
-from spanwise.document.comparison import BucketLead, BucketLeads
-from spanwise.document.scores import AttributeScores, BucketScores
+from spanwise.document.scores import AttributeScores, BucketLead, BucketLeads, BucketScores
 from spanwise.interpreteval._attributes import Attributes
 from spanwise.interpreteval._buckets import M, cut, members
 from spanwise.interpreteval._reading import WHAT, Departures, Mention, Tagged, Training, Unit

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.corpus import Annotation
-from spanwise.document.placement import PlacementDocument
+from spanwise.document.analyses import PlacementDocument
 from spanwise.errors import ChoiceError
 from spanwise.errors import unknown as unknown_choice
 from spanwise.formats import read

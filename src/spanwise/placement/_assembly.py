@@ -11,8 +11,7 @@ from msgspec import Struct
 from spanwise import __version__
 from spanwise.columns import Ints, ints, plain
 from spanwise.corpus import Annotation, Mentions, Reading
-from spanwise.document.head import Input
-from spanwise.document.placement import (
+from spanwise.document.analyses import (
     AnswerCounts,
     Ceilings,
     Labels,
@@ -26,6 +25,7 @@ from spanwise.document.placement import (
     StringScores,
     UnitStatuses,
 )
+from spanwise.document.head import Input
 from spanwise.errors import ChoiceError
 from spanwise.errors import unknown as unknown_choice
 from spanwise.placement._answers import Given, mapped_labels

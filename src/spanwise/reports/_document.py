@@ -8,9 +8,9 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from spanwise.diagnosis import letter, lettering
-from spanwise.document.comparison import ScoreTest
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Interval, given
+from spanwise.document.scores import ScoreTest
 from spanwise.document.study import Analyses, AttributeWise, MainResult, ModelWise, RankedSlice
 from spanwise.reports._wording import attribute, defined, tough, visible
 from spanwise.statistics import LEVEL

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from spanwise.document.comparison import PRIMARY, Comparison, ScoreTest
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, Interval, given
-from spanwise.document.scores import SystemScores
-from spanwise.document.settings import Settings, StudySettings
+from spanwise.document.head import Document, Interval, Settings, StudySettings, given
+from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SystemScores
 from spanwise.document.study import Analyses, MainResult, PairDiagnosis, Study
 from spanwise.reports import _wording as say
 

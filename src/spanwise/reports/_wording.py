@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
-from spanwise.document.comparison import Finding
 from spanwise.document.head import given
-from spanwise.document.scores import BucketEdges, Subset, SystemScores
+from spanwise.document.scores import BucketEdges, Finding, Subset, SystemScores
 from spanwise.document.study import Analyses
 from spanwise.streams import visible as visible
 

@@ -11,10 +11,9 @@ from msgspec import UNSET, Struct, to_builtins
 
 from spanwise import spreadsheet
 from spanwise.conditions import parse
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.head import Document, DocumentLike, given
 from spanwise.document.loading import as_document
-from spanwise.document.sentences import GoldMention, PredictedMention, Sentence
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports import _wording as say

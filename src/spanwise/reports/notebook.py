@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from spanwise.document.dataset import DatasetFacts
-from spanwise.document.description import Description
+from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document

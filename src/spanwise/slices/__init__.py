@@ -15,7 +15,7 @@ from spanwise.buckets import Bucketing, Strategy
 from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
 from spanwise.conditions import DEFAULT, TOUGHNESS, Condition, Sides, describe_sides
 from spanwise.corpus import Corpus, Mentions, with_one_labelling
-from spanwise.document.slices import (
+from spanwise.document.analyses import (
     DifferentConfirmation,
     DifferentSlice,
     ItemsOverall,

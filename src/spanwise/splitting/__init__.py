@@ -15,9 +15,8 @@ from spanwise.columns import Ints, ints, offsets, plain
 from spanwise.corpus import Annotation
 from spanwise.description import content_of, dataset_document, input_entry
 from spanwise.document import Input
-from spanwise.document.dataset import DatasetFacts
+from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
 from spanwise.document.scores import Subset
-from spanwise.document.split import Split, SplitPart, SplitRun, SplitSettings, SplitShare
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import FORMATS, listed_sources, make_folder, read, write, write_atomically
 from spanwise.formats.editing import excerpt

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.document import Input
-from spanwise.document.comparison import Comparison
-from spanwise.document.settings import StudySettings
+from spanwise.document.head import StudySettings
+from spanwise.document.scores import Comparison
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
 from spanwise.engines import engine_of, local_engine
 from spanwise.engines.machine import cores

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from spanwise.columns import frozen, plain
 from spanwise.counts import Counts
 from spanwise.diagnosis import lettering, letters
-from spanwise.document.comparison import PRIMARY, Comparison
-from spanwise.document.sentences import UnitCounts
+from spanwise.document.evaluation import UnitCounts
+from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.evaluation import T_TEST, compared, same_cells, unpacked
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure

@@ -17,8 +17,7 @@ from spanwise.diagnosis import (
     or_nan,
     self_diagnosis,
 )
-from spanwise.document.comparison import BucketLeads
-from spanwise.document.scores import Subset, SubsetRecall, SystemScores
+from spanwise.document.scores import BucketLeads, Subset, SubsetRecall, SystemScores
 from spanwise.document.study import (
     Analyses,
     AttributeWise,

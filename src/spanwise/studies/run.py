@@ -15,9 +15,9 @@ from spanwise import __version__
 from spanwise.corpus import Annotation
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
+from spanwise.document.evaluation import ExampleCounts, Sentence, UnitCounts
+from spanwise.document.head import Settings
 from spanwise.document.scores import SystemScores
-from spanwise.document.sentences import ExampleCounts, Sentence, UnitCounts
-from spanwise.document.settings import Settings
 from spanwise.engines import Engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
 from spanwise.studies._cache import Cache, key_of

@@ -17,8 +17,7 @@ from spanwise.alignment import How
 from spanwise.alignment import align as align_text
 from spanwise.columns import Bools, Ints, codes, ints, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling, with_one_vocabulary
-from spanwise.document.head import Input
-from spanwise.document.suspects import (
+from spanwise.document.dataset import (
     Suspect,
     SuspectEffect,
     SuspectEvidence,
@@ -27,6 +26,7 @@ from spanwise.document.suspects import (
     SuspectSettings,
     SuspectVotes,
 )
+from spanwise.document.head import Input
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation._inputs import Inputs
 from spanwise.formats import listed_sources, read

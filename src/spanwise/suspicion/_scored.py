@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from spanwise.columns import Ints
 from spanwise.corpus import Mentions
-from spanwise.document.suspects import SuspectMention
+from spanwise.document.dataset import SuspectMention
 
 Said = tuple[int, int, str, float]  # start, end, label and score of a prediction
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from spanwise.corpus import Annotation, Mentions
-from spanwise.document.suspects import Suspect, SuspectMention, Suspects
+from spanwise.document.dataset import Suspect, SuspectMention, Suspects
 from spanwise.errors import InputError
 from spanwise.formats import read, read_sheet, write_atomically
 from spanwise.formats.editing import edited

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from spanwise.document.comparison import ScoreTest
+from spanwise.document.scores import ScoreTest
 from spanwise.workbench.drawing import Drawn
 from spanwise.workbench.index import SliceTest
 

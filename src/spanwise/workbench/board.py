@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, Struct
 
-from spanwise.document.comparison import ScoreTest
+from spanwise.document.scores import ScoreTest
 from spanwise.statistics import LEVEL
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.store import Gold, Result

@@ -15,10 +15,9 @@ from msgspec import Struct
 
 from spanwise.conditions import Condition
 from spanwise.diagnosis import F1
-from spanwise.document.comparison import Comparison, ScoreTest
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, PackedMeasure
 from spanwise.document.loading import load
-from spanwise.document.sentences import PackedMeasure
+from spanwise.document.scores import Comparison, ScoreTest
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import MentionColumns, compared, unpacked
 from spanwise.gates import compare_documents

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from spanwise.document.agreement import Agreement
+from spanwise.document.dataset import Agreement
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing, Layer, Options

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import altair as alt
 
-from spanwise.document.confidence import Confidence, SystemConfidence
+from spanwise.document.analyses import Confidence, SystemConfidence
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.marks import Channel, Drawing, Layer, Row, plot, quantity
 from spanwise.reports._charts.style import Style

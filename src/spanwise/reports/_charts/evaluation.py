@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from spanwise.diagnosis import F1
-from spanwise.document.comparison import ScoreTest
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import BucketScores, Rates, SubsetRecall
+from spanwise.document.scores import BucketScores, Rates, ScoreTest, SubsetRecall
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing, Layer

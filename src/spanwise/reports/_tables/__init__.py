@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from spanwise.document.agreement import Agreement
-from spanwise.document.confidence import Confidence
-from spanwise.document.description import Description
+from spanwise.document.analyses import Confidence, PlacementDocument, Slices
+from spanwise.document.dataset import Agreement, Description, Split, Suspects
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
-from spanwise.document.placement import PlacementDocument
-from spanwise.document.slices import Slices
-from spanwise.document.split import Split
 from spanwise.document.study import Study
-from spanwise.document.suspects import Suspects
 from spanwise.errors import unknown
 from spanwise.reports._tables import _diagnoses, _result, _study, _verbs
 from spanwise.reports._tables._latex import latex

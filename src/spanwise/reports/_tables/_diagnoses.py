@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.document.comparison import BucketLead
+from spanwise.document.scores import BucketLead
 from spanwise.document.study import PairedTest, Study
 from spanwise.reports import _wording as say
 from spanwise.reports._document import inner_keys, slice_words

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from spanwise.diagnosis import letter
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document
+from spanwise.document.head import Document, Settings
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
-from spanwise.document.settings import Settings
 from spanwise.reports import _wording as say
 from spanwise.reports._document import TINY
 from spanwise.reports._statements import statements as worded

@@ -6,11 +6,8 @@ from collections.abc import Callable
 
 from msgspec import UNSET
 
-from spanwise.document.agreement import Agreement
-from spanwise.document.confidence import Confidence, ConfidenceCell
-from spanwise.document.placement import PlacementDocument
-from spanwise.document.slices import Slices
-from spanwise.document.suspects import SuspectMention, Suspects
+from spanwise.document.analyses import Confidence, ConfidenceCell, PlacementDocument, Slices
+from spanwise.document.dataset import Agreement, SuspectMention, Suspects
 from spanwise.reports import _wording as say
 from spanwise.reports._tables._result import count, interval, p_value, points, signed
 from spanwise.reports._tables._table import Cell, Number, Table

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from spanwise.document.agreement import Agreement
-from spanwise.document.confidence import Confidence
+from spanwise.document.analyses import Confidence
+from spanwise.document.dataset import Agreement
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Document
 from spanwise.document.study import Study

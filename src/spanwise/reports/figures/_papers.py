@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.document.comparison import BucketLead
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Document
-from spanwise.document.scores import Confusion
+from spanwise.document.scores import BucketLead, Confusion
 from spanwise.document.study import Study
 from spanwise.errors import InputError, unknown
 from spanwise.registry import Registry

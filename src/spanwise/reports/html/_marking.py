@@ -23,7 +23,7 @@ def marked(text: Sequence[str], mentions: Sequence[LabeledSpan]) -> list[Piece]:
     """Pieces of tokens, or of one text by characters; of overlapping mentions the first and longest is shown.
 
     Examples:
-        >>> from spanwise.document.suspects import SuspectMention
+        >>> from spanwise.document.dataset import SuspectMention
         >>> marked(["in", "New", "York"], [SuspectMention(start=1, end=3, label="LOC")])
         [('in', ''), ('New York', 'LOC')]
     """

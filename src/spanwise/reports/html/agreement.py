@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from spanwise.document.agreement import Agreement, DisagreementExample
+from spanwise.document.dataset import Agreement, DisagreementExample
 from spanwise.reports.html._marking import Piece, marked
 
 KINDS = (

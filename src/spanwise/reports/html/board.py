@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from spanwise.diagnosis import F1
-from spanwise.document.comparison import ScoreTest
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Interval
-from spanwise.document.scores import SystemScores
+from spanwise.document.scores import ScoreTest, SystemScores
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import reach, shortened
 from spanwise.reports.html.shown import Path, Shown, both_ends, mean_score, run_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from spanwise.document.confidence import Confidence
+from spanwise.document.analyses import Confidence
 from spanwise.reports._charts import confidence, marks
 from spanwise.reports._charts.palette import PAGE
 from spanwise.reports._charts.style import Style

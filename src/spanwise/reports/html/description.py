@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.document.dataset import DatasetFacts, DescribedBucket
-from spanwise.document.description import Description
+from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description
 from spanwise.reports import _wording as words
 
 Remark = tuple[str, str, str, str]  # the sign, what stands out, the rest, and where it leads

@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET, to_builtins
 
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, SystemScores
-from spanwise.document.sentences import GoldMention, PredictedMention, Sentence
 from spanwise.reports import _wording as words
 from spanwise.reports.html.shown import Shown
 

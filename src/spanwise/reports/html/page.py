@@ -15,12 +15,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from msgspec import json
 
-from spanwise.document.description import Description
+from spanwise.document.analyses import PlacementDocument
+from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, DocumentLike
+from spanwise.document.head import Document, DocumentLike, Settings, StudySettings
 from spanwise.document.loading import as_document
-from spanwise.document.placement import PlacementDocument
-from spanwise.document.settings import Settings, StudySettings
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words

@@ -10,10 +10,9 @@ from markupsafe import Markup
 from msgspec import Struct, to_builtins
 
 from spanwise.diagnosis import F1, PREDICTED, parts_of_lead
-from spanwise.document.comparison import Comparison, LeadPart, ScoreTest
-from spanwise.document.comparison import Finding as Found
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import BucketScores, SystemScores
+from spanwise.document.scores import BucketScores, Comparison, LeadPart, ScoreTest, SystemScores
+from spanwise.document.scores import Finding as Found
 from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import shortened, titled

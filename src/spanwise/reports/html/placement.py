@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spanwise.document.placement import PlacementDocument
+from spanwise.document.analyses import PlacementDocument
 
 POLICIES = {
     "first": "the first candidate",

@@ -9,11 +9,9 @@ from msgspec import UNSET, Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from spanwise.diagnosis import lettering, mean_of, or_nan
-from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Interval
+from spanwise.document.evaluation import Evaluation, ExampleCounts, GoldMention, PredictedMention, Sentence
+from spanwise.document.head import Interval, Settings
 from spanwise.document.scores import Bounded, BucketScores, SystemScores
-from spanwise.document.sentences import ExampleCounts, GoldMention, PredictedMention, Sentence
-from spanwise.document.settings import Settings
 from spanwise.document.study import DatasetRuns, MainResult, Study
 
 Path = tuple[str, ...]

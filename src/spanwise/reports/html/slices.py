@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from spanwise.document.slices import DifferentSlice, SearchedSlice, Slices
+from spanwise.document.analyses import DifferentSlice, SearchedSlice, Slices
 from spanwise.reports import _wording as words
 
 

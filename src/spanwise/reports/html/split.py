@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.document.split import Split
+from spanwise.document.dataset import Split
 
 
 def parts(document: Split) -> dict[str, object]:

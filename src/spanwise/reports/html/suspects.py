@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.document.suspects import Suspect, Suspects
+from spanwise.document.dataset import Suspect, Suspects
 from spanwise.reports.html._marking import Piece, marked
 
 

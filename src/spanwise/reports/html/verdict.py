@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import UNSET, Struct
 
 from spanwise.diagnosis import F1
-from spanwise.document.comparison import Finding
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import given
+from spanwise.document.scores import Finding
 from spanwise.reports import _wording as words
 from spanwise.reports._document import compared, ranked
 from spanwise.reports._links import examples

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import UNSET, Struct
 
 from spanwise.diagnosis import mean_of, or_nan
-from spanwise.document.comparison import ScoreTest
+from spanwise.document.scores import ScoreTest
 from spanwise.document.study import DatasetTest, Study
 from spanwise.reports import _wording as words
 from spanwise.reports._document import score_path

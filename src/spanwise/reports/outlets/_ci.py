@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 from xml.etree import ElementTree
 
-from spanwise.document.description import Description
+from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document

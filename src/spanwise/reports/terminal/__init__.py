@@ -31,7 +31,7 @@ def render(
         saved: files that were written, to be named at the end.
         seconds: how long it took, to be named at the top.
     """
-    from spanwise.document.description import Description
+    from spanwise.document.dataset import Description
     from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import as_document
     from spanwise.document.study import Study

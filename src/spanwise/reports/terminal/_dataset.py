@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from spanwise.document.dataset import DatasetFacts, LabelConflict
-from spanwise.document.description import Description
+from spanwise.document.dataset import DatasetFacts, Description, LabelConflict
 from spanwise.document.scores import BucketEdges
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import banner, files

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import UNSET
 from rich.cells import cell_len
 
-from spanwise.document.comparison import ScoreTest
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Alignment, Document, Input
-from spanwise.document.scores import Bounded, Confusion, SystemScores
-from spanwise.document.settings import Settings
+from spanwise.document.head import Alignment, Document, Input, Settings
+from spanwise.document.scores import Bounded, Confusion, ScoreTest, SystemScores
 from spanwise.intervals import FEW_UNITS
 from spanwise.reports import _wording as say
 from spanwise.reports._statements import statements

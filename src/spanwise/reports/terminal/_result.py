@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 from spanwise.diagnosis import distinct
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Interval, given
+from spanwise.document.head import Interval, Settings, given
 from spanwise.document.scores import (
     BoundarySides,
     BucketScores,
@@ -18,7 +18,6 @@ from spanwise.document.scores import (
     SystemScores,
     WeakSlice,
 )
-from spanwise.document.settings import Settings
 from spanwise.reports import _wording as say
 from spanwise.reports._document import scored_labels
 from spanwise.reports.terminal._frame import (

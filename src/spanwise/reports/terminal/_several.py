@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.document.comparison import Comparison, ScoreTest
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import given
-from spanwise.document.scores import AttributeScores, ExactScores, SystemScores
-from spanwise.document.settings import Settings
+from spanwise.document.head import Settings, given
+from spanwise.document.scores import AttributeScores, Comparison, ExactScores, ScoreTest, SystemScores
 from spanwise.reports import _wording as say
 from spanwise.reports._document import highest, own_letters, ranked, scored_labels, turned, union
 from spanwise.reports.terminal._buckets import legend

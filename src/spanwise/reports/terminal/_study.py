@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import UNSET, UnsetType
 from rich.cells import cell_len
 
-from spanwise.document.comparison import BucketLead, BucketLeads
-from spanwise.document.scores import Subset
+from spanwise.document.scores import BucketLead, BucketLeads, Subset
 from spanwise.document.study import (
     Analyses,
     AttributeWise,

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import UnsetType
 
-from spanwise.document.comparison import ScoreTest
+from spanwise.document.scores import ScoreTest
 from spanwise.document.study import DatasetRuns, PairDiagnosis
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._layout import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.document.agreement import Agreement, DisagreementExample, PairMean
+from spanwise.document.dataset import Agreement, DisagreementExample, PairMean
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import banner
 from spanwise.reports.terminal._layout import (

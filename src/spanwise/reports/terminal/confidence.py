@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.document.confidence import Confidence, ConfidenceCell, ReliabilityBin, SystemConfidence
+from spanwise.document.analyses import Confidence, ConfidenceCell, ReliabilityBin, SystemConfidence
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import banner, files
 from spanwise.reports.terminal._layout import Cell, Column, Line, bar, grid, heading, sentence, text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from spanwise.document.explanation import Explanation
+from spanwise.document.analyses import Explanation
 from spanwise.reports._wording import visible
 from spanwise.reports.terminal._layout import Line, text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.document.placement import Leftover, PlacementDocument, Score
+from spanwise.document.analyses import Leftover, PlacementDocument, Score
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import banner, files
 from spanwise.reports.terminal._layout import (

@@ -6,7 +6,7 @@ import shlex
 
 from msgspec import UNSET
 
-from spanwise.document.slices import (
+from spanwise.document.analyses import (
     DifferentSlice,
     PairSlices,
     SearchedSlice,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.document.split import Split, SplitShare
+from spanwise.document.dataset import Split, SplitShare
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._dataset import tough_lines
 from spanwise.reports.terminal._frame import banner, files

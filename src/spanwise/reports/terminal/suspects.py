@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.document.suspects import Suspect, SuspectMention, Suspects
+from spanwise.document.dataset import Suspect, SuspectMention, Suspects
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._frame import banner
 from spanwise.reports.terminal._layout import (
