@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spanwise
-from spanwise.attributes import Context, Lexicon, choose, own, values
-from spanwise.attributes.aggregate import PHI, training_mentions
+from spanwise.attributes import Context, Lexicon, Mention, TrainingCounts, choose, mention_views, own, values
+from spanwise.attributes.aggregate import PHI
 from spanwise.corpus import Annotation, Corpus, Mentions
 
 NAMES = ("Ann", "bo", "Cy", "de")
@@ -64,21 +64,115 @@ def test_two_are_combined_as_a_share_of_the_first(
 ) -> None:
     context = in_context(test, train)
     first, second = PHI[one][1], PHI[other][1]
-    seen = [mention for mention, times in training_mentions(Lexicon.of([train])) for _ in range(times)]
+    seen = views(train)
     found = values(choose(f"MF:{one}+{other}")[0], context, test.mentions).value
-    for value, mention in zip(found, training_mentions_of(test), strict=True):
+    for value, mention in zip(found, views(test), strict=True):
         like = [known for known in seen if first(known) == first(mention)]
         both = [known for known in like if second(known) == second(mention)]
         assert value == (len(both) / len(like) if like else 0.0)
 
 
-def training_mentions_of(annotation: Annotation) -> list[spanwise.attributes.Mention]:  # type: ignore[name-defined]
-    from spanwise.attributes import Mention
+def views(annotation: Annotation) -> list[Mention]:
+    side = Context(annotation.corpus, annotation.mentions).side(annotation.mentions)
+    return [view for view in mention_views(side) if view is not None]
 
-    return [
-        Mention(tokens, label, tokens, 0, len(tokens), " ".join(tokens), {})
-        for tokens, label in mentions(annotation)
-    ]
+
+ATTRIBUTES = ("sentence_length", "entity_density", "label", "entity_frequency", "casing", "previous_token")
+
+
+@settings(max_examples=40, deadline=None)
+@given(annotations(), annotations(), st.sampled_from(ATTRIBUTES), st.sampled_from(ATTRIBUTES))
+def test_any_two_attributes_are_combined(test: Annotation, train: Annotation, one: str, other: str) -> None:
+    context = in_context(test, train)
+
+    def read(name: str, annotation: Annotation) -> list[object]:
+        if name in PHI:
+            return [PHI[name][1](view) for view in views(annotation)]
+        inside = Context(annotation.corpus, annotation.mentions, Lexicon.of([train]))
+        return list(values(name, inside, annotation.mentions).value.tolist())
+
+    known = list(zip(read(one, train), read(other, train), strict=True))
+    found = values(choose(f"MF:{one}+{other}")[0], context, test.mentions).value
+    for value, first, second in zip(found, read(one, test), read(other, test), strict=True):
+        like = [pair for pair in known if pair[0] == first]
+        assert value == (sum(pair[1] == second for pair in like) / len(like) if like else 0.0)
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_attributes_of_tokens_are_combined_over_tokens(data: Path, lowercase: bool) -> None:
+    test, train = (spanwise.read(data / "wnut16" / f"{name}.txt") for name in ("test", "train"))
+    context = Context(test.corpus, test.mentions, Lexicon.of([train]), lowercase=lowercase)
+    (combined,) = choose("MF:morphology+label")
+    assert combined.unit == "token"
+    assert combined.summary == (
+        "of the tokens of training mentions with the same morphology, the share with the same label"
+    )
+    found = values(combined, context, test.mentions)
+    shapes = values("morphology", context, test.mentions)
+    assert len(found.value) == len(shapes.value)
+    pairs = {
+        (shape, label): value
+        for shape, label, value in zip(
+            shapes.value.tolist(),
+            test.mentions.label[found.unit_mention].tolist(),
+            found.value.tolist(),
+            strict=True,
+        )
+    }
+    by_shape = [sum(value for (shape, _), value in pairs.items() if shape == one) for one in range(5)]
+    assert all(total <= 1 + 1e-12 for total in by_shape)
+
+
+def test_phi_sees_the_sentence_of_training_mentions() -> None:
+    train = Annotation(
+        Corpus.of([["Mr", "Ann"], ["Mr", "Bo"], ["near", "Bo"]]),
+        Mentions.of([(0, 1, 2, "PER"), (1, 1, 2, "PER"), (2, 1, 2, "LOC")]),
+    )
+    test = Annotation(
+        Corpus.of([["Mr", "Cy"], ["near", "Cy"]]), Mentions.of([(0, 1, 2, "PER"), (1, 1, 2, "PER")])
+    )
+
+    def before(mention: Mention) -> str:
+        return mention.sentence[mention.start - 1]
+
+    context = in_context(test, train)
+    familiar = values(own(before, aggregate="familiarity"), context, test.mentions).value
+    consistent = values(own(before, aggregate="consistency"), context, test.mentions).value
+    assert familiar.tolist() == [2 / 3, 1 / 3]
+    assert consistent.tolist() == [1.0, 0.0]
+
+
+def test_functions_of_ones_own_see_counts_of_the_training_data() -> None:
+    train = Annotation(
+        Corpus.of([["new", "York", "New", "York"], ["New"], ["York"]]), Mentions.of([(0, 2, 4, "LOC")])
+    )
+    test = Annotation(Corpus.of([["New", "York"]]), Mentions.of([(0, 0, 2, "LOC")]))
+
+    def never_annotated(mention: Mention) -> float:
+        assert mention.training is not None
+        return mention.training.sequence(mention.tokens) - mention.training.mention(mention.tokens)
+
+    attribute = own(never_annotated, needs=["train"])
+    assert values(attribute, in_context(test, train), test.mentions).value.tolist() == [0.0]
+    lower = Context(test.corpus, test.mentions, Lexicon.of([train]), lowercase=True)
+    assert values(attribute, lower, test.mentions).value.tolist() == [1.0]
+    with pytest.raises(spanwise.ChoiceError, match="no training data were given"):
+        values(attribute, Context(test.corpus, test.mentions), test.mentions)
+
+
+@settings(max_examples=40, deadline=None)
+@given(annotations(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3))
+def test_counts_of_the_training_data_are_plain_counts(train: Annotation, tokens: list[str]) -> None:
+    counts = TrainingCounts(Lexicon.of([train, train]))
+    sentences = [train.corpus.words(number) for number in range(len(train.corpus))]
+    size = len(tokens)
+    runs = [words[at : at + size] for words in sentences for at in range(len(words) - size + 1)]
+    assert counts.sequence(tokens) == 2 * sum(list(run) == tokens for run in runs)
+    assert counts.token(tokens[0]) == 2 * sum(list(words).count(tokens[0]) for words in sentences)
+    assert counts.mention(tokens) == 2 * sum(form == tuple(tokens) for form, _ in mentions(train))
+    assert counts.mention(tokens, "X") == 2 * mentions(train).count((tuple(tokens), "X"))
+    assert counts.label("X") == 2 * sum(label == "X" for _, label in mentions(train))
+    assert counts.mentions == 2 * len(train.mentions)
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import numpy as np
 
 from spanwise.attributes import shape, training
 from spanwise.attributes._context import Attribute, AttributeUnit, Context, Kind, Side, Values, wanted
-from spanwise.attributes._lexicon import Lexicon
+from spanwise.attributes._lexicon import Lexicon, TrainingCounts
 from spanwise.attributes._sums import LexiconSums, SummedLexicon, Wanted
 from spanwise.attributes._values import Mention, Token, compute, mention_views, per_mention, per_token
-from spanwise.attributes.aggregate import NEEDS, Aggregate, compared, familiarity
+from spanwise.attributes.aggregate import NEEDS, PHI, Aggregate, compared, familiarity
 from spanwise.attributes.given import given, missing
 from spanwise.attributes.toughness import SUBSETS, Carried, Confusable, Labeled, Toughness, toughness
 from spanwise.corpus import Mentions
-from spanwise.errors import ChoiceError
+from spanwise.errors import ChoiceError, unknown
 from spanwise.registry import Registry
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "SummedLexicon",
     "Token",
     "Toughness",
+    "TrainingCounts",
     "Values",
     "Wanted",
     "choose",
@@ -110,10 +111,19 @@ def _one_or_preset(name: str | Attribute) -> list[Attribute]:
     if isinstance(name, str) and name in PRESETS:
         return [ATTRIBUTES.find(member) for member in PRESETS[name]]
     if isinstance(name, str) and name.startswith(("F:", "MF:")) and name not in ATTRIBUTES:
-        return [familiarity(name)]
+        return [familiarity(name, _property)]
     if isinstance(name, str) and ":" in name and name not in ATTRIBUTES:
         return [given(name)]
     return [ATTRIBUTES.find(name)]
+
+
+def _property(name: str) -> Attribute:
+    """The attribute that part of an `MF:` name asks for, a column or field of the data included."""
+    if ":" in name and name not in ATTRIBUTES:
+        return given(name)
+    if name not in ATTRIBUTES:
+        raise unknown("attribute or part of a mention", name, [*PHI, *ATTRIBUTES.names()])
+    return ATTRIBUTES.find(name)
 
 
 def is_built_in(attribute: Attribute) -> bool:
@@ -194,9 +204,10 @@ def own(
 
     The function takes one `Mention` (`.tokens`, `.label`, `.sentence`, `.start`, `.end`, `.text`, `.fields`)
     or, with unit "token", one `Token` (`.text`, `.label`, `.sentence`, `.position`), and gives a number
-    or a string. With `columns=True` it is called once per side instead, with a `Side` of integer
-    columns, and returns one value per unit. With `aggregate` the function is a φ of the tokens and the
-    label of a mention, and the attribute is what training mentions say of it: "familiarity" is the
+    or a string. Both have `.training`, the `TrainingCounts`, for a function that declares needs=["train"].
+    With `columns=True` it is called once per side instead, with a `Side` of integer
+    columns, and returns one value per unit. With `aggregate` the function is a φ of a mention in its
+    sentence, and the attribute is what training mentions say of it: "familiarity" is the
     share of training mentions with the same φ, "consistency" the share of those with the same φ that
     have the same label (equations 1 and 2 of Fu, Liu and Neubig 2020). `kind` None is found out:
     numeric where the values of all gold units are numbers. The name is that of the function and the
@@ -217,6 +228,7 @@ def own(
         raise ChoiceError(
             f"aggregate={aggregate!r} needs a function of one mention, and is 'familiarity' or 'consistency'."
         )
+    needs = frozenset(needs)
     documented = (function.__doc__ or "").strip().partition("\n")[0]
     return Attribute(
         name=name or function.__name__,
@@ -225,7 +237,9 @@ def own(
         alias=alias,
         unit=unit,
         kind="numeric" if aggregate else kind,
-        needs=frozenset({"text", *needs, *(NEEDS if aggregate else ())}),
+        needs=frozenset(
+            {"text", *needs, *(NEEDS if aggregate or ("train" in needs and not columns) else ())}
+        ),
         source=source,
         buckets=buckets,
         bounds=(0.0, 1.0) if aggregate else bounds,

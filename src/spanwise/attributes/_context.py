@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from math import fsum
 from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.attributes._forms import Forms, Runs, distinct_units, mention_tokens
-from spanwise.attributes._lexicon import FormCounts, Lexicon, lowering
+from spanwise.attributes._lexicon import FormCounts, Lexicon, TrainingCounts, lowering
 from spanwise.attributes._sums import SummedLexicon, Wanted
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
@@ -21,6 +23,7 @@ from spanwise.hashing import numbered
 AttributeUnit = Literal["mention", "token"]
 Kind = Literal["numeric", "category"]
 UNPLACED = -1
+Tally = tuple[Counter[Hashable], Counter[tuple[Hashable, Hashable]]]  # wholes, and parts of them
 
 
 class Values(Struct, frozen=True, eq=False, dict=True):
@@ -142,6 +145,24 @@ class Context(Struct, frozen=True, eq=False, dict=True):
         if self.lexicon is None:
             return None
         return self.lexicon.lowered if self.lowercase else self.lexicon
+
+    @cached_property
+    def counted(self) -> TrainingCounts | None:
+        """The counts that functions of one's own see; None without training data, or read in parts."""
+        lexicon = self.training
+        return TrainingCounts(lexicon, self.lowercase) if isinstance(lexicon, Lexicon) else None
+
+    @cached_property
+    def of_training(self) -> tuple[Context, ...]:
+        """The training data as a context of their own, one for each file."""
+        if not isinstance(self.lexicon, Lexicon):
+            raise no_training()
+        return tuple(replace(self, corpus=part.corpus, gold=part.mentions) for part in self.lexicon.parts)
+
+    @cached_property
+    def tallies(self) -> dict[object, Tally]:
+        """What attributes counted over training mentions, once for all sides."""
+        return {}
 
     @cached_property
     def _coded(self) -> tuple[Codes, Sequence[str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -105,6 +106,15 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
         """The tokens of training mentions, each (position, label) once."""
         return int(self.token_labels.table.sum())
 
+    def forms_seen(self) -> Iterator[tuple[tuple[str, ...], str, int]]:
+        """The tokens and the label of each distinct training mention, and how often it occurs."""
+        form, label, times = self.seen.mentions.met()
+        flat, at = self.seen.forms.sequences(form)
+        words = [self.vocabulary[code] for code in flat.tolist()]
+        bounds = at.tolist()
+        for i, (code, count) in enumerate(zip(label.tolist(), times.tolist(), strict=True)):
+            yield tuple(words[bounds[i] : bounds[i + 1]]), self.seen.labels[code], count
+
     def codes_of(self, strings: Sequence[str]) -> Codes | None:
         """Which code here each of these strings has, -1 where none; None where they are our own strings."""
         if strings is self.vocabulary:
@@ -144,6 +154,84 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
                 tokens if table is None else table[tokens], _last(one.corpus.sentences)
             )
         return ints(counts)
+
+
+class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
+    """How often tokens, token sequences and mentions occur in the training data.
+
+    Strings are compared as they are everywhere in an evaluation: as written, or in lower case.
+
+    Examples:
+        >>> corpus = Corpus.of([["New", "York", "is", "New"]])
+        >>> train = Lexicon.of([Annotation(corpus, Mentions.of([(0, 0, 2, "LOC")]))])
+        >>> counts = TrainingCounts(train)
+        >>> counts.token("New"), counts.sequence(["New", "York"]), counts.mention(["New", "York"], "LOC")
+        (2, 1, 1)
+    """
+
+    lexicon: Lexicon
+    lowercase: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """The number of training tokens."""
+        return self.lexicon.tokens
+
+    @property
+    def mentions(self) -> int:
+        """The number of training mentions."""
+        return self.lexicon.mentions
+
+    def token(self, token: str) -> int:
+        """How often a token occurs in the training text."""
+        code = self._codes.get(self._written(token), -1)
+        return int(self.lexicon.frequency[code]) if code >= 0 else 0
+
+    def sequence(self, tokens: Sequence[str]) -> int:
+        """How often a token sequence occurs within a training sentence, as a mention or not."""
+        codes = [self._codes.get(self._written(token), -1) for token in tokens]
+        if not codes or -1 in codes:
+            return 0
+        text, order, begin = self._positions
+        at = order[begin[codes[0]] : begin[codes[0] + 1]]
+        for further, code in enumerate(codes[1:], start=1):
+            at = at[text[at + further] == code]
+        return len(at)
+
+    def mention(self, tokens: Sequence[str], label: str | None = None) -> int:
+        """How many training mentions have these tokens and, where one is given, this label."""
+        return self._mentions[tuple(map(self._written, tokens)), label]
+
+    def label(self, label: str) -> int:
+        """How many training mentions have this label."""
+        labels = list(self.lexicon.labels)
+        return int(self.lexicon.per_label[labels.index(label)]) if label in labels else 0
+
+    def _written(self, token: str) -> str:
+        return token.lower() if self.lowercase else token
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {word: code for code, word in enumerate(self.lexicon.vocabulary)}
+
+    @cached_property
+    def _mentions(self) -> Counter[tuple[tuple[str, ...], str | None]]:
+        counts: Counter[tuple[tuple[str, ...], str | None]] = Counter()
+        for tokens, label, times in self.lexicon.forms_seen():
+            counts[tokens, label] += times
+            counts[tokens, None] += times
+        return counts
+
+    @cached_property
+    def _positions(self) -> tuple[Ints, Ints, Ints]:
+        """The text with -1 behind every sentence, its positions by code, and where those of a code begin."""
+        parts = [
+            np.insert(one.corpus.tokens.astype(np.int64), one.corpus.sentences[1:], -1)
+            for one in self.lexicon.parts
+        ]
+        text = ints(np.concatenate([*parts, [-1]]))
+        order = np.argsort(text, kind="stable")
+        return text, ints(order), ints(np.searchsorted(text[order], np.arange(len(self._codes) + 1)))
 
 
 def lowering(vocabulary: Sequence[str]) -> tuple[Codes, Sequence[str]]:

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.attributes._context import Attribute, Kind, Side, Values
+from spanwise.attributes._lexicon import TrainingCounts
 from spanwise.columns import Bools, Column, Floats, Ints, floats, frozen
 from spanwise.errors import InputError, many
 
@@ -129,7 +130,9 @@ class Mention(Struct, frozen=True):
     `tokens` are its words, `start` and `end` their positions among those of `sentence`
     (the borders, where it has gaps), `label` its own label, `text` the words joined by
     blanks, or the characters themselves where the data give the text. `fields` are the
-    values that came with the mention or its sentence.
+    values that came with the mention or its sentence. `training` counts tokens, token sequences and
+    mentions of the training data; it is None without them, so a function that reads it declares
+    `needs=["train"]`.
     """
 
     tokens: tuple[str, ...]
@@ -139,6 +142,7 @@ class Mention(Struct, frozen=True):
     end: int
     text: str
     fields: Mapping[str, Any]
+    training: TrainingCounts | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -151,6 +155,7 @@ class Token(Struct, frozen=True):
     label: str
     sentence: tuple[str, ...]
     position: int  # in the sentence
+    training: TrainingCounts | None = None
 
 
 def mention_views(side: Side) -> Iterator[Mention | None]:
@@ -179,6 +184,7 @@ def mention_views(side: Side) -> Iterator[Mention | None]:
                 **{name: column[sentence] for name, column in corpus.fields.items()},
                 **{name: column[i] for name, column in mentions.fields.items()},
             },
+            training=side.context.counted,
         )
 
 
@@ -196,7 +202,7 @@ def token_views(side: Side) -> Iterator[Token | None]:
         if sentence != read:
             words, read = tuple(corpus.words(sentence)), sentence
         inside = position - int(corpus.sentences[sentence])
-        yield Token(words[inside], names[mention], words, inside)
+        yield Token(words[inside], names[mention], words, inside, side.context.counted)
 
 
 def per_mention(function: Callable[[Mention], Any]) -> Callable[[Side], list[Any]]:

@@ -1,6 +1,6 @@
 """Attributes that compare a mention with training mentions: how many are like it, or share its label.
 
-φ is anything that can be said of the tokens and the label of a mention. Training mentions are counted by
+φ is anything that can be said of a mention in its sentence. Training mentions are counted by
 their φ, so any φ gives an attribute of familiarity or of consistency (Fu, Liu and Neubig 2020, equations 1
 and 2), and any two give one of combined familiarity (the MF-buckets of Fu19).
 """
@@ -8,115 +8,190 @@ and 2), and any two give one of combined familiarity (the MF-buckets of Fu19).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
 
-from spanwise.attributes._context import Attribute, Side, no_training
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.attributes._context import Attribute, AttributeUnit, Context, Side, Tally, no_training
 from spanwise.attributes._lexicon import Lexicon
-from spanwise.attributes._values import Mention, mention_views
+from spanwise.attributes._values import Mention, compute, mention_views
+from spanwise.attributes.given import missing
 from spanwise.citations import FU19
-from spanwise.errors import ChoiceError, unknown
+from spanwise.errors import ChoiceError
 
 NEEDS = ("text", "train", "train mentions")
 Phi = Callable[[Mention], Hashable]
 Aggregate = Literal["familiarity", "consistency"]
+Phis = Sequence[tuple[Hashable] | None]  # one a unit, None where it has no φ
 
-# What can be asked for by name.
+# What can be asked for by name, beside every attribute.
 PHI: dict[str, tuple[str, Phi]] = {
-    "entity": ("the token sequence", lambda mention: mention.tokens),
-    "label": ("the label", lambda mention: mention.label),
-    "entity_length": ("the number of tokens", lambda mention: len(mention.tokens)),
-    "first_token": ("the first token", lambda mention: mention.tokens[0]),
-    "last_token": ("the last token", lambda mention: mention.tokens[-1]),
+    "entity": ("token sequence", lambda mention: mention.tokens),
+    "label": ("label", lambda mention: mention.label),
+    "entity_length": ("number of tokens", lambda mention: len(mention.tokens)),
+    "first_token": ("first token", lambda mention: mention.tokens[0]),
+    "last_token": ("last token", lambda mention: mention.tokens[-1]),
+    "previous_token": (
+        "token before the mention",
+        lambda mention: mention.sentence[mention.start - 1] if mention.start else "",
+    ),
+    "next_token": (
+        "token behind the mention",
+        lambda mention: mention.sentence[mention.end] if mention.end < len(mention.sentence) else "",
+    ),
     "casing": ("casing of tokens", lambda mention: tuple(token[:1].isupper() for token in mention.tokens)),
 }
 
 
-def training_mentions(lexicon: Lexicon) -> Iterator[tuple[Mention, int]]:
-    """Each distinct training mention, and how often it occurs; its sentence is not known."""
-    seen, words = lexicon.seen, lexicon.vocabulary
-    form, label, times = (column.tolist() for column in seen.mentions.met())
-    heads, keys, width = seen.forms.heads.tolist(), seen.forms.keys.tolist(), seen.forms.width
-    for number, code, count in zip(form, label, times, strict=True):
-        tokens: list[str] = []
-        while number >= len(heads):
-            number, last = divmod(keys[number - len(heads)], width)
-            tokens.append(words[last])
-        tokens.append(words[heads[number]])
-        whole = tuple(reversed(tokens))
-        yield Mention(whole, seen.labels[code], whole, 0, len(whole), " ".join(whole), {}), count
+class Property(Struct, frozen=True, eq=False):
+    """What mentions, or tokens of mentions, are compared by."""
+
+    words: str
+    of_side: Callable[[Side], Phis]
+    unit: AttributeUnit = "mention"
+    needs: frozenset[str] = frozenset()
+
+    def over(self, side: Side, unit: AttributeUnit) -> Phis:
+        """φ of every unit; tokens have the φ of their mention where it is one of mentions."""
+        found = self.of_side(side)
+        if unit == self.unit:
+            return found
+        return [found[mention] for mention in side.units[0].tolist()]
 
 
-def compared(
-    phi: Phi, aggregate: Aggregate, given: Phi | None = None
+def by_function(phi: Phi, words: str = "") -> Property:
+    """The property that a function of one mention names."""
+
+    def of_side(side: Side) -> Phis:
+        lowercase = side.context.lowercase
+        # A mention of no token, such as one between characters, has no φ.
+        return [
+            None if view is None or not view.tokens else (phi(_lowered(view) if lowercase else view),)
+            for view in mention_views(side)
+        ]
+
+    return Property(words, of_side)
+
+
+def by_attribute(attribute: Attribute) -> Property:
+    """The property that an attribute is: units with equal values are alike."""
+    # Values whose kind is found out must not be numbers in one file and names in another.
+    fixed = attribute if attribute.kind is not None else replace(attribute, kind="category")
+
+    def of_side(side: Side) -> Phis:
+        for need in sorted(fixed.needs - {"text", "train", "train mentions", "vocabulary"}):
+            reason = missing(need, side.context)
+            if reason is not None:
+                raise ChoiceError(
+                    f"training mentions cannot be compared by {attribute.name!r}: {reason}.\n"
+                    "Give training data that have it, or leave the attribute out."
+                )
+        values = compute(fixed, side)
+        known = values.value.tolist()
+        return [
+            (values.names[value] if values.names is not None else value,)
+            if has and value == value and (values.names is None or value >= 0)
+            else None
+            for value, has in zip(known, values.defined.tolist(), strict=True)
+        ]
+
+    return Property(attribute.name, of_side, attribute.unit, attribute.needs)
+
+
+LABEL = by_function(lambda mention: mention.label, "label")
+
+
+def share(
+    part: Property, whole: Property | None = None, *, unit: AttributeUnit = "mention"
 ) -> Callable[[Side], list[float | None]]:
-    """The function over a side that gives each mention its share of training mentions.
+    """The function over a side that gives each unit its share of the units of training mentions.
 
-    "familiarity": of all training mentions, or of those with the same value of `given`, the share with the
-    same φ. "consistency": of the training mentions with the same φ, the share with the same label.
+    Of all of them, or of those that are like it in `whole`, the share that is like it in `part`;
     0 where there is nothing to take a share of.
     """
 
-    def whole(mention: Mention) -> Hashable:
-        if aggregate == "consistency":
-            return phi(mention)
-        return None if given is None else given(mention)
+    def keys(side: Side) -> list[tuple[Hashable, Hashable] | None]:
+        parts = part.over(side, unit)
+        wholes: Phis = [(None,)] * len(parts) if whole is None else whole.over(side, unit)
+        return [None if a is None or b is None else (b[0], a[0]) for a, b in zip(parts, wholes, strict=True)]
 
-    def part(mention: Mention) -> Hashable:
-        return whole(mention), mention.label if aggregate == "consistency" else phi(mention)
+    def counted(context: Context) -> Tally:
+        if not isinstance(context.training, Lexicon):
+            raise no_training()
+        both: Counter[tuple[Hashable, Hashable]] = Counter()
+        for training in context.of_training:
+            found = keys(training.side(training.gold))
+            both.update(key for key in found if key is not None)
+        wholes: Counter[Hashable] = Counter()
+        for key, times in both.items():
+            wholes[key[0]] += times
+        return wholes, both
 
     def values(side: Side) -> list[float | None]:
-        lexicon = side.context.training
-        if not isinstance(lexicon, Lexicon):
-            raise no_training()
-        parts: Counter[Hashable] = Counter()
-        wholes: Counter[Hashable] = Counter()
-        for mention, times in training_mentions(lexicon):
-            wholes[whole(mention)] += times
-            parts[part(mention)] += times
-        lowercase = side.context.lowercase
-
-        def value(mention: Mention) -> float:
-            seen = _lowered(mention) if lowercase else mention
-            number = wholes[whole(seen)]
-            return parts[part(seen)] / number if number else 0.0
-
-        # A mention of no token, such as one between characters, has no φ.
-        return [None if view is None or not view.tokens else value(view) for view in mention_views(side)]
+        tallies = side.context.tallies
+        if values not in tallies:
+            tallies[values] = counted(side.context)
+        wholes, both = tallies[values]
+        return [
+            None if key is None else both[key] / wholes[key[0]] if wholes[key[0]] else 0.0
+            for key in keys(side)
+        ]
 
     return values
 
 
+def compared(phi: Phi, aggregate: Aggregate) -> Callable[[Side], list[float | None]]:
+    """The function over a side for a φ of one's own.
+
+    "familiarity": the share of training mentions with the same φ. "consistency": of the training
+    mentions with the same φ, the share with the same label.
+    """
+    own = by_function(phi)
+    return share(own) if aggregate == "familiarity" else share(LABEL, own)
+
+
 def _lowered(mention: Mention) -> Mention:
     tokens = tuple(token.lower() for token in mention.tokens)
-    return Mention(tokens, mention.label, tokens, 0, len(tokens), " ".join(tokens), mention.fields)
+    sentence = tuple(token.lower() for token in mention.sentence)
+    return replace(mention, tokens=tokens, sentence=sentence, text=mention.text.lower())
 
 
-def familiarity(text: str) -> Attribute:
-    """The attribute that `F:PHI` or `MF:PHI+PHI` asks for; of two, the share of the second given the first.
+def familiarity(text: str, find: Callable[[str], Attribute]) -> Attribute:
+    """The attribute that `F:NAME` or `MF:NAME+NAME` asks for.
+
+    Of two, it is the share of the second given the first. A name is one of `PHI`, or an attribute that
+    `find` knows. Where one of them is an attribute of tokens, tokens of mentions are compared.
 
     Examples:
-        >>> familiarity("MF:entity_length+label").summary
-        'training mentions with the same number of tokens that have the same label'
+        >>> from spanwise.attributes import ATTRIBUTES
+        >>> familiarity("MF:entity_length+label", ATTRIBUTES.find).summary
+        'of the training mentions with the same number of tokens, the share with the same label'
     """
     kind, _, names = text.partition(":")
     wanted = names.split("+")
-    if len(wanted) != {"F": 1, "MF": 2}.get(kind):
+    if len(wanted) != {"F": 1, "MF": 2}.get(kind) or not all(wanted):
         raise ChoiceError(
             f"{text!r} does not say what is compared with training mentions.\n"
-            f"Write F:NAME or MF:NAME+NAME with names among {', '.join(PHI)}."
+            f"Write F:NAME or MF:NAME+NAME with names of attributes, or {', '.join(PHI)}."
         )
-    for name in wanted:
-        if name not in PHI:
-            raise unknown("part of a mention", name, PHI)
-    *first, (words, phi) = (PHI[name] for name in wanted)
-    like = f"with the same {first[0][0].removeprefix('the ')} that have" if first else "with"
+    *first, last = (
+        by_function(PHI[name][1], PHI[name][0]) if name in PHI else by_attribute(find(name))
+        for name in wanted
+    )
+    given = first[0] if first else None
+    both = (*first, last)
+    unit: AttributeUnit = "token" if any(one.unit == "token" for one in both) else "mention"
+    counted = "training mentions" if unit == "mention" else "tokens of training mentions"
+    like = f"of the {counted} with the same {given.words}, the share" if given else f"share of {counted}"
     return Attribute(
         name=text,
-        summary=f"training mentions {like} the same {words.removeprefix('the ')}",
-        function=compared(phi, "familiarity", first[0][1] if first else None),
-        needs=frozenset(NEEDS),
+        summary=f"{like} with the same {last.words}",
+        function=share(last, given, unit=unit),
+        unit=unit,
+        needs=frozenset(NEEDS).union(*(one.needs for one in both)),
         source=FU19,
-        buckets="familiarity:5" if first else "special:0+balanced:5",
+        buckets="familiarity:5" if given else "special:0+balanced:5",
         bounds=(0.0, 1.0),
     )
