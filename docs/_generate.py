@@ -57,7 +57,7 @@ def commands() -> Iterator[str]:
     yield "# Commands\n"
     yield "Results go to standard output, everything else to standard error. Exit status: 0 fine; 1 a"
     yield "threshold was missed; 2 the call is wrong; 3 an input cannot be used.\n"
-    for name, summary in COMMANDS.items():
+    for name, (_, summary) in COMMANDS.items():
         yield f"## `spanwise {name}`\n\n{summary[0].upper()}{summary[1:]}.\n"
         yield f"```text\n{parser_of(name).format_help().strip()}\n```\n"
 

@@ -198,9 +198,7 @@ def test_names_can_be_listed(capsys: pytest.CaptureFixture[str], kind: str) -> N
 
 def test_every_command_has_a_help(capsys: pytest.CaptureFixture[str]) -> None:
     for name in COMMANDS:
-        with pytest.raises(SystemExit) as left:
-            main([name, "--help"])
-        assert left.value.code == 0
+        assert main([name, "--help"]) == 0
         assert "usage: spanwise" in capsys.readouterr().out, name
 
 

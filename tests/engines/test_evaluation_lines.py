@@ -15,7 +15,7 @@ from spanwise.corpus import Annotation
 from spanwise.demo import generate
 from spanwise.errors import InputError
 from spanwise.evaluation import _blocks, _choices
-from spanwise.formats import _line_parts
+from spanwise.formats import _surveying
 from spanwise.formats.parts import survey_of_lines
 from spanwise.schemes import encode
 
@@ -65,7 +65,7 @@ def test_parts_give_the_bytes_of_the_whole(
     monkeypatch.setattr(_blocks, "LEAST_TOKENS", 80)
     monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
-    monkeypatch.setattr(_line_parts, "_CHUNK", 2000)
+    monkeypatch.setattr(_surveying, "_CHUNK", 2000)
     survey = survey_of_lines(files["gold"], {}, tokens=80)
     assert survey is not None and survey.parts > 4
     assert spanwise.evaluate(files["gold"], systems, memory="1GB", **options).to_json() == whole

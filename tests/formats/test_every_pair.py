@@ -18,7 +18,7 @@ from spanwise.errors import InputError
 from spanwise.formats import FORMATS, Options, read, to_bytes, write
 from spanwise.formats._format import UNBOUNDED, in_tokens
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import Origin, Standoff, annotation
+from spanwise.formats._sentences import Origin, Standoff, annotation
 
 NEEDED = {"arrow": "pyarrow", "spacy": "spacy"}
 WRITTEN = sorted(

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from spanwise import formats
 from spanwise.errors import InputError
-from spanwise.formats import _columns, _interning, _rows
+from spanwise.formats import _columns, _interning
+from spanwise.formats._columns import Layout, Rows, parse_fast, parse_plain
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats._rows import Layout, Rows, parse_fast, parse_plain
 from spanwise.hashing import PADDING
 
 WORDS = [
@@ -184,8 +184,8 @@ def test_an_irregular_chunk_alone_takes_the_plain_way(
     path = tmp_path / "one.conll"
     path.write_text("\n".join(lines) + "\n")
     taken = []
-    plain = _rows.parse_plain
-    monkeypatch.setattr(_rows, "parse_plain", lambda *a, **k: (taken.append(1), plain(*a, **k))[1])
+    plain = _columns.parse_plain
+    monkeypatch.setattr(_columns, "parse_plain", lambda *a, **k: (taken.append(1), plain(*a, **k))[1])
     assert len(formats.read(path).corpus.tokens) == 1000
     assert len(taken) == 1
 

@@ -11,7 +11,7 @@ import pytest
 from spanwise import formats
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
-from spanwise.formats._words import words
+from spanwise.formats._sentences import words
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from spanwise import formats
 from spanwise.corpus import Mentions, Parts
 from spanwise.errors import InputError
-from spanwise.formats import _span_lines, spans
-from spanwise.formats._span_lines import SpanLines
+from spanwise.formats import spans
+from spanwise.formats.spans import SpanLines
 
 EMPTY = ("NONE", "EMPTY")
 
@@ -138,7 +138,7 @@ def test_a_file_is_read_at_once_as_it_would_be_line_by_line(
     path = folder / "any.spans"
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_span_lines, "_BLOCK", block)
+        patch.setattr(spans, "_BLOCK", block)
         assert_read_alike(path, duplicates=duplicates)
 
 

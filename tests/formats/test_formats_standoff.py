@@ -152,7 +152,7 @@ def test_pubtator_names_the_place_of_an_error(tmp_path: Path, text: str, words: 
 
 def discontinuous() -> Annotation:
     from spanwise.formats._format import Options
-    from spanwise.formats._standoff import Origin, Standoff, annotation
+    from spanwise.formats._sentences import Origin, Standoff, annotation
 
     unit = Standoff("ab cd ef", [(((0, 2), (6, 8)), "X")], "1")
     return annotation([unit], Origin("here", "memory"), Options())
@@ -332,7 +332,7 @@ def test_formats_of_tokens_need_words_and_take_texts_by_their_tokens(tmp_path: P
 
 def test_brat_documents_stay_in_their_folder_and_do_not_replace_each_other(tmp_path: Path) -> None:
     from spanwise.formats._format import Options
-    from spanwise.formats._standoff import Origin, Standoff, annotation
+    from spanwise.formats._sentences import Origin, Standoff, annotation
 
     def named(*names: str) -> Annotation:
         return annotation([Standoff("a", (), name) for name in names], Origin("here", "memory"), Options())

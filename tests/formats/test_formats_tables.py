@@ -12,7 +12,7 @@ import spanwise
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 from spanwise.formats import from_spans, from_tags, read, write
-from spanwise.formats.frames import rows
+from spanwise.formats.tables import rows
 
 TOKENS = [["Ann", "Lee", "left"], ["Rome"]]
 TAGS = [["B-PER", "I-PER", "O"], ["B-LOC"]]

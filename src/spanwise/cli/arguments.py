@@ -1,14 +1,81 @@
-"""The options that several commands share, made from the records of settings."""
+"""What commands have in common: a parser that complains plainly, options that several share, the engine."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
+from spanwise.errors import ChoiceError
 from spanwise.settings import SETTINGS, column
+
+
+class Command(NamedTuple):
+    """One command: its options, what it does (whose docstring describes it), and examples of calls."""
+
+    add: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+    examples: str | None = None
+
+    def parser(self, name: str) -> Parser:
+        """The parser of the command, as the reference of the documentation shows it too."""
+        import shutil
+        import textwrap
+
+        summary = " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
+        parser = Parser(
+            prog=f"spanwise {name}",
+            description=textwrap.fill(summary, shutil.get_terminal_size().columns - 2),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=self.examples,
+            allow_abbrev=False,
+        )
+        self.add(parser)
+        return parser
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one sentence and where to read on, not a screen of options."""
+
+    def parsed(self, given: Sequence[str]) -> argparse.Namespace:
+        """The arguments; an option that there is not is answered with the nearest one that there is."""
+        found, rest = self.parse_known_args(given)
+        if rest:
+            self.error(self._surplus(next((text for text in rest if text.startswith("-")), rest[0])))
+        return found
+
+    def _surplus(self, text: str) -> str:
+        import difflib
+
+        wrong = text.partition("=")[0]
+        if not wrong.startswith("-"):
+            return f"{text!r} is one argument too many"
+        known = [option for action in self._actions for option in action.option_strings]
+        near = difflib.get_close_matches(wrong, known, n=1)
+        return f"there is no option {wrong}" + (f"; did you mean {near[0]}?" if near else "")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what `main` answers with exit status 2."""
+        from spanwise.errors import ChoiceError
+
+        raise ChoiceError(f"{_plainly(message)}\nSee {self.prog} --help.")
+
+
+def _plainly(message: str) -> str:
+    """A complaint of argparse as a sentence, the same under every version of Python."""
+    name, _, what = message.removeprefix("argument ").partition(": ")
+    if found := re.fullmatch(r"invalid (int|float) value: (.*)", what):
+        return f"{name} must be a {'whole ' if found[1] == 'int' else ''}number, not {found[2]}."
+    if found := re.fullmatch(r"invalid choice: (.*) \(choose from (.*)\)", what):
+        choices = found[2].replace("'", "")
+        return f"{name} must be one of {choices}, not {found[1]}."
+    if what == "expected one argument":
+        return f"{name} needs a value."
+    return message if message.endswith("?") else f"{message.removeprefix('argument ')}."
+
 
 # What else messages name: keywords of other functions.
 _OTHERS = (
@@ -253,3 +320,69 @@ def in_options(text: str) -> str:
     text = re.sub(rf"""\b({keywords})=(?!\{{)(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
     text = re.sub(r"limits=\{'(\w+)': …\}", r"--limit \1=N", text).replace("lossy=True", "--lossy")
     return re.sub(rf"\A({keywords})(?= (?:is|asks|needs) )", option, text)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """The options that say where parts are evaluated."""
+    group = parser.add_argument_group("where to compute (changes no number)")
+    group.add_argument(
+        "--engine", default="local", choices=["local", "spark"],
+        help="this machine's processes (default), or Apache Spark (needs Java and the extra 'spark')",
+    )  # fmt: skip
+    group.add_argument(
+        "--master", metavar="URL", help="of Spark: local[2], spark://host:7077 (default: local[*])"
+    )
+    group.add_argument(
+        "--partitions", type=int, metavar="N", help="tasks of one Spark job (default: one for each part)"
+    )
+    group.add_argument(
+        "--conf", metavar="KEY=VALUE", action="append", default=[],
+        help="a setting of Spark, such as spark.executor.memory=4g; may be repeated",
+    )  # fmt: skip
+
+
+@contextmanager
+def engine_of(args: argparse.Namespace) -> Iterator[Any]:
+    """The engine that was asked for; a Spark session lasts as long as it is needed."""
+    given = [name for name in ("master", "partitions", "conf") if getattr(args, name)]
+    if args.engine == "local":
+        if given:
+            raise ChoiceError(f"--{given[0]} is an option of Spark.\nAdd --engine spark, or leave it out.")
+        yield None
+        return
+    if args.partitions is not None and args.partitions < 1:
+        raise ChoiceError(f"--partitions is {args.partitions}, but must be 1 or more.")
+    from spanwise.cli.evaluating import parted
+    from spanwise.engines.spark import SparkEngine, spark_session
+
+    conf = dict(parted(text, "--conf spark.executor.memory=4g") for text in args.conf)
+    session = spark_session(args.master, conf)
+    try:
+        yield SparkEngine(session, args.partitions)
+    finally:
+        session.stop()
+
+
+@contextmanager
+def gathering(args: argparse.Namespace, reading: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
+    """A function that has Spark read folders, patterns and addresses; what else is given stays as it is."""
+    with engine_of(args) as engine:
+        from spanwise.evaluation import collected, in_lake
+
+        def gathered(source: Any) -> Any:
+            if isinstance(source, list):
+                return [gathered(one) for one in source]
+            if isinstance(source, dict):
+                return {name: gathered(one) for name, one in source.items()}
+            return collected(engine, source, reading) if engine is not None and in_lake(source) else source
+
+        yield gathered
+
+
+def spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> bool:
+    """Whether Spark reads the files itself, so that folders, patterns and addresses stay as they are."""
+    if getattr(args, "engine", "local") != "spark":
+        return False
+    from spanwise.evaluation import any_in_lake
+
+    return any_in_lake(args.gold, systems, args.train)

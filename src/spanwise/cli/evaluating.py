@@ -1,16 +1,25 @@
-"""What `evaluate` and `compare` share: their options, the call, and what becomes of the result."""
+"""`evaluate` and `compare`, and what other commands that evaluate share with them: options, call, outputs."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import add_answers, add_policy, add_screen, add_settings
-from spanwise.cli.engine import add_engine, engine_of, spark_reads
+from spanwise.cli.arguments import (
+    Command,
+    add_answers,
+    add_engine,
+    add_policy,
+    add_screen,
+    add_settings,
+    engine_of,
+    spark_reads,
+)
 from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import SETTINGS
 from spanwise.streams import is_pipe, put, say
@@ -18,6 +27,7 @@ from spanwise.streams import is_pipe, put, say
 if TYPE_CHECKING:
     from spanwise.document import Document
     from spanwise.evaluation import Result
+
 
 NOT_WITH_RUNS = (
     "save_edges", "edges", "redact", "memory", "preset", "columns", "fail_under", "against",
@@ -431,3 +441,105 @@ def read_vocabulary(path: str | None) -> list[str] | None:
     from spanwise.formats import read_words
 
     return read_words(path)
+
+
+EVALUATE_EXAMPLES = """examples:
+  spanwise evaluate gold.conll pred.conll --train train.conll
+  spanwise evaluate gold.conll bert=a.conll crf=b.conll --json run.json --html run.html
+  spanwise evaluate merged.txt --fail-under 90
+  spanwise evaluate gold.conll pred.conll --buckets entity_length=1,2,3 --cross entity_length,label
+  spanwise evaluate gold.conll pred.conll --format conlleval"""
+
+
+def add_evaluate(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise evaluate`."""
+    from spanwise.cli.arguments import add_reading, add_settings
+
+    parser.add_argument(
+        "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
+    )
+    parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
+    add_evaluating(parser)
+    add_outputs(parser)
+    add_gates(parser)
+    add_settings(parser.add_argument_group("figures of other programs"), "preset")
+    add_reading(parser)
+
+
+def run_evaluate(args: argparse.Namespace) -> int:
+    """Score one or more systems against gold, show why they score so, and keep the result.
+
+    Give gold and predictions as two or more files, or one file whose last two
+    columns are gold and predicted tags. Name systems as name=path; otherwise the
+    file's stem is the name. A path with {run} in it stands for the runs of a system.
+    """
+
+    check_thresholds(args)
+    check_outputs(args)
+    if args.format == "conlleval":
+        return _conlleval(args)
+    if any("{run}" in system for system in args.systems) or has_samples(args):
+        return compare_runs(args)
+    return finish(args, evaluate_files(args))
+
+
+def _conlleval(args: argparse.Namespace) -> int:
+    """The classic screen; here --format names what is printed, as the files are CoNLL anyway."""
+    from spanwise.cli.arguments import reading_of
+    from spanwise.compat.conlleval import conlleval
+    from spanwise.errors import ChoiceError
+
+    if len(args.systems) > 1:
+        raise ChoiceError("the conlleval format shows one system.\nGive one file of predictions.")
+    reading = reading_of(args)
+    del reading["format"]
+    predicted = next(iter(named_systems(args.systems).values())) if args.systems else None
+    sys.stdout.write(conlleval(args.gold, predicted, **reading))
+    return 0
+
+
+COMPARE_EXAMPLES = """examples:
+  spanwise compare gold.conll bert=a.conll crf=b.conll --train train.conll
+  spanwise compare new.json old.json
+  spanwise compare gold.conll bert='bert.{run}.conll' crf='crf.{run}.conll'
+  spanwise compare gold.conll a.conll b.conll c.conll --correction bh --html report.html"""
+
+
+def add_compare(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise compare`."""
+    from spanwise.cli.arguments import add_reading
+
+    parser.add_argument("gold", metavar="GOLD|RESULT.json", help="gold annotation, or a result document")
+    parser.add_argument(
+        "systems",
+        metavar="PRED|RESULT.json",
+        nargs="*",
+        help="predictions (file, or name=file), or result documents",
+    )
+    add_evaluating(parser)
+    add_outputs(parser)
+    add_reading(parser)
+
+
+def run_compare(args: argparse.Namespace) -> int:
+    """Test which of several systems of one dataset is better, and where.
+
+    Give gold and two or more files of predictions, or two or more result documents
+    (made with --json) over the same gold file. A file name with {run} in it stands for
+    the runs of a system: then the spread over runs stands beside the interval over the
+    data, and a test that draws both is shown.
+    """
+
+    check_outputs(args)
+
+    if is_result(args.gold):
+        return compare_results(args)
+    if any("{run}" in system for system in args.systems):
+        return compare_runs(args)
+    return finish(args, evaluate_files(args, compare=True))
+
+
+COMMANDS = {
+    "evaluate": Command(add_evaluate, run_evaluate, EVALUATE_EXAMPLES),
+    "compare": Command(add_compare, run_compare, COMPARE_EXAMPLES),
+}

@@ -13,21 +13,24 @@ from msgspec.structs import replace
 
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, SpanwiseError
-from spanwise.formats._format import UNBOUNDED, Column, Format, Limits, Options, Problem
+from spanwise.formats._format import FORMATS, UNBOUNDED, Column, Format, Limits, Options, Problem, format_of
 from spanwise.formats._interning import Interner
 from spanwise.formats._losses import kept_in, renamed
 from spanwise.formats._opening import (
     PACKED,
     File,
     make_folder,
+    read_bytes,
+    read_sheet,
+    read_text,
+    read_toml,
+    read_words,
     sha256_of,
     stem_of,
     write_atomically,
 )
-from spanwise.formats._registry import FORMATS, format_of
-from spanwise.formats._scored import is_records
+from spanwise.formats._sentences import is_records
 from spanwise.formats.memory import from_lists, from_spans, from_tags
-from spanwise.formats.texts import read_bytes, read_sheet, read_text, read_toml, read_words
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
 

@@ -1,4 +1,4 @@
-"""What a format is, the choices a reader takes, and how columns of tags become an annotation."""
+"""What a format is, which there are, what a reader may choose, and how columns of tags become annotations."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from msgspec.structs import force_setattr, replace
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import ChoiceError, InputError, at, unknown
+from spanwise.formats._opening import File
+from spanwise.registry import Registry, reach
 from spanwise.schemes import (
     SCHEMES,
     SPELLINGS,
@@ -333,3 +335,60 @@ def in_tokens(annotation: Annotation) -> Annotation:
     base = corpus.sentences[mentions.sentence]
     moved = replace(mentions, start=ints(first - base), end=ints(last + 1 - base))
     return replace(annotation, corpus=replace(corpus, unit="token", texts=None), mentions=moved)
+
+
+# Where each format is, in the order in which a file is shown to them; the last one takes what is left.
+_HOMES = (
+    "tables:ARROW", "spacy_docs:FORMAT", "brat:FORMAT", "inception:WEBANNO", "tsv:HIPE", "conllu:FORMAT",
+    "pubtator:FORMAT", "label_studio:FORMAT", "w2ner:FORMAT", "inception:XMI", "tsv:FLAIR", "tables:FRAMES",
+    "jsonl:FORMAT", "spans:FORMAT", "conll:FORMAT",
+)  # fmt: skip
+
+
+class _Formats(Registry[Format]):
+    """The formats, imported when they are first asked for."""
+
+    _complete = False
+
+    def _load(self) -> None:
+        if not self._complete:
+            # All are imported before any is added, so that one that fails leaves nothing half-known.
+            ours: list[Format] = [reach(f"formats.{home}") for home in _HOMES]
+            self._complete = True
+            for known in ours:
+                self.add(known)
+        super()._load()
+
+    def find(self, name: str | Format) -> Format:
+        """The format called `name`; the common ones are imported alone."""
+        if name in ("conll", "jsonl", "spans") and not self._complete:
+            found: Format = reach(f"formats.{name}:FORMAT")
+            return found
+        return super().find(name)
+
+
+FORMATS: Registry[Format] = _Formats("format", group="spanwise.formats")
+
+
+def format_of(file: File, format: str | Format | None) -> Format:
+    """The format named, or the one that recognises the file."""
+    if format is not None:
+        return FORMATS.find(format)
+    if file.recognised is None:
+        file.recognised = _recognised(file)
+    found: Format = file.recognised
+    return found
+
+
+def _recognised(file: File) -> Format:
+    # What is plain from suffix and content need not be shown to every format: to import them takes time.
+    if is_plainly_tagged(file):
+        return FORMATS.find("conll")
+    spans = FORMATS.find("spans")
+    if file.suffix in spans.suffixes and spans.recognise(file) is not None:
+        return spans
+    # Columns are what is left when nobody else, other packages included, knows the file.
+    for known in sorted(FORMATS, key=lambda known: known.name == "conll"):
+        if known.recognise(file) is not None:
+            return known
+    raise InputError(file.no_file())  # only a folder is no file of columns either

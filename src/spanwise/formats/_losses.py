@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from spanwise.corpus import Annotation, Corpus, Mentions, Pieces
 from spanwise.errors import InputError, many
 from spanwise.formats._format import Format, in_tokens
-from spanwise.formats._standoff import texts_of
+from spanwise.formats._sentences import texts_of
 
 _Written = TypeVar("_Written")
 _Row = tuple[int, Pieces, str]

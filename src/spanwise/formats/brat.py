@@ -12,7 +12,7 @@ from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File, write_atomically
-from spanwise.formats._standoff import Origin, Standoff, annotation, check_labels, texts_of
+from spanwise.formats._sentences import Origin, Standoff, annotation, check_labels, texts_of
 
 _LINE = re.compile(r"T\S*\t(\S+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*)(?:\t(.*))?$")
 

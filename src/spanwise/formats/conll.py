@@ -9,7 +9,16 @@ from msgspec.structs import replace
 from spanwise.columns import codes
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
-from spanwise.formats._columns import corpus_of, layout_of, tag_columns, whole
+from spanwise.formats._columns import (
+    DOCSTART,
+    Layout,
+    corpus_of,
+    layout_of,
+    split,
+    tag_columns,
+    whole,
+    wrong_width,
+)
 from spanwise.formats._format import (
     Format,
     Options,
@@ -21,7 +30,6 @@ from spanwise.formats._format import (
 )
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats._rows import DOCSTART, Layout, split, wrong_width
 from spanwise.schemes import Tags, encode, malformed, spelled
 
 

@@ -9,8 +9,7 @@ from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options, numbered_column
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import tokens_for
-from spanwise.formats._tagged import Tagged, annotation, sentences_of
+from spanwise.formats._sentences import Tagged, sentences_of, tagged_annotation, tokens_for
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 # Keys of MISC and names of columns under which entity tags are found, in this order.
@@ -62,7 +61,7 @@ def read(file: File, options: Options) -> Annotation:
     close()
     evidence = f"the {'key of MISC' if where[1] else 'column'} {where[1] or columns[where[0]]}"
     reading = Reading(file.path, file.sha256, "conllu", evidence=evidence)
-    return annotation(sentences, reading, options)
+    return tagged_annotation(sentences, reading, options)
 
 
 def _columns(lines: Sequence[str]) -> tuple[str, ...]:

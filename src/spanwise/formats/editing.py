@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,191 @@ import numpy as np
 
 from spanwise.columns import Ints
 from spanwise.corpus import Annotation, Corpus, Mentions
-from spanwise.errors import InputError
-from spanwise.formats._columns import layout_of, tag_columns
-from spanwise.formats._edited_lines import changed_rows, edited_json, edited_spans
+from spanwise.errors import InputError, at
+from spanwise.formats._columns import Layout, layout_of, tag_columns
 from spanwise.formats._format import Options
 from spanwise.formats._opening import MAGIC, File
-from spanwise.formats._rows import Layout
+from spanwise.formats._sentences import LABELS
+from spanwise.formats.jsonl import ENDS, SPANS, STARTS
 from spanwise.schemes import encode
+
+Row = tuple[int, int, int, str]
+Change = tuple[list[Row], list[Row]]  # mentions that leave a sentence, and mentions that join it
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+_EMPTY = re.compile(rb"(?:NONE|EMPTY)(?:[\t\r ]|$)")
+
+
+def changed_rows(annotation: Annotation, rows: Sequence[Row]) -> dict[int, Change]:
+    """What leaves and what joins, by sentence."""
+    before, after = set(annotation.mentions.rows()), set(rows)
+    changes: dict[int, Change] = {}
+    for row in sorted(before - after):
+        changes.setdefault(row[0], ([], []))[0].append(row)
+    for row in sorted(after - before):
+        changes.setdefault(row[0], ([], []))[1].append(row)
+    return changes
+
+
+def edited_json(annotation: Annotation, changes: Mapping[int, Change], raw: bytes) -> bytes:
+    """The bytes of a file with one JSON object per line, whose spans were changed."""
+    path, where = annotation.reading.path, annotation.corpus.source.lines
+    if where is None or (len(where) > 1 and int(where[0]) == int(where[-1])):
+        raise InputError(
+            f"{path}: a file that is one JSON list cannot be changed in place.\n"
+            "Write one object per line first: spanwise convert FILE gold.jsonl"
+        )
+    lines = raw.split(b"\n")
+    for sentence, change in changes.items():
+        line = int(where[sentence])
+        text = lines[line - 1].decode("utf-8")
+        lines[line - 1] = _with_spans(text, change, f"{path}:{line}").encode("utf-8")
+    return b"\n".join(lines)
+
+
+def _with_spans(text: str, change: Change, place: str) -> str:
+    """One line with other spans; what was not changed stays as it is written."""
+    spans = next(span for span in _members(text, text.index("{")) if _are_spans(text, span))
+    items = list(_items(text, spans[1]))
+    removed, added = list(change[0]), list(change[1])
+    pairs: dict[tuple[int, int], Row | None] = {}
+    for row in removed:
+        item = next((one for one in items if one not in pairs and _reads(text[slice(*one)]) == row[1:]), None)
+        if item is None:
+            raise InputError(
+                f"{place}: the mention {row[3]} [{row[1]}, {row[2]}) is not written as one span.\n"
+                "Change it by hand."
+            )
+        near = next((new for new in added if new[1] < row[2] and row[1] < new[2]), None)
+        if near is not None:
+            added.remove(near)
+        pairs[item] = near
+    kept = [
+        text[slice(*one)] if one not in pairs else _rewritten(text[slice(*one)], new)
+        for one in items
+        if one not in pairs or (new := pairs[one]) is not None
+    ]
+    pattern = text[slice(*items[0])] if items else '{"start": 0, "end": 0, "label": ""}'
+    kept += [_rewritten(pattern, row, alone=True) for row in added]
+    between = text[items[0][1] : items[1][0]] if len(items) > 1 else ", "
+    first = text[spans[1] + 1 : items[0][0]] if items else ""
+    last = text[items[-1][1] : spans[2] - 1] if items else ""
+    return text[: spans[1]] + "[" + first + between.join(kept) + last + "]" + text[spans[2] :]
+
+
+def _members(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
+    """The keys of an object and where their values stand."""
+    at_ = _skip(text, begin + 1)
+    while text[at_] == '"':
+        key, at_ = _DECODER.raw_decode(text, at_)
+        start = _skip(text, _skip(text, at_) + 1)
+        end = _DECODER.raw_decode(text, start)[1]
+        yield key, start, end
+        at_ = _skip(text, end)
+        at_ = _skip(text, at_ + 1) if text[at_] == "," else at_
+
+
+def _items(text: str, begin: int) -> Iterator[tuple[int, int]]:
+    """Where the items of a list stand."""
+    at_ = _skip(text, begin + 1)
+    while text[at_] != "]":
+        end = _DECODER.raw_decode(text, at_)[1]
+        yield at_, end
+        at_ = _skip(text, end)
+        at_ = _skip(text, at_ + 1) if text[at_] == "," else at_
+
+
+def _skip(text: str, place: int) -> int:
+    found = _BLANK.match(text, place)
+    return place if found is None else found.end()
+
+
+def _are_spans(text: str, member: tuple[str, int, int]) -> bool:
+    key, start, _ = member
+    return key in SPANS and text[start] == "["
+
+
+def _key(span: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    return next((key for key in keys if key in span), None)
+
+
+def _reads(text: str) -> tuple[int, int, str] | None:
+    """Start, end and label of one written span."""
+    span = json.loads(text)
+    if isinstance(span, list) and len(span) >= 3:
+        return span[0], span[1], span[2]
+    if not isinstance(span, dict):
+        return None
+    keys = [_key(span, names) for names in (STARTS, ENDS, LABELS)]
+    if None in keys:
+        return None
+    start, end, label = (span[str(key)] for key in keys)
+    return start, end, label[0] if isinstance(label, list) and len(label) == 1 else label
+
+
+def _rewritten(text: str, row: Row | None, *, alone: bool = False) -> str:
+    """A span with other positions and another label; `alone`: only these, in the form of the given one."""
+    assert row is not None
+    _, start, end, label = row
+    span = json.loads(text)
+    if isinstance(span, list):
+        return json.dumps([start, end, label, *([] if alone else span[3:])], ensure_ascii=False)
+    names = [_key(span, keys) or keys[0] for keys in (STARTS, ENDS, LABELS)]
+    new: Any = [label] if isinstance(span.get(names[2]), list) else label
+    values = dict(zip(names, (start, end, new), strict=True))
+    if alone or "parts" in span or "text" in span:
+        # The words and pieces of another mention say nothing of this one.
+        rest = {} if alone else {key: one for key, one in span.items() if key not in ("parts", "text")}
+        return json.dumps({**rest, **values}, ensure_ascii=False)
+    written = text
+    for key, begin, stop in sorted(_members(text, text.index("{")), key=lambda one: -one[1]):
+        if key in values and json.loads(text[begin:stop]) != values[key]:
+            written = written[:begin] + json.dumps(values[key], ensure_ascii=False) + written[stop:]
+    return written
+
+
+def edited_spans(annotation: Annotation, changes: Mapping[int, Change], raw: bytes) -> bytes:
+    """The bytes of a span file, whose rows were changed, left out or added."""
+    where = annotation.corpus.source.lines
+    assert where is not None
+    lines: list[bytes | None] = list(raw.split(b"\n"))
+    for sentence, (removed, added) in changes.items():
+        first = int(where[sentence]) - 1
+        last = first
+        while last + 1 < len(lines) and (lines[last + 1] or b"").strip():
+            last += 1
+        tail = b"\r" if (lines[first] or b"").endswith(b"\r") else b""
+        left = list(added)
+        for row in removed:
+            place = _row_of(lines, first, last, row, annotation.reading.path)
+            near = next((new for new in left if new[1] < row[2] and row[1] < new[2]), None)
+            lines[place] = None if near is None else _span_row(near) + tail
+            if near is not None:
+                left.remove(near)
+        block = [one for one in lines[first : last + 1] if one is not None and not _EMPTY.match(one)]
+        block += [_span_row(row) + tail for row in left]
+        block = block or [b"NONE\t999\t999\t999" + tail]
+        # The block keeps its number of places, so that lines of other sentences stay where they are.
+        whole: bytes | None = b"\n".join(block)
+        lines[first : last + 1] = [whole, *([None] * (last - first))]
+    return b"\n".join(line for line in lines if line is not None)
+
+
+def _row_of(lines: Sequence[bytes | None], first: int, last: int, row: Row, path: str) -> int:
+    wanted = [row[3].encode("utf-8"), str(row[1] + 1).encode(), str(row[2]).encode()]
+    for place in range(first, last + 1):
+        line = lines[place]
+        if line is not None and line.rstrip(b" \t\r").split(b"\t")[:3] == wanted:
+            return place
+    raise InputError(at(path, first + 1, f"no row says {row[3]} {row[1] + 1} {row[2]}.\nChange it by hand."))
+
+
+def _span_row(row: Row) -> bytes:
+    _, start, end, label = row
+    tokens = ", ".join(str(token) for token in range(start + 1, end + 1))
+    return f"{label}\t{start + 1}\t{end}\t{tokens}".encode()
+
 
 _FIELD = re.compile(rb"[^ \t]+")
 

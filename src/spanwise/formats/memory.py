@@ -13,7 +13,7 @@ from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.formats._format import Options, annotated, whole
-from spanwise.formats._scored import score_of
+from spanwise.formats._sentences import score_of
 from spanwise.schemes import Repair, Tags
 
 Span = tuple[int, int, str] | tuple[int, int, str, float] | Mapping[str, Any]

@@ -15,11 +15,19 @@ from msgspec.structs import replace
 from spanwise.columns import Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.formats import _columns, format_of, opened, options_of
+from spanwise.formats._columns import Kept
 from spanwise.formats._format import label_notes
-from spanwise.formats._kept import Kept
-from spanwise.formats._line_parts import LineSurvey, survey_lines
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
-from spanwise.formats._surveying import Cut, CutSource, Survey, has_mark, spaced, survey
+from spanwise.formats._surveying import (
+    Cut,
+    CutSource,
+    LineSurvey,
+    Survey,
+    has_mark,
+    spaced,
+    survey,
+    survey_lines,
+)
 from spanwise.formats.jsonl import annotation_of, gathered, records
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats import arrow, frames, jsonl, spacy_docs
+from spanwise.formats import jsonl, spacy_docs, tables
 from spanwise.formats._format import Options
-from spanwise.formats._scored import is_records, plain
-from spanwise.formats._table import annotation as table_annotation
+from spanwise.formats._sentences import is_records, plain
 
 GOLD = ("gold", "gold_tags", "gold_labels", "gold_spans", "gold_entities", "reference", "true")
 _ANNOTATIONS = (
@@ -68,7 +67,7 @@ class Layered(Struct, frozen=True):
             ]
             return jsonl.read(rows, options, name=path)
         reading = Reading(path, format=self.format, evidence=self.evidence)
-        return table_annotation(kept, reading, options, names=self.names)
+        return tables.table_annotation(kept, reading, options, names=self.names)
 
 
 def _system(column: str) -> str:
@@ -92,19 +91,19 @@ def _are_spans(values: Iterable[Any]) -> bool:
 
 def is_layered(source: Any) -> bool:
     """Whether the columns of an object can be named: a frame, an Arrow table, a dataset, or records."""
-    return frames.accepts(source) or arrow.accepts(source) or is_records(source)
+    return tables.accepts_frame(source) or tables.accepts_arrow(source) or is_records(source)
 
 
 def layered(source: Any, name: str | None = None) -> Layered:
     """The columns of a frame, a table, a dataset or records."""
-    if frames.accepts(source):
+    if tables.accepts_frame(source):
         library = type(source).__module__.partition(".")[0]
         columns = {str(name): source[name].to_list() for name in source.columns}
         return Layered(f"<{library} frame>", columns, False, f"a {library} frame", "frame")
-    if arrow.accepts(source):
-        table, kind = arrow.table_in(source), type(source).__name__
+    if tables.accepts_arrow(source):
+        table, kind = tables.table_in(source), type(source).__name__
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
-        names = arrow.class_names(table)
+        names = tables.class_names(table)
         return Layered(f"<{kind}>", columns, False, f"a {kind} in memory", "arrow", names)
     rows = [plain(record) for record in source]
     keys = dict.fromkeys(key for record in rows if isinstance(record, Mapping) for key in record)

@@ -10,7 +10,7 @@ from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
 from spanwise.formats._format import Format, Limits, Options
 from spanwise.formats._opening import File
-from spanwise.formats._standoff import (
+from spanwise.formats._sentences import (
     Origin,
     Standoff,
     annotation,

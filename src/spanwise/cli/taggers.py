@@ -1,9 +1,4 @@
-"""Train one of the papers' taggers from its name, and tag test files with it.
-
-A name says what the tagger sees and how it decides: characters (none, cnn, flair, minilm,
-features), words (none, rand, glove50, glove100), sentence encoder (Lstm, Cnn) and decoder (Crf,
-Mlp), such as CcnnWgloveLstmCrf; crf is a linear-chain model with hand-made features.
-"""
+"""Commands over the papers' taggers: `train` and `tag`."""
 
 from __future__ import annotations
 
@@ -11,9 +6,9 @@ import argparse
 import sys
 from typing import Any
 
-from spanwise.cli.arguments import add_reading, reading_of
+from spanwise.cli.arguments import Command, add_reading, reading_of
 
-EPILOG = """examples:
+TRAIN_EXAMPLES = """examples:
   spanwise train crf --train train.conll --dev dev.conll --test test.conll -o crf/
   spanwise train CcnnWgloveLstmCrf --train train.conll --dev dev.conll --seed 2 -o lstm/
   spanwise train CcnnWrandLstmCrf --train train.conll --dev dev.conll --set epochs=5 --set hidden=64 -o small/
@@ -21,7 +16,7 @@ EPILOG = """examples:
 the folder holds tagger.json (settings, versions, dev curve, seconds), the weights, and predictions/"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_train(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise train`."""
     parser.add_argument("model", metavar="MODEL", help="the name of the tagger")
     parser.add_argument("--train", metavar="FILE", required=True, help="the data to learn from")
@@ -48,8 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Train, save, and say what it came to."""
+def run_train(args: argparse.Namespace) -> int:
+    """Train one of the papers' taggers from its name, and tag test files with it.
+
+    A name says what the tagger sees and how it decides: characters (none, cnn, flair, minilm,
+    features), words (none, rand, glove50, glove100), sentence encoder (Lstm, Cnn) and decoder (Crf,
+    Mlp), such as CcnnWgloveLstmCrf; crf is a linear-chain model with hand-made features.
+    """
     from spanwise.taggers import train
 
     options = options_of(args.options, args.set)
@@ -94,3 +94,46 @@ def options_of(file: str | None, pairs: list[str]) -> dict[str, Any]:
 def _say(text: str) -> None:
     sys.stderr.write(f"spanwise: {text}\n")
     sys.stderr.flush()
+
+
+TAG_EXAMPLES = """examples:
+  spanwise tag lstm/ new.conll -o new.tagged.conll
+  spanwise tag lstm/ test.conll -o test.jsonl --scores"""
+
+
+def add_tag(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise tag`."""
+    parser.add_argument("tagger", metavar="FOLDER", help="what 'spanwise train' wrote")
+    parser.add_argument("source", metavar="FILE", help="the text to tag; its own tags are not looked at")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help="the file to write; its suffix names the format"
+    )
+    parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
+    parser.add_argument(
+        "--scores", action="store_true", help="write how sure the tagger is of each mention (to .jsonl)"
+    )
+    parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)")
+    add_reading(parser)
+
+
+def run_tag(args: argparse.Namespace) -> int:
+    """Tag a file with a tagger that spanwise trained."""
+    from spanwise.errors import ChoiceError
+    from spanwise.formats import write
+    from spanwise.taggers import predict
+
+    if args.scores and not args.output.endswith((".jsonl", ".jsonl.gz")) and args.to != "jsonl":
+        raise ChoiceError(
+            f"--scores cannot be written to {args.output!r}: tags have no place for scores.\n"
+            "Name a file that ends in .jsonl."
+        )
+    found = predict(args.tagger, args.source, scores=args.scores, device=args.device, **reading_of(args))
+    write(found, args.output, format=args.to)
+    sys.stderr.write(f"{args.output}: {len(found.corpus):,} sentences, {len(found.mentions):,} mentions\n")
+    return 0
+
+
+COMMANDS = {
+    "train": Command(add_train, run_train, TRAIN_EXAMPLES),
+    "tag": Command(add_tag, run_tag, TAG_EXAMPLES),
+}

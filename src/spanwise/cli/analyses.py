@@ -1,22 +1,21 @@
-"""List every error with its sentence, from files or from a saved result.
-
-The list has as many entries as the tables count: choose a kind of error, a gold and
-a predicted label, a bucket or a tough subset to see what is behind a number.
-"""
+"""Commands that look behind a score: `errors`, `slices` and `explain`."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from spanwise.cli.arguments import Command
 from spanwise.streams import say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
     from spanwise.reports.errors import Listed
 
-EPILOG = """examples:
+
+ERRORS_EXAMPLES = """examples:
   spanwise errors gold.conll pred.conll --outcome LE --gold ORG --predicted LOC
   spanwise errors run.json --system crf --outcome BE --as csv -o boundaries.csv
   spanwise errors gold.conll pred.conll --train train.conll --tough UNSEEN-TOKENS
@@ -26,17 +25,17 @@ EPILOG = """examples:
 _NO_LIMIT = 10**9
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_errors(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise errors`."""
     from spanwise.cli.arguments import (
         add_align,
         add_answers,
+        add_engine,
         add_policy,
         add_reading,
         add_screen,
         add_train,
     )
-    from spanwise.cli.engine import add_engine
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -98,9 +97,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
-    """List the errors that were asked for."""
-    from spanwise.cli.engine import engine_of
+def run_errors(args: argparse.Namespace) -> int:
+    """List every error with its sentence, from files or from a saved result.
+
+    The list has as many entries as the tables count: choose a kind of error, a gold and
+    a predicted label, a bucket or a tough subset to see what is behind a number.
+    """
+    from spanwise.cli.arguments import engine_of
     from spanwise.cli.showing import give
     from spanwise.errors import ChoiceError
     from spanwise.reports.error_frames import to_frame
@@ -183,3 +186,150 @@ def _written(args: argparse.Namespace, errors: Sequence[Listed]) -> str:
     if args.output:  # a file looks the same wherever it was written
         return to_text(errors, width=screen_width(args.width, terminal=False), color=args.color == "always")
     return to_text(errors, width=screen_width(args.width), color=wants_color(args.color))
+
+
+SLICES_EXAMPLES = """examples:
+  spanwise slices gold.conll pred.conll --train train.conll
+  spanwise slices gold.conll old=first.conll new=second.conll --over f1
+  spanwise slices gold.conll pred.conll --train train.conll --depth 3 --confirm --json slices.json
+  spanwise errors gold.conll pred.conll --where 'label=MISC & entity_length>=3'"""
+
+
+def add_slices(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise slices`."""
+    from spanwise.cli.arguments import add_align, add_engine, add_reading, add_screen, add_train, add_words
+
+    parser.add_argument("gold", metavar="GOLD", help="gold annotation, or a file with both tags")
+    parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
+    group = parser.add_argument_group("what to search")
+    add_train(group)
+    group.add_argument(
+        "--over", choices=["recall", "f1"], default="recall",
+        help="gold mentions that are missed (default: recall), or missed and wrong mentions together (f1)",
+    )  # fmt: skip
+    group.add_argument("--depth", type=int, default=2, help="the most conditions of a slice (default: 2)")
+    group.add_argument(
+        "--least", type=int, default=50, help="the fewest mentions inside and outside a slice (default: 50)"
+    )
+    group.add_argument(
+        "--level", type=float, default=0.05, help="family-wise error rate, as a fraction (default: 0.05)"
+    )
+    group.add_argument("--flips", type=int, default=2000, help="random sign flips (default: 2000)")
+    group.add_argument("--seed", type=int, default=0, help="of the flips (default: 0)")
+    group.add_argument(
+        "--confirm", action="store_true",
+        help="also find slices on one half of the documents and test the best five on the other",
+    )  # fmt: skip
+    group.add_argument("--unit", choices=["sentence", "document"], help="what changes sign")
+    group.add_argument(
+        "--attributes", metavar="NAMES", default="fu20,label",
+        help="names with commas, or all, fu20, fu19 (default: fu20,label); tough subsets always join",
+    )  # fmt: skip
+    group.add_argument(
+        "--attribute", metavar="NAME=column:N", action="append", default=[],
+        help="an attribute that comes with the data: NAME=column:N or NAME=field:NAME",
+    )  # fmt: skip
+    group.add_argument(
+        "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[],
+        help="how to cut an attribute: entity_length=1,2,3 or sentence_length=balanced:6; may be repeated",
+    )  # fmt: skip
+    add_words(group)
+    add_align(group)
+    group = parser.add_argument_group("what to show and write")
+    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the page")
+    group.add_argument("--quiet", action="store_true", help="do not show the screen")
+    add_screen(group)
+    add_engine(parser)
+    add_reading(parser)
+
+
+def run_slices(args: argparse.Namespace) -> int:
+    """Find where a system is weak, or where two systems differ, among all combinations of conditions.
+
+    Every conjunction of conditions on the attributes of mentions is tested at once, by changing the
+    signs of documents at random, so that the error rate holds for the whole list.
+    """
+    import shlex
+
+    from spanwise.cli.arguments import gathering, reading_of
+    from spanwise.cli.evaluating import given_attributes, parted, read_vocabulary, sources_of
+    from spanwise.cli.showing import finish_document
+    from spanwise.slices import find_slices
+
+    reading = reading_of(args)
+    attributes, columns, fields = given_attributes(args)
+    reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
+    gold, systems = sources_of(args, reading)
+    with gathering(args, reading) as gathered:
+        document = find_slices(
+            gathered(gold),
+            gathered(systems),
+            train=gathered(args.train),
+            over=args.over,
+            depth=args.depth,
+            least=args.least,
+            level=args.level,
+            flips=args.flips,
+            seed=args.seed,
+            confirm=args.confirm,
+            unit=args.unit,
+            attributes=attributes,
+            buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+            vocabulary=read_vocabulary(args.vocabulary),
+            lowercase=args.lowercase,
+            align=args.align,
+            command=shlex.join(["spanwise", *args.command_line]),
+            **reading,
+        )
+    finish_document(args, document)
+    return 0
+
+
+EXPLAIN_EXAMPLES = """examples:
+  spanwise explain gold.conll pred.conll
+  spanwise explain merged.txt --json -"""
+
+
+def add_explain(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise explain`."""
+    from spanwise.cli.arguments import add_align, add_answers, add_policy, add_reading, add_width
+
+    parser.add_argument(
+        "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
+    )
+    parser.add_argument("predicted", metavar="PRED", nargs="?", help="predictions")
+    add_align(parser)
+    group = parser.add_argument_group("answers without offsets")
+    add_policy(group)
+    add_answers(group)
+    parser.add_argument("--json", metavar="FILE", help="write the rows as JSON (- for standard output)")
+    add_width(parser)
+    add_reading(parser)
+
+
+def run_explain(args: argparse.Namespace) -> int:
+    """Show the same predictions under every convention in use: which F1 it is, who reports it, why it
+    differs.
+    """
+    from spanwise.cli.arguments import given_answers, reading_of
+    from spanwise.cli.showing import give
+    from spanwise.explanation import explain
+
+    explanation = explain(
+        args.gold, args.predicted, align=args.align, answers=given_answers(args), **reading_of(args)
+    )
+    if args.json:
+        give(explanation.to_json(), args.json)
+    if args.json != "-":
+        from spanwise.reports.terminal import screen_width
+
+        sys.stdout.write(explanation.to_text(width=screen_width(args.width)))
+    return 0
+
+
+COMMANDS = {
+    "errors": Command(add_errors, run_errors, ERRORS_EXAMPLES),
+    "slices": Command(add_slices, run_slices, SLICES_EXAMPLES),
+    "explain": Command(add_explain, run_explain, EXPLAIN_EXAMPLES),
+}

@@ -1,10 +1,12 @@
-"""Lists of sentences or texts with labeled pieces become annotations, and annotations become texts."""
+"""Lists of sentences or texts with tags, spans or labeled pieces become annotations, and back to texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from math import nan
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -12,19 +14,210 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from spanwise.columns import codes, floats, ints
-from spanwise.corpus import (
-    Annotation,
-    Corpus,
-    Mentions,
-    Parts,
-    Pieces,
-    Reading,
-    Source,
-    joined_pieces,
-)
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Options, in_tokens, label_notes
-from spanwise.formats._words import words
+from spanwise.formats._format import Options, annotated, in_tokens, label_notes
+from spanwise.schemes import Tags, encode
+
+_RUNS = re.compile(r"\w+|[^\w\s]")
+
+
+def words(text: str) -> list[tuple[int, int]]:
+    """Where the tokens of a text lie: runs of word characters, marks included, and other characters alone.
+
+    A combining mark (a vowel sign of Devanagari, an accent of its own) is no letter to
+    Python, yet it belongs to the word it stands in.
+
+    Examples:
+        >>> words("U.S. sanctions")
+        [(0, 1), (1, 2), (2, 3), (3, 4), (5, 14)]
+        >>> words("हिन्दी")
+        [(0, 6)]
+    """
+    found = [match.span() for match in _RUNS.finditer(text)]
+    if text.isascii():
+        return found
+    joined: list[tuple[int, int]] = []
+    in_word = False
+    for start, end in found:
+        mark = unicodedata.category(text[start]).startswith("M")
+        wordlike = mark or _is_word(text[start])
+        if joined and in_word and wordlike and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+        in_word = wordlike
+    return joined
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+class Tagged(Struct, frozen=True):
+    """A sentence with its tags, as a file gives it; `lines` are those of its tokens."""
+
+    tokens: Sequence[str]
+    tags: Sequence[str]
+    id: str = ""
+    document: str | None = None
+    lines: Sequence[int] = ()
+
+
+def tagged_annotation(sentences: Sequence[Tagged], reading: Reading, options: Options) -> Annotation:
+    """The annotation of tagged sentences; neighbours with the same `document` make a document."""
+    if not any(sentence.tokens for sentence in sentences):
+        raise InputError(
+            at(
+                reading.path,
+                None,
+                "there is no token in it.\nGive a file with a token and a tag in each line.",
+            )
+        )
+    lines = [line for sentence in sentences for line in sentence.lines]
+    source = Source(reading.path, token_lines=ints(lines) if lines else None)
+    corpus = Corpus.of([sentence.tokens for sentence in sentences], source=source)
+    if any(sentence.id for sentence in sentences):
+        corpus = replace(corpus, ids=tuple(sentence.id for sentence in sentences))
+    names = [sentence.document for sentence in sentences]
+    if options.documents != "none" and any(name is not None for name in names):
+        begins = [i for i in range(len(names)) if i == 0 or names[i] != names[i - 1]]
+        corpus = replace(
+            corpus,
+            documents=ints([*begins, len(names)]),
+            document_ids=tuple(names[i] or "" for i in begins),
+        )
+    return annotated(corpus, Tags.of([sentence.tags for sentence in sentences]), options, reading)
+
+
+def sentences_of(annotation: Annotation, scheme: str | None) -> list[Tagged]:
+    """The sentences of an annotation with tags in `scheme`, IOB2 unless named."""
+    corpus = annotation.corpus
+    tags = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
+    owner = corpus.document_of_sentence
+    names = corpus.document_ids
+    result = []
+    for number, marks in enumerate(tags):
+        document = None
+        if owner is not None:
+            which = int(owner[number])
+            document = names[which] if names else str(which + 1)
+        name = corpus.ids[number] if corpus.ids else ""
+        result.append(Tagged(corpus.words(number), marks, name, document))
+    return result
+
+
+SCORES = ("score", "confidence", "probability")  # the keys under which a span says how confident it is
+LABELS = ("label", "type", "entity", "entity_group", "tag", "name")
+
+
+def score_of(span: Any, place: str) -> float:
+    """How confident the system is of a span, an object or a list of four; NaN where it does not say."""
+    given = None
+    if isinstance(span, Mapping):
+        given = next((span[key] for key in SCORES if span.get(key) is not None), None)
+    elif len(span) > 3:
+        given = span[3]
+    if given is None:
+        return nan
+    try:
+        score = nan if isinstance(given, bool | str) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        score = nan
+    if not isfinite(score):
+        short = repr(span) if len(repr(span)) <= 60 else repr(span)[:60] + "…"
+        raise InputError(
+            f"{place}: the score {given!r} of {short} is not a finite number.\n"
+            "Give a number, or leave the score out."
+        )
+    return score
+
+
+def is_spans(record: Any) -> bool:
+    """Whether a record is a list of spans alone, as pipelines of Hugging Face and GLiNER give it."""
+    return isinstance(record, list | tuple) and all(
+        isinstance(one, Mapping) and "end" in one and any(key in one for key in LABELS) for one in record
+    )
+
+
+def is_records(given: Any) -> bool:
+    """Whether a list holds records as lines of JSON do, or what a pipeline of Hugging Face gives.
+
+    Lists of spans alone count tokens, unless they are a pipeline's: those name the words they are.
+
+    Examples:
+        >>> is_records([{"tokens": ["Rome"], "tags": ["B-LOC"]}]), is_records([[(0, 1, "LOC")]])
+        (True, False)
+        >>> is_records([[], [{"entity_group": "LOC", "score": 0.9, "word": "Rome", "start": 0, "end": 4}]])
+        True
+    """
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    if all(isinstance(one, Mapping) for one in given) or all(map(_is_pair, given)):
+        return True
+    spans = [span for one in given if is_spans(one) for span in one]
+    return all(map(is_spans, given)) and any(map(_is_of_pipeline, spans))
+
+
+def _is_pair(one: Any) -> bool:
+    """Whether this is spaCy's old form of a record: the text and {"entities": …}."""
+    return (
+        isinstance(one, list | tuple)
+        and len(one) == 2
+        and isinstance(one[0], str)
+        and isinstance(one[1], Mapping)
+    )
+
+
+def _is_of_pipeline(span: Mapping[str, Any]) -> bool:
+    return any(key in span for key in ("entity_group", "entity", "word", "text"))
+
+
+def whole_spans(listed: list[Any]) -> list[Any]:
+    """The spans, where those of a pipeline without aggregation, one per word piece, are joined to mentions.
+
+    A piece `I-X` continues the piece before it of the same label; the score is the mean of the pieces.
+    """
+    if not all(
+        isinstance(one, Mapping) and {"index", "entity", "start", "end"} <= one.keys() for one in listed
+    ):
+        return listed
+    joined: list[list[Mapping[str, Any]]] = []
+    for one in (one for one in listed if one["entity"] != "O"):
+        mark, _, label = str(one["entity"]).partition("-")
+        before = joined[-1][-1] if joined else None
+        follows = before is not None and one["index"] == before["index"] + 1
+        if (
+            mark == "I"
+            and follows
+            and before is not None
+            and str(before["entity"]).partition("-")[2] == label
+        ):
+            joined[-1].append(one)
+        else:
+            joined.append([one])
+    return [
+        {
+            "start": pieces[0]["start"],
+            "end": pieces[-1]["end"],
+            "label": str(pieces[0]["entity"]).partition("-")[2] or str(pieces[0]["entity"]),
+            "score": sum(float(one["score"]) for one in pieces) / len(pieces),
+        }
+        if all(isinstance(one.get("score"), int | float) for one in pieces)
+        else pieces[0]
+        for pieces in joined
+    ]
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON would hold it: tuples and arrays as lists, NumPy's numbers as Python's."""
+    if isinstance(value, str | int | float) or value is None:
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else value
 
 
 class Standoff(Struct, frozen=True):

@@ -1,0 +1,220 @@
+"""Commands to get to know spanwise: `demo`, `list` and `cite`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spanwise.cli.arguments import Command
+from spanwise.streams import say
+
+if TYPE_CHECKING:
+    from spanwise.demo import Demo, Verdict
+    from spanwise.evaluation import Result
+
+
+DEMO_EXAMPLES = """examples:
+  spanwise demo
+  spanwise demo corpus --nested
+  spanwise demo large --sentences 2000000 --only-files"""
+
+
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise demo`."""
+    from spanwise.cli.arguments import add_screen
+
+    parser.add_argument(
+        "folder", metavar="DIR", nargs="?", default="spanwise-demo", help="where to put the files"
+    )
+    parser.add_argument("--sentences", type=int, default=1000, help="test sentences (default: 1000)")
+    parser.add_argument("--nested", action="store_true", help="with mentions inside mentions, as JSONL")
+    parser.add_argument("--seed", type=int, default=0, help="of the corpus and the systems (default: 0)")
+    parser.add_argument("--only-files", action="store_true", help="write the files and evaluate nothing")
+    add_screen(parser)
+
+
+def run_demo(args: argparse.Namespace) -> int:
+    """Make a small corpus with three flawed systems, evaluate them and tell what was planted and what
+    was found.
+
+    The corpus has a training part, documents, names that are both place and team, long and unseen mentions.
+    The systems score about the same for three different reasons.
+    """
+    from spanwise.demo import generate, verdicts
+
+    demo = generate(args.folder, sentences=args.sentences, nested=args.nested, seed=args.seed)
+    if args.only_files:
+        sys.stdout.write(
+            "\n".join(str(path) for path in (demo.train, demo.gold, *demo.systems.values())) + "\n"
+        )
+        return 0
+    from spanwise.cli.showing import show
+    from spanwise.evaluation import evaluate
+
+    gold, train, *systems = (
+        shlex.quote(str(path)) for path in (demo.gold, demo.train, *demo.systems.values())
+    )
+    parts = [f"spanwise evaluate {gold}", *systems, f"--train {train}"]
+    command = " ".join(parts)
+    result = evaluate(demo.gold, dict(demo.systems), train=demo.train, name="demo", command=command)
+    show(result, saved=_save(demo, result), args=args)
+    by_hand = " \\\n    ".join(parts)
+    sys.stdout.write("\n".join(_told(verdicts(result))) + f"\n\n The same by hand:\n  {by_hand}\n")
+    return 0
+
+
+def _save(demo: Demo, result: Result) -> list[str]:
+    from spanwise.errors import MissingExtra
+
+    folder = Path(demo.gold).parent
+    saved = [str(folder / "result.json")]
+    result.to_json(saved[0])
+    try:
+        result.to_html(folder / "report.html")
+        saved.append(str(folder / "report.html"))
+    except MissingExtra as error:
+        say(f"spanwise: {error}")
+    return saved
+
+
+_KINDS = {
+    "LE": "wrong labels",
+    "BE": "wrong boundaries",
+    "LBE": "wrong labels and boundaries",
+    "FN": "missed mentions",
+    "FP": "spurious mentions",
+}
+
+
+def _told(found: list[Verdict]) -> Iterator[str]:
+    from spanwise.reports._wording import SCORES, slice_title
+
+    yield "\n Planted and found"
+    for verdict in found:
+        yield f"  {verdict.system}"
+        yield f"    planted  {verdict.weakness}"
+        kind, gain = verdict.gain
+        evidence = [f"fixing {_KINDS[kind]} would add most, {100 * gain:.1f} points of F1"]
+        if verdict.slice is not None:
+            row = verdict.slice
+            title, score = slice_title(row.kind, row.name, row.title), SCORES[row.score]
+            evidence.append(f"the costliest slice is: {title}, {score} {100 * (row.value or 0.0):.1f}")
+        if kind == "LE" and verdict.confused:
+            pairs = ", ".join(f"{gold}→{predicted} {count}" for gold, predicted, count in verdict.confused)
+            evidence.append(f"the labels confused most are {pairs}")
+        yield f"    {'found' if verdict.found else 'NOT found'}    " + "\n             ".join(evidence)
+
+
+KINDS = {
+    "formats": "formats:FORMATS",
+    "schemes": "schemes:SCHEMES",
+    "attributes": "attributes:ATTRIBUTES",
+    "bucketings": "buckets:BUCKETINGS",
+    "matchers": "matching:MATCHERS",
+    "weights": "credits:CREDITS",
+    "reports": "reports:REPORTS",
+}
+
+LIST_EXAMPLES = """examples:
+  spanwise list attributes
+  spanwise list formats --json"""
+
+
+def add_list(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise list`."""
+    parser.add_argument("kind", metavar="KIND", nargs="?", help="one of: " + ", ".join(KINDS))
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """List the names of what there is: formats, schemes, attributes, bucketings, matchers, weights."""
+    from spanwise.errors import unknown
+    from spanwise.registry import reach
+
+    if args.kind is None:
+        sys.stdout.write("\n".join(KINDS) + "\n")
+        return 0
+    if args.kind not in KINDS:
+        raise unknown("kind", args.kind, KINDS)
+    known = reach(KINDS[args.kind])
+    rows = [_row(known, value) for value in known]
+    if args.json:
+        import json
+
+        sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(_text(rows))
+    return 0
+
+
+def _row(known: Any, value: Any) -> dict[str, Any]:
+    row = {"name": value.name, "summary": value.summary, "aliases": known.aliases(value.name)}
+    for key in ("unit", "buckets", "source"):
+        if getattr(value, key, ""):
+            row[key] = str(getattr(value, key))
+    if getattr(value, "needs", None):
+        row["needs"] = sorted(value.needs)
+    if hasattr(value, "write"):
+        row["writes"] = value.write is not None
+    return row
+
+
+def _text(rows: Iterable[dict[str, Any]]) -> str:
+    import textwrap
+
+    lines = []
+    for row in rows:
+        aliases = f"  (also {', '.join(row['aliases'])})" if row["aliases"] else ""
+        lines.append(f"{row['name']}{aliases}")
+        lines += textwrap.wrap(row["summary"], 76, initial_indent="    ", subsequent_indent="    ")
+        about = [f"unit: {row['unit']}"] if "unit" in row else []
+        about += [f"needs: {', '.join(row['needs'])}"] if "needs" in row else []
+        about += [f"buckets: {row['buckets']}"] if "buckets" in row else []
+        about += [f"source: {row['source']}"] if "source" in row else []
+        about += ["read and written" if row["writes"] else "read"] if "writes" in row else []
+        if about:
+            lines += textwrap.wrap("; ".join(about), 76, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines) + "\n"
+
+
+CITE_EXAMPLES = """examples:
+  spanwise cite
+  spanwise cite --bibtex > spanwise.bib
+  spanwise cite tu2021tmr --bibtex"""
+
+
+def add_cite(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise cite`."""
+    parser.add_argument("names", metavar="PAPER", nargs="*", help="only these papers")
+    parser.add_argument("--bibtex", action="store_true", help="as BibTeX entries")
+
+
+def run_cite(args: argparse.Namespace) -> int:
+    """Print the papers behind the numbers, to be cited where the numbers are."""
+    from spanwise.citations import find
+
+    chosen = find(args.names)
+    if args.bibtex:
+        sys.stdout.write("\n\n".join(citation.bibtex for citation in chosen) + "\n")
+        return 0
+    import textwrap
+
+    from spanwise.reports.terminal import screen_width
+
+    width = min(96, screen_width())
+    for citation in chosen:
+        sys.stdout.write(f"{citation.name}: {citation.summary}\n")
+        lines = textwrap.wrap(citation.text, width, initial_indent="    ", subsequent_indent="    ")
+        sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+COMMANDS = {
+    "demo": Command(add_demo, run_demo, DEMO_EXAMPLES),
+    "list": Command(add_list, run_list, LIST_EXAMPLES),
+    "cite": Command(add_cite, run_cite, CITE_EXAMPLES),
+}

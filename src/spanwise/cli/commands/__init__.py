@@ -1,1 +1,0 @@
-"""One module a command, loaded only when that command is called."""

@@ -1,0 +1,313 @@
+"""Commands over annotated files alone: `describe`, `split`, `validate` and `convert`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from spanwise.cli.arguments import Command, add_reading, reading_of
+from spanwise.streams import message, put, say
+
+if TYPE_CHECKING:
+    from spanwise.corpus import Annotation
+    from spanwise.formats import Validation
+
+
+DESCRIBE_EXAMPLES = """examples:
+  spanwise describe test.conll
+  spanwise describe test.conll --train train.conll
+  spanwise describe test.conll --train train.conll --html data.html
+  spanwise describe test.conll --train train.conll --json - --quiet"""
+
+
+def add_describe(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise describe`."""
+    from spanwise.cli.arguments import add_engine, add_reading, add_screen, add_train, add_words
+
+    parser.add_argument("test", metavar="TEST", help="the gold file")
+    group = parser.add_argument_group("what to compute")
+    add_train(group)
+    group.add_argument("--name", help="what to call the dataset; by default the file's stem")
+    group.add_argument(
+        "--attributes", metavar="NAMES", default="all", help="names with commas, or all (default), fu20, fu19"
+    )
+    add_words(group)
+    group = parser.add_argument_group("what to show and write")
+    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the page")
+    group.add_argument("--examples", type=int, default=20, help="the most conflicts shown (default: 20)")
+    group.add_argument("--redact", action="store_true", help="leave out all text")
+    group.add_argument("--quiet", action="store_true", help="do not show the screen")
+    add_screen(group)
+    add_engine(parser)
+    add_reading(parser)
+
+
+def run_describe(args: argparse.Namespace) -> int:
+    """Describe a test set before any system is run: sizes, labels, attributes, tough mentions, conflicts."""
+    from spanwise.cli.arguments import gathering, reading_of
+    from spanwise.cli.evaluating import read_vocabulary
+    from spanwise.cli.showing import give, show
+    from spanwise.description import describe
+
+    reading = reading_of(args)
+    with gathering(args, reading) as gathered:
+        described = describe(
+            gathered(args.test),
+            train=gathered(args.train),
+            attributes=args.attributes,
+            vocabulary=read_vocabulary(args.vocabulary),
+            lowercase=args.lowercase,
+            name=args.name,
+            examples=args.examples,
+            redact=args.redact,
+            **reading,
+        )
+    if args.json:
+        give(described.to_json(), args.json)
+    if args.html:
+        described.to_html(args.html)
+    if not args.quiet and args.json != "-":
+        show(described, saved=[path for path in (args.json, args.html) if path], args=args)
+    return 0
+
+
+SPLIT_EXAMPLES = """examples:
+  spanwise split corpus.conll --unseen 60 -o parts
+  spanwise split train.conll test.conll --unseen 60 --test 20 --dev 10 --seed 1 -o parts
+  spanwise split corpus.conll --share UNSEEN-TOKENS=50 --share TCM-ALL=10 --json - --quiet"""
+
+
+def add_split(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise split`."""
+    from spanwise.cli.arguments import add_reading, add_screen
+
+    parser.add_argument("files", metavar="FILE", nargs="+", help="annotated files; several are pooled")
+    group = parser.add_argument_group("what to divide")
+    group.add_argument(
+        "--unseen", type=float, metavar="PERCENT",
+        help="test mentions that training does not show with their label (UNSEEN-ANY)",
+    )  # fmt: skip
+    group.add_argument("--seen", type=float, metavar="PERCENT", help="test mentions that training shows")
+    group.add_argument(
+        "--share", action="append", default=[], metavar="SUBSET=PERCENT",
+        help="the share of any tough subset, such as UNSEEN-TOKENS=50; may be repeated",
+    )  # fmt: skip
+    group.add_argument(
+        "--test", type=float, default=20.0, metavar="PERCENT", help="sentences for testing (default: 20)"
+    )
+    group.add_argument(
+        "--dev", type=float, default=0.0, metavar="PERCENT",
+        help="sentences for development, drawn at random (default: 0)",
+    )  # fmt: skip
+    group.add_argument("--seed", type=int, default=0, help="of every random choice (default: 0)")
+    group = parser.add_argument_group("what to show and write")
+    group.add_argument("-o", "--output", metavar="FOLDER", help="write the parts there")
+    group.add_argument("--to", metavar="FORMAT", help="the format to write (default: that of FILE)")
+    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the page")
+    group.add_argument("--quiet", action="store_true", help="do not show the screen")
+    add_screen(group)
+    add_reading(parser)
+
+
+def run_split(args: argparse.Namespace) -> int:
+    """Divide a corpus into training and test data so that the test has the seen and unseen shares asked for.
+
+    Documents stay whole where they are marked. Lines of CoNLL files are copied as they are, with all columns.
+    """
+    from spanwise.cli.arguments import reading_of
+    from spanwise.cli.showing import finish_document
+    from spanwise.splitting import split
+
+    reading = reading_of(args)
+    document = split(
+        args.files,
+        shares=_shares(args),
+        test=args.test / 100,
+        dev=args.dev / 100,
+        seed=args.seed,
+        output=args.output,
+        to=args.to,
+        **reading,
+    )
+    paths = [part.path for part in document.parts.values() if part.path]
+    finish_document(args, document, written=paths)
+    return 0
+
+
+def _shares(args: argparse.Namespace) -> dict[str, float]:
+    from spanwise.errors import ChoiceError
+
+    shares = {"UNSEEN-ANY": args.unseen, "SEEN": args.seen}
+    asked = {subset: percent / 100 for subset, percent in shares.items() if percent is not None}
+    for text in args.share:
+        subset, _, percent = text.partition("=")
+        try:
+            asked[subset] = float(percent) / 100
+        except ValueError:
+            raise ChoiceError(
+                f"--share {text!r} does not read as SUBSET=PERCENT, such as UNSEEN-TOKENS=50."
+            ) from None
+    return asked
+
+
+VALIDATE_EXAMPLES = """examples:
+  spanwise validate gold.conll pred.conll
+  spanwise validate old.conll --scheme IOB1 --most 20
+
+exit status: 0 nothing is wrong; 1 tags are impossible, which reading repairs; 3 a file cannot be read"""
+
+
+def add_validate(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise validate`."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="the files to check")
+    parser.add_argument("--most", metavar="N", type=int, help="list at most N problems a file")
+    parser.add_argument("--json", action="store_true", help="as JSON, a line for each problem")
+    add_reading(parser)
+
+
+def run_validate(args: argparse.Namespace) -> int:
+    """List every malformed line and every impossible tag of files, with what to do about each."""
+    from spanwise.formats import validate
+
+    reading = reading_of(args)
+    status = 0
+    for path in args.files:
+        found = validate(path, **reading)
+        _show(found, most=args.most, as_json=args.json)
+        if any(not problem.repairable for problem in found.problems):
+            status = 3
+        elif found.problems:
+            status = max(status, 1)
+    return status
+
+
+def _show(found: Validation, *, most: int | None, as_json: bool) -> None:
+    listed = found.problems if most is None else found.problems[: max(most, 0)]
+    if as_json:
+        import json
+
+        for problem in listed:
+            row: dict[str, Any] = {"path": found.path, "line": problem.line, "text": problem.text}
+            row["repairable"] = problem.repairable
+            put(json.dumps(row, ensure_ascii=False) + "\n")
+        return
+    for problem in listed:
+        place = found.path if problem.line is None else f"{found.path}:{problem.line}"
+        named = problem.text.startswith(f"{found.path}:")
+        _line(problem.text if named else f"{place}: {problem.text}")
+    if len(listed) < len(found.problems):
+        _line(f"{found.path}: {len(found.problems) - len(listed):,} more are not shown")
+    _line(f"{found.path}: {_summary(found)}")
+
+
+def _line(text: str) -> None:
+    sys.stdout.write(f"{message(text)}\n")
+
+
+def _summary(found: Validation) -> str:
+    malformed = sum(not problem.repairable for problem in found.problems)
+    impossible = len(found.problems) - malformed
+    parts = []
+    if found.annotation is not None:
+        annotation = found.annotation
+        parts.append(f"{annotation.reading.format}, {annotation.reading.evidence}")
+        parts.append(f"{len(annotation.corpus):,} sentences, {len(annotation.mentions):,} mentions")
+        parts += annotation.reading.notes
+    if malformed:
+        parts.append(f"{malformed:,} malformed, so the file cannot be used as it is")
+    if impossible:
+        parts.append(f"{impossible:,} impossible tags, which reading repairs")
+    return "; ".join(parts) + ("" if found.problems else "; nothing is wrong")
+
+
+CONVERT_EXAMPLES = """examples:
+  spanwise convert in.conll out.jsonl
+  spanwise convert in.conll out.conll --to-scheme BIOES
+  spanwise convert in.txt out.spans --scheme IOB1
+  spanwise convert in.conll - --to jsonl | head -3"""
+
+
+def add_convert(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise convert`."""
+    parser.add_argument("source", metavar="IN", help="the file to read")
+    parser.add_argument(
+        "target", metavar="OUT", help="the file to write; its suffix names the format (-: standard output)"
+    )
+    parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
+    parser.add_argument("--to-scheme", metavar="SCHEME", help="the tag scheme to write")
+    parser.add_argument(
+        "--lossy", action="store_true", help="leave out what the format cannot hold, and say what it was"
+    )
+    parser.add_argument(
+        "--context",
+        type=int,
+        metavar="K",
+        help="join up to K sentences of one document to one, for other trainers",
+    )
+    parser.add_argument(
+        "--cross-documents", action="store_true", help="let joined sentences cross the borders of documents"
+    )
+    add_reading(parser)
+
+
+def run_convert(args: argparse.Namespace) -> int:
+    """Convert a file to another format or tag scheme; what the target cannot say is an error,
+    never a loss.
+    """
+    from spanwise.errors import ChoiceError
+    from spanwise.formats import read, write
+
+    if "-" not in (args.target, args.source) and _same_file(args.source, args.target):
+        raise ChoiceError(f"{args.target} is the file to read, too.\nWrite to another file.")
+    annotation = read(args.source, **reading_of(args))
+    if args.context is not None:
+        from spanwise.taggers.windowing import joined
+
+        annotation = joined(annotation, args.context, cross=args.cross_documents)
+    if args.target == "-":
+        lost = _print(annotation, args)
+    else:
+        lost = write(annotation, args.target, format=args.to, scheme=args.to_scheme, lossy=args.lossy)
+    reading = annotation.reading
+    tags = "tag" if reading.repairs == 1 else "tags"
+    repaired = f", {reading.repairs:,} {tags} repaired ({reading.repair})" if reading.repairs else ""
+    say(
+        f"{args.target}: {len(annotation.corpus):,} sentences, {len(annotation.mentions):,} mentions, "
+        f"read as {reading.format} ({reading.evidence}){repaired}"
+    )
+    for note in reading.notes:
+        say(f"note: {note}")
+    for loss in lost:
+        say(f"lost: {loss}")
+    return 0
+
+
+def _same_file(one: str, other: str) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)  # noqa: PTH110, PTH121
+
+
+def _print(annotation: Annotation, args: argparse.Namespace) -> tuple[str, ...]:
+    """Write to standard output, which has no suffix that names a format; what was lost."""
+    from spanwise.errors import ChoiceError
+    from spanwise.formats import FORMATS, to_bytes
+
+    if args.to is None:
+        raise ChoiceError("standard output does not tell the format.\nAdd --to FORMAT.")
+    form = FORMATS.find(args.to)
+    if form.write is None or form.write_folder is not None:
+        raise ChoiceError(f"the format {form.name!r} cannot be written to standard output.\nName a file.")
+    data, lost = to_bytes(annotation, form, scheme=args.to_scheme, lossy=args.lossy)
+    put(data)
+    return lost
+
+
+COMMANDS = {
+    "describe": Command(add_describe, run_describe, DESCRIBE_EXAMPLES),
+    "split": Command(add_split, run_split, SPLIT_EXAMPLES),
+    "validate": Command(add_validate, run_validate, VALIDATE_EXAMPLES),
+    "convert": Command(add_convert, run_convert, CONVERT_EXAMPLES),
+}

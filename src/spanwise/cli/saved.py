@@ -1,0 +1,313 @@
+"""Commands over saved results: `report`, `figures`, `table`, `export` and `workbench`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from spanwise.cli.arguments import Command
+from spanwise.reports import REPORTS, Report
+from spanwise.streams import say
+
+if TYPE_CHECKING:
+    from spanwise.document import Document
+    from spanwise.gates import Outcome
+
+
+REPORT_EXAMPLES = """examples:
+  spanwise report run.json -o run.html
+  spanwise report study.json -o study.html"""
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise report`."""
+    parser.add_argument(
+        "result", metavar="RESULT.json", help="a result or study document, as --json wrote it"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write the page (default: standard output)"
+    )
+
+
+def run_report(args: argparse.Namespace) -> int:
+    """Make the HTML page of a saved result or study: one file, no network, no server."""
+    from spanwise.cli.showing import give
+    from spanwise.document.loading import load
+    from spanwise.errors import ChoiceError
+    from spanwise.reports.html import render
+
+    if not args.output and sys.stdout.isatty():
+        raise ChoiceError("a page cannot be read on a terminal.\nName a file: -o report.html.")
+    give(render(load(args.result)), args.output)
+    if args.output:
+        say(f"saved: {args.output}")
+    return 0
+
+
+FIGURES_EXAMPLES = """examples:
+  spanwise figures run.json
+  spanwise figures run.json -o figures --format pdf,svg
+  spanwise figures study.json -o figures --paper fu20-figure4 --format pdf --columns 1"""
+
+
+def add_figures(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise figures`."""
+    parser.add_argument(
+        "result", metavar="RESULT.json", help="a result or study document, as --json wrote it"
+    )
+    parser.add_argument("names", metavar="NAME", nargs="*", help="the figures to draw (default: all)")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="where to write them")
+    parser.add_argument(
+        "--format",
+        default="svg",
+        metavar="FORMATS",
+        help="svg, pdf, png, or several with commas (default: svg)",
+    )
+    parser.add_argument(
+        "--paper", action="append", default=[], metavar="NAME",
+        help="a figure of a paper in its own form, such as fu20-figure4; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--columns", type=int, metavar="N",
+        help="as wide as one column of a paper (1: 240 pt) or two (2: 500 pt)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--labels", default="", metavar="LABELS",
+        help="the labels that a paper's confusion matrix shows, with commas; all others are added up",
+    )  # fmt: skip
+    parser.add_argument(
+        "--background", default="white", metavar="COLOUR", help="white (default) or transparent"
+    )
+
+
+def run_figures(args: argparse.Namespace) -> int:
+    """Draw the figures of a saved result or study as SVG, PDF or PNG; without a folder, list what there is.
+
+    Text in PDF files carries its fonts. --paper draws the figures of the papers in their own form.
+    """
+    from spanwise.document.loading import load
+    from spanwise.reports.figures import figures, papers, save
+
+    document = load(args.result)
+    if not args.output:
+        lines = [*figures(document), *(f"--paper {name:<15} {text}" for name, text in papers().items())]
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        return 0
+    formats = [form.strip() for form in args.format.split(",") if form.strip()]
+    written = save(
+        document,
+        args.output,
+        formats=formats,
+        names=args.names,
+        papers=args.paper,
+        labels=[label for label in args.labels.split(",") if label],
+        background=args.background,
+        columns=args.columns,
+    )
+    files = "1 file" if len(written) == 1 else f"{len(written)} files"
+    say(f"saved: {files} in {args.output}")
+    return 0
+
+
+TABLE_EXAMPLES = """examples:
+  spanwise table run.json
+  spanwise table run.json holistic --latex
+  spanwise table study.json model_wise --csv -o model_wise.csv"""
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise table`."""
+    parser.add_argument(
+        "result", metavar="RESULT.json", help="a result or study document, as --json wrote it"
+    )
+    parser.add_argument("names", metavar="NAME", nargs="*", help="the tables to print, or all")
+    form = parser.add_mutually_exclusive_group()
+    for name, what in (
+        ("latex", "a table for booktabs: bold best, raised letters, a caption that names the test"),
+        ("markdown", "a pipe table (default)"),
+        ("csv", "numbers in full, as fractions"),
+    ):
+        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
+    parser.add_argument("--short", action="store_true", help="attributes by their short names: eLen, eCon")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+
+
+def run_table(args: argparse.Namespace) -> int:
+    """Print tables of a saved result or study as LaTeX, Markdown or CSV; without a name, list what
+    there is.
+    """
+    from spanwise.cli.showing import give
+    from spanwise.document.loading import load
+    from spanwise.reports.tables import table, tables
+
+    document = load(args.result)
+    if not args.names:
+        made = tables(document)
+        width = max(map(len, made), default=0) + 2
+        text = "".join(f"{name:<{width}}{_summary(found.caption)}\n" for name, found in made.items())
+    else:
+        names = list(tables(document)) if args.names == ["all"] else args.names
+        form = f"to_{args.form or 'markdown'}"
+        text = "\n".join(getattr(table(document, name, short=args.short), form)() for name in names)
+    give(text, args.output)
+    return 0
+
+
+def _summary(caption: str) -> str:
+    first = caption.split(". ")[0].rstrip(".")
+    return first if len(first) <= 76 else first[:75].rsplit(" ", 1)[0] + " …"
+
+
+EXPORT_EXAMPLES = (
+    "forms:\n"
+    + "".join(f"  {report.name:<13}{report.summary}\n" for report in REPORTS)
+    + """
+examples:
+  spanwise export run.json flat
+  spanwise export run.json summary --fail-under 90 >> "$GITHUB_STEP_SUMMARY"
+  spanwise export run.json summary --against last.json --fail-drop 0.5 --strict
+  spanwise export run.json junit --fail-under 90 --floor PER=85 -o gate.xml
+  spanwise export run.json model-index --name my-org/my-model --dataset conll2003
+  spanwise export --schema
+
+exit status 1 where a threshold was given and missed"""
+)
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise export`."""
+    parser.add_argument("result", metavar="RESULT.json", nargs="?", help="a result or study document")
+    parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(REPORTS.names()))
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of result documents")
+    parser.add_argument(
+        "--fail-under", type=float, metavar="POINTS", help="summary, junit: the least F1, in points"
+    )
+    parser.add_argument(
+        "--floor", metavar="PATH=POINTS", action="append", default=[],
+        help="summary, junit: the least score of a label or slice, such as PER=90; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--against", metavar="LAST.json", help="summary, junit: what changed since an earlier result, tested"
+    )
+    parser.add_argument(
+        "--fail-drop", type=float, metavar="POINTS",
+        help="with --against: fail where F1 drops by significantly more than this",
+    )  # fmt: skip
+    parser.add_argument(
+        "--not-worse-than", type=float, metavar="POINTS",
+        help="with --against: pass only where a drop of F1 by this or more is excluded",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="with --against: fail where a system is new to the earlier result, and so untested",
+    )  # fmt: skip
+    parser.add_argument("--name", help="model-index: the model's name; by default the system's")
+    parser.add_argument("--dataset", help="model-index: the dataset's identifier; by default its name")
+
+
+def run_export(args: argparse.Namespace) -> int:
+    """Turn a saved result into what other tools read: scalars, rows, CI summaries, model cards."""
+    from spanwise.cli.showing import give
+    from spanwise.errors import ChoiceError
+
+    if args.schema:
+        import json
+
+        from spanwise.document.loading import schema
+
+        give(json.dumps(schema(), indent=2) + "\n", args.output or args.result)
+        return 0
+    forms = ", ".join(REPORTS.names())
+    if args.result is None or args.form is None:
+        raise ChoiceError(f"export needs a result document and a form.\nThe forms are: {forms}.")
+    report = REPORTS.find(args.form)
+    from spanwise.document.loading import load
+
+    document = load(args.result)
+    outcome = _outcome(args, document, report)
+    checks = outcome.checks
+    choices = {"fail_under": args.fail_under, "floors": args.floor, "checks": checks}
+    choices |= {"changes": outcome.changes, "notes": outcome.notes}
+    choices |= {"name": args.name, "dataset": args.dataset}
+    made = report.function(document, **{key: choices[key] for key in report.takes})
+    give(made, args.output)
+    return 0 if all(check.passed for check in checks) else 1
+
+
+def _outcome(args: argparse.Namespace, document: Document, report: Report) -> Outcome:
+    """The thresholds that were given, and what changed since an earlier result."""
+    from spanwise.errors import ChoiceError
+    from spanwise.gates import Outcome, gate
+
+    for name in ("fail_drop", "not_worse_than", "strict"):
+        if getattr(args, name) not in (None, False) and args.against is None:
+            flag = f"--{name.replace('_', '-')}"
+            raise ChoiceError(f"{flag} needs an earlier result to compare with.\nAdd --against LAST.json.")
+    if args.fail_under is None and not args.floor and args.against is None:
+        if report.name == "junit":
+            raise ChoiceError(
+                "junit needs a threshold.\nAdd --fail-under POINTS, --floor PATH=POINTS or --against FILE."
+            )
+        return Outcome(())
+    return gate(
+        document, fail_under=args.fail_under, floors=args.floor, against=args.against,
+        fail_drop=args.fail_drop, not_worse_than=args.not_worse_than, strict=args.strict,
+    )  # fmt: skip
+
+
+WORKBENCH_EXAMPLES = """examples:
+  spanwise workbench runs/
+  spanwise evaluate gold.conll pred.conll --train train.conll --json runs/a.json --columns runs/a.npz
+  spanwise workbench runs/ --port 8000
+  spanwise workbench runs/ --bundle pages/      save its pages for people without a server"""
+
+
+def add_workbench(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise workbench`."""
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="where the results are")
+    parser.add_argument("--port", type=int, default=7350, help="of this machine (default: 7350)")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to serve (default: 127.0.0.1)")
+    parser.add_argument(
+        "--behind-proxy", metavar="ORIGIN", help="the address of a proxy before it, such as https://NAME"
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="what evaluating an upload may take, such as 4GB (default: 3/4 of all)",
+    )
+    parser.add_argument(
+        "--bundle", metavar="OUT", help="save the pages in a new folder instead of serving them"
+    )
+    parser.add_argument("--systems", metavar="A,B", help="with --bundle: the systems to show (default: all)")
+
+
+def run_workbench(args: argparse.Namespace) -> int:
+    """Serve a folder of results as a local web application.
+
+    Results that are put into the folder appear by themselves. Any two can be compared, any slice scored;
+    notes last. Only this machine and who has the printed link can open it.
+    """
+    from spanwise.errors import ChoiceError
+    from spanwise.streams import say
+    from spanwise.workbench import bundle, serve
+
+    if args.bundle is not None:
+        names = [name for name in (args.systems or "").split(",") if name]
+        number = bundle(args.folder, args.bundle, systems=names)
+        say(f"spanwise: {number} pages are in {args.bundle}; open {args.bundle}/index.html.")
+        return 0
+    if args.systems is not None:
+        raise ChoiceError("--systems chooses what --bundle saves.\nGive --bundle OUT, or leave it out.")
+    serve(args.folder, port=args.port, host=args.host, behind_proxy=args.behind_proxy, memory=args.memory)
+    return 0
+
+
+COMMANDS = {
+    "report": Command(add_report, run_report, REPORT_EXAMPLES),
+    "figures": Command(add_figures, run_figures, FIGURES_EXAMPLES),
+    "table": Command(add_table, run_table, TABLE_EXAMPLES),
+    "export": Command(add_export, run_export, EXPORT_EXAMPLES),
+    "workbench": Command(add_workbench, run_workbench, WORKBENCH_EXAMPLES),
+}

@@ -1,0 +1,238 @@
+"""Commands over published and own studies: `study` and `reproduce`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
+
+from spanwise.cli.arguments import Command
+from spanwise.streams import say
+
+if TYPE_CHECKING:
+    from spanwise.document.study import Study
+    from spanwise.reproduction import Cell, Effect, Reproduction
+    from spanwise.studies import Manifest
+
+
+STUDY_EXAMPLES = """examples:
+  spanwise study study.toml
+  spanwise study examples/masakhaner.toml --root DATA/masakhaner --json study.json --html study.html
+  spanwise study study.toml --csv tables/ --workers 4
+
+a manifest:
+  predictions = "{dataset}/predictions/{system}.{run}.txt"
+  attributes = "fu20"
+  [datasets.ewe]
+  train = "ewe/train.txt"
+  test = "ewe/test.txt"
+  [systems.mbert]
+  factors = {size = "base"}
+  [[compare]]
+  systems = ["mdeberta", "mbert"]"""
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise study`."""
+    from spanwise.cli.arguments import add_engine, add_screen
+
+    parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and what is asked")
+    parser.add_argument(
+        "--root", metavar="FOLDER", help="what paths are relative to; by default the manifest's folder"
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="processes (default: as many as there are cores)"
+    )
+    parser.add_argument(
+        "--cache", metavar="FOLDER", help="where results are kept (default: the user's cache folder)"
+    )
+    parser.add_argument("--no-cache", action="store_true", help="keep nothing and compute everything again")
+    parser.add_argument(
+        "--allow-commands", action="store_true", help="run the commands of systems that name one"
+    )
+    add_engine(parser)
+    group = parser.add_argument_group("what to show and write")
+    group.add_argument("--json", metavar="FILE", help="write the study document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
+    group.add_argument(
+        "--csv", metavar="FOLDER", help="write the tidy performance table and all other tables as CSV"
+    )
+    group.add_argument("--parquet", metavar="FILE", help="write the tidy performance table as Parquet")
+    group.add_argument("--quiet", action="store_true", help="show neither progress nor the screen")
+    add_screen(group)
+
+
+def run_study(args: argparse.Namespace) -> int:
+    """Analyse datasets x models x runs from one TOML file, and which differences between systems are real.
+
+    Paths in the file are relative to it, or to --root. All files are checked before
+    anything is computed. Results are kept by the content of the files, so that a study
+    goes on where it was interrupted and only what changed is computed again.
+    """
+    from spanwise.cli.arguments import engine_of
+    from spanwise.cli.showing import save_document, show_document
+    from spanwise.errors import ChoiceError
+    from spanwise.studies import study
+
+    if args.workers is not None and args.workers < 1:
+        raise ChoiceError(f"--workers is {args.workers}, but must be 1 or more.")
+    if args.cache and args.no_cache:
+        raise ChoiceError("--cache and --no-cache exclude each other.\nGive one of them.")
+    with engine_of(args) as engine:
+        document = study(
+            _manifest(args),
+            workers=args.workers,
+            cache=args.cache or not args.no_cache,
+            progress=None if args.quiet else _say,
+            allow_commands=args.allow_commands,
+            engine=engine,
+        )
+    saved = [*save_document(args, document), *_save_tables(args, document)]
+    show_document(args, document, saved)
+    return 0
+
+
+def _manifest(args: argparse.Namespace) -> Manifest:
+    """The manifest; a page shows sentences with errors where the manifest does not say otherwise."""
+    from msgspec.structs import replace
+
+    from spanwise.studies import read_manifest
+
+    read = read_manifest(args.manifest, root=args.root)
+    if not args.html or "examples" in read.settings:
+        return read
+    return replace(read, settings={**read.settings, "examples": "errors"})
+
+
+def _say(text: str) -> None:
+    say(f"spanwise: {text}")
+
+
+def _save_tables(args: argparse.Namespace, document: Study) -> list[str]:
+    """Write the tables that were asked for; the names of the files."""
+    if not args.csv and not args.parquet:
+        return []
+    from spanwise.formats import write_atomically
+    from spanwise.table import PerformanceTable
+
+    table = PerformanceTable.of_document(document)
+    saved = _write_csv(Path(args.csv), table.to_csv(), document) if args.csv else []
+    if args.parquet:
+        write_atomically(args.parquet, table.to_parquet())
+        saved.append(args.parquet)
+    return saved
+
+
+def _write_csv(folder: Path, tidy: str, document: Study) -> list[str]:
+    from spanwise.formats import make_folder, write_atomically
+    from spanwise.reports.tables import tables
+
+    make_folder(folder)
+    texts = {"performance": tidy, **{name: table.to_csv() for name, table in tables(document).items()}}
+    for name, text in texts.items():
+        write_atomically(folder / f"{name}.csv", text)
+    return [str(folder / f"{name}.csv") for name in texts]
+
+
+REPRODUCE_EXAMPLES = """examples:
+  spanwise reproduce data
+  spanwise reproduce data --different
+  spanwise reproduce data --departures"""
+
+
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """The options of `spanwise reproduce`."""
+    parser.add_argument(
+        "data", metavar="DATA", help="the folder with ortmann-ner, conll2002-es, wnut16 and printed"
+    )
+    parser.add_argument("--different", action="store_true", help="leave out the cells that are equal")
+    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - is standard output")
+    parser.add_argument(
+        "--departures",
+        action="store_true",
+        help="show what each departure of the preset interpreteval does to the figures",
+    )
+
+
+def run_reproduce(args: argparse.Namespace) -> int:
+    """Recompute published figures from the data they were made from, cell by cell.
+
+    Every line has the paper's figure, the computed one, whether they are equal, and if not why. The last
+    line counts what is equal, explained and unexplained; the exit status is 1 when a cell is unexplained.
+    """
+    from spanwise.reproduction import departure_effects, reproduce
+
+    if args.departures:
+        effects = departure_effects(args.data)
+        _give(args.json, [asdict(effect) for effect in effects], _effect_lines(effects))
+        return 0
+    found = reproduce(args.data)
+    document = {
+        "cells": [{**asdict(cell), "status": cell.status} for cell in found.cells],
+        "not_computed": [asdict(missing) for missing in found.missing],
+        "counts": found.counts(),
+    }
+    _give(args.json, document, _lines(found, different=args.different))
+    return 1 if found.counts()["unexplained"] else 0
+
+
+def _give(path: str | None, document: object, lines: Iterable[str]) -> None:
+    """Lines on standard output, unless the JSON goes there."""
+    if path != "-":
+        sys.stdout.write("\n".join(lines) + "\n")
+    if path is not None:
+        from spanwise.formats import write_atomically
+
+        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        if path == "-":
+            sys.stdout.write(text)
+        else:
+            write_atomically(path, text)
+
+
+def _lines(found: Reproduction, *, different: bool) -> Iterator[str]:
+    shown = [cell for cell in found.cells if not (different and cell.equal)]
+    width = max((len(cell.name) for cell in shown), default=0)
+    title = ""
+    for cell in shown:
+        here = f"{cell.source}, {cell.table}"
+        if here != title:
+            title = here
+            yield f"\n{title}\n  {'':{width}}  {'paper':>12}  {'computed':>12}"
+        yield _cell_line(cell, width)
+    yield "\nnot computed"
+    yield from (f"  {missing.source}: {missing.claim}\n    {missing.why}" for missing in found.missing)
+    counts = found.counts()
+    yield "\n" + " · ".join(f"{number:,} {status}" for status, number in counts.items())
+
+
+def _cell_line(cell: Cell, width: int) -> str:
+    line = f"  {cell.name:{width}}  {_number(cell.paper):>12}  {_number(cell.computed):>12}  {cell.status}"
+    return f"{line}: {cell.why}" if cell.status == "explained" else line
+
+
+def _number(value: float | int | str | None) -> str:
+    if value is None:
+        return "n/a"
+    if isinstance(value, float):
+        return f"{value:.6f}" if abs(value) >= 0.001 or not value else f"{value:.1e}"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _effect_lines(effects: Iterable[Effect]) -> Iterator[str]:
+    yield f"{'departure switched off':24} {'cells changed':>14} {'largest change of F1':>21}   where"
+    for effect in effects:
+        where = ", ".join(effect.attributes) or "nowhere in these data"
+        changed = f"{effect.changed} of {effect.cells}"
+        yield f"{effect.departure:24} {changed:>14} {100 * effect.largest:>21.2f}   {where}"
+
+
+COMMANDS = {
+    "study": Command(add_study, run_study, STUDY_EXAMPLES),
+    "reproduce": Command(add_reproduce, run_reproduce, REPRODUCE_EXAMPLES),
+}

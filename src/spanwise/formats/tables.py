@@ -1,0 +1,402 @@
+"""Tables in memory or on disk: pandas and polars frames, pyarrow tables, Parquet, Arrow files, datasets."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from spanwise.corpus import Annotation, Pieces, Reading
+from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
+from spanwise.formats._format import UNBOUNDED, Format, Limits, Options, numbered_column, whole
+from spanwise.formats._opening import File
+from spanwise.formats._sentences import (
+    Origin,
+    Standoff,
+    Tagged,
+    annotation,
+    by_sentence,
+    score_of,
+    sentences_of,
+    tagged_annotation,
+    tokens_for,
+)
+from spanwise.schemes import encode
+
+_TOKENS = ("tokens", "token", "words", "word", "form", "text")
+_TAGS = ("ner_tags", "tags", "tag", "ner", "labels", "label", "ne_tags")
+_SPANS = ("spans", "entities", "mentions", "ents")
+_SENTENCES = ("sentence", "sentence_id", "sent_id", "sentence #", "sent")
+_DOCUMENTS = ("document", "document_id", "doc_id", "doc")
+_IDS = ("id", "sent_id", "sentence_id")
+
+
+def table_annotation(
+    table: Mapping[str, Sequence[Any]],
+    reading: Reading,
+    options: Options,
+    *,
+    names: Sequence[str] | None = None,
+) -> Annotation:
+    """The annotation of columns by name.
+
+    A row is a sentence where its tokens are a list (tags as strings or numbers of `names`, or spans), a
+    text where it is a string with spans, and a token where a column numbers the sentences.
+    """
+    columns = {name.lower(): name for name in table}
+    token = _column(columns, _TOKENS, options.token_column, reading.path, "tokens")
+    if not len(table[token]):
+        raise InputError(at(reading.path, None, "the table has no row.\nGive at least one sentence."))
+    spans = next((columns[name] for name in _SPANS if name in columns), None)
+    listed = not isinstance(table[token][0], str)
+    sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
+    if spans is not None and options.tag_column is None:
+        return _of_spans(table, token, spans, columns, reading, options)
+    tag = _column(columns, _TAGS, options.tag_column, reading.path, "tags")
+    labels = options.labels if options.labels is not None else names
+    if listed:
+        rows = zip(
+            table[token], table[tag], _of(table, columns, _IDS), _of(table, columns, _DOCUMENTS), strict=True
+        )
+        sentences = [
+            Tagged(
+                [str(one) for one in tokens],
+                _named(tags, labels, reading.path, f"sentence {number}"),
+                name or "",
+                document,
+            )
+            for number, (tokens, tags, name, document) in enumerate(rows, start=1)
+        ]
+        return tagged_annotation(_checked(sentences, reading.path), reading, options)
+    if sentence is None:
+        raise InputError(
+            at(reading.path, None, "a row of the table is a token, but no column numbers the sentences; "
+               f"it has: {', '.join(table)}.\nAdd a column 'sentence', or give lists of tokens.")
+        )  # fmt: skip
+    return tagged_annotation(
+        _gathered(table, token, tag, sentence, columns, labels, reading.path), reading, options
+    )
+
+
+def _column(
+    columns: Mapping[str, str], known: Sequence[str], wanted: int | str | None, path: str, what: str
+) -> str:
+    names = list(columns.values())
+    if isinstance(wanted, int):
+        return names[numbered_column(wanted, len(names), path)]
+    looked = known if wanted is None else (wanted.lower(),)
+    for name in looked:
+        if name in columns:
+            return columns[name]
+    raise InputError(
+        at(
+            path,
+            None,
+            f"no column holds {what}; looked for {', '.join(looked)}.\nThe columns are: {', '.join(names)}.",
+        )
+    )
+
+
+def _of(
+    table: Mapping[str, Sequence[Any]], columns: Mapping[str, str], known: Sequence[str]
+) -> list[str | None]:
+    name = next((columns[one] for one in known if one in columns), None)
+    size = len(next(iter(table.values())))
+    return [None] * size if name is None else [str(value) for value in table[name]]
+
+
+def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, place: str) -> list[str]:
+    if all(isinstance(tag, str) for tag in tags):
+        return list(tags)
+    if names is None:
+        raise InputError(
+            at(path, None, "the tags are numbers.\n"
+               "Say what they mean with labels=, the list of tags in their order.")
+        )  # fmt: skip
+    try:
+        numbers = [whole(tag) for tag in tags]
+    except ValueError as error:
+        raise InputError(at(path, None, f"{place}: the tag {error}.\nGive tags, or their numbers.")) from None
+    for number in numbers:
+        if not 0 <= number < len(names):
+            raise InputError(
+                at(path, None, f"{place}: the tag {number} is outside the {len(names)} labels that were "
+                   "given.\nGive all of them, in their order.")
+            )  # fmt: skip
+    return [names[number] for number in numbers]
+
+
+def _checked(sentences: Sequence[Tagged], path: str) -> Sequence[Tagged]:
+    for number, sentence in enumerate(sentences, start=1):
+        if len(sentence.tokens) != len(sentence.tags):
+            raise InputError(
+                at(path, None, f"sentence {number} has {many(len(sentence.tags), 'tag')}, but "
+                   f"{many(len(sentence.tokens), 'token')}.\nGive one tag for each token.")
+            )  # fmt: skip
+    return sentences
+
+
+def _gathered(
+    table: Mapping[str, Sequence[Any]],
+    token: str,
+    tag: str,
+    sentence: str,
+    columns: Mapping[str, str],
+    labels: Sequence[str] | None,
+    path: str,
+) -> list[Tagged]:
+    """Rows of tokens with the same sentence, and the same document, put together; they stand side by side."""
+    documents = _of(table, columns, _DOCUMENTS)
+    tags = _named(list(table[tag]), labels, path, f"the column {tag!r}")
+    result: list[tuple[list[str], list[str], str, str | None]] = []
+    before: object = object()
+    for word, mark, number, document in zip(table[token], tags, table[sentence], documents, strict=True):
+        if (number, document) != before:
+            before = (number, document)
+            result.append(([], [], str(number), document))
+        result[-1][0].append(str(word))
+        result[-1][1].append(mark)
+    return [Tagged(*row) for row in result]
+
+
+def _of_spans(
+    table: Mapping[str, Sequence[Any]],
+    token: str,
+    spans: str,
+    columns: Mapping[str, str],
+    reading: Reading,
+    options: Options,
+) -> Annotation:
+    rows = zip(
+        table[token], table[spans], _of(table, columns, _IDS), _of(table, columns, _DOCUMENTS), strict=True
+    )
+    units = []
+    for number, (body, mentions, name, document) in enumerate(rows, start=1):
+        found = [_mention(mention, reading.path, number) for mention in mentions]
+        scores = [score_of(mention, f"{reading.path}: row {number}") for mention in mentions]
+        text: Any = body if isinstance(body, str) else [str(word) for word in body]
+        units.append(
+            Standoff(text, found, name or "", document, scores=scores if any(map(isfinite, scores)) else ())
+        )
+    origin = Origin(reading.path, reading.format, reading.evidence, reading.sha256)
+    return annotation(units, origin, options)
+
+
+def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
+    try:
+        if isinstance(mention, Mapping):
+            label = mention.get("label", mention.get("type"))
+            start, end = mention["start"], mention["end"]
+        else:
+            start, end, label = list(mention)[:3]
+        if not isinstance(label, str):
+            raise TypeError(label)
+        return ((whole(start), whole(end)),), label
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            at(
+                path,
+                None,
+                f"row {number} has {mention!r} among its spans.\nA span has 'start', 'end' and 'label'.",
+            )
+        ) from None
+
+
+def accepts_frame(source: Any) -> bool:
+    """Whether the object is a frame of pandas or polars, told without importing either."""
+    kind = type(source)
+    return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] in ("pandas", "polars")
+
+
+def read_frame(source: Any, options: Options) -> Annotation:
+    """The annotation of a frame; columns are found by name (tokens, tags, sentence, document) or named."""
+    if not accepts_frame(source):
+        raise ChoiceError(
+            "the format 'frame' reads a pandas or polars DataFrame, not a file.\nPass the frame itself."
+        )
+    library = type(source).__module__.partition(".")[0]
+    table = {str(name): source[name].to_list() for name in source.columns}
+    return table_annotation(
+        table, Reading(f"<{library} frame>", format="frame", evidence=f"a {library} frame"), options
+    )
+
+
+def rows(annotation: Annotation, scheme: str | None = None) -> dict[str, list[Any]]:
+    """The annotation as columns of tokens, as both libraries take them: `pandas.DataFrame(rows(…))`."""
+    table: dict[str, list[Any]] = {"sentence": [], "token": [], "tag": []}
+    documents: list[str | None] = []
+    for number, sentence in enumerate(sentences_of(annotation, scheme)):
+        size = len(sentence.tokens)
+        table["sentence"] += [number] * size
+        table["token"] += sentence.tokens
+        table["tag"] += sentence.tags
+        documents += [sentence.document] * size
+    return table if annotation.corpus.documents is None else {"document": list(documents), **table}
+
+
+FRAMES = Format(
+    name="frame",
+    summary="pandas and polars frames, given as objects",
+    read=read_frame,
+    recognise=lambda file: None,
+    accepts=accepts_frame,
+)
+
+
+_SUFFIXES = (".parquet", ".arrow", ".feather")
+
+
+def accepts_arrow(source: Any) -> bool:
+    """Whether the object is a pyarrow Table or a Hugging Face Dataset, told without importing either."""
+    kind = type(source)
+    package = kind.__module__.partition(".")[0]
+    return (package, kind.__name__) in {
+        ("pyarrow", "Table"),
+        ("datasets", "Dataset"),
+        ("datasets", "DatasetDict"),
+    }
+
+
+def read_arrow(source: Any, options: Options) -> Annotation:
+    """The annotation of a file, table or dataset: a row is a sentence (tags or spans), or a token."""
+    if isinstance(source, File):
+        table = _table_of(source, options.limits)
+        reading = Reading(source.path, source.sha256, "arrow", evidence="Parquet or Arrow columns")
+    else:
+        table = table_in(source)
+        kind = type(source).__name__
+        reading = Reading(f"<{kind}>", format="arrow", evidence=f"a {kind} in memory")
+    if len({*table.column_names}) < len(table.column_names):
+        raise InputError(
+            at(reading.path, None, f"two columns have the same name: {', '.join(table.column_names)}.\n"
+               "Rename one.")
+        )  # fmt: skip
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    return table_annotation(columns, reading, options, names=class_names(table))
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtra.of("pyarrow", "arrow", "reading or writing Parquet and Arrow") from None
+    return pyarrow
+
+
+def _table_of(file: File, limits: Limits) -> Any:
+    """The table of a file, decoded by another process: a damaged file can end pyarrow's."""
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    arrow = _pyarrow()
+    stored = file.stored
+    if limits == UNBOUNDED:  # what this process has just written
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(arrow.BufferReader(stored)).read(use_threads=False)
+    most = max(limits.values, 50 * len(stored))
+    program = Path(__file__).with_name("_arrow_child.py")
+    memory = min((1 << 29) + 64 * most, 1 << 62)  # what pyarrow itself needs, and room for the values
+    done = subprocess.run(
+        [sys.executable, str(program), str(most), str(memory)], input=stored, capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        ended = f"pyarrow ended with signal {-done.returncode}" if done.returncode < 0 else said
+        raise InputError(
+            at(file.path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?")
+        )
+    with arrow.ipc.open_stream(arrow.BufferReader(done.stdout)) as stream:
+        return stream.read_all()
+
+
+def table_in(source: Any) -> Any:
+    """The Arrow table of a table or dataset."""
+    if type(source).__name__ == "DatasetDict":
+        raise ChoiceError(f"a DatasetDict holds several datasets.\nPass one of them: {', '.join(source)}.")
+    if type(source).__name__ == "Dataset":
+        # A dataset that was selected or shuffled keeps its table and a list of rows.
+        return source.with_format("arrow")[:]
+    return source
+
+
+def class_names(table: Any) -> list[str] | None:
+    """The names of a ClassLabel that datasets keeps in the schema's metadata."""
+    raw = (table.schema.metadata or {}).get(b"huggingface")
+    if raw is None:
+        return None
+    try:
+        features = json.loads(raw)["info"]["features"]
+        found = [names for feature in features.values() if (names := _names_in(feature))]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None  # metadata of somebody else's
+    return found[0] if found else None
+
+
+def _names_in(feature: Any) -> list[str] | None:
+    if isinstance(feature, list):
+        return _names_in(feature[0]) if feature else None
+    if not isinstance(feature, Mapping):
+        return None
+    if feature.get("_type") == "ClassLabel":
+        return list(feature["names"])
+    return _names_in(feature.get("feature"))
+
+
+def write(annotation: Annotation, scheme: str | None) -> bytes:
+    """Parquet with `tokens` and `ner_tags`; mentions that overlap, or a text, are written as `spans`."""
+    arrow = _pyarrow()
+    import pyarrow.parquet as parquet
+
+    corpus = annotation.corpus
+    columns: dict[str, Any] = {}
+    owner = corpus.document_of_sentence
+    if owner is not None:
+        ids = corpus.document_ids
+        columns["document"] = [ids[i] if ids else str(i + 1) for i in owner.tolist()]
+    if corpus.ids is not None:
+        columns["id"] = list(corpus.ids)
+    if corpus.unit == "character":
+        columns |= {"text": list(corpus.texts or ()), "spans": _spans(annotation)}
+    else:
+        tokens_for(annotation, "arrow")
+        columns["tokens"] = [corpus.words(i) for i in range(len(corpus))]
+        try:
+            columns["ner_tags"] = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
+        except InputError:
+            columns["spans"] = _spans(annotation)
+    stream = io.BytesIO()
+    parquet.write_table(arrow.table(columns), stream)
+    return stream.getvalue()
+
+
+def _spans(annotation: Annotation) -> list[list[dict[str, Any]]]:
+    if annotation.mentions.parts is not None:
+        raise InputError(
+            f"{annotation.reading.path}: a mention lies in several pieces, which Parquet cannot hold.\n"
+            "Write it as w2ner or brat."
+        )
+    return [
+        [{"start": pieces[0][0], "end": pieces[0][1], "label": label} for pieces, label in mentions]
+        for mentions in by_sentence(annotation)
+    ]
+
+
+def recognise(file: Any) -> str | None:
+    """The suffix .parquet, .arrow or .feather: the content is binary."""
+    return f"the suffix {file.suffix}" if file.suffix in _SUFFIXES and not file.is_folder else None
+
+
+ARROW = Format(
+    name="arrow",
+    summary="Parquet and Arrow files, pyarrow tables, Hugging Face datasets",
+    read=read_arrow,
+    write=write,
+    recognise=recognise,
+    suffixes=_SUFFIXES[:1],
+    accepts=accepts_arrow,
+    source="https://arrow.apache.org, https://huggingface.co/docs/datasets",
+)
