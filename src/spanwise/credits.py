@@ -64,7 +64,8 @@ class Credit(Struct, frozen=True, dict=True):
             >>> tuple(float(part) for part in CREDITS.find("fair").apply(counts))
             (10.0, 6.0, 5.0)
         """
-        sums = np.asarray(counts, dtype=np.float64) @ self.matrix
+        # einsum, since BLAS sums in an order that depends on its threads.
+        sums = np.einsum("...o,op->...p", np.asarray(counts, dtype=np.float64), self.matrix)
         return sums[..., 0], sums[..., 1], sums[..., 2]
 
     def formula(self) -> str:

@@ -247,6 +247,19 @@ def _variance_of_mean(values: Floats) -> tuple[Floats, int]:
     return values.var(axis=0, ddof=1) / len(values), len(values) - 1
 
 
+def _products(first: Floats, second: Floats) -> Floats:
+    """Σ over rows of the products of two systems' values (systems × rows × cells): cells × systems × systems.
+
+    einsum, since BLAS sums in an order that depends on its threads.
+    """
+    systems, _, cells = first.shape
+    result = np.empty((cells, systems, systems))
+    for a in range(systems):
+        for b in range(a, systems):
+            result[:, a, b] = result[:, b, a] = np.einsum("rc,rc->c", first[a], second[b])
+    return result
+
+
 class _PairSums:
     """Sums over units of the products of two systems' deviations, added up block by block."""
 
@@ -260,7 +273,7 @@ class _PairSums:
         """Add deviations and holding (systems × rows × cells) of rows that stand for so many units each."""
         weighted = deviation * times[:, None]
         self.sum = self.sum + weighted.sum(axis=1)
-        self.product = self.product + np.matmul(weighted.transpose(2, 0, 1), deviation.transpose(2, 1, 0))
+        self.product = self.product + _products(weighted, deviation)
         lacks = (~held).astype(np.float64)
         both = np.matmul((lacks * times[:, None]).transpose(2, 0, 1), lacks.transpose(2, 1, 0))
         self.neither = self.neither + both

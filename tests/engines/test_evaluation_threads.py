@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +59,37 @@ def test_somebodys_own_function_is_never_called_twice_at_a_time(
     written(tmp_path, monkeypatch, cores=2)
     written(tmp_path, monkeypatch, cores=2, attributes=[own(capitals)])
     assert asked == [2, 1]
+
+
+HASHED = """
+import hashlib, sys
+import os
+import subprocess
+import sys
+from pathlib import Path
+import numpy as np
+from spanwise import evaluate, find_slices
+from spanwise.demo import generate
+from spanwise.uncertainty import Flips
+
+demo = generate(Path(sys.argv[1]), sentences=1000)
+result = evaluate(
+    demo.gold, demo.systems, train=demo.train, unit="sentence", weights=["BE = 0.3 TP + 0.7 FN"], resamples=99
+)
+slices = find_slices(demo.gold, demo.systems, train=demo.train, over="f1", unit="sentence", flips=300)
+found = [result.to_json(), slices.to_json()]
+rows = np.random.default_rng(0).standard_normal((600, 1500))
+found += [Flips(1500, 600, two_sided=both).maxima([rows]).tobytes().hex() for both in (False, True)]
+print(*(hashlib.sha256(one.encode()).hexdigest() for one in found))
+"""
+
+
+def test_results_are_the_same_bytes_for_any_number_of_threads_of_the_algebra_library(tmp_path: Path) -> None:
+    found = set()
+    for threads in ("1", "2"):
+        names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+        environment = {**os.environ, **dict.fromkeys(names, threads)}
+        command = [sys.executable, "-c", HASHED, str(tmp_path)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        found.add(done.stdout)
+    assert len(found) == 1

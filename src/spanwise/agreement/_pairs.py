@@ -37,7 +37,7 @@ def kappa(table: Floats) -> float | None:
     if not whole:
         return None
     observed = np.trace(table) / whole
-    expected = (table.sum(axis=0) / whole) @ (table.sum(axis=1) / whole)
+    expected = float(((table.sum(axis=0) / whole) * (table.sum(axis=1) / whole)).sum())
     return plain(ratio(observed - expected, 1 - expected)) if 1 - expected > 1e-15 else None
 
 

@@ -118,14 +118,16 @@ def alpha(values: Codes, categories: int) -> float | None:
     marked = (values > 0).any(axis=0)
     counts = counted(values[:, marked], categories)
     size = counts.sum(axis=1)
-    weighted = counts / (size - 1)[:, None]
-    coincident = weighted.T @ counts - np.diag(weighted.sum(axis=0))
+    coincident = np.zeros((categories, categories))
+    for annotators in np.unique(size):  # products of whole numbers are exact, whoever multiplies them
+        those = counts[size == annotators].astype(np.float64)
+        coincident += (those.T @ those - np.diag(those.sum(axis=0))) / (annotators - 1)
     # A token that nobody marked pairs O with O as often as it has annotators.
     coincident[0, 0] += present[present >= 2][~marked].sum()
     margins = coincident.sum(axis=1)
     whole = margins.sum()
     observed = whole - np.trace(coincident)
-    expected = whole * whole - margins @ margins
+    expected = whole * whole - (margins * margins).sum()
     if whole < 2 or np.count_nonzero(margins > 0) < 2:
         return None
     return plain(1 - (whole - 1) * observed / expected)
@@ -148,7 +150,7 @@ def fleiss(values: Codes, categories: int) -> float | None:
     agreeing = ((counts * counts).sum() - counts.sum()) / (raters * (raters - 1)) + unmarked
     observed = agreeing / tokens
     share = totals / totals.sum()
-    expected = share @ share
+    expected = (share * share).sum()
     if np.count_nonzero(totals) < 2:
         return None
     return plain((observed - expected) / (1 - expected))

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.buckets import BUCKETINGS
-from spanwise.columns import Bools, Floats, Ints, floats, ints, ratio
+from spanwise.columns import Bools, Column, Floats, Ints, floats, ints, on_grid, ratio
 from spanwise.uncertainty import bernoulli_sums, interval
 
 BINS = 10
@@ -212,7 +212,7 @@ def intervals(
         return {}
     groups = weights.shape[1]
     owner = group[scored.unit]
-    gold = weights @ np.bincount(group, weights=scored.gold_by_unit, minlength=groups).astype(np.float32)
+    gold = _drawn(weights, np.bincount(group, weights=scored.gold_by_unit, minlength=groups))
     found: dict[str, tuple[float, float]] = {}
     for name, exact, joined, resampled in _resampled_curves(scored, owner, gold, weights):
         found[name] = _ends(exact, joined, resampled, confidence)
@@ -220,16 +220,22 @@ def intervals(
         sums = _by_group(
             owner, calibration.bins, len(calibration.number), groups, [None, scored.score, scored.right]
         )
-        number, score, right = (weights @ one for one in sums)
+        number, score, right = (_drawn(weights, one) for one in sums)
         errors = ratio(np.abs(score - right).sum(axis=1), number.sum(axis=1))
         # Resampled outcomes are noisier than the outcomes, which lifts ECE; the lift is taken off.
         found["ece"] = _ends(calibration.ece(), float(np.nanmean(errors)), errors, confidence)
         square = np.bincount(owner, weights=(scored.score - scored.right) ** 2, minlength=groups)
         whole = np.bincount(owner, minlength=groups)
-        briers = ratio(weights @ square.astype(np.float32), weights @ whole.astype(np.float32))
+        briers = ratio(_drawn(weights, square), _drawn(weights, whole))
         exact = brier(scored.score, scored.right)
         found["brier"] = _ends(exact, exact, briers, confidence)
     return found
+
+
+def _drawn(weights: Floats, sums: Column) -> Floats:
+    """Sums per group (groups, or groups × columns) over the groups of each resample, exact in any order."""
+    most = float(np.abs(sums).sum()) * float(weights.max(initial=1))
+    return np.asarray(weights.astype(np.float64) @ on_grid(sums, most))
 
 
 def _ends(exact: float, joined: float, resampled: Floats, confidence: float) -> tuple[float, float]:
@@ -243,7 +249,7 @@ def _by_group(
 ) -> list[Floats]:
     key = owner * columns + column
     return [
-        np.bincount(key, weights=one, minlength=groups * columns).reshape(groups, columns).astype(np.float32)
+        np.bincount(key, weights=one, minlength=groups * columns).reshape(groups, columns).astype(np.float64)
         for one in values
     ]
 
@@ -286,7 +292,7 @@ def resampled(scored: Scored, weights: Floats, group: Ints) -> Resampled:
     """The curve in every resample of units (or groups of units), at 1,000 points where it has more."""
     owner = group[scored.unit]
     by_group = np.bincount(group, weights=scored.gold_by_unit, minlength=weights.shape[1])
-    gold = weights @ by_group.astype(np.float32)
+    gold = _drawn(weights, by_group)
     return _curves(scored, owner, gold, weights)
 
 
@@ -300,7 +306,10 @@ def _curves(scored: Scored, owner: Ints, gold: Floats, weights: Floats) -> Resam
         joined = np.minimum(curve.predicted * POINTS // (curve.predicted[-1] + 1), POINTS - 1)
         place, many = joined[place], POINTS
     tables = _by_group(owner, place, many, weights.shape[1], [None, scored.right])
-    predicted, correct = (np.cumsum(weights @ one, axis=1, dtype=np.float64) for one in tables)
+    # Counts: their sums are exact in single precision.
+    predicted, correct = (
+        np.cumsum(weights @ one.astype(np.float32), axis=1, dtype=np.float64) for one in tables
+    )
     point = [np.cumsum(one.sum(axis=0, dtype=np.float64))[None] for one in tables]
     return Resampled(predicted, correct, gold, Resampled(point[0], point[1], floats([scored.gold])))
 

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Floats, Ints, plain, ratio
+from spanwise.columns import Bools, Column, Floats, Ints, plain, ratio
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
 from spanwise.document.scores import Comparison
@@ -24,6 +24,7 @@ from spanwise.uncertainty import (
     Hypotheses,
     Pairs,
     Resampling,
+    compact,
     grouped,
     randomised,
     stepped_down,
@@ -302,7 +303,7 @@ def _scored_counts(
         ]
     form = fraction(first, question.score)
     tables = {system: one.counts.of_cells([question.cell]) for system, one in measures.items()}
-    return tables, lambda totals: ratio(totals @ form.above[:, 0], totals @ form.below[:, 0])
+    return tables, lambda totals: ratio(*(_weighted(totals, one[:, 0]) for one in (form.above, form.below)))
 
 
 def _hypotheses(
@@ -375,10 +376,17 @@ def _fractions(
             rows = counts.matrix() if units <= groups else grouped(counts, groups)
             tables[key] = rows.reshape(number, len(counts.cells), len(counts.columns))
         part = tables[key][:, cell]
-        matrix[:, at] = part @ above
-        matrix[:, len(places) + at] = part @ below
-    total = matrix.sum(axis=0)
-    return (matrix.astype(np.float32) if np.abs(total).max(initial=0) < 2**22 else matrix), total
+        matrix[:, at] = _weighted(part, above)
+        matrix[:, len(places) + at] = _weighted(part, below)
+    return compact(matrix), matrix.sum(axis=0)
+
+
+def _weighted(columns: Column, weights: Floats) -> Floats:
+    """Weighted sums over the last axis, column by column: the order of BLAS depends on its threads."""
+    result = np.zeros(columns.shape[:-1])
+    for at in np.flatnonzero(weights).tolist():
+        result += weights[at] * columns[..., at]
+    return result
 
 
 # ---- the rows of a comparison ---------------------------------------------------------------

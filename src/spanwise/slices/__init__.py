@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from spanwise import __version__
 from spanwise.attributes import Attribute
 from spanwise.buckets import Bucketing, Strategy
-from spanwise.columns import Bools, Floats, Ints, floats, ints, plain, ratio
+from spanwise.columns import Bools, Floats, Ints, floats, ints, on_grid, plain, ratio
 from spanwise.conditions import DEFAULT, TOUGHNESS, Condition, Sides, describe_sides
 from spanwise.corpus import Corpus, Mentions, with_one_labelling
 from spanwise.document.analyses import (
@@ -343,6 +343,8 @@ def _differences(case: _Case, first: str, second: str) -> tuple[list[Floats], di
     gold = gain * (over_a + over_b)
     charge = (f1_b * over_a + f1_a * over_b) / 2
     weights = [gold, np.full(sizes[0], -charge), np.full(sizes[1], charge)]
+    most = sum(float(np.abs(one).sum()) for one in weights)
+    weights = [on_grid(one, most) for one in weights]
     return weights, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
 
 

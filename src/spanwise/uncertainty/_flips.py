@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Floats, Ints, ints, ratio
+from spanwise.columns import Bools, Floats, Ints, ints, on_grid, ratio
 
 BLOCK_OUTCOMES = 4_000_000  # outcomes drawn at once
 FLIPS_TOGETHER = 500  # sign flips that are multiplied at once
+UNITS_TOGETHER = 1024  # units that are summed in single precision
 MOST_SIGNS = 1 << 24  # signs that are held as numbers
-FLIP_TIE = 1e-5  # statistics this close are equal: flips are summed in single precision
+BLOCK_SIGNS = 1 << 21  # numbers of candidates for the highest T that are summed again at once
+FLIP_TIE = 1e-8  # sums of the same numbers in another order differ in the last bits; they are ties
 
 
 class Flips(Struct, frozen=True):
@@ -41,15 +43,46 @@ class Flips(Struct, frozen=True):
         highest = np.full(self.flips, 0.0 if self.two_sided else -np.inf)
         for rows in blocks:
             scale = np.sqrt((rows**2).sum(axis=1))[:, None]
-            # Sums over units in double precision cost twice as much and decide no flip.
-            scaled = ratio_or_zero(rows, scale).astype(np.float32)
+            # Σ|x| of a row of length 1 is at most √units.
+            scaled = on_grid(ratio_or_zero(rows, scale), 2 * np.sqrt(self.units))
+            single = scaled.astype(np.float32)
             for at in range(0, self.flips, FLIPS_TOGETHER):
-                flipped = signs(at) @ scaled.T
-                if self.two_sided:
-                    np.abs(flipped, out=flipped)
                 here = highest[at : at + FLIPS_TOGETHER]
-                np.maximum(here, flipped.max(axis=1, initial=-np.inf), out=here)
+                self._raise(here, signs(at), scaled, single)
         return highest
+
+    def _raise(
+        self, highest: Floats, signs: npt.NDArray[np.float32], rows: Floats, single: npt.NDArray[np.float32]
+    ) -> None:
+        """Raise the highest T of some flips to those of further rows.
+
+        Sums in single precision, which cost half as much, name the rows that can be the highest. These
+        alone are summed exactly, so that the result does not depend on the order of any sum.
+        """
+        rough = np.zeros((len(signs), len(rows)), dtype=np.float32)
+        for begin in range(0, self.units, UNITS_TOGETHER):
+            part = slice(begin, begin + UNITS_TOGETHER)
+            rough += signs[:, part] @ single[:, part].T
+        if self.two_sided:
+            np.abs(rough, out=rough)
+        parts = -(-self.units // UNITS_TOGETHER)
+        most = float(np.abs(single).sum(axis=1, dtype=np.float64).max(initial=0))
+        slack = 2 * (min(self.units, UNITS_TOGETHER) + parts + 1) * 2.0**-24 * most
+        least = np.maximum(rough.max(axis=1, initial=-np.inf), highest) - slack
+        flip, row = np.nonzero(
+            rough >= np.nextafter(least.astype(np.float32), -np.inf, dtype=np.float32)[:, None]
+        )
+        if 8 * len(flip) > rough.size:  # rows that are much alike: one product is faster
+            exact = signs.astype(np.float64) @ rows.T
+            if self.two_sided:
+                np.abs(exact, out=exact)
+            np.maximum(highest, exact.max(axis=1, initial=-np.inf), out=highest)
+            return
+        step = max(1, BLOCK_SIGNS // max(self.units, 1))
+        for begin in range(0, len(flip), step):
+            some = slice(begin, begin + step)
+            value = np.einsum("iu,iu->i", signs[flip[some]], rows[row[some]])
+            np.maximum.at(highest, flip[some], np.abs(value) if self.two_sided else value)
 
     def _signs(self) -> Callable[[int], npt.NDArray[np.float32]]:
         """-1 or 1 (flips x units) of those flips that are multiplied at once, from one of them on.
@@ -74,7 +107,6 @@ class Flips(Struct, frozen=True):
         """(1 + flips whose highest T reaches this one) / (1 + flips)."""
         reached = np.abs(statistics) if self.two_sided else statistics
         ordered = np.sort(maxima)
-        # The same sum in single precision is a tie.
         below = np.searchsorted(ordered, reached - FLIP_TIE, side="left")
         return np.asarray((1 + self.flips - below) / (1 + self.flips))
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Floats, Ints, ratio
+from spanwise.columns import Bools, Floats, Ints, on_grid, ratio
 from spanwise.counts import Counts, Matrix, distinct_rows
 from spanwise.statistics import LEVEL, correct, levels
 
@@ -259,9 +259,7 @@ class Swapping(Struct, frozen=True, eq=False):
                 place[at, column] = number[key]
         whole = np.stack(known, axis=1)
         whole = whole[whole.any(axis=1)]
-        size = np.abs(whole)
-        small = int(size.sum(axis=0, dtype=np.int64).max(initial=0)) < 2**22
-        return cls(whole.astype(np.float32 if small else np.float64), place)
+        return cls(compact(whole), place)
 
     def moved(
         self, generator: np.random.Generator, shuffles: int, scores: int, most: int = BLOCK_SCORES
@@ -278,6 +276,15 @@ class Swapping(Struct, frozen=True, eq=False):
     def change(self, moved: Floats, first: int, second: int) -> Floats:
         """What the first system of a pair gains, and the second loses, by the swapped units."""
         return np.asarray(moved[:, self.place[second]] - moved[:, self.place[first]])
+
+
+def compact(matrix: Numbers) -> Numbers:
+    """A matrix whose column sums are exact in any order: in single precision where that is enough."""
+    most = float(np.abs(matrix).sum(axis=0, dtype=np.float64).max(initial=0))
+    quarters = 4 * matrix
+    if most < 2**22 and bool((quarters == np.rint(quarters)).all()):
+        return matrix.astype(np.float32)
+    return on_grid(matrix, most)
 
 
 def _digest(column: Numbers) -> bytes:
