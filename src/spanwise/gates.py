@@ -19,9 +19,8 @@ from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation import mention_columns
 from spanwise.merging import check_same_gold, evaluation_of
 from spanwise.merging import compare_documents as compare_documents
-from spanwise.slices.floors import Check as Check
-from spanwise.slices.floors import GateFile, least_check, read_gate, slice_checks
-from spanwise.slices.index import SliceIndex
+from spanwise.slices.index import Check as Check
+from spanwise.slices.index import GateFile, SliceIndex, least_check, read_gate, slice_checks
 
 
 class Change(Struct, frozen=True):

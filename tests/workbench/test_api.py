@@ -21,7 +21,7 @@ from benches import HOSTILE, client_of, copied, hostile_folder
 from spanwise.cli.main import main
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import InputError
-from spanwise.workbench.openapi import OPERATIONS, PREFIX
+from spanwise.workbench.api import OPERATIONS, PREFIX
 from spanwise.workbench.pages import PAGES, PATHS
 from spanwise.workbench.store import MIGRATIONS, Store
 

@@ -16,8 +16,7 @@ from benches import client_of, copied, make_folder
 import spanwise
 from spanwise.cli.main import main
 from spanwise.evaluation import MentionColumns
-from spanwise.slices.index import SliceIndex
-from spanwise.slices.weak import weak_slices
+from spanwise.slices.index import SliceIndex, weak_slices
 from spanwise.spreadsheet import to_xlsx
 from spanwise.workbench import bundle
 from spanwise.workbench.bench import Bench

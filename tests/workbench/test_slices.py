@@ -15,9 +15,8 @@ from spanwise.conditions import Comparison, Condition, parse
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import MentionColumns, gather, mention_columns
 from spanwise.slices import describe_sides
-from spanwise.slices.floors import NamedSlice, read_gate, written_slices
-from spanwise.slices.index import SliceIndex
-from spanwise.workbench.links import Shown, View, view_of
+from spanwise.slices.index import NamedSlice, SliceIndex, read_gate, written_slices
+from spanwise.workbench.drawing import Shown, View, view_of
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
 ATTRIBUTES = ("label", "entity_length", "entity_density", "sentence_length", "entity_frequency")

@@ -9,16 +9,24 @@ from typing import Any, Literal
 import numpy as np
 
 from spanwise import __version__
-from spanwise.agreement._gamma import gamma_of
-from spanwise.agreement._gold import majority as majority_gold
-from spanwise.agreement._gold import read_decisions
-from spanwise.agreement._gold import worksheet as worksheet_of
-from spanwise.agreement._majority import Votes, beside, ceiling, count_votes, majority_counts, targets
-from spanwise.agreement._pairs import document_means, fair_outcomes, mean_of, means, pairs
-from spanwise.agreement._shared import Shared, redacted, shared
-from spanwise.agreement._sources import annotations_of
-from spanwise.agreement._tokens import token_agreement
-from spanwise.agreement._units import unitizing
+from spanwise.agreement._coefficients import gamma_of, token_agreement, unitizing
+from spanwise.agreement._pairs import (
+    Votes,
+    beside,
+    ceiling,
+    count_votes,
+    document_means,
+    fair_outcomes,
+    majority_counts,
+    mean_of,
+    means,
+    pairs,
+    read_decisions,
+    targets,
+)
+from spanwise.agreement._pairs import majority as majority_gold
+from spanwise.agreement._pairs import worksheet as worksheet_of
+from spanwise.agreement._shared import Shared, annotations_of, redacted, shared
 from spanwise.corpus import Annotation
 from spanwise.document.dataset import (
     Agreement,

@@ -13,17 +13,17 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
-from spanwise.calibration._cells import (
+from spanwise.calibration._kernel import (
     Draws,
+    Scored,
     at_precision_of,
     cell_of,
     macro_of,
+    pair_of,
     points_of,
     risk_of,
     threshold_of,
 )
-from spanwise.calibration._kernel import Scored
-from spanwise.calibration._pairs import pair_of
 from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
 from spanwise.conditions import Sides, describe_sides
 from spanwise.corpus import Annotation, Mentions, with_one_labelling

@@ -1,15 +1,32 @@
-"""Curves, average precision, risk and calibration of scored predictions, in counts."""
+"""Curves, areas, thresholds and calibration of scores, with intervals, for cells and for pairs of systems."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from spanwise.buckets import BUCKETINGS
-from spanwise.columns import Bools, Column, Floats, Ints, floats, ints, on_grid, ratio
-from spanwise.uncertainty import bernoulli_sums, interval
+from spanwise.columns import Bools, Column, Floats, Ints, floats, ints, on_grid, plain, ratio
+from spanwise.counts import Counts
+from spanwise.document.analyses import (
+    AtPrecision,
+    Brier,
+    ChanceError,
+    ConfidenceCell,
+    ConfidencePair,
+    CurvePoint,
+    EqualScore,
+    Macro,
+    ReliabilityBin,
+    RiskPoint,
+    Threshold,
+)
+from spanwise.intervals import jackknife
+from spanwise.scores import Measure, MeasureKey
+from spanwise.uncertainty import bernoulli_sums, drawn_weights, interval, joined_units
 
 BINS = 10
 POINTS = 1000  # groups of scores that intervals of curves are computed with
@@ -352,3 +369,268 @@ def _areas_of_risk(predicted: Floats, correct: Floats) -> Floats:
     within = harmonic[predicted.astype(np.int64)] - harmonic[before.astype(np.int64)]
     sums = (lost + (lost_before - share * before) * within).sum(axis=1)
     return ratio(sums, predicted[:, -1])
+
+
+MOST_UNITS = 2000  # units that are resampled singly; more are joined at random into groups
+GROUPS = 1000
+MOST_POINTS = 10_000  # of a curve in the document
+FEWER_POINTS = 1000  # what a longer one is thinned to
+
+
+class Draws(Struct, frozen=True, eq=False):
+    """Resamples of units, or of random groups of them where there are many."""
+
+    weights: Floats
+    group: Ints
+    groups: int | None
+
+    @classmethod
+    def of(cls, units: int, resamples: int, seed: int) -> Draws:
+        """The resamples of so many units."""
+        if units > MOST_UNITS:
+            group, number = joined_units(units, GROUPS, seed), GROUPS
+        else:
+            group, number = ints(np.arange(units)), units
+        weights = drawn_weights(number, resamples if number > 1 else 0, seed)
+        return cls(np.asarray(weights), group, GROUPS if units > MOST_UNITS else None)
+
+
+def cell_of(scored: Scored, draws: Draws, seed: int) -> ConfidenceCell:
+    """Everything that is said of some predictions."""
+    curve = scored.curve
+    area, excess = risk_area(curve)
+    score, right = scored.score, scored.right
+    possible = bool(len(score)) and bool(((score >= 0) & (score <= 1)).all())
+    calibration = Calibration.balanced(score, right) if possible else None
+    even = Calibration.even(score, right) if possible else None
+    resamples = len(draws.weights)
+    chance = (float("nan"),) * 2 if calibration is None else calibration.chance(score, resamples, seed)
+    why = "no predictions" if not len(score) else "scores lie outside [0, 1]"
+    found = intervals(scored, calibration, draws.weights, draws.group)
+    return ConfidenceCell(
+        predicted=len(score),
+        correct=int(right.sum()),
+        gold=scored.gold,
+        average_precision=plain(average_precision(curve)),
+        ap101=plain(ap101(scored)),
+        aurc=plain(area),
+        e_aurc=plain(excess),
+        ece=None if calibration is None else plain(calibration.ece()),
+        ece_width=None if even is None else plain(even.ece()),
+        mce=None if calibration is None else plain(calibration.mce()),
+        brier=None if calibration is None else plain(brier(score, right)),
+        chance_ece=ChanceError(mean=plain(chance[0]), high=plain(chance[1])),
+        parts=None if calibration is None else _parts(calibration, score, right),
+        bins=() if calibration is None else _bins(calibration),
+        interval={name: (plain(low), plain(high)) for name, (low, high) in found.items()} or UNSET,
+        why=UNSET if calibration is not None else why,
+    )
+
+
+def _parts(calibration: Calibration, score: Floats, right: Bools) -> Brier:
+    reliability, resolution, uncertainty, within = calibration.parts(score, right)
+    return Brier(reliability=reliability, resolution=resolution, uncertainty=uncertainty, within=within)
+
+
+def _bins(calibration: Calibration) -> tuple[ReliabilityBin, ...]:
+    borders = [None, *calibration.edges.tolist(), None]
+    return tuple(
+        ReliabilityBin(
+            low=borders[at],
+            high=borders[at + 1],
+            predicted=number,
+            correct=int(right),
+            score=score / number,
+            precision=right / number,
+        )
+        for at, (number, score, right) in enumerate(
+            zip(
+                calibration.number.tolist(),
+                calibration.score.tolist(),
+                calibration.right.tolist(),
+                strict=True,
+            )
+        )
+        if number
+    )
+
+
+def macro_of(cells: Mapping[str, ConfidenceCell]) -> Macro:
+    """Means over labels."""
+    defined = [one for one in cells.values() if one.average_precision is not None]
+    return Macro(
+        average_precision=plain(ratio(sum(one.average_precision or 0.0 for one in defined), len(defined))),
+        ap101=plain(ratio(sum(one.ap101 or 0.0 for one in defined), len(defined))),
+        labels=len(defined),
+    )
+
+
+def points_of(curve: Curve) -> tuple[tuple[CurvePoint, ...], bool]:
+    """The curve, thinned where it is long, and whether it was."""
+    chosen = np.arange(len(curve.threshold))
+    thinned = len(chosen) > MOST_POINTS
+    if thinned:
+        chosen = np.unique(np.linspace(0, len(chosen) - 1, FEWER_POINTS).round().astype(np.int64))
+    columns = (curve.threshold, curve.predicted, curve.correct)
+    return tuple(
+        CurvePoint(threshold=threshold, predicted=predicted, correct=correct)
+        for threshold, predicted, correct in zip(*(one[chosen].tolist() for one in columns), strict=True)
+    ), thinned
+
+
+def risk_of(curve: Curve, most: int = 200) -> tuple[RiskPoint, ...]:
+    """Some points of the risk-coverage curve."""
+    coverage, risk = curve.risk()
+    number = min(most, len(risk))
+    chosen = np.unique(np.linspace(0, max(len(risk) - 1, 0), number).round().astype(np.int64)).tolist()
+    return tuple(RiskPoint(coverage=float(coverage[at]), risk=float(risk[at])) for at in chosen)
+
+
+def threshold_of(scored: Scored, dev: Curve | None) -> Threshold:
+    """The threshold with the best F1 on dev, and what it gives on test."""
+    curve = scored.curve
+    best = curve.best()
+    best_f1 = None if best is None else plain(curve.f1[best])
+    value = None if best is None else float(curve.threshold[best])
+    if dev is None:
+        return Threshold(
+            value=None, dev_f1=None, test_f1=None, optimism=None, best=value, best_f1=best_f1,
+            why="no dev set was given",
+        )  # fmt: skip
+    chosen = dev.best()
+    if chosen is None:
+        return Threshold(
+            value=None, dev_f1=None, test_f1=None, optimism=None, best=value, best_f1=best_f1,
+            why="the dev set has no gold mentions or no predictions",
+        )  # fmt: skip
+    threshold = float(dev.threshold[chosen])
+    predicted, correct = curve.at(threshold)
+    test_f1 = plain(ratio(2 * correct, scored.gold + predicted))
+    return Threshold(
+        value=threshold,
+        dev_f1=plain(dev.f1[chosen]),
+        test_f1=test_f1,
+        optimism=None if test_f1 is None or best_f1 is None else best_f1 - test_f1,
+        test_precision=plain(ratio(correct, predicted)),
+        test_recall=plain(ratio(correct, scored.gold)),
+        best=value,
+        best_f1=best_f1,
+        interval={"test_f1": _f1_interval(scored, threshold)},
+    )
+
+
+def _f1_interval(scored: Scored, threshold: float) -> tuple[float | None, float | None]:
+    """The logit-t interval of F1 at a threshold, over the units."""
+    kept = scored.score >= threshold
+    units = len(scored.gold_by_unit)
+    predicted = np.bincount(scored.unit[kept], minlength=units)
+    correct = np.bincount(scored.unit[kept & scored.right], minlength=units)
+    rows = np.stack([scored.gold_by_unit, predicted, correct], axis=1)
+    counts = Counts.of_matrix(["overall"], ["gold", "predicted", "correct"], rows)
+    measure = Measure(MeasureKey("exact"), counts, "exact", (("exact", "overall"),))
+    low, high = jackknife(measure)["f1"].interval()[0].tolist()
+    return plain(low), plain(high)
+
+
+def at_precision_of(curve: Curve, dev: Curve | None, precision: float) -> AtPrecision:
+    """The highest recall at a precision, the threshold chosen on dev where there is one."""
+    chosen_from = curve if dev is None else dev
+    place = chosen_from.at_precision(precision)
+    on = "test" if dev is None else "dev"
+    if place is None:
+        return AtPrecision(precision=precision, threshold=None, recall=None, chosen_on=on)
+    threshold = float(chosen_from.threshold[place])
+    predicted, correct = curve.at(threshold)
+    return AtPrecision(
+        precision=precision,
+        threshold=threshold,
+        recall=plain(ratio(correct, curve.gold)),
+        reached=plain(ratio(correct, predicted)),
+        chosen_on=on,
+    )
+
+
+def pair_of(
+    names: tuple[str, str],
+    one: Scored,
+    other: Scored,
+    draws: Draws,
+    *,
+    precision: float,
+    recall: float | None,
+) -> ConfidencePair:
+    """The differences of two systems; the interval is over the same resampled units for both.
+
+    Args:
+        precision: at which recalls are compared.
+        recall: at which precisions are compared; by default the highest that both reach.
+    """
+    curves = one.curve, other.curve
+    asked = recall
+    if asked is None:
+        asked = min((float(curve.correct[-1]) / curve.gold if len(curve.correct) and curve.gold else 0.0)
+                    for curve in curves)  # fmt: skip
+    sides: list[Resampled] = []
+    if len(draws.weights) and len(one.score) and len(other.score):
+        sides = [resampled(side, draws.weights, draws.group) for side in (one, other)]
+
+    def both(make: Callable[[Resampled], Floats]) -> tuple[float, float] | None:
+        """The percentile interval of the resampled differences."""
+        if not sides:
+            return None
+        differences = make(sides[0]) - make(sides[1])
+        defined = differences[np.isfinite(differences)]
+        if len(defined) < 0.95 * len(differences) or not len(defined):
+            return None
+        low, high = interval(floats(defined), 0.95).tolist()
+        return low, high
+
+    def lower_recall(side: Resampled) -> Floats:
+        reached = np.minimum(sides[0].recall, sides[1].recall)
+        return side.precision_at(floats(reached if recall is None else np.full(len(reached), recall)))
+
+    places = [_at_recall(curve, asked) for curve in curves]
+    precisions = [None if at is None else plain(ratio(curve.correct[at], curve.predicted[at]))
+                  for curve, at in zip(curves, places, strict=True)]  # fmt: skip
+    found = [curve.at_precision(precision) for curve in curves]
+    recalls = [None if at is None else plain(ratio(curve.correct[at], curve.gold))
+               for curve, at in zip(curves, found, strict=True)]  # fmt: skip
+    areas = [plain(average_precision(curve)) for curve in curves]
+    return ConfidencePair(
+        systems=names,
+        average_precision=_score(None, areas, [None, None], both(lambda side: side.average_precision)),
+        at_recall=_score(asked, precisions, _thresholds(curves, places), both(lower_recall)),
+        at_precision=_score(
+            precision, recalls, _thresholds(curves, found), both(lambda side: side.recall_at(precision))
+        ),
+    )
+
+
+def _at_recall(curve: Curve, recall: float) -> int | None:
+    """The place of the highest threshold that reaches a recall."""
+    reached = np.flatnonzero(curve.correct >= recall * curve.gold - 1e-9)
+    return int(reached[0]) if len(reached) and curve.gold else None
+
+
+def _thresholds(curves: tuple[Curve, Curve], places: list[int | None]) -> list[float | None]:
+    return [
+        None if at is None else float(curve.threshold[at]) for curve, at in zip(curves, places, strict=True)
+    ]
+
+
+def _score(
+    at: float | None,
+    values: list[float | None],
+    thresholds: list[float | None],
+    ends: tuple[float, float] | None,
+) -> EqualScore:
+    first, second = values
+    difference = None if first is None or second is None else first - second
+    return EqualScore(
+        at=at,
+        first=first,
+        second=second,
+        difference=difference,
+        interval=None if difference is None or ends is None else (plain(ends[0]), plain(ends[1])),
+        thresholds=(thresholds[0], thresholds[1]),
+    )

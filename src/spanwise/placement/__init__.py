@@ -5,30 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.corpus import Annotation
-from spanwise.document.analyses import PlacementDocument
+from spanwise import __version__
+from spanwise.columns import Ints, ints, plain
+from spanwise.corpus import Annotation, Mentions, Reading
+from spanwise.document.analyses import (
+    AnswerCounts,
+    Ceilings,
+    Labels,
+    Leftover,
+    LevelCounts,
+    PlacedAnswer,
+    PlacementDocument,
+    PlacementSettings,
+    Policies,
+    Score,
+    StringScores,
+    UnitStatuses,
+)
+from spanwise.document.head import Input
 from spanwise.errors import ChoiceError
 from spanwise.errors import unknown as unknown_choice
 from spanwise.formats import read
-from spanwise.placement._answers import has_answers, read_answers, samples_of
-from spanwise.placement._assembly import (
-    KEYWORDS,
-    PRESETS,
-    Choices,
-    Preset,
-    checked,
-    document,
-    gold_labels,
-    laid_out,
-    predictions,
+from spanwise.placement._answers import (
+    NORMALISATIONS,
+    Given,
+    PromptUnit,
+    Units,
+    gold_order,
+    has_answers,
+    mapped_labels,
+    read_answers,
+    samples_of,
+    surfaces,
 )
-from spanwise.placement._candidates import LEVELS
+from spanwise.placement._candidates import LEVELS, Level, Searcher
 from spanwise.placement._parsing import Answer
-from spanwise.placement._policies import POLICIES
-from spanwise.placement._units import PromptUnit, Units, gold_order, surfaces
+from spanwise.placement._policies import POLICIES, Policy, among
+from spanwise.placement._scoring import Counted, Sheet, Texts, gold_sheet, sheet_of, string_counts
+from spanwise.scores import exact
 
 __all__ = [
     "LEVELS",
@@ -49,6 +67,336 @@ __all__ = [
     "samples_of",
     "without_offsets",
 ]
+
+MOST_LISTED = 500  # answers listed with the place they were given
+MOST_WORDS, MOST_TEXT = 80, 400  # of a unit's text beside an answer
+
+
+class Preset(Struct, frozen=True):
+    """The rule by which another project scores answers: a policy at a level, or a score of strings."""
+
+    name: str
+    summary: str
+    policy: Policy | None = None
+    level: Level = "exact"
+    strings: Literal["set", "multiset"] = "set"
+    normalisation: str = "as-written"
+
+
+PRESETS = {
+    one.name: one
+    for one in (
+        Preset("uie", "each answer takes the next free occurrence of its exact text", "next"),
+        Preset("spacy-llm", "each answer takes every occurrence of its exact text", "all"),
+        Preset("langextract", "answers are placed in output order, case-folded", "ordered", "case"),
+        Preset(
+            "uniner", "sets of lower-cased texts without punctuation and articles", normalisation="uniner"
+        ),
+        Preset("gollie", "multisets of texts as written", strings="multiset"),
+    )
+}
+
+
+class Choices(Struct, frozen=True):
+    """What was asked for, checked: the keywords of `place`."""
+
+    policy: Policy
+    level: Level
+    threshold: float
+    repeats: Literal["drop", "keep"]
+    unknown: Literal["keep", "drop"]
+    prompt_unit: PromptUnit
+    response: str | None
+    sample: str | None
+    aliases: Mapping[str, str]
+
+    @property
+    def keep(self) -> bool:
+        return self.repeats == "keep"
+
+
+KEYWORDS = Choices.__struct_fields__
+
+
+def checked(
+    *,
+    policy: str = "ordered",
+    level: str | None = None,
+    threshold: float = 0.85,
+    aliases: Mapping[str, str] | None = None,
+    repeats: str = "drop",
+    unknown: str = "keep",
+    prompt_unit: PromptUnit = "sentence",
+    response: str | None = None,
+    sample: str | int | None = None,
+) -> Choices:
+    """What was asked for by the keywords of `place`; the name of a preset becomes its policy and level."""
+    preset = PRESETS.get(policy)
+    if preset is not None and preset.policy is None:
+        raise ChoiceError(
+            f"{policy!r} scores strings and places nothing.\n"
+            "Its score is in the document in any case, under presets; choose another policy."
+        )
+    if preset is not None:
+        level = level or preset.level
+    chosen = policy if preset is None else preset.policy
+    if policy in ("best", "worst"):
+        raise ChoiceError(
+            f"policy is {policy!r}, but this is a bound that uses gold, not a score to quote.\n"
+            "Both bounds are in the document in any case."
+        )
+    places = [name for name, one in PRESETS.items() if one.policy is not None]
+    for name, value, known in (
+        ("policy", chosen, (*POLICIES, *places)),
+        ("level", level or "fuzzy", LEVELS),
+        ("way to treat repeats", repeats, ("drop", "keep")),
+        ("way to treat unknown labels", unknown, ("drop", "keep")),
+    ):
+        if value not in known:
+            raise unknown_choice(name, value, known)
+    if not 0 < threshold <= 1:
+        raise ChoiceError(f"threshold is {threshold}, but must be above 0 and at most 1.")
+    return Choices(
+        chosen, level or "fuzzy", threshold, repeats, unknown, prompt_unit, response,  # type: ignore[arg-type]
+        None if sample is None else str(sample), dict(aliases or {}),
+    )  # fmt: skip
+
+
+def gold_labels(mentions: Mentions) -> list[str]:
+    used = np.bincount(mentions.label, minlength=len(mentions.labels))
+    return sorted(name for name, number in zip(mentions.labels, used.tolist(), strict=True) if number)
+
+
+class LaidOut(Struct, frozen=True, eq=False):
+    """All answers with their candidates, and how their labels were read."""
+
+    searcher: Searcher
+    sheet: Sheet
+    labels: Labels
+    unknown: int
+    dropped: int
+
+
+def laid_out(gold: Annotation, units: Units, given: Given, choices: Choices) -> LaidOut:
+    unit = [number for number, parsed in enumerate(given.units) for _ in parsed.answers]
+    answers = [answer for parsed in given.units for answer in parsed.answers]
+    known = set(gold_labels(gold.mentions))
+    names = mapped_labels(answers, sorted(known), choices.aliases)
+    kept = [
+        row
+        for row, answer in enumerate(answers)
+        if choices.unknown == "keep" or names.names[answer.label] in known
+    ]
+    renamed = [_renamed(answers[row], names.names) for row in kept]
+    searcher = Searcher(units)
+    sheet = sheet_of(
+        searcher, gold.mentions, [unit[row] for row in kept], renamed,
+        level=choices.level, threshold=choices.threshold,
+    )  # fmt: skip
+    labels = Labels(
+        renamed={old: new for old, new in sorted(names.names.items()) if old != new},
+        unknown=dict(sorted(names.unknown.items())),
+    )
+    return LaidOut(searcher, sheet, labels, sum(names.unknown.values()), len(answers) - len(kept))
+
+
+def _renamed(answer: Answer, names: Mapping[str, str]) -> Answer:
+    label = names[answer.label]
+    if label == answer.label:
+        return answer
+    return Answer(answer.text, label, answer.score, answer.occurrence, answer.pieces, answer.place)
+
+
+def predictions(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) -> Annotation:
+    mentions = laid.sheet.mentions(choices.policy, keep=choices.keep)
+    reading = Reading(path=given.path, sha256=given.sha256, format="answers", evidence=_evidence(choices))
+    return Annotation(gold.corpus, mentions, reading)
+
+
+def _evidence(choices: Choices) -> str:
+    level = f"fuzzy {choices.threshold:g}" if choices.level == "fuzzy" else choices.level
+    parts = [choices.policy, level, f"repeats {choices.repeats}", f"unknown {choices.unknown}"]
+    return ", ".join([*parts, f"per {choices.prompt_unit}"])
+
+
+def document(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) -> PlacementDocument:
+    sheet, keep = laid.sheet, choices.keep
+    scores = {policy: _score(sheet.counted(policy, keep=keep)) for policy in POLICIES}
+    worst, best = sheet.bounds(keep=keep)
+    policies = Policies(**scores, worst=_score(worst), best=_score(best))
+    texts = Texts.of(gold, sheet.answers)
+    strings = {name: _strings(sheet, texts, name) for name in NORMALISATIONS}
+    ceiling = gold_sheet(laid.searcher, gold, level=choices.level, threshold=choices.threshold)
+    ceilings = {policy: _score(ceiling.counted(policy, keep=keep)).f1 for policy in POLICIES}
+    in_spread = [*scores.values(), policies.worst, policies.best]
+    in_spread += [strings["as-written"].set, strings["as-written"].multiset]
+    values = [score.f1 for score in in_spread if score.f1 is not None]
+    return PlacementDocument(
+        spanwise=__version__,
+        kind="placement",
+        signature=_signature(choices),
+        inputs=(
+            _input("gold", gold),
+            Input(role="answers", path=given.path, sha256=given.sha256, format="jsonl"),
+        ),
+        settings=PlacementSettings(
+            policy=choices.policy, level=choices.level, threshold=choices.threshold, repeats=choices.repeats,
+            unknown=choices.unknown, prompt_unit=choices.prompt_unit, response=choices.response,
+            sample=choices.sample, aliases=dict(choices.aliases),
+        ),
+        units=UnitStatuses(**given.statuses),
+        answers=_answer_counts(given, laid, choices),
+        policies=policies,
+        strings=strings["as-written"],
+        normalised={name: one for name, one in strings.items() if name != "as-written"},
+        presets=_presets(laid, strings, choices),
+        ceilings=Ceilings(**ceilings),
+        spread=(min(values), max(values)) if values else (None, None),
+        readable=_readable(given, sheet, scores[choices.policy]),
+        labels=laid.labels,
+        unplaced=_leftovers(given, laid, choices),
+        ambiguous=_looked_at(laid, ints(np.flatnonzero(sheet.asked.number > 1)), choices),
+        inexact=_looked_at(laid, ints(np.flatnonzero(sheet.level > 0)), choices),
+    )  # fmt: skip
+
+
+def _input(role: str, annotation: Annotation) -> Input:
+    reading = annotation.reading
+    return Input(
+        role=role, path=reading.path, sha256=reading.sha256, format=reading.format, scheme=reading.scheme,
+        repairs=reading.repairs,
+    )  # fmt: skip
+
+
+def _signature(choices: Choices) -> str:
+    parts = [f"policy:{choices.policy}", f"level:{choices.level}"]
+    if choices.level == "fuzzy":
+        parts.append(f"threshold:{choices.threshold:g}")
+    parts += [
+        f"repeats:{choices.repeats}",
+        f"unknown:{choices.unknown}",
+        f"prompt-unit:{choices.prompt_unit}",
+    ]
+    return " | ".join([*parts, f"spanwise:{__version__}"])
+
+
+def _score(counted: Counted) -> Score:
+    values = exact(np.array(counted, dtype=np.float64))
+    gold, predicted, correct = counted
+    return Score(
+        gold=gold,
+        predicted=predicted,
+        correct=correct,
+        **{name: plain(value) for name, value in values.items()},
+    )
+
+
+def _strings(sheet: Sheet, texts: Texts, normalisation: str) -> StringScores:
+    counted = string_counts(sheet, texts, NORMALISATIONS[normalisation])
+    return StringScores(set=_score(counted.sets), multiset=_score(counted.multisets))
+
+
+def _presets(laid: LaidOut, strings: Mapping[str, StringScores], choices: Choices) -> dict[str, Score]:
+    """The score by the rule of each project, whose level may be stricter than the one asked for."""
+    sheets: dict[str, Sheet] = {choices.level: laid.sheet}
+    scores: dict[str, Score] = {}
+    for name, preset in PRESETS.items():
+        if preset.policy is None:
+            both = strings[preset.normalisation]
+            scores[name] = both.set if preset.strings == "set" else both.multiset
+            continue
+        if preset.level not in sheets:
+            sheets[preset.level] = laid.sheet.up_to(preset.level)
+        scores[name] = _score(sheets[preset.level].counted(preset.policy, keep=choices.keep))
+    return scores
+
+
+def _answer_counts(given: Given, laid: LaidOut, choices: Choices) -> AnswerCounts:
+    sheet = laid.sheet
+    asked = sheet.asked
+    placed, found = sheet.placed(choices.policy), asked.number > 0
+    levels = np.bincount(sheet.level[found], minlength=len(LEVELS)).tolist()
+    markup = [parsed.markup for parsed in given.units]
+    return AnswerCounts(
+        given=len(asked),
+        placed=int(placed.sum()),
+        ambiguous=int((asked.number > 1).sum()),
+        hallucinated=int((~found).sum()),
+        repeats=int((found & ~placed).sum()),
+        levels=LevelCounts(**dict(zip(LEVELS, levels, strict=True))),
+        unknown_labels=laid.unknown,
+        dropped=laid.dropped,
+        beyond=int(((asked.occurrence != 0) & found & ~asked.fixed).sum()),
+        markup_by_position=markup.count("positions"),
+        markup_as_texts=markup.count("texts"),
+    )
+
+
+def _readable(given: Given, sheet: Sheet, score: Score) -> Score:
+    """The same score over units that could be read: the others have no predictions, only gold mentions."""
+    readable = np.array(
+        [parsed.status in ("read", "repaired", "empty") for parsed in given.units], dtype=bool
+    )
+    inside = readable[sheet.units.of_sentence[sheet.gold.sentence]] if len(sheet.gold) else readable[:0]
+    return _score((int(inside.sum()), score.predicted, score.correct))
+
+
+def _about(units: Units, unit: int) -> dict[str, Any]:
+    sentence = int(units.sentences[unit])
+    text = " ".join(units.words(unit, MOST_WORDS))
+    return {
+        "unit": unit,
+        "id": None if units.ids is None else units.ids[unit],
+        "source": units.corpus.place(sentence) if sentence < len(units.corpus) else "",
+        "sentence": text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…",
+    }
+
+
+def _leftovers(given: Given, laid: LaidOut, choices: Choices) -> tuple[Leftover, ...]:
+    """The answers without a place and the units that could not be read as they are, in order."""
+    sheet = laid.sheet
+    listed: list[tuple[int, int, Leftover]] = []
+    for unit, parsed in enumerate(given.units):
+        if parsed.status in ("failed", "repaired"):
+            about = _about(sheet.units, unit)
+            listed.append((unit, -1, Leftover(kind=parsed.status, why=parsed.why, **about)))
+    for row in np.flatnonzero(~sheet.placed(choices.policy)).tolist():
+        unit, answer = int(sheet.asked.unit[row]), sheet.answers[row]
+        kind = "repeat" if sheet.asked.number[row] else "hallucinated"
+        about = _about(sheet.units, unit)
+        listed.append((unit, row, Leftover(kind=kind, text=answer.text, label=answer.label, **about)))
+    return tuple(one for _, _, one in sorted(listed, key=lambda entry: entry[:2]))
+
+
+def _looked_at(laid: LaidOut, rows: Ints, choices: Choices) -> tuple[PlacedAnswer, ...]:
+    """The first of some answers with candidates, and where the policy put them."""
+    sheet = laid.sheet
+    chosen, candidate = sheet.chosen(choices.policy)
+    right = among(sheet.asked.claim(candidate, sheet.asked.label[chosen]), sheet.claims)
+    order = np.argsort(chosen, kind="stable")
+    listed = []
+    for row in rows[:MOST_LISTED].tolist():
+        low, high = np.searchsorted(chosen, (row, row + 1), sorter=order)
+        answer, own = sheet.answers[row], order[low:high]
+        place: dict[str, Any] = {}
+        if len(own):
+            at = int(candidate[own[0]])
+            sentence, start, end = int(sheet.sentence[at]), int(sheet.start[at]), int(sheet.end[at])
+            words = sheet.units.corpus.words(sentence)
+            texts = sheet.units.corpus.texts
+            surface = " ".join(words[start:end]) if texts is None else texts[sentence][start:end]
+            place = {"start": start, "end": end, "surface": surface, "right": bool(right[own].any())}
+        listed.append(
+            PlacedAnswer(
+                **_about(sheet.units, int(sheet.asked.unit[row])),
+                text=answer.text,
+                label=answer.label,
+                level=LEVELS[int(sheet.level[row])],
+                candidates=int(sheet.asked.number[row]),
+                **place,
+            )
+        )
+    return tuple(listed)
 
 
 class Placement(Struct, frozen=True, eq=False):

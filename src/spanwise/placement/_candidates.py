@@ -1,20 +1,475 @@
-"""Where an answer could stand: runs of whole tokens, found at the first level that has any."""
+"""Where an answer may stand: runs of tokens found by levels, from its exact text to similar ones."""
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import groupby, pairwise
 from typing import Literal, get_args
 
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Ints, Small, ints, offsets, run_positions
+from spanwise.columns import Bools, Codes, Ints, Small, Words, codes, ints, offsets, run_positions
 from spanwise.corpus import Corpus
-from spanwise.placement._fuzzy import fuzzy_candidates
-from spanwise.placement._search import BLANK, BORDER, CHARACTERS, Stream, characters, find
-from spanwise.placement._strings import bare, collapse, fold, without_article
-from spanwise.placement._units import Units
+from spanwise.placement._answers import Units, bare, collapse, fold, without_article
+
+BLANK, BORDER = ord(" "), 0  # in a stream of characters
+CHARACTERS = 0x110000  # a number above every character
+
+
+def characters(text: str) -> list[int]:
+    """The numbers of the characters of a text; NUL, which stands for a border, is none."""
+    return [ord(char) or -1 for char in text]
+
+
+class Stream(Struct, frozen=True, eq=False):
+    """The tokens of a corpus as symbols (words or characters), with a border behind every sentence.
+
+    Token `i` has the symbols `begin[i]` … `end[i] - 1`; it may have none.
+    """
+
+    symbols: Codes
+    begin: Ints
+    end: Ints
+
+    @classmethod
+    def of(
+        cls, corpus: Corpus, spelled: Sequence[Sequence[int]], *, border: int, blank: int | None
+    ) -> Stream:
+        """The stream of a corpus, given how each word of its vocabulary is spelled.
+
+        Args:
+            border: the symbol behind each sentence.
+            blank: the symbol between two tokens with white space between them; None: nothing.
+        """
+        sizes = np.fromiter(map(len, spelled), np.int64, len(spelled))
+        at = offsets(sizes)
+        flat = np.fromiter((symbol for word in spelled for symbol in word), np.int32, int(at[-1]))
+        own = sizes[corpus.tokens]
+        behind = np.zeros(len(own), dtype=np.int64)
+        if blank is not None:
+            behind[_spaced(corpus)] = 1
+        full = corpus.sentences[1:][corpus.lengths > 0]
+        behind[full - 1] = 1
+        places = offsets(own + behind)
+        symbols = np.full(int(places[-1]), border if blank is None else blank, dtype=np.int32)
+        symbols[run_positions(places[:-1], own)] = flat[run_positions(at[:-1][corpus.tokens], own)]
+        symbols[places[full] - 1] = border
+        return cls(codes(symbols), ints(places[:-1]), ints(places[:-1] + own))
+
+
+def _spaced(corpus: Corpus) -> Bools:
+    """Behind which tokens there is white space: all, unless the text itself says otherwise."""
+    if corpus.token_start is None or corpus.token_end is None:
+        return np.ones(len(corpus.tokens), dtype=bool)
+    spaced = np.zeros(len(corpus.tokens), dtype=bool)
+    spaced[:-1] = corpus.token_end[:-1] != corpus.token_start[1:]
+    return spaced
+
+
+class Found(Struct, frozen=True, eq=False):
+    """Runs of tokens that spell a pattern: the number of the pattern, first token, one behind the last."""
+
+    pattern: Ints
+    start: Ints
+    end: Ints
+
+
+def find(stream: Stream, patterns: Sequence[Sequence[int]], size: int) -> Found:
+    """Every run of whole tokens whose symbols are one of the patterns.
+
+    Args:
+        patterns: distinct, none of them empty.
+        size: a number above every symbol.
+    """
+    token_behind = np.full(len(stream.symbols) + 1, -1, dtype=np.int64)
+    spelled = np.flatnonzero(stream.end > stream.begin)
+    token_behind[stream.end[spelled]] = spelled + 1
+    pattern, origin, behind = _walk(stream.symbols, stream.begin[spelled], patterns, size, token_behind >= 0)
+    return Found(pattern, ints(spelled[origin]), ints(token_behind[behind]))
+
+
+def find_everywhere(symbols: Codes, patterns: Sequence[Sequence[int]], size: int) -> tuple[Ints, Ints]:
+    """The number and the place of every occurrence of a pattern among symbols, at any place."""
+    anywhere = np.ones(len(symbols) + 1, dtype=bool)
+    pattern, place, _ = _walk(symbols, ints(np.arange(len(symbols))), patterns, size, anywhere)
+    return pattern, place
+
+
+def _walk(
+    symbols: Codes, places: Ints, patterns: Sequence[Sequence[int]], size: int, may_end: Bools
+) -> tuple[Ints, Ints, Ints]:
+    """Which patterns begin at which of the places, and the position behind their last symbol.
+
+    All places are walked at once through the tree of the patterns' beginnings, one symbol per step, and
+    drop out where no pattern goes on, so that the cost is that of reading the text, whatever the
+    number of patterns.
+    """
+    lengths = np.fromiter(map(len, patterns), np.int64, len(patterns))
+    at = offsets(lengths)
+    flat = np.fromiter((symbol for one in patterns for symbol in one), np.int64, int(at[-1]))
+    origin, place = np.arange(len(places)), np.asarray(places)
+    node = np.zeros(len(places), dtype=np.int64)
+    rest, own = np.arange(len(patterns)), np.zeros(len(patterns), dtype=np.int64)
+    found: list[tuple[Ints, Ints, Ints]] = [(ints([]), ints([]), ints([]))]
+    for depth in range(int(lengths.max(initial=0))):
+        longer = lengths[rest] > depth
+        rest = rest[longer]
+        edges, own = np.unique(own[longer] * size + flat[at[rest] + depth], return_inverse=True)
+        inside = place < len(symbols)
+        origin, place, node = origin[inside], place[inside], node[inside]
+        key = node * size + symbols[place]
+        edge = np.searchsorted(edges, key)
+        edge[edge == len(edges)] = 0
+        onward = edges[edge] == key
+        origin, place, node = origin[onward], place[onward] + 1, edge[onward]
+        complete = np.full(len(edges), -1, dtype=np.int64)
+        ending = lengths[rest] == depth + 1
+        complete[own[ending]] = rest[ending]
+        at_end = (complete[node] >= 0) & may_end[place]
+        found.append((ints(complete[node[at_end]]), ints(origin[at_end]), ints(place[at_end])))
+    pattern, begun, behind = (ints(np.concatenate([one[i] for one in found])) for i in range(3))
+    return pattern, begun, behind
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_EPSILON = 1e-9  # similarities are ratios of small whole numbers; 0.85 is not a binary fraction
+_LONG = 4096  # characters of a unit from which on its pieces are looked up together
+_WORD = 64  # characters of an answer whose distances are counted in machine words
+_PAIRS = 1 << 18  # pairs whose distances are counted at once
+_BATCH = 1 << 12  # answers that are searched at once
+
+
+class _Text(Struct, frozen=True, eq=False, dict=True):
+    """The folded text and what is looked up in it for every batch of answers."""
+
+    stream: Stream
+    units: Units
+
+    @cached_property
+    def string(self) -> str:
+        """All characters, each at the place of its symbol."""
+        return self.stream.symbols.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+    @cached_property
+    def borders(self) -> list[int]:
+        """Where the characters of each unit begin, and where the last one ends."""
+        listed: list[int] = np.append(self.stream.begin, len(self.stream.symbols))[self.units.tokens].tolist()
+        return listed
+
+    @cached_property
+    def spelled(self) -> Ints:
+        """The tokens that have characters."""
+        return ints(np.flatnonzero(self.stream.end > self.stream.begin))
+
+    @cached_property
+    def bits(self) -> Words:
+        """Of each token a set of its characters, hashed to 64."""
+        symbols = self.stream.symbols
+        bits = np.uint64(1) << (symbols.astype(np.uint64) * _ODD >> np.uint64(58))
+        bits[(symbols == BORDER) | (symbols == BLANK)] = 0  # they lie behind a token, not in it
+        tokens = np.zeros(len(self.stream.begin), dtype=np.uint64)
+        tokens[self.spelled] = np.bitwise_or.reduceat(bits, self.stream.begin[self.spelled])
+        return tokens
+
+
+class _Queries(Struct, frozen=True, eq=False):
+    """Folded answers, the unit of each, and the most edits that leave one similar enough."""
+
+    unit: Ints
+    texts: Sequence[str]
+    length: Ints
+    edits: Ints
+
+
+class _Runs(Struct, frozen=True, eq=False):
+    """Runs of tokens beside the query that they may be similar to."""
+
+    query: Ints
+    start: Ints
+    end: Ints
+
+    def take(self, which: Bools | Ints) -> _Runs:
+        return _Runs(ints(self.query[which]), ints(self.start[which]), ints(self.end[which]))
+
+
+def fuzzy_candidates(
+    stream: Stream, units: Units, unit: Ints, texts: Sequence[str], threshold: float
+) -> tuple[Ints, Ints, Ints]:
+    """The runs of tokens that are most similar to each folded text, and similar enough.
+
+    The similarity of two strings is `1 - edits / longer length`. The first and the last token of a run
+    must each be at least half similar to some word of the answer. Of overlapping runs that are equally
+    similar the shorter stays, then the earlier.
+
+    A run within `k` edits of an answer holds one of any `k + 1` pieces of it unchanged, so only the
+    surroundings of such pieces are compared.
+
+    Returns:
+        For each run the number of its text, its first token, and the one behind its last.
+    """
+    found: list[_Runs] = []
+    text = _Text(stream, units)
+    for first in range(0, len(texts), _BATCH):
+        part = slice(first, first + _BATCH)
+        some = texts[part]
+        length = np.fromiter(map(len, some), np.int64, len(some))
+        edits = np.floor((1 - threshold) / threshold * length + _EPSILON).astype(np.int64)
+        queries = _Queries(ints(unit[part]), some, ints(length), ints(edits))
+        best = _best(text, queries, _possible(text, queries, threshold), threshold)
+        found.append(_Runs(ints(best.query + first), best.start, best.end))
+    columns = [[one.query for one in found], [one.start for one in found], [one.end for one in found]]
+    query, start, end = (ints(np.concatenate(column)) for column in columns)
+    return query, start, end
+
+
+def _possible(text: _Text, queries: _Queries, threshold: float) -> _Runs:
+    """The runs around unchanged pieces of their query, of a length that can be similar enough."""
+    query, around = _anchors(text, queries)
+    spelled, stream, units = text.spelled, text.stream, text.units
+    begin, end = stream.begin[spelled], stream.end[spelled]
+    edits = queries.edits[query]
+    low = np.searchsorted(begin, around - edits, side="left")
+    number = np.searchsorted(begin, around + edits, side="right") - low
+    pair = np.repeat(query, number) * (len(begin) + 1) + run_positions(low, number)
+    pair = np.unique(pair)
+    query, first = pair // (len(begin) + 1), pair % (len(begin) + 1)
+    inside = _unit_of(units, spelled[first]) == queries.unit[query]
+    query, first = query[inside], first[inside]
+    length = queries.length[query]
+    shortest = np.ceil(length * threshold - _EPSILON).astype(np.int64)
+    longest = np.floor(length / threshold + _EPSILON).astype(np.int64)
+    low = np.searchsorted(end, begin[first] + np.maximum(shortest, 1), side="left")
+    number = np.searchsorted(end, begin[first] + longest, side="right") - low
+    runs = _Runs(
+        ints(np.repeat(query, number)),
+        ints(spelled[np.repeat(first, number)]),
+        ints(spelled[run_positions(low, number)] + 1),
+    )
+    sentence = units.sentence_of_token
+    return runs.take(sentence[runs.start] == sentence[runs.end - 1]) if len(runs.query) else runs
+
+
+def _unit_of(units: Units, token: Ints) -> Ints:
+    return ints(units.of_sentence[units.sentence_of_token[token]])
+
+
+def _anchors(text: _Text, queries: _Queries) -> tuple[Ints, Ints]:
+    """Where a query may begin, give or take its edits: a piece of it stands unchanged behind that place."""
+    string, borders = text.string, text.borders
+    query: list[int] = []
+    around: list[int] = []
+    long: list[tuple[int, int, str]] = []
+    rows = zip(queries.unit.tolist(), queries.texts, queries.edits.tolist(), strict=True)
+    for number, (unit, answer, edits) in enumerate(rows):
+        if not edits:
+            continue  # it would have been found before
+        low, high = borders[unit], borders[unit + 1]
+        if edits >= len(answer):
+            places = range(low, high, edits + 1)
+            query += [number] * len(places)
+            around += places
+            continue
+        for offset, piece in _pieces(answer, edits + 1):
+            if high - low >= _LONG:
+                long.append((number, offset, piece))
+                continue
+            place = string.find(piece, low, high)
+            while place >= 0:
+                query.append(number)
+                around.append(place - offset)
+                place = string.find(piece, place + 1, high)
+    if not long:
+        return ints(query), ints(around)
+    more = _anchors_in_long(text, queries, long)
+    return ints(np.append(query, more[0])), ints(np.append(around, more[1]))
+
+
+def _pieces(answer: str, number: int) -> list[tuple[int, str]]:
+    """The answer cut into pieces of almost equal length, each with where it begins.
+
+    Examples:
+        >>> _pieces("abcdefg", 2)
+        [(0, 'abc'), (3, 'defg')]
+    """
+    cuts = [len(answer) * at // number for at in range(number + 1)]
+    return [(begin, answer[begin:end]) for begin, end in pairwise(cuts)]
+
+
+def _anchors_in_long(text: _Text, queries: _Queries, pieces: list[tuple[int, int, str]]) -> tuple[Ints, Ints]:
+    """The same for units that are too long to be searched for every piece on its own."""
+    numbers: dict[str, int] = {}
+    of_piece = ints([numbers.setdefault(piece, len(numbers)) for _, _, piece in pieces])
+    query, offset = ints([one[0] for one in pieces]), ints([one[1] for one in pieces])
+    key = queries.unit[query] * len(numbers) + of_piece
+    order = np.argsort(key, kind="stable")
+    found: list[tuple[Ints, Ints]] = []
+    spelled = [[*map(ord, piece)] for piece in numbers]
+    for unit in np.unique(queries.unit[query]).tolist():
+        low, high = text.borders[unit], text.borders[unit + 1]
+        piece, place = find_everywhere(text.stream.symbols[low:high], spelled, CHARACTERS)
+        run_key = unit * len(numbers) + piece
+        first = np.searchsorted(key[order], run_key, side="left")
+        size = np.searchsorted(key[order], run_key, side="right") - first
+        which = order[run_positions(first, size)]
+        found.append((query[which], ints(np.repeat(place + low, size) - offset[which])))
+    return ints(np.concatenate([one[0] for one in found])), ints(np.concatenate([one[1] for one in found]))
+
+
+def _best(text: _Text, queries: _Queries, runs: _Runs, threshold: float) -> _Runs:
+    """Of the runs that are similar enough the most similar ones of each query."""
+    stream = text.stream
+    runs = runs.take(_share_characters(text, queries, runs))
+    length = stream.end[runs.end - 1] - stream.begin[runs.start]
+    longer = np.maximum(length, queries.length[runs.query])
+    edits = _distances(text, queries, runs)
+    enough = edits <= (1 - threshold) * longer + _EPSILON
+    enough[enough] = _ends_fit(text, queries, runs.take(enough))
+    runs, lost = runs.take(enough), edits[enough] / longer[enough]
+    least = np.full(len(queries.texts), np.inf)
+    np.minimum.at(least, runs.query, lost)
+    return _apart(runs.take(lost == least[runs.query]))
+
+
+def _share_characters(text: _Text, queries: _Queries, runs: _Runs) -> Bools:
+    """Which runs hold so many characters of their query, and so few others, that they can be near it."""
+    own = np.array([_bits(answer) for answer in queries.texts], dtype=np.uint64)[runs.query]
+    held = text.bits[runs.start]
+    for step in range(1, int((runs.end - runs.start).max(initial=0))):
+        more = np.flatnonzero(runs.end - runs.start > step)
+        held[more] |= text.bits[runs.start[more] + step]
+    edits = queries.edits[runs.query]
+    return np.asarray((_ones(own & ~held) <= edits) & (_ones(held & ~own) <= edits))
+
+
+def _bits(text: str) -> int:
+    bits = 0
+    for char in set(text) - {" "}:
+        bits |= 1 << (ord(char) * int(_ODD) % (1 << 64) >> 58)
+    return bits
+
+
+def _ones(words: Words) -> Ints:
+    if hasattr(np, "bitwise_count"):
+        return ints(np.bitwise_count(words))
+    return ints(np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1))
+
+
+def _distances(text: _Text, queries: _Queries, runs: _Runs) -> Ints:
+    """The edits between each run and its query."""
+    stream, string = text.stream, text.string
+    distance = np.zeros(len(runs.query), dtype=np.int64)
+    short = queries.length[runs.query] <= _WORD
+    begin, end = stream.begin[runs.start], stream.end[runs.end - 1]
+    rows = zip(runs.query[~short].tolist(), begin[~short].tolist(), end[~short].tolist(), strict=True)
+    distance[~short] = [edit_distance(queries.texts[query], string[low:high]) for query, low, high in rows]
+    which = np.flatnonzero(short)
+    for first in range(0, len(which), _PAIRS):
+        part = which[first : first + _PAIRS]
+        distance[part] = _distances_in_words(stream, queries, runs.query[part], begin[part], end[part])
+    return ints(distance)
+
+
+def _distances_in_words(stream: Stream, queries: _Queries, query: Ints, begin: Ints, end: Ints) -> Ints:
+    """Myers' (1999) bit-parallel edit distances, in the form for whole strings, of many pairs at once."""
+    asked, row = np.unique(query, return_inverse=True)
+    length = queries.length[asked]
+    at = offsets(length)
+    symbols = np.frombuffer(
+        "".join([queries.texts[one] for one in asked.tolist()]).encode("utf-32-le"), "<u4"
+    )
+    alphabet, code = np.unique(symbols, return_inverse=True)
+    # One more column, all zero, for characters that no query has.
+    masks = np.zeros((len(asked), len(alphabet) + 1), dtype=np.uint64)
+    for place in range(int(length.max(initial=0))):
+        long = np.flatnonzero(length > place)
+        masks[long, code[at[long] + place]] |= np.uint64(1 << place)
+    order = np.argsort(begin - end, kind="stable")  # the longest first
+    row, begin, size = row[order], begin[order], (end - begin)[order]
+    one = np.uint64(1)
+    last = one << (length[row] - 1).astype(np.uint64)
+    score = length[row].copy()
+    up = np.full(len(row), np.uint64(0xFFFFFFFFFFFFFFFF))
+    down = np.zeros(len(row), dtype=np.uint64)
+    column = np.full(CHARACTERS, len(alphabet), dtype=np.int32)
+    column[alphabet] = np.arange(len(alphabet))
+    for step in range(int(size.max(initial=0))):
+        live = int(np.searchsorted(-size, -step, side="left"))  # runs longer than `step` stand in front
+        pv, mv, high = up[:live], down[:live], last[:live]
+        equal = masks[row[:live], column[stream.symbols[begin[:live] + step]]]
+        xv = equal | mv
+        xh = (((equal & pv) + pv) ^ pv) | equal
+        ph, mh = mv | ~(xh | pv), pv & xh
+        score[:live] += ((ph & high) != 0).astype(np.int64) - ((mh & high) != 0)
+        ph, mh = (ph << one) | one, mh << one
+        up[:live], down[:live] = mh | ~(xv | ph), ph & xv
+    distance = np.empty(len(row), dtype=np.int64)
+    distance[order] = score
+    return ints(distance)
+
+
+@lru_cache(maxsize=1 << 16)
+def edit_distance(one: str, two: str) -> int:
+    """The fewest insertions, deletions and replacements of single characters that make one string the other.
+
+    Examples:
+        >>> edit_distance("Rome", "Roma"), edit_distance("", "ab")
+        (1, 2)
+    """
+    if not one or not two:
+        return len(one) + len(two)
+    masks: dict[str, int] = {}
+    for place, char in enumerate(one):
+        masks[char] = masks.get(char, 0) | 1 << place
+    full, high = (1 << len(one)) - 1, 1 << (len(one) - 1)
+    pv, mv, score = full, 0, len(one)
+    for char in two:
+        equal = masks.get(char, 0)
+        xv = equal | mv
+        xh = (((equal & pv) + pv) ^ pv) | equal
+        ph, mh = mv | (~(xh | pv) & full), pv & xh
+        score += bool(ph & high) - bool(mh & high)
+        ph, mh = ((ph << 1) | 1) & full, (mh << 1) & full
+        pv, mv = mh | (~(xv | ph) & full), ph & xv
+    return score
+
+
+def _ends_fit(text: _Text, queries: _Queries, runs: _Runs) -> Bools:
+    """Which runs begin and end with a token that is at least half similar to a word of their query."""
+    stream, string = text.stream, text.string
+    fits = np.zeros(len(runs.query), dtype=bool)
+    first = zip(stream.begin[runs.start].tolist(), stream.end[runs.start].tolist(), strict=True)
+    last = zip(stream.begin[runs.end - 1].tolist(), stream.end[runs.end - 1].tolist(), strict=True)
+    for place, (query, head, tail) in enumerate(zip(runs.query.tolist(), first, last, strict=True)):
+        words = queries.texts[query].split(" ")
+        head_fits = _half_similar(string[slice(*head)], words)
+        fits[place] = head_fits and _half_similar(string[slice(*tail)], words)
+    return fits
+
+
+def _half_similar(token: str, words: Sequence[str]) -> bool:
+    return token in words or any(
+        2 * edit_distance(token, word) <= max(len(token), len(word)) for word in words
+    )
+
+
+def _apart(runs: _Runs) -> _Runs:
+    """The runs without those that overlap a shorter one of their query, or an earlier one as short."""
+    kept: list[int] = []
+    query, start, end = runs.query.tolist(), runs.start.tolist(), runs.end.tolist()
+    order = np.lexsort((runs.start, runs.end - runs.start, runs.query)).tolist()
+    for _, group in groupby(order, key=query.__getitem__):
+        taken: list[tuple[int, int]] = []  # disjoint, in order
+        for row in group:
+            place = bisect(taken, (start[row], end[row]))
+            before_ends = place == 0 or taken[place - 1][1] <= start[row]
+            if before_ends and (place == len(taken) or end[row] <= taken[place][0]):
+                taken.insert(place, (start[row], end[row]))
+                kept.append(row)
+    return runs.take(ints(kept))
+
 
 Level = Literal["exact", "case", "bare", "article", "fuzzy"]
 LEVELS: tuple[Level, ...] = get_args(Level)

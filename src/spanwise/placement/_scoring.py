@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from spanwise.columns import Bools, Ints, Small, codes, ints, offsets
 from spanwise.corpus import Annotation, Mentions, Parts, Pieces, joined_pieces
 from spanwise.hashing import numbered
+from spanwise.placement._answers import Units, fold, gold_order, surfaces
 from spanwise.placement._candidates import LEVELS, Candidates, Level, Searcher, candidates
 from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import (
@@ -26,8 +27,6 @@ from spanwise.placement._policies import (
     chosen_next,
     chosen_ordered,
 )
-from spanwise.placement._strings import fold
-from spanwise.placement._units import Units, gold_order, surfaces
 
 Counted = tuple[int, int, int]  # gold, predicted, correct
 

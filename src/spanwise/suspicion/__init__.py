@@ -31,28 +31,30 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation._inputs import Inputs
 from spanwise.formats import listed_sources, read
 from spanwise.suspicion._ranking import (
-    Candidates,
-    VariationPlaces,
-    join,
-    kinds,
-    no_variation,
-    places_of,
-    ranked,
-    votes_for,
-)
-from spanwise.suspicion._scored import Scored
-from spanwise.suspicion._variation import (
     OUTSIDE,
+    Ballot,
+    Candidates,
     Occurrences,
     Readings,
+    Scored,
     Text,
+    VariationPlaces,
+    VoteCandidates,
+    ballot,
+    count,
     in_tokens,
+    join,
+    kinds,
+    majority_of_runs,
+    no_variation,
     occurrences,
+    places_of,
+    ranked,
     readings_of,
     text_of,
     variation,
+    votes_for,
 )
-from spanwise.suspicion._votes import Ballot, VoteCandidates, ballot, count, majority_of_runs
 from spanwise.suspicion._worksheet import apply_decisions, worksheet
 
 __all__ = ["apply_decisions", "suspects", "suspects_of", "variation_places", "worksheet"]

@@ -1,24 +1,381 @@
-"""Votes and variation joined into one ranked list, one suspect per gold mention or empty place."""
+"""The evidence for a suspect (votes, variation of the same words, scores), and the ranking by it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Bools, Column, Floats, Ints, codes, floats, ints
-from spanwise.corpus import Corpus, Mentions
-from spanwise.suspicion._variation import (
-    NONE,
-    OUTSIDE,
-    Occurrences,
-    Text,
-    Variation,
-    in_characters,
-    in_tokens,
-)
-from spanwise.suspicion._votes import Ballot, VoteCandidates
+from spanwise.columns import Bools, Column, Floats, Ints, Words, codes, floats, ints, offsets, run_positions
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
+from spanwise.document.dataset import SuspectMention
+from spanwise.hashing import multipliers
+from spanwise.matching.exact import DistinctMentions, distinct_mentions
+
+
+class Ballot(Struct, frozen=True, eq=False):
+    """Gold and predicted mentions, each once, and who is silent where gold has one.
+
+    Row 0 of `mentions.by` is gold; the systems follow. `gold` are the rows of gold mentions, and
+    `silent[s, i]` says that system `s` has nothing that overlaps gold mention `i` of these.
+    `pair_proposal` and `pair_gold` are the rows of mentions outside and inside gold that overlap.
+    """
+
+    mentions: DistinctMentions
+    labels: tuple[str, ...]
+    gold: Ints
+    silent: Bools
+    pair_proposal: Ints
+    pair_gold: Ints
+
+    @property
+    def systems(self) -> int:
+        """How many systems vote."""
+        return len(self.silent)
+
+
+class VoteCandidates(Struct, frozen=True, eq=False):
+    """For each gold mention the best change (score 0: none), and proposals that overlap no gold mention."""
+
+    votes: Ints  # of each distinct mention
+    gold_score: Ints  # of each gold mention: votes for minus votes against
+    gold_proposal: Ints  # row of the proposal, -1: to delete
+    gold_for: Ints
+    silent: Ints  # systems that have nothing at each gold mention
+    free: Ints  # rows of proposals without gold
+
+
+def majority_of_runs(runs: Sequence[Mentions]) -> Mentions:
+    """The mentions that more than half of the runs of one system predict."""
+    if len(runs) == 1:
+        return runs[0]
+    runs = with_one_labelling(runs)
+    distinct = distinct_mentions(runs)
+    kept = np.flatnonzero(2 * distinct.by.sum(axis=0) > len(runs))
+    return Mentions(
+        sentence=distinct.sentence[kept],
+        start=distinct.start[kept],
+        end=distinct.end[kept],
+        label=codes(distinct.label[kept]),
+        labels=runs[0].labels,
+    )
+
+
+def ballot(gold: Mentions, systems: Sequence[Mentions]) -> Ballot:
+    """Everything that votes are counted from; all label codes are from one list."""
+    distinct = distinct_mentions([gold, *systems])
+    stride = int(distinct.end.max(initial=0)) + 1
+    begin, end = distinct.sentence * stride + distinct.start, distinct.sentence * stride + distinct.end
+    inside = distinct.by[0]
+    rows = np.flatnonzero(inside)
+    silent = np.zeros((len(systems), len(rows)), dtype=bool)
+    for number in range(len(systems)):
+        own = np.flatnonzero(distinct.by[number + 1])
+        begun = np.searchsorted(begin[own], end[rows], "left")
+        ended = np.searchsorted(np.sort(end[own]), begin[rows], "right")
+        silent[number] = begun == ended
+    outside = np.flatnonzero(~inside)
+    proposal, partner = overlapping(begin[outside], end[outside], begin[rows], end[rows])
+    return Ballot(
+        mentions=distinct,
+        labels=tuple(gold.labels),
+        gold=ints(rows),
+        silent=silent,
+        pair_proposal=ints(outside[proposal]),
+        pair_gold=ints(rows[partner]),
+    )
+
+
+def overlapping(begin: Ints, end: Ints, other_begin: Ints, other_end: Ints) -> tuple[Ints, Ints]:
+    """All pairs of spans of two sides that share a position; both sides sorted by their begins."""
+    if not len(begin) or not len(other_begin):
+        return ints([]), ints([])
+    reach = np.maximum.accumulate(other_end)
+    low = np.searchsorted(reach, begin, "right")
+    high = np.searchsorted(other_begin, end, "left")
+    sizes = np.maximum(high - low, 0)
+    mine = np.repeat(np.arange(len(begin)), sizes)
+    other = run_positions(low, sizes)
+    kept = other_end[other] > begin[mine]
+    return ints(mine[kept]), ints(other[kept])
+
+
+def count(found: Ballot, voting: Bools) -> VoteCandidates:
+    """The best change to each gold mention, and proposals where gold has nothing, by the systems `voting`."""
+    distinct = found.mentions
+    votes = ints(distinct.by[1:][voting].sum(axis=0))
+    silent = ints(found.silent[voting].sum(axis=0))
+    place = np.full(len(distinct), -1, dtype=np.int64)
+    place[found.gold] = np.arange(len(found.gold))
+    supported = votes[found.pair_proposal] >= 2
+    proposal, partner = found.pair_proposal[supported], found.pair_gold[supported]
+    # A proposal over several gold mentions stands under the one with most votes, ties the first.
+    order = np.lexsort((partner, -votes[partner], proposal))
+    first = _first_of(proposal[order])
+    proposal, partner = proposal[order][first], partner[order][first]
+    score = silent - votes[found.gold]
+    best = np.full(len(found.gold), -1, dtype=np.int64)
+    support = silent.copy()
+    # Of several changes to one gold mention the highest counts; ties: most votes, then the first.
+    margin = votes[proposal] - votes[partner]
+    order = np.lexsort((proposal, -votes[proposal], -margin, partner))
+    first = _first_of(partner[order])
+    chosen = order[first]
+    row = place[partner[chosen]]
+    wins = margin[chosen] >= score[row]
+    row, chosen = row[wins], chosen[wins]
+    score[row], best[row], support[row] = margin[chosen], proposal[chosen], votes[proposal[chosen]]
+    free = np.ones(len(distinct), dtype=bool)
+    free[found.gold] = False
+    free[found.pair_proposal] = False
+    return VoteCandidates(
+        votes=votes,
+        gold_score=ints(score),
+        gold_proposal=ints(best),
+        gold_for=ints(support),
+        silent=silent,
+        free=ints(np.flatnonzero(free & (votes >= 2))),
+    )
+
+
+def _first_of(values: Ints) -> Bools:
+    """Which values of a sorted column are the first of their kind."""
+    first = np.ones(len(values), dtype=bool)
+    first[1:] = values[1:] != values[:-1]
+    return first
+
+
+_BITS = 20
+OUTSIDE = 0  # the reading of words that no mention touches; labels follow from 1
+NONE = -1  # partly covered, or with several labels at once
+
+
+class Text(Struct, frozen=True, eq=False):
+    """All sentences of several corpora behind each other, a mark before, between and behind them.
+
+    `origin[i]` is where sentence `i` of the first corpus, then of the next, begins.
+    """
+
+    tokens: Column
+    origin: Ints
+    first: Ints  # number of the first sentence of each corpus
+
+
+class Occurrences(Struct, frozen=True, eq=False):
+    """Places where words stand that are a mention somewhere, with how they are read there.
+
+    `surface` and `context` number equal words, and equal words between equal neighbours.
+    """
+
+    begin: Ints
+    length: Ints
+    reading: Ints
+    surface: Ints
+    context: Ints
+
+
+class Readings(Struct, frozen=True, eq=False):
+    """How often each group of occurrences is read in each way."""
+
+    group: Ints  # of each occurrence with a reading
+    total: Ints  # of each group
+    cell: Ints  # sorted keys group * readings + reading
+    count: Ints  # of each cell
+    readings: int
+
+    def of(self, group: Ints, reading: Ints) -> Ints:
+        """How often each group has each reading."""
+        key = group * self.readings + reading
+        place = np.minimum(np.searchsorted(self.cell, key), max(len(self.cell) - 1, 0))
+        if not len(self.cell):
+            return ints(np.zeros(len(key)))
+        return ints(np.where(self.cell[place] == key, self.count[place], 0))
+
+
+class Variation(Struct, frozen=True, eq=False):
+    """Occurrences in gold whose reading is not that of the majority, one row each."""
+
+    row: Ints  # among the occurrences
+    score: Column
+    proposal: Ints  # the majority reading
+    group: Ints
+
+
+def in_tokens(corpus: Corpus, mentions: Mentions) -> Mentions:
+    """The mentions by tokens; one that counts characters has the tokens it touches, or is left out."""
+    if corpus.unit == "token" or corpus.token_start is None or corpus.token_end is None:
+        return mentions
+    stride = 1 + int(max(mentions.end.max(initial=0), corpus.token_end.max(initial=0)))
+    line = np.repeat(np.arange(len(corpus)), corpus.lengths) * stride
+    first = np.searchsorted(line + corpus.token_end, mentions.sentence * stride + mentions.start, "right")
+    last = np.searchsorted(line + corpus.token_start, mentions.sentence * stride + mentions.end, "left")
+    origin = corpus.sentences[mentions.sentence]
+    found = Mentions(
+        mentions.sentence,
+        ints(first - origin),
+        ints(last - origin),
+        mentions.label,
+        mentions.labels,
+        fields=mentions.fields,
+    )
+    return found.take(np.flatnonzero(last > first))
+
+
+def in_characters(corpus: Corpus, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Stretches of tokens in the positions of the corpus."""
+    if corpus.unit == "token" or corpus.token_start is None or corpus.token_end is None:
+        return start, end
+    origin = corpus.sentences[sentence]
+    return ints(corpus.token_start[origin + start]), ints(corpus.token_end[origin + end - 1])
+
+
+def text_of(annotations: Sequence[Annotation]) -> Text:
+    """One line of tokens; all corpora have one vocabulary."""
+    mark = len(annotations[0].corpus.vocabulary)
+    lengths = np.concatenate([one.corpus.lengths for one in annotations])
+    origin = offsets(lengths + 1)[:-1] + 1
+    tokens = np.full(int(lengths.sum() + len(lengths) + 1), mark, dtype=np.int64)
+    inside = np.ones(len(tokens), dtype=bool)
+    inside[0] = False
+    inside[origin + lengths] = False
+    tokens[inside] = np.concatenate([one.corpus.tokens for one in annotations])
+    return Text(tokens, ints(origin), offsets([len(one.corpus) for one in annotations]))
+
+
+def occurrences(text: Text, mentions: Sequence[Mentions], more: Sequence[Mentions] = ()) -> Occurrences:
+    """Every place where the words of a mention stand; `more` are words to look for, not readings.
+
+    Words are compared by 64-bit hashes of all tokens of a stretch.
+    """
+    begin, length, label = _placed(text, mentions)
+    wanted_begin = np.concatenate([begin, _placed(text, more)[0]]) if more else begin
+    wanted_length = np.concatenate([length, _placed(text, more)[1]]) if more else length
+    longest = int(wanted_length.max(initial=0))
+    factors = multipliers(longest + 3)
+    with np.errstate(over="ignore"):
+        mixed = _mixed(text.tokens)
+        window = np.zeros(len(mixed), dtype=np.uint64)
+        begins, lengths, hashes = [], [], []
+        for size in range(1, longest + 1):
+            window = window[: len(mixed) - size + 1] + mixed[size - 1 :] * factors[size - 1]
+            keys = np.unique(window[wanted_begin[wanted_length == size]])
+            if not len(keys):
+                continue
+            found = _members(window, keys)
+            begins.append(found)
+            lengths.append(np.full(len(found), size))
+            hashes.append(window[found])
+        if not begins:
+            nothing = ints([])
+            return Occurrences(nothing, nothing, nothing, nothing, nothing)
+        places, sizes, surface = np.concatenate(begins), np.concatenate(lengths), np.concatenate(hashes)
+        left, right = mixed[places - 1], mixed[places + sizes]
+        context = _mixed(surface ^ _mixed(left * factors[longest] + right * factors[longest + 1]))
+        # Words of different lengths never meet, whatever their hashes.
+        surface = _mixed(surface + sizes.astype(np.uint64) * factors[longest + 2])
+        context = _mixed(context + sizes.astype(np.uint64) * factors[longest + 2])
+    return Occurrences(
+        begin=ints(places),
+        length=ints(sizes),
+        reading=_readings(text, begin, length, label, places, sizes),
+        surface=_numbers(surface),
+        context=_numbers(context),
+    )
+
+
+def _placed(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Ints]:
+    """Begin on the line, length and label of all mentions, corpus by corpus."""
+    begins = [
+        text.origin[text.first[number] + own.sentence] + own.start for number, own in enumerate(mentions)
+    ]
+    lengths = [own.end - own.start for own in mentions]
+    return (
+        ints(np.concatenate(begins)),
+        ints(np.concatenate(lengths)),
+        ints(np.concatenate([own.label for own in mentions])),
+    )
+
+
+def _mixed(values: Column) -> Words:
+    """Numbers spread over 64 bits (the finaliser of SplitMix64), the same everywhere."""
+    mixed = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+def _members(window: Words, keys: Words) -> Ints:
+    """Where the window is one of the sorted keys; most places are ruled out by a small table."""
+    shift = np.uint64(64 - _BITS)
+    table = np.zeros(1 << _BITS, dtype=bool)
+    with np.errstate(over="ignore"):
+        table[(_mixed(keys) >> shift).view(np.int64)] = True
+        maybe = np.flatnonzero(table[(_mixed(window) >> shift).view(np.int64)])
+    place = np.minimum(np.searchsorted(keys, window[maybe]), len(keys) - 1)
+    return ints(maybe[keys[place] == window[maybe]])
+
+
+def _numbers(hashes: Words) -> Ints:
+    return ints(np.unique(hashes, return_inverse=True)[1])
+
+
+def _readings(text: Text, begin: Ints, length: Ints, label: Ints, places: Ints, sizes: Ints) -> Ints:
+    """The label of a mention that lies exactly there, 0 where no mention does, -1 for anything else."""
+    change = np.zeros(len(text.tokens) + 1, dtype=np.int64)
+    np.add.at(change, begin, 1)
+    np.add.at(change, begin + length, -1)
+    covered = offsets(np.cumsum(change) > 0)
+    reading = np.where(covered[places + sizes] == covered[places], OUTSIDE, NONE)
+    stride = int(max(length.max(initial=0), sizes.max(initial=0))) + 1
+    key = begin * stride + length
+    order = np.argsort(key, kind="stable")
+    key, named = key[order], label[order]
+    wanted = places * stride + sizes
+    low = np.searchsorted(key, wanted, "left")
+    number = np.searchsorted(key, wanted, "right") - low
+    exact = number == 1
+    reading[exact] = named[low[exact]] + 1
+    return ints(reading)
+
+
+def readings_of(group: Ints, reading: Ints, readings: int) -> Readings:
+    """Counts of readings by group, over occurrences that have one."""
+    there = reading != NONE
+    size = int(group.max(initial=-1)) + 1
+    cell, count = np.unique(group[there] * readings + reading[there], return_counts=True)
+    total = np.bincount(group[there], minlength=size)
+    return Readings(group[there], ints(total), ints(cell), ints(count), readings)
+
+
+def variation(found: Occurrences, counts: Readings, within: int) -> Variation:
+    """Occurrences before place `within` whose words are read otherwise elsewhere, in the same context.
+
+    The score is the share of the most frequent reading times (1 - 1/n), n all occurrences with a
+    reading. Where two readings are equally frequent each is held against the other.
+    """
+    groups, readings = len(counts.total), counts.readings
+    owner, reading = counts.cell // readings, counts.cell % readings
+    # Ties between readings: labels in order, then outside.
+    rank = np.where(reading == OUTSIDE, readings, reading)
+    order = np.lexsort((rank, -counts.count, owner))
+    owner, reading, count = owner[order], reading[order], counts.count[order]
+    start = np.searchsorted(owner, np.arange(groups))
+    kinds = np.bincount(owner, minlength=groups)
+    rows = np.flatnonzero((found.begin < within) & (found.reading != NONE) & (kinds[found.context] > 1))
+    group = found.context[rows]
+    top, second = start[group], start[group] + 1
+    mine = found.reading[rows]
+    own = counts.of(group, mine)
+    most = count[top]
+    tied = (own == most) & (count[second] == most)
+    wrong = (own < most) | tied
+    proposal = np.where(reading[top] == mine, reading[second], reading[top])
+    share = most / counts.total[group]
+    score = share * (1 - 1 / counts.total[group])
+    return Variation(ints(rows[wrong]), score[wrong], ints(proposal[wrong]), ints(group[wrong]))
+
 
 DIGITS = 12  # scores that are equal up to here are ties
 
@@ -281,3 +638,53 @@ def kinds(found: Candidates, ballot: Ballot) -> list[str]:
     )
     code = np.select([found.gold < 0, found.label < 0, same], [2, 3, 0], default=1)
     return [("label", "boundary", "missing", "spurious")[number] for number in code.tolist()]
+
+
+Said = tuple[int, int, str, float]  # start, end, label and score of a prediction
+
+
+class Scored(Struct, frozen=True):
+    """Predictions with scores in some sentences, one list per system and run."""
+
+    systems: tuple[Mapping[int, Sequence[Said]], ...]
+
+    @classmethod
+    def of(cls, systems: Mapping[str, Sequence[Mentions]], sentences: Ints) -> Scored:
+        """The predictions with a score in these sentences."""
+        wanted = set(sentences.tolist())
+        found = []
+        for mentions in (one for own in systems.values() for one in own if one.score is not None):
+            assert mentions.score is not None
+            said: dict[int, list[Said]] = {}
+            for (sentence, start, end, label), score in zip(
+                mentions.rows(), mentions.score.tolist(), strict=True
+            ):
+                if sentence in wanted and 0 <= score <= 1:
+                    said.setdefault(sentence, []).append((start, end, label, score))
+            found.append(said)
+        return cls(tuple(found))
+
+    def of_label(
+        self, sentence: int, own: SuspectMention | None, proposal: SuspectMention | None
+    ) -> float | None:
+        """The lowest probability of gold's label over the tokens of a place; None where no score says so.
+
+        A system that predicts gold's label on a token gives it its score, one that predicts another label
+        gives it one minus its score; one that predicts nothing there says nothing. The probability of a
+        token is the mean over systems and runs.
+        """
+        place = own or proposal
+        if place is None or not self.systems:
+            return None
+        label = None if own is None else own.label
+        lowest = None
+        for token in range(place.start, place.end):
+            given = [
+                max(score if name == label else 1 - score for start, end, name, score in covering)
+                for said in self.systems
+                if (covering := [one for one in said.get(sentence, ()) if one[0] <= token < one[1]])
+            ]
+            if given:
+                mean = sum(given) / len(given)
+                lowest = mean if lowest is None else min(lowest, mean)
+        return lowest

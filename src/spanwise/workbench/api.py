@@ -1,4 +1,4 @@
-"""Routes → JSON: every operation of the table as a function of the same name."""
+"""The JSON API: the table of routes, its OpenAPI description, and what each route answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,34 +16,252 @@ from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
 from spanwise.conditions import parse
+from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import written_out
 from spanwise.errors import ChoiceError, SpanwiseError, unknown
 from spanwise.formats import read
-from spanwise.slices.weak import FoundSlices
+from spanwise.gates import Outcome
+from spanwise.slices.index import FoundSlices
 from spanwise.spreadsheet import to_csv, to_xlsx
-from spanwise.workbench.answers import (
-    Comparison,
+from spanwise.workbench.bench import JSON, READ_ONLY, Bench, NotHere, checked_options, events, upload
+from spanwise.workbench.drawing import (
+    Drawn,
     GoldRequest,
     Health,
     NoteChange,
     NoteRequest,
     Problem,
+    ResultComparison,
     ResultSummary,
     Sentences,
     SliceRequest,
+    View,
+    chosen_rows,
+    draw,
+    sentence_sha,
+    view_of,
     ways_out,
 )
-from spanwise.workbench.bench import Bench, NotHere
-from spanwise.workbench.drawing import Drawn, chosen_rows, draw, sentence_sha
-from spanwise.workbench.guard import Refused
-from spanwise.workbench.index import SlicePoint, SliceTest
+from spanwise.workbench.guard import MOST_NOTE, MOST_ROWS, Refused
+from spanwise.workbench.index import SliceAnswer, SlicePoint, SliceTest
 from spanwise.workbench.jobs import inside
-from spanwise.workbench.limits import MOST_NOTE, MOST_ROWS
-from spanwise.workbench.links import View, view_of
-from spanwise.workbench.openapi import OPERATIONS, PREFIX, Operation, description
-from spanwise.workbench.store import Changed, Gold, Note, Result
-from spanwise.workbench.streaming import JSON, READ_ONLY, checked_options, events, upload
+from spanwise.workbench.store import Changed, Gold, Job, Note, Result, Slice
 from spanwise.workbench.watch import slug_of
+
+PREFIX = "/api/v1"
+
+
+class Operation(Struct, frozen=True):
+    """One verb on one path."""
+
+    method: str
+    path: str  # behind the prefix
+    name: str  # of the function that answers
+    summary: str
+    answer: Any = None  # the type of the body; None where there is none
+    body: Any = None  # the type of what is sent
+    query: tuple[str, ...] = ()
+    status: int = 200
+    conditions: bool = False  # whether parameters may be conditions on mentions
+
+
+OPERATIONS = (
+    Operation("GET", "/health", "health", "whether the server answers", Health),
+    Operation("GET", "/openapi.json", "openapi", "this description", dict[str, Any]),
+    Operation("GET", "/golds", "golds", "the gold files that results are over", list[Gold]),
+    Operation(
+        "POST", "/golds", "add_gold", "register a gold file of the folder", Gold, GoldRequest, status=201
+    ),
+    Operation("GET", "/golds/{gold}/results", "results", "the results over a gold file", list[ResultSummary]),
+    Operation(
+        "PUT",
+        "/golds/{gold}/results",
+        "upload",
+        "send predictions as the body; they are evaluated",
+        Job,
+        bytes,
+        ("system", "name", "align", "repair", "commit", "run"),
+        202,
+    ),
+    Operation("GET", "/results/{result}", "result", "the document, unchanged", Evaluation),
+    Operation(
+        "GET",
+        "/golds/{gold}/comparison",
+        "comparison",
+        "two results, by number or latest:NAME",
+        ResultComparison,
+        query=("a", "b"),
+        conditions=True,
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/weak",
+        "weak",
+        "slices on which a system misses most, or on which two systems differ",
+        FoundSlices,
+        query=("a", "b"),
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/slices/{slug}/history",
+        "slice_history",
+        "a saved slice in every result, the oldest first",
+        list[SlicePoint],
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/slice",
+        "slice",
+        "counts and scores of every system on some mentions",
+        SliceAnswer,
+        conditions=True,
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/test",
+        "test",
+        "two systems tested on some mentions",
+        SliceTest,
+        query=("a", "b"),
+        conditions=True,
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/mentions",
+        "mentions",
+        "sentences with such mentions",
+        Sentences,
+        query=("after", "limit"),
+        conditions=True,
+    ),
+    Operation("GET", "/golds/{gold}/sentences/{number}", "sentence", "one sentence with its marks", Drawn),
+    Operation("GET", "/golds/{gold}/slices", "slices", "the saved slices", list[Slice]),
+    Operation("POST", "/golds/{gold}/slices", "add_slice", "save a slice", Slice, SliceRequest, status=201),
+    Operation(
+        "PUT",
+        "/golds/{gold}/slices/{slug}",
+        "change_slice",
+        "change a slice; If-Match names its version",
+        Slice,
+        SliceRequest,
+    ),
+    Operation("DELETE", "/golds/{gold}/slices/{slug}", "remove_slice", "forget a slice", status=204),
+    Operation("GET", "/golds/{gold}/notes", "notes", "the notes on mentions", list[Note]),
+    Operation(
+        "POST",
+        "/golds/{gold}/notes",
+        "add_note",
+        "note something on a mention",
+        Note,
+        NoteRequest,
+        status=201,
+    ),
+    Operation(
+        "PUT",
+        "/golds/{gold}/notes/{note}",
+        "change_note",
+        "change a note; If-Match names its version",
+        Note,
+        NoteChange,
+    ),
+    Operation("DELETE", "/golds/{gold}/notes/{note}", "remove_note", "remove a note", status=204),
+    Operation(
+        "GET",
+        "/golds/{gold}/worksheet",
+        "worksheet",
+        "the notes as a worksheet (csv, jsonl or xlsx) for spanwise suspects --apply",
+        str,
+        query=("format",),
+    ),
+    Operation(
+        "GET",
+        "/golds/{gold}/gate",
+        "gate",
+        "whether the latest results reach their thresholds",
+        Outcome,
+        query=("result",),
+    ),
+    Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[Job]),
+    Operation("GET", "/jobs/{job}", "job", "how far an evaluation is", Job),
+    Operation(
+        "POST",
+        "/jobs/{job}",
+        "again",
+        "evaluate the same upload with other options",
+        Job,
+        dict[str, str],
+        status=202,
+    ),
+    Operation("DELETE", "/jobs/{job}", "cancel", "end an evaluation", status=204),
+    Operation("GET", "/events", "events", "what happens, as text/event-stream; Last-Event-ID resumes", str),
+)
+
+
+def description() -> dict[str, Any]:
+    """The API as OpenAPI 3.1."""
+    types = [
+        one for operation in OPERATIONS for one in (operation.answer, operation.body) if _has_schema(one)
+    ]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    schema_of = {repr(one): schema for one, schema in zip(types, schemas, strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        told: dict[str, Any] = {
+            "operationId": operation.name,
+            "summary": operation.summary,
+            "parameters": _parameters(operation),
+            "responses": {
+                str(operation.status): {
+                    "description": operation.summary,
+                    **_content(operation.answer, schema_of),
+                },
+                "default": {"description": "what is wrong", "content": {"application/problem+json": {}}},
+            },
+        }
+        if operation.body is not None:
+            told["requestBody"] = {"required": True, **_content(operation.body, schema_of)}
+        paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = told
+    made = {
+        "openapi": "3.1.0",
+        "info": {"title": "spanwise workbench", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
+    return plain
+
+
+def _has_schema(one: Any) -> bool:
+    return one not in (None, bytes, str)
+
+
+def _content(one: Any, schema_of: dict[str, Any]) -> dict[str, Any]:
+    if one is None:
+        return {}
+    if one is bytes:
+        return {"content": {"application/octet-stream": {}}}
+    if one is str:
+        return {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    return {"content": {"application/json": {"schema": schema_of[repr(one)]}}}
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    import re
+
+    found: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", operation.path)
+    ]
+    found += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in operation.query]
+    if operation.conditions:
+        free = {"type": "object", "additionalProperties": {"type": "string"}}
+        found.append({"name": "conditions", "in": "query", "style": "form", "explode": True, "schema": free})
+    return found
+
 
 PROBLEM = "application/problem+json"
 WORKSHEET = (
@@ -181,13 +400,13 @@ def result(bench: Bench, request: Request, _: Any) -> Response:
     return Response(path.read_bytes(), media_type=JSON)
 
 
-def comparison(bench: Bench, request: Request, _: Any) -> Comparison:
+def comparison(bench: Bench, request: Request, _: Any) -> ResultComparison:
     gold = bench.gold(request.path_params["gold"])
     asked = {**request.query_params, **request.path_params}
     a, b = (bench.result(asked.get(name, ""), gold) for name in ("a", "b"))
     document, _, _ = bench.shelf.comparison(a, b)
     limited = sliced_pair(bench, gold, view_of(request.query_params.multi_items()), a, b)
-    return Comparison(
+    return ResultComparison(
         a=a.id, b=b.id, scores=document.comparisons[0].scores, notes=tuple(document.notes or ()),
         slice=limited,
     )  # fmt: skip

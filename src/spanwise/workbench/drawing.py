@@ -1,21 +1,122 @@
-"""Sentences as tables: a column for each token, rows for gold and systems, more rows where mentions nest."""
+"""What pages and the API show of results: links, marks and the typed answers."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from urllib.parse import quote
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from spanwise.columns import Bools, Ints
-from spanwise.errors import unknown
+from spanwise.conditions import Comparison, Condition, parse
+from spanwise.document.scores import ScoreTest
+from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import MentionColumns
 from spanwise.matching import OUTCOMES
 from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
-from spanwise.workbench.links import OUTCOME, RIGHT, SPLIT, TAGGED, WRONG, View
+from spanwise.workbench.guard import MOST_CONDITIONS
+from spanwise.workbench.index import SliceTest
 from spanwise.workbench.store import Note
+
+WHERE = "where"  # the parameter of clauses that compare several attributes
+SHOW = "show."
+OWN = ("after", "limit", "intervals", "a", "b", "sort", "q", "tag", "runs", "systems", "by", "result", "name")
+WRONG, RIGHT, SPLIT = "wrong", "right", "split"
+OUTCOME, TAGGED = "outcome", "tag"
+
+
+class Shown(Struct, frozen=True, order=True):
+    """What chooses sentences and never scores: `outcome=NAME:wrong`, `outcome=split`, `tag=gold is wrong`."""
+
+    kind: str
+    value: str
+
+
+class View(Struct, frozen=True):
+    """What a page shows: conditions that are scored on, and those that choose sentences below."""
+
+    condition: Condition | None = None
+    shown: tuple[Shown, ...] = ()
+
+    def query(self) -> str:
+        """The canonical query of an address: equal views have equal addresses."""
+        pairs = parameters(self.condition)
+        pairs += [(f"{SHOW}{one.kind}", one.value) for one in self.shown]
+        return "&".join(f"{quote(name, safe='')}={quote(value, safe=',=<>!:*')}" for name, value in pairs)
+
+    def without(self, clause: Sequence[Comparison]) -> View:
+        """The view less one clause."""
+        clauses = [one for one in self.condition.clauses if one != tuple(clause)] if self.condition else []
+        return View(Condition.of(clauses) if clauses else None, self.shown)
+
+    def showing(self, *shown: Shown) -> View:
+        """The same conditions with other sentences below."""
+        return View(self.condition, tuple(sorted(set(shown))))
+
+    @property
+    def words(self) -> str:
+        """The conditions as text; "all mentions" where there are none."""
+        return str(self.condition) if self.condition else "all mentions"
+
+
+def parameters(condition: Condition | None) -> list[tuple[str, str]]:
+    """A condition as the parameters of an address."""
+    pairs = []
+    for clause in condition.clauses if condition else ():
+        one = clause[0]
+        if (
+            len(clause) > 1
+            or one.attribute == WHERE
+            or one.attribute in OWN
+            or one.attribute.startswith(SHOW)
+        ):
+            pairs.append((WHERE, str(Condition.of([clause]))))
+            continue
+        listed = str(one).removeprefix(one.attribute).removeprefix(one.operator)
+        sign = {"=": "", "!=": "!"}.get(one.operator, one.operator)
+        pairs.append((one.attribute, f"{sign}{listed}"))
+    return pairs
+
+
+def view_of(pairs: Iterable[tuple[str, str]]) -> View:
+    """The view that the parameters of an address ask for.
+
+    A comma is or, a parameter is and, ! before the first value is not. The same parameter without signs
+    given twice is or as well: that is how forms send several checked boxes.
+
+    Raises:
+        ChoiceError: a parameter does not read as a condition, or there are too many.
+    """
+    plain: dict[str, list[str]] = {}
+    texts: list[str] = []
+    shown: set[Shown] = set()
+    for name, value in pairs:
+        if name in OWN or not value.strip():
+            continue
+        if name.startswith(SHOW):
+            shown.add(_shown(name.removeprefix(SHOW), value))
+        elif name == WHERE:
+            texts.append(value)
+        elif value.startswith(("!", "<", ">")):
+            sign = "!=" if value.startswith("!") else ""
+            texts.append(f"{name}{sign}{value.removeprefix('!').replace(',!', ',')}")
+        else:
+            plain.setdefault(name, []).append(value)
+    texts += [f"{name}={','.join(values)}" for name, values in plain.items()]
+    clauses = [clause for text in texts for clause in parse(text).clauses]
+    if len(clauses) + len(shown) > MOST_CONDITIONS:
+        raise ChoiceError(f"there are more than {MOST_CONDITIONS} conditions.\nLeave some out.")
+    return View(Condition.of(clauses) if clauses else None, tuple(sorted(shown)))
+
+
+def _shown(kind: str, value: str) -> Shown:
+    if kind not in (OUTCOME, TAGGED):
+        raise ChoiceError(f"{SHOW}{kind} does not choose sentences.\nUse {SHOW}{OUTCOME} or {SHOW}{TAGGED}.")
+    return Shown(kind, value)
+
 
 LINE = 92  # characters of a line of text before it is broken
 SPOKEN = {
@@ -264,4 +365,110 @@ def _gold_mark(index: SliceIndex, row: int, words: Sequence[str], chosen: bool) 
         tough=tough,
         outcomes={name: OUTCOMES[int(one.outcome[row])] for name, one in index.systems.items()},
         chosen=chosen,
+    )
+
+
+class Health(Struct, frozen=True):
+    """That the server answers."""
+
+    spanwise: str
+    read_only: bool
+
+
+class GoldRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A gold file of the folder, and its training files."""
+
+    path: str
+    train: tuple[str, ...] = ()
+    name: str | None = None
+
+
+class ResultSummary(Struct, frozen=True, kw_only=True):
+    """One system in one document."""
+
+    id: int
+    system: str
+    path: str
+    gone: bool
+    scores: Mapping[str, float | None]
+    interval: tuple[float | None, float | None] | None
+    tags: Mapping[str, str]
+    made_at: float
+    signature: str
+
+
+class ResultComparison(Struct, frozen=True, kw_only=True):
+    """Two results: every score that was tested and, where conditions were asked for, their mentions alone."""
+
+    a: int
+    b: int
+    scores: tuple[ScoreTest, ...]
+    notes: tuple[str, ...]
+    slice: SliceTest | None = None
+
+
+class Sentences(Struct, frozen=True, kw_only=True):
+    """Sentences with mentions that were asked for; `next` goes on."""
+
+    mentions: int
+    sentences: tuple[Drawn, ...]
+    next: int | None
+
+
+class SliceRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A slice to be saved."""
+
+    name: str
+    where: str
+    score: str | None = None
+    least: float | None = None
+
+
+class NoteRequest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A note on a sentence, or on the mention of it that `start`, `end` and `label` name."""
+
+    sentence: int
+    start: int | None = None
+    end: int | None = None
+    label: str | None = None
+    tag: str = ""
+    text: str = ""
+    by: str = ""
+
+
+class NoteChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a note says now."""
+
+    tag: str = ""
+    text: str = ""
+    by: str = ""
+
+
+class Way(Struct, frozen=True):
+    """A way out of a problem: what to press, and what it sets."""
+
+    title: str
+    says: str
+    set: Mapping[str, str]
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """What is wrong, in the words of the command line."""
+
+    title: str
+    status: int
+    detail: str
+    ways: tuple[Way, ...] = ()
+    type: str = "about:blank"
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+def ways_out(error: str) -> tuple[Way, ...]:
+    """What can be tried where an upload could not be used."""
+    if "align" not in error:
+        return ()
+    return (
+        Way("Align by characters", "maps spans through the text of the sentence", {"align": "characters"}),
+        Way("Align by difference", "as diff does, token by token", {"align": "diff"}),
+        Way("Align by position", "takes the tokens of both as the same", {"align": "position"}),
     )

@@ -1,4 +1,4 @@
-"""Who may ask: Host, Origin, token, limits; and the headers that every answer carries."""
+"""Who may ask, and how much at once: Host, Origin, token, headers, limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Struct
 
-from spanwise.workbench.limits import MOST_BODY, MOST_UPLOAD
+MOST_CONDITIONS = 16
+MOST_ROWS = 200  # of a page or an answer
+MOST_BODY = 1 << 20  # bytes of a request body that is not an upload
+MOST_UPLOAD = 2 << 30  # bytes of predictions
+MOST_NOTE = 4000  # characters
+IDLE = 60.0  # seconds without a byte after which an upload is given up
+
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]

@@ -23,8 +23,7 @@ from spanwise.evaluation import MentionColumns, compared, unpacked
 from spanwise.gates import compare_documents
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
-from spanwise.slices.index import SliceIndex
-from spanwise.slices.weak import FoundSlices, weak_slices
+from spanwise.slices.index import FoundSlices, SliceIndex, weak_slices
 from spanwise.uncertainty import Resampling
 from spanwise.workbench.store import File, Gold, Result, Store
 

@@ -21,8 +21,7 @@ from spanwise.conditions import TOUGHNESS, Condition, parse
 from spanwise.matching import OUTCOMES
 from spanwise.reports import _wording as words
 from spanwise.slices.index import unpacked_bits
-from spanwise.workbench.answers import ways_out
-from spanwise.workbench.api import answering, sentences_of, sliced_pair, status_of, weak
+from spanwise.workbench.api import OPERATIONS, answering, sentences_of, sliced_pair, status_of, weak
 from spanwise.workbench.bench import Bench, NotHere
 from spanwise.workbench.board import (
     SORTS,
@@ -34,10 +33,8 @@ from spanwise.workbench.board import (
     slice_name,
     tested_rows,
 )
-from spanwise.workbench.drawing import draw, sentence_sha
+from spanwise.workbench.drawing import Shown, View, draw, sentence_sha, view_of, ways_out
 from spanwise.workbench.jobs import OPTIONS
-from spanwise.workbench.links import Shown, View, view_of
-from spanwise.workbench.openapi import OPERATIONS
 from spanwise.workbench.store import Gold
 
 STATIC = {
