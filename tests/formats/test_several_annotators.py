@@ -135,3 +135,39 @@ def test_places_name_the_document(tmp_path: Path) -> None:
     said = [{"text": "Nothing here\nAnn saw Rome\n", "entities": []}]
     sentence = spanwise.evaluate(tmp_path, {"mine": said}, format=None, resamples=0).sentences[0]
     assert sentence.source == f"{tmp_path}: doc01:1"
+
+
+@pytest.mark.parametrize("annotator", [None, "ann"])
+@pytest.mark.parametrize("session", [True, False])
+def test_rejected_and_ignored_records_are_left_out_and_counted(
+    tmp_path: Path, annotator: str | None, session: bool
+) -> None:
+    answers = ("accept", "reject", "ignore", "reject")
+    records = [{**prodigy("ann", [PER], number), "answer": answer} for number, answer in enumerate(answers)]
+    if not session:
+        records = [{key: value for key, value in one.items() if key != "_session_id"} for one in records]
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    for source in (path, records):
+        found = spanwise.read(source, annotator=annotator)
+        assert len(found.corpus) == len(found.mentions) == 1
+        assert found.reading.notes == ("3 of 4 records were left out: 2 rejected, 1 ignored",)
+
+
+def test_records_that_were_all_rejected_are_no_gold() -> None:
+    with pytest.raises(InputError, match="1 of 1 records were left out: 1 rejected, and none is left"):
+        spanwise.read([{**prodigy("ann", [PER]), "answer": "reject"}])
+
+
+def test_rejected_records_are_left_out_when_a_file_is_read_in_parts(tmp_path: Path) -> None:
+    rows = [
+        {**prodigy("ann", [PER], number), "answer": "accept" if number % 2 else "reject"}
+        for number in range(40)
+    ]
+    for row in rows:
+        del row["_session_id"]
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    whole = spanwise.evaluate(path, {"same": path}, resamples=0)
+    parts = spanwise.evaluate(path, {"same": path}, resamples=0, memory="64MB")
+    assert whole["same"].exact.overall.gold == parts["same"].exact.overall.gold == 20

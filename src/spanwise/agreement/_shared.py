@@ -316,6 +316,9 @@ def _several(path: str, reading: Mapping[str, Any]) -> dict[str, Annotation] | N
     if WHO in path:
         return _by_pattern(path, reading)
     if Path(path).is_dir():
+        project = read_annotators(path, **reading)
+        if project is not None:
+            return project
         folders = [one for one in Path(path).iterdir() if one.is_dir()]
         return _by_pattern(str(Path(path) / WHO), reading) if folders else None
     return read_annotators(path, **reading) if Path(path).is_file() else None

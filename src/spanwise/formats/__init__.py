@@ -366,6 +366,7 @@ def read_annotators(
         return known
     if (
         choices.tag_column is not None
+        or Path(source).is_dir()
         or format_of(File(source, encoding=choices.encoding), format).name != "conll"
     ):
         return None

@@ -339,9 +339,9 @@ def in_tokens(annotation: Annotation) -> Annotation:
 
 # Where each format is, in the order in which a file is shown to them; the last one takes what is left.
 _HOMES = (
-    "tables:ARROW", "spacy_docs:FORMAT", "brat:FORMAT", "inception:WEBANNO", "tsv:HIPE", "conllu:FORMAT",
-    "pubtator:FORMAT", "label_studio:FORMAT", "w2ner:FORMAT", "inception:XMI", "tsv:FLAIR", "tables:FRAMES",
-    "jsonl:FORMAT", "spans:FORMAT", "conll:FORMAT",
+    "tables:ARROW", "spacy_docs:FORMAT", "inception:PROJECT", "brat:FORMAT", "inception:WEBANNO", "tsv:HIPE",
+    "conllu:FORMAT", "pubtator:FORMAT", "label_studio:FORMAT", "w2ner:FORMAT", "inception:XMI", "tsv:FLAIR",
+    "tables:FRAMES", "jsonl:FORMAT", "spans:FORMAT", "conll:FORMAT",
 )  # fmt: skip
 
 

@@ -380,7 +380,7 @@ class _Look:
             part = File.of_bytes(self._file.path, chunk, first_line=line)
             found = gathered(part.path, records(part), self._options, self._kind)
             self._kind = found.kind
-            if found.lines and not self._take(found, chunk, line, byte):
+            if found.refused or (found.lines and not self._take(found, chunk, line, byte)):
                 return False
             line += chunk.count(b"\n")
             byte += len(chunk)

@@ -1,4 +1,4 @@
-"""One file with the work of several annotators: Prodigy, doccano, Label Studio, CoNLL columns."""
+"""One source with the work of several annotators: Prodigy, doccano, Label Studio, CoNLL columns, projects."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ from spanwise.schemes import malformed
 # The fields by which a record names its annotator; Prodigy writes the first two.
 _WHO = ("_annotator_id", "_session_id", "annotator", "username", "user")
 _SPANS = ("spans", "entities", "label", "labels")
+_REFUSED = ("reject", "ignore")  # Prodigy's answers beside "accept"
 _STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
 
 Units = dict[str, dict[str, Standoff]]  # by annotator and text
 
 
 def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, Annotation] | None:
-    """The annotation of each annotator of a JSON file; None where it tells nobody apart."""
-    file = File(path, encoding=options.encoding)
+    """The annotation of each annotator of a JSON file or a project; None where nobody is told apart."""
+    file = File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
+    from spanwise.formats import inception  # which unpacks archives, as few files need
+
+    if inception.recognise_project(file) is not None:
+        return inception.by_annotator(file, options)
     if file.is_folder or file.head.lstrip()[:1] not in (b"{", b"["):
         return None
     records = list(_records(file))
@@ -48,6 +53,25 @@ def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, An
         )
         for who, own in sorted(units.items())
     }
+
+
+def refused(record: Mapping[str, Any]) -> str | None:
+    """What an annotator did with a task of Prodigy whose spans are therefore not gold; None if accepted."""
+    answer = record.get("answer")
+    return answer if answer in _REFUSED else None
+
+
+def refused_note(counts: Mapping[str, int], records: int) -> str:
+    """How many records were left out, by answer, for the notes of a reading.
+
+    Examples:
+        >>> refused_note({"reject": 2, "ignore": 1}, 10)
+        '3 of 10 records were left out: 2 rejected, 1 ignored'
+    """
+    listed = ", ".join(
+        f"{counts[kind]:,} {kind.removesuffix('e')}ed" for kind in _REFUSED if counts.get(kind)
+    )
+    return f"{sum(counts.values()):,} of {records:,} records were left out: {listed}"
 
 
 def names_annotators(records: Sequence[Any]) -> bool:
@@ -171,7 +195,7 @@ def _add(units: Units, who: str, key: str, unit: Standoff) -> None:
 def _prodigy(units: Units, number: int, record: Mapping[str, Any]) -> None:
     """One record is the work of one annotator on one text; rejected and ignored ones are none."""
     who = _who(record)
-    if who is None or record.get("answer", "accept") != "accept":
+    if who is None or refused(record):
         return
     text = record["text"]
     spans: list[Any] = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), [])

@@ -1,19 +1,23 @@
-"""What INCEpTION exports, WebAnno TSV 3 and UIMA CAS in XMI, and GATE's XML; entities are not expanded."""
+"""What INCEpTION exports: WebAnno TSV 3, UIMA CAS in XMI, whole projects; and GATE's XML."""
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.parsers import expat
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.corpus import Annotation, Pieces
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import UTF8, File
 from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, tokens_for
@@ -37,6 +41,12 @@ def read_webanno(file: File, options: Options) -> Annotation:
 
     `tag_column="Layer"` or `"Layer.feature"` names others. Mentions on parts of a token are on the token.
     """
+    units, evidence = _sentences_of(file, options)
+    return annotation(units, Origin(file.path, "webanno", evidence, file.sha256), options)
+
+
+def _sentences_of(file: File, options: Options) -> tuple[list[Standoff], str]:
+    """The sentences of a file with their mentions, and which layer holds these."""
     lines = [line.rstrip("\r") for line in file.text.split("\n")]
     layer = _layer(file.path, lines, options)
     units: list[Standoff] = []
@@ -70,8 +80,7 @@ def read_webanno(file: File, options: Options) -> Annotation:
         for label, identity in _values(value):
             marks.append((len(tokens) - 1, label, identity))
     close()
-    evidence = f"the layer {layer.name.rpartition('.')[2]}, feature {layer.feature}"
-    return annotation(units, Origin(file.path, "webanno", evidence, file.sha256), options)
+    return units, f"the layer {layer.name.rpartition('.')[2]}, feature {layer.feature}"
 
 
 def _layer(path: str, lines: Sequence[str], options: Options) -> _Layer:
@@ -213,6 +222,12 @@ def read_xmi(file: File, options: Options) -> Annotation:
     Of a CAS: annotations of the type NamedEntity by their feature `value`, of GATE: the types of annotations
     as labels. `tag_column="Type"` or `"Type.feature"` names others. Offsets are UTF-16 in both and converted.
     """
+    unit, evidence = _text_of(file, options)
+    return annotation([unit], Origin(file.path, "xmi", evidence, file.sha256), options)
+
+
+def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
+    """The text of a document with its mentions, and what kind of document it is."""
     found = _parsed(file)
     text = "".join(found.text) if found.gate else next(iter(found.texts.values()), None)
     if text is None:
@@ -232,8 +247,7 @@ def read_xmi(file: File, options: Options) -> Annotation:
                    "Expected begin and end, or StartNode and EndNode.")
             ) from None  # fmt: skip
     evidence = "a GATE document" if found.gate else "a UIMA CAS in XMI"
-    unit = Standoff(text, mentions, file.name.rpartition(".")[0])
-    return annotation([unit], Origin(file.path, "xmi", evidence, file.sha256), options)
+    return Standoff(text, mentions, file.name.rpartition(".")[0]), evidence
 
 
 def _offsets(attributes: Mapping[str, str], found: _Found) -> tuple[int, int]:
@@ -361,4 +375,165 @@ XMI = Format(
     recognise=recognise_xmi,
     suffixes=(".xmi",),
     source="https://uima.apache.org, https://gate.ac.uk/userguide/sec:corpora:xml",
+)
+
+
+# ---- projects: a folder or an archive with a file per document and person ----
+
+_LAYERS = ("annotation", "curation")  # the folders of a project that hold a folder for each document
+_CURATOR = "CURATION_USER"
+_NOBODY = "INITIAL_CAS"  # the document before anybody worked on it
+_SUFFIXES = (".tsv", ".xmi", ".zip")
+
+Work = dict[str, dict[str, File]]  # by person and document
+
+
+def read_project(file: File, options: Options) -> Annotation:
+    """The documents of a project as one person, or the curator, left them.
+
+    Where several people worked on a document, `options.annotator` says whose work is meant.
+    """
+    from spanwise.formats.annotators import check_annotator, refuse_shared
+
+    work = _work(file, options)
+    if options.annotator is None:
+        refuse_shared(file.path, {who: [*own] for who, own in work.items()})
+        chosen = {name: part for own in work.values() for name, part in own.items()}
+    else:
+        check_annotator(options.annotator, work)
+        chosen = work[options.annotator]
+    absent = {name for own in work.values() for name in own} - set(chosen)
+    notes = [f"{many(len(absent), 'document')} without a file of {options.annotator}"] if absent else []
+    return _whole(file, chosen, options, notes)
+
+
+def by_annotator(file: File, options: Options) -> dict[str, Annotation]:
+    """The work of every annotator of a project; the curator, who decided between them, is none of them."""
+    work = _work(file, options)
+    people = {who: own for who, own in sorted(work.items()) if who != _CURATOR}
+    return {who: _whole(file, own, options) for who, own in people.items()}
+
+
+def _whole(file: File, chosen: Mapping[str, File], options: Options, notes: Sequence[str] = ()) -> Annotation:
+    units: list[Standoff] = []
+    kinds: set[str] = set()
+    for name, part in sorted(chosen.items()):
+        if part.suffix == ".xmi":
+            text, evidence = _text_of(part, options)
+            units.append(replace(text, id=name, document=name))
+        else:
+            sentences, evidence = _sentences_of(part, options)
+            # Lines of many files would name no place: document and sentence do.
+            units += [replace(sentence, document=name, line=None) for sentence in sentences]
+        kinds.add(evidence)
+    if len({isinstance(unit.body, str) for unit in units}) > 1:
+        raise InputError(
+            at(file.path, None, "some documents are TSV and some are XMI.\nExport all in one format.")
+        )
+    evidence = f"{many(len(chosen), 'document')} of a project; {', '.join(sorted(kinds))}"
+    return annotation(units, Origin(file.path, "inception", evidence, file.sha256, notes), options)
+
+
+def _work(file: File, options: Options) -> Work:
+    work: Work = {}
+    for name, part in _files(file, options):
+        *_, layer, document, person = PurePosixPath(name).parts
+        who = person.rpartition(".")[0]
+        if who == _NOBODY or (layer == "curation") != (who == _CURATOR):
+            continue
+        if part.suffix == ".zip":
+            part = _packed(part, f"{file.path}/{name}", options)
+        work.setdefault(who, {})[document] = part
+    if not work:
+        raise InputError(
+            at(file.path, None, "nobody has annotated a document of this project as TSV or XMI.\n"
+               "Export it with the format WebAnno TSV 3 or UIMA CAS XMI.")
+        )  # fmt: skip
+    return work
+
+
+def _files(file: File, options: Options) -> Iterator[tuple[str, File]]:
+    """The files of documents, by their path in the project."""
+    if file.is_folder:
+        root = Path(file.path)
+        for path in sorted(root.rglob("*")):
+            name = path.relative_to(root.parent).as_posix() if root.name in _LAYERS else ""
+            name = name or path.relative_to(root).as_posix()
+            if _is_work(name) and path.is_file():
+                yield name, File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
+        return
+    with _archive(file.stored, file.path) as archive:
+        for entry in sorted(archive.infolist(), key=lambda entry: entry.filename):
+            if _is_work(entry.filename):
+                data = _unpacked(archive, entry, file.path, options)
+                yield entry.filename, File.of_bytes(f"{file.path}/{entry.filename}", data)
+
+
+def _is_work(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return len(parts) >= 3 and parts[-3] in _LAYERS and parts[-1].lower().endswith(_SUFFIXES)
+
+
+def _packed(part: File, path: str, options: Options) -> File:
+    """The document in an archive of its own, in which XMI stands beside its type system."""
+    with _archive(part.stored, path) as archive:
+        for entry in archive.infolist():
+            if entry.filename.lower().endswith((".tsv", ".xmi")):
+                return File.of_bytes(f"{path}/{entry.filename}", _unpacked(archive, entry, path, options))
+    raise InputError(
+        at(path, None, "the archive holds neither TSV nor XMI.\nExport in one of these formats.")
+    )
+
+
+def _archive(data: bytes, path: str) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise InputError(at(path, None, f"the archive cannot be read ({error}).\nIs it complete?")) from None
+
+
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, options: Options) -> bytes:
+    if entry.file_size > options.limits.unpacked and entry.file_size > 100 * entry.compress_size:
+        raise InputError(
+            at(path, None, f"{entry.filename} unpacks to more than {options.limits.unpacked:,} bytes, over a "
+               "hundred times its own size.\n"
+               "If that is meant, raise the bound with limits={'unpacked': …}.")
+        )  # fmt: skip
+    try:
+        return archive.read(entry)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        raise InputError(
+            at(path, None, f"{entry.filename} cannot be unpacked ({error}).\nIs the archive complete?")
+        ) from None
+
+
+def recognise_project(file: Any) -> str | None:
+    """A folder or an archive with files of documents in `annotation` or `curation`."""
+    if file.is_folder:
+        names = (
+            f"{layer.name}/{path.relative_to(layer).as_posix()}"
+            for layer in _folders(Path(file.path))
+            for path in layer.glob("*/*")
+        )
+        return "a folder of an exported project" if any(map(_is_work, names)) else None
+    if file.suffix != ".zip":
+        return None
+    try:
+        with zipfile.ZipFile(io.BytesIO(file.stored)) as archive:
+            known = any(map(_is_work, archive.namelist()))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
+        return None
+    return "an archive of an exported project" if known else None
+
+
+def _folders(root: Path) -> list[Path]:
+    return [root] if root.name in _LAYERS else [root / layer for layer in _LAYERS]
+
+
+PROJECT = Format(
+    name="inception",
+    summary="projects exported by INCEpTION or WebAnno (TSV 3 or XMI), as a folder or zip archive",
+    read=read_project,
+    recognise=recognise_project,
+    source="https://inception-project.github.io/releases/latest/docs/user-guide.html#sect_projects_export",
 )

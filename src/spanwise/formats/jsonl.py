@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +30,7 @@ from spanwise.formats._format import (
 )
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import LABELS, is_records, is_spans, plain, score_of, whole_spans, words
-from spanwise.formats.annotators import chosen_records, refuse_several
+from spanwise.formats.annotators import chosen_records, refuse_several, refused, refused_note
 from spanwise.schemes import Tags, encode, malformed, spelled
 
 
@@ -103,6 +104,13 @@ class Gathered:
     pieces: list[list[tuple[int, int]]] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     records: list[Mapping[str, Any]] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)  # records whose spans an annotator did not accept
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out."""
+        total = len(self.lines) + self.refused.total()
+        return [refused_note(self.refused, total)] if self.refused else []
 
 
 def read(source: Any, options: Options, *, name: str = "<records>") -> Annotation:
@@ -113,6 +121,10 @@ def read(source: Any, options: Options, *, name: str = "<records>") -> Annotatio
     file = source if isinstance(source, File) else None
     path = name if file is None else file.path
     found = gathered(path, _listed(path, source) if file is None else records(file), options)
+    if not found.lines and found.refused:
+        raise InputError(
+            at(path, None, f"{found.notes[0]}, and none is left.\nExport records that were accepted.")
+        )
     if not found.lines:
         raise InputError(at(path, None, "the file holds no record.\nGive a JSON object in each line."))
     if options.annotator is None and found.kind == "text with spans of characters":
@@ -123,14 +135,15 @@ def read(source: Any, options: Options, *, name: str = "<records>") -> Annotatio
 def annotation_of(found: Gathered, options: Options, digest: str | None = None) -> Annotation:
     """The annotation of what was gathered."""
     corpus, path = _corpus(found, options), found.path
-    reading = Reading(path=path, sha256=digest, format="jsonl", evidence=found.kind)
+    notes = tuple(found.notes)
+    reading = Reading(path=path, sha256=digest, format="jsonl", evidence=found.kind, notes=notes)
     if found.kind == "tokens with tags":
         return annotated(corpus, Tags.of(found.tags), options, reading)
     mentions = _mentions(found).sole(
         duplicates=options.duplicates,
         place=lambda row: f"{path}:{found.lines[found.spans[row][0]]}",
     )
-    return Annotation(corpus, mentions, replace(reading, notes=tuple(label_notes(mentions))))
+    return Annotation(corpus, mentions, replace(reading, notes=(*notes, *label_notes(mentions))))
 
 
 def gathered(
@@ -139,6 +152,9 @@ def gathered(
     """What records hold; those of a part of a file are of the kind of the whole."""
     found = Gathered(path, kind)
     for line, record in pairs if options.annotator is None else _of(options.annotator, pairs):
+        if (answer := refused(record)) is not None:
+            found.refused[answer] += 1
+            continue
         _gather(found, line, record, options)
     return found
 

@@ -1,0 +1,147 @@
+"""Projects of INCEpTION: folders and archives, several people, and what must not be read silently."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import spanwise
+
+TSV = """#FORMAT=WebAnno TSV 3.3
+#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|value
+
+
+#Text=Ann left Rome
+1-1\t0-3\tAnn\t{label}
+1-2\t4-8\tleft\t_
+1-3\t9-13\tRome\tLOC
+
+#Text=She did
+2-1\t14-17\tShe\t_
+2-2\t18-21\tdid\t_
+"""
+XMI = """<?xml version="1.0" encoding="UTF-8"?>
+<xmi:XMI xmlns:xmi="http://www.omg.org/XMI" xmlns:cas="http:///uima/cas.ecore" xmlns:t="http:///t.ecore">
+<cas:Sofa xmi:id="1" sofaNum="1" sofaString="Ann left Rome"/>
+<t:NamedEntity xmi:id="2" sofa="1" begin="0" end="3" value="{label}"/>
+</xmi:XMI>
+"""
+
+
+def project(files: dict[str, str]) -> dict[str, bytes]:
+    return {name: text.encode() for name, text in files.items()}
+
+
+WORK = project(
+    {
+        "exportedproject.json": "{}",
+        "source/doc01.txt": "Ann left Rome",
+        "annotation/doc01.txt/ann.tsv": TSV.format(label="PER"),
+        "annotation/doc01.txt/bob.tsv": TSV.format(label="LOC"),
+        "annotation/doc01.txt/INITIAL_CAS.tsv": TSV.format(label="_"),
+        "annotation/doc02.txt/ann.tsv": TSV.format(label="PER"),
+        "curation/doc01.txt/CURATION_USER.tsv": TSV.format(label="ORG"),
+    }
+)
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def stored(files: dict[str, bytes], how: str, folder: Path) -> Path:
+    """The project as a folder, as an archive, or as an archive of archives, as newer versions export it."""
+    if how == "folder":
+        for name, content in files.items():
+            path = folder / "project" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return folder / "project"
+    if how == "nested":
+        files = {
+            f"{name.rpartition('.')[0]}.zip" if name.endswith((".tsv", ".xmi")) else name: (
+                packed({name.rpartition("/")[2]: content, "TypeSystem.xml": b"<x/>"})
+                if name.endswith((".tsv", ".xmi"))
+                else content
+            )
+            for name, content in files.items()
+        }
+    path = folder / "project.zip"
+    path.write_bytes(packed(files))
+    return path
+
+
+HOW = ["folder", "archive", "nested"]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_one_person_is_read_with_documents_and_places(how: str, tmp_path: Path) -> None:
+    path = stored(WORK, how, tmp_path)
+    found = spanwise.read(path, annotator="ann")
+    assert found.reading.format == "inception"
+    assert found.corpus.document_ids == ("doc01.txt", "doc02.txt")
+    assert found.mentions.rows() == [(0, 0, 1, "PER"), (0, 2, 3, "LOC"), (2, 0, 1, "PER"), (2, 2, 3, "LOC")]
+    assert found.corpus.place(3) == f"{path}: doc02.txt:2"
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_several_people_are_never_the_first_silently(how: str, tmp_path: Path) -> None:
+    path = stored(WORK, how, tmp_path)
+    with pytest.raises(spanwise.InputError, match="3 annotators marked the same texts"):
+        spanwise.read(path)
+    with pytest.raises(spanwise.ChoiceError, match="no annotator is called 'zoe'"):
+        spanwise.read(path, annotator="zoe")
+
+
+def test_the_curator_is_chosen_by_name_and_documents_that_lack_are_named(tmp_path: Path) -> None:
+    found = spanwise.read(stored(WORK, "folder", tmp_path), annotator="CURATION_USER")
+    assert found.mentions.rows()[0] == (0, 0, 1, "ORG")
+    assert found.reading.notes == ("1 document without a file of CURATION_USER",)
+
+
+def test_one_person_alone_needs_no_name(tmp_path: Path) -> None:
+    alone = {name: content for name, content in WORK.items() if "bob" not in name and "curation" not in name}
+    assert len(spanwise.read(stored(alone, "nested", tmp_path)).mentions) == 4
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_annotators_of_a_project_are_compared_without_the_curator(how: str, tmp_path: Path) -> None:
+    found = spanwise.agree(stored(WORK, how, tmp_path))
+    assert found.annotators == ("ann", "bob")
+    assert found.pairs[0].overall.f1 == 0.5
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_xmi_is_read_too(how: str, tmp_path: Path) -> None:
+    work = project({"annotation/doc01.txt/ann.xmi": XMI.format(label="PER")})
+    assert spanwise.read(stored(work, how, tmp_path)).mentions.rows() == [(0, 0, 3, "PER")]
+
+
+def test_the_folder_of_annotations_alone_is_read(tmp_path: Path) -> None:
+    path = stored(WORK, "folder", tmp_path) / "annotation"
+    assert len(spanwise.read(path, annotator="bob").mentions) == 2
+
+
+def test_other_archives_and_damaged_ones_are_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other.zip"
+    other.write_bytes(packed({"gold.conll": b"Ann B-PER\n"}))
+    with pytest.raises(spanwise.InputError, match="this is a zip archive"):
+        spanwise.read(other)
+    damaged = tmp_path / "damaged.zip"
+    work = {"annotation/doc01.txt/ann.zip": b"PK\x03\x04 no archive"}
+    damaged.write_bytes(packed(work))
+    with pytest.raises(spanwise.InputError, match="the archive cannot be read"):
+        spanwise.read(damaged)
+
+
+def test_an_archive_that_grows_without_end_is_refused(tmp_path: Path) -> None:
+    path = stored(project({"annotation/d/ann.tsv": "#" * 3_000_000}), "archive", tmp_path)
+    with pytest.raises(spanwise.InputError, match="unpacks to more than"):
+        spanwise.read(path, limits={"unpacked": 1000})
