@@ -18,11 +18,11 @@ from spanwise.credits import credit_of
 from spanwise.description import input_entry
 from spanwise.document import Input
 from spanwise.document.analyses import Convention, Explanation, PlacementDocument
-from spanwise.errors import ChoiceError, InputError
+from spanwise.errors import InputError
 from spanwise.formats import read, read_layers, refuse_merged
 from spanwise.matching import OUTCOMES, match
 from spanwise.matching.overlap import relaxed
-from spanwise.placement import PromptUnit, has_answers, place, place_systems, without_offsets
+from spanwise.placement import PRESETS, PromptUnit, has_answers, place, place_systems, without_offsets
 from spanwise.schemes import encode
 from spanwise.scores import averages, credited, exact
 
@@ -77,10 +77,8 @@ def explain(
     found: PlacementDocument | None = None
     if answers is not None or has_answers(predicted):
         answering = place_systems(gold, {"predicted": predicted}, answers or "ordered", options)
-        name = next(iter(answering.documents), "predicted")
-        if len(answering.documents) > 1:
-            raise ChoiceError("there are several samples per unit.\nChoose one with sample=.")
-        gold, predicted, found = answering.gold, answering.systems[name], answering.documents.get(name)
+        gold, predicted = answering.gold, answering.systems["predicted"]
+        found = answering.documents.get("predicted")
     sides = _read(gold, predicted, options, "conlleval")
     pair = _pair(sides, align)
     found = found or _without_offsets(pair, sides[0])
@@ -136,8 +134,9 @@ def _policy_rows(found: PlacementDocument) -> list[Convention]:
     rows += [
         ("answers, worst placement", found.policies.worst, "spanwise", "a bound that uses gold"),
         ("answers, best placement", found.policies.best, "spanwise", "a bound that uses gold"),
-        ("sets of strings", found.strings.set, "UniNER, once normalised", "no positions: any place is right"),
-        ("multisets of strings", found.strings.multiset, "GoLLIE", "as above, and repetitions count"),
+        ("sets of strings", found.strings.set, "spanwise", "no positions: any place is right"),
+        ("as uniner scores", found.presets["uniner"], "UniNER", PRESETS["uniner"].summary),
+        ("as gollie scores", found.presets["gollie"], "GoLLIE", PRESETS["gollie"].summary),
     ]
     return [
         Convention(

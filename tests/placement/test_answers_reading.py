@@ -197,11 +197,32 @@ def test_the_gold_file_s_own_ids_come_first(tmp_path: Path) -> None:
     assert spanwise.place(gold, [{"id": 0, "answers": [["Ann", "PER"]]}]).policies.ordered.f1 == 1
 
 
-def test_samples_are_chosen_and_become_systems_of_their_own() -> None:
+def test_samples_in_memory_are_chosen_or_are_runs_of_one_system() -> None:
     records = [{"id": 2, "sample": n, "answers": [["Bo", "PER"]] if n else []} for n in (0, 1)]
     assert spanwise.place(GOLD, records, sample=1).policies.ordered.correct == 1
-    result = spanwise.evaluate(GOLD, {"gpt": records}, resamples=0)
-    assert list(result.to_dict()["systems"]) == ["gpt.0", "gpt.1"]
+    chosen = spanwise.evaluate(GOLD, {"gpt": records}, answers={"sample": 1}, resamples=0)
+    assert chosen["gpt"].exact.overall.correct == 1
+    with pytest.raises(
+        spanwise.ChoiceError, match="'gpt' has 2 samples per unit: they are runs of one system"
+    ):
+        spanwise.evaluate(GOLD, {"gpt": records}, resamples=0)
+    tree = {"datasets": {"d": {"test": GOLD}}, "systems": {"gpt": {"predictions": records}}, "resamples": 0}
+    runs = spanwise.study(tree, cache=False, workers=1).datasets["d"].runs
+    assert {run: one.exact.overall.correct for run, one in runs["gpt"].items()} == {"0": 0, "1": 1}
+
+
+@pytest.mark.parametrize("rule", ["uniner", "gollie"])
+def test_a_rule_of_strings_is_scored_under_its_name_and_gives_no_mentions(rule: str) -> None:
+    said = [{"id": 0, "answers": [["the ann", "PER"], ["Ann", "PER"]]}, {"id": 1, "answers": "not JSON"}]
+    document = spanwise.place(GOLD, said, policy=rule)
+    assert (document.chosen, document.score) == (rule, document.presets[rule])
+    assert document.score == spanwise.place(GOLD, said).presets[rule]
+    assert document.readable.predicted == document.score.predicted
+    assert document.readable.gold < document.score.gold
+    assert f"rule:{rule}" in document.signature
+    with pytest.raises(spanwise.ChoiceError, match=f"'{rule}' compares strings and has no places"):
+        spanwise.evaluate(GOLD, {"gpt": said}, answers=rule, resamples=0)
+    assert spanwise.explain(GOLD, said)[f"as {rule} scores"].f1 == document.score.f1
 
 
 def test_evaluate_takes_records_and_scores_them_as_place_does() -> None:

@@ -22,7 +22,8 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how to place answers")
     group.add_argument(
         "--policy", metavar="NAME", default="ordered",
-        help="first, all, next or ordered (default), or the rule of uie, spacy-llm or langextract",
+        help="first, all, next or ordered (default), or the rule of uie, spacy-llm or langextract; "
+        "uniner and gollie compare strings",
     )  # fmt: skip
     add_answers(group)
     group = parser.add_argument_group("what to show and write")

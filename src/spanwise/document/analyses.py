@@ -414,6 +414,7 @@ class PlacementSettings(Struct, frozen=True, kw_only=True):
     response: str | None = None
     sample: str | None = None
     aliases: dict[str, str]
+    rule: str | None = None  # a rule of another project that compares strings; places are by `policy`
 
 
 class PlacementDocument(Document, frozen=True, kw_only=True):
@@ -433,6 +434,18 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
     unplaced: tuple[Leftover, ...] = ()
     ambiguous: tuple[PlacedAnswer, ...] = ()  # the first with several candidates; `answers` counts all
     inexact: tuple[PlacedAnswer, ...] = ()  # the first found beyond level exact; `answers.levels` counts all
+
+    @property
+    def chosen(self) -> str:
+        """The name of the rule that was asked for."""
+        return self.settings.rule or self.settings.policy
+
+    @property
+    def score(self) -> Score:
+        """The score by the rule that was asked for."""
+        rule = self.settings.rule
+        chosen: Score = getattr(self.policies, self.settings.policy) if rule is None else self.presets[rule]
+        return chosen
 
     def shortened(self, most: int) -> PlacementDocument:
         """The same with at most so many answers of each kind listed."""

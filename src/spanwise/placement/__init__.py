@@ -39,6 +39,7 @@ from spanwise.placement._answers import (
     has_answers,
     mapped_labels,
     read_answers,
+    records_digest,
     samples_of,
     surfaces,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "place",
     "place_systems",
     "placement",
+    "records_digest",
     "samples_of",
     "without_offsets",
 ]
@@ -109,13 +111,27 @@ class Choices(Struct, frozen=True):
     response: str | None
     sample: str | None
     aliases: Mapping[str, str]
+    rule: str | None = None  # a preset that compares strings; places are then those of `policy`
 
     @property
     def keep(self) -> bool:
         return self.repeats == "keep"
 
+    def with_places(self) -> Choices:
+        """The same choices, where they give mentions with places.
 
-KEYWORDS = Choices.__struct_fields__
+        Raises:
+            ChoiceError: the rule compares strings alone.
+        """
+        if self.rule is None:
+            return self
+        raise ChoiceError(
+            f"{self.rule!r} compares strings and has no places, so it cannot give mentions.\n"
+            f"Use first, all, next or ordered; spanwise.place gives the score of {self.rule!r}."
+        )
+
+
+KEYWORDS = tuple(name for name in Choices.__struct_fields__ if name != "rule")
 
 
 def checked(
@@ -132,22 +148,17 @@ def checked(
 ) -> Choices:
     """What was asked for by the keywords of `place`; the name of a preset becomes its policy and level."""
     preset = PRESETS.get(policy)
-    if preset is not None and preset.policy is None:
-        raise ChoiceError(
-            f"{policy!r} scores strings and places nothing.\n"
-            "Its score is in the document in any case, under presets; choose another policy."
-        )
-    if preset is not None:
+    rule = policy if preset is not None and preset.policy is None else None
+    if preset is not None and rule is None:
         level = level or preset.level
-    chosen = policy if preset is None else preset.policy
+    chosen = policy if preset is None else preset.policy or "ordered"
     if policy in ("best", "worst"):
         raise ChoiceError(
             f"policy is {policy!r}, but this is a bound that uses gold, not a score to quote.\n"
             "Both bounds are in the document in any case."
         )
-    places = [name for name, one in PRESETS.items() if one.policy is not None]
     for name, value, known in (
-        ("policy", chosen, (*POLICIES, *places)),
+        ("policy", chosen, (*POLICIES, *PRESETS)),
         ("level", level or "fuzzy", LEVELS),
         ("way to treat repeats", repeats, ("drop", "keep")),
         ("way to treat unknown labels", unknown, ("drop", "keep")),
@@ -158,7 +169,7 @@ def checked(
         raise ChoiceError(f"threshold is {threshold}, but must be above 0 and at most 1.")
     return Choices(
         chosen, level or "fuzzy", threshold, repeats, unknown, prompt_unit, response,  # type: ignore[arg-type]
-        None if sample is None else str(sample), dict(aliases or {}),
+        None if sample is None else str(sample), dict(aliases or {}), rule,
     )  # fmt: skip
 
 
@@ -242,7 +253,7 @@ def document(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) ->
         settings=PlacementSettings(
             policy=choices.policy, level=choices.level, threshold=choices.threshold, repeats=choices.repeats,
             unknown=choices.unknown, prompt_unit=choices.prompt_unit, response=choices.response,
-            sample=choices.sample, aliases=dict(choices.aliases),
+            sample=choices.sample, aliases=dict(choices.aliases), rule=choices.rule,
         ),
         units=UnitStatuses(**given.statuses),
         answers=_answer_counts(given, laid, choices),
@@ -252,7 +263,7 @@ def document(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) ->
         presets=_presets(laid, strings, choices),
         ceilings=Ceilings(**ceilings),
         spread=(min(values), max(values)) if values else (None, None),
-        readable=_readable(given, sheet, scores[choices.policy]),
+        readable=_readable(given, sheet, texts, scores[choices.policy], choices),
         labels=laid.labels,
         unplaced=_leftovers(given, laid, choices),
         ambiguous=_looked_at(laid, ints(np.flatnonzero(sheet.asked.number > 1)), choices),
@@ -270,6 +281,8 @@ def _input(role: str, annotation: Annotation) -> Input:
 
 def _signature(choices: Choices) -> str:
     parts = [f"policy:{choices.policy}", f"level:{choices.level}"]
+    if choices.rule is not None:
+        parts.insert(0, f"rule:{choices.rule}")
     if choices.level == "fuzzy":
         parts.append(f"threshold:{choices.threshold:g}")
     parts += [
@@ -332,12 +345,16 @@ def _answer_counts(given: Given, laid: LaidOut, choices: Choices) -> AnswerCount
     )
 
 
-def _readable(given: Given, sheet: Sheet, score: Score) -> Score:
+def _readable(given: Given, sheet: Sheet, texts: Texts, score: Score, choices: Choices) -> Score:
     """The same score over units that could be read: the others have no predictions, only gold mentions."""
     readable = np.array(
         [parsed.status in ("read", "repaired", "empty") for parsed in given.units], dtype=bool
     )
     inside = readable[sheet.units.of_sentence[sheet.gold.sentence]] if len(sheet.gold) else readable[:0]
+    if choices.rule is not None:
+        preset = PRESETS[choices.rule]
+        counted = string_counts(sheet, texts, NORMALISATIONS[preset.normalisation], inside)
+        return _score(counted.sets if preset.strings == "set" else counted.multisets)
     return _score((int(inside.sum()), score.predicted, score.correct))
 
 
@@ -408,10 +425,12 @@ class Placement(Struct, frozen=True, eq=False):
 
     document: PlacementDocument
     annotation: Annotation
+    choices: Choices
 
     @property
     def on_text(self) -> Annotation:
         """The predictions that have a place, as a file can hold them."""
+        self.choices.with_places()
         return replace(
             self.annotation, mentions=self.annotation.mentions.take(self.annotation.mentions.placed)
         )
@@ -447,7 +466,7 @@ def place(
         gold: a file, an `Annotation`, or anything else that `spanwise.read` takes, with text.
         answers: a file with one JSON value per line, or a list with one item per unit.
         policy: "first", "all", "next" or "ordered", or the rule of another project: "uie", "spacy-llm",
-            "langextract".
+            "langextract"; "uniner" and "gollie" compare strings, and places are then those of "ordered".
         level: the last level at which candidates are looked for: "exact", "case", "bare", "article" or
             "fuzzy" (default).
         threshold: the least similarity at level "fuzzy".
@@ -485,7 +504,7 @@ def placement(gold: Annotation, answers: Any, choices: Choices) -> Placement:
         answers, units, labels=gold_labels(gold.mentions), response=choices.response, sample=choices.sample
     )
     laid = laid_out(gold, units, given, choices)
-    return Placement(document(gold, given, laid, choices), predictions(gold, given, laid, choices))
+    return Placement(document(gold, given, laid, choices), predictions(gold, given, laid, choices), choices)
 
 
 class PlacedSystems(Struct, frozen=True, eq=False):
@@ -505,10 +524,13 @@ def place_systems(
         how: a policy, or keywords of `place`; None places only records in memory that hold answers.
 
     Returns:
-        The gold annotation, read where answers had to be placed on it, and the systems. Several samples
-        of one system become systems of their own, `NAME.SAMPLE`.
+        The gold annotation, read where answers had to be placed on it, and the systems.
+
+    Raises:
+        ChoiceError: a rule without places is asked for, or units have several samples, which are runs.
     """
     options = asked(how)
+    choices = checked(**options).with_places()
     giving = {
         name
         for name, source in systems.items()
@@ -529,10 +551,13 @@ def place_systems(
             placed[name] = source
             continue
         samples = {} if options.get("sample") is not None else samples_of(source)
-        several = {f"{name}.{sample}": {**options, "sample": sample} for sample in samples}
-        for own, choices in (several if len(samples) > 1 else {name: options}).items():
-            found = placement(annotation, source, checked(**choices))
-            placed[own], documents[own] = found.annotation, found.document
+        if len(samples) > 1:
+            raise ChoiceError(
+                f"{name!r} has {len(samples)} samples per unit: they are runs of one system.\n"
+                "Give it to spanwise.study, which scores all of them, or choose one with sample."
+            )
+        found = placement(annotation, source, choices)
+        placed[name], documents[name] = found.annotation, found.document
     return PlacedSystems(annotation, placed, documents)
 
 

@@ -288,9 +288,17 @@ def samples_of(source: Any) -> dict[str, str]:
         if name is None or not isinstance(record.value, Mapping):
             continue
         said = {key: value for key, value in record.value.items() if key not in ("sample", "run")}
-        digest = digests.setdefault(name, hashlib.sha256())
-        digest.update(json.dumps(said, sort_keys=True, ensure_ascii=True, default=str).encode())
+        digests.setdefault(name, hashlib.sha256()).update(_canonical(said))
     return {name: digest.hexdigest() for name, digest in digests.items()}
+
+
+def records_digest(records: Sequence[Any]) -> str:
+    """A hash of what records in memory say."""
+    return hashlib.sha256(b"\n".join(map(_canonical, records))).hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, default=str).encode()
 
 
 _OFFSETS = {"start", "begin", "start_offset", "from"}

@@ -377,8 +377,14 @@ class StringCounts(Struct, frozen=True):
     multisets: Counted
 
 
-def string_counts(sheet: Sheet, texts: Texts, normalise: Callable[[str], str]) -> StringCounts:
-    """The pairs of normalised text and label of answers and of gold that agree, wherever they stand."""
+def string_counts(
+    sheet: Sheet, texts: Texts, normalise: Callable[[str], str], inside: Bools | None = None
+) -> StringCounts:
+    """The pairs of normalised text and label of answers and of gold that agree, wherever they stand.
+
+    Args:
+        inside: the gold mentions that count; by default all.
+    """
     number, asked, gold = texts.normalised(normalise), sheet.asked, sheet.gold
     code = {name: place for place, name in enumerate(sheet.labels)}
     gold_label = np.array([code[name] for name in gold.names()], dtype=np.int64)
@@ -386,8 +392,9 @@ def string_counts(sheet: Sheet, texts: Texts, normalise: Callable[[str], str]) -
     text = np.append(number[texts.gold], number[texts.given]).astype(np.int64)
     key = (unit * max(len(number), 1) + text) * asked.labels + np.append(gold_label, asked.label)
     pairs, place = np.unique(key, return_inverse=True)
-    wanted = np.bincount(place[: len(gold)], minlength=len(pairs))
+    own = place[: len(gold)] if inside is None else place[: len(gold)][inside]
+    wanted = np.bincount(own, minlength=len(pairs))
     given = np.bincount(place[len(gold) :], minlength=len(pairs))
     both = np.minimum(wanted, given)
     sets = int((wanted > 0).sum()), int((given > 0).sum()), int((both > 0).sum())
-    return StringCounts(sets, (len(gold), len(asked), int(both.sum())))
+    return StringCounts(sets, (len(own), len(asked), int(both.sum())))

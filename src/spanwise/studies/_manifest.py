@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
+from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats import read_text, read_toml
 from spanwise.placement import asked, checked
@@ -48,7 +49,7 @@ DATASET: dict[str, Any] = {
     **READING,
 }
 SYSTEM: dict[str, Any] = {
-    "predictions": str,
+    "predictions": str | list[Any],
     "answers": str | dict[str, Any],
     "factors": dict[str, Any],
     "runs": list[Any],
@@ -85,6 +86,7 @@ class Dataset(Struct, frozen=True):
     dev: str | None = None
     vocabulary: str | None = None  # a file of known words, one a line
     reading: Mapping[str, Any] = field(default_factory=dict)
+    gold: Annotation | None = None  # in place of the file
 
 
 class System(Struct, frozen=True):
@@ -97,6 +99,7 @@ class System(Struct, frozen=True):
     train: Mapping[str, Any] | None = None  # the settings of a tagger that the study trains
     command: tuple[str, ...] = ()  # another trainer
     answers: Mapping[str, Any] | None = None  # how to place answers without offsets
+    records: tuple[Any, ...] | None = None  # the answers themselves, where no file holds them
 
     @property
     def is_trained(self) -> bool:
@@ -278,6 +281,9 @@ class _Check(Struct, frozen=True):
     def dataset(self, name: str, table: Any, shared: Mapping[str, Any]) -> Dataset:
         where = ("datasets", name)
         self.named(where, table)
+        gold = table.get("test")
+        if isinstance(gold, Annotation):
+            table = {**table, "test": gold.reading.path}
         self.keys(table, DATASET, where)
         if "test" not in table:
             raise self.error(where, f'the dataset {name!r} has no gold file.\nAdd: test = "PATH"')
@@ -289,6 +295,7 @@ class _Check(Struct, frozen=True):
             dev=table.get("dev"),
             vocabulary=table.get("vocabulary"),
             reading={**shared, **self.reading(table, where)},
+            gold=gold if isinstance(gold, Annotation) else None,
         )
 
     def system(self, name: str, table: Any, tree: Mapping[str, Any]) -> System:
@@ -317,9 +324,15 @@ class _Check(Struct, frozen=True):
         if answers is not None:
             try:
                 answers = asked(answers)
-                checked(**answers)
+                checked(**answers).with_places()
             except ChoiceError as error:
                 raise self.error((*where, "answers"), str(error)) from None
+        records = None
+        if isinstance(pattern, list):
+            if not all(isinstance(record, Mapping) for record in pattern):
+                message = "'predictions' must be text, or records that hold answers."
+                raise self.error((*where, "predictions"), message)
+            records, pattern, answers = tuple(pattern), f"<{name}>", answers or asked("ordered")
         for key, value in table.get("factors", {}).items():
             if not isinstance(value, str | int | float):
                 raise self.error(
@@ -333,6 +346,7 @@ class _Check(Struct, frozen=True):
             train=table.get("train"),
             command=tuple(table.get("command", ())),
             answers=answers,
+            records=records,
         )
 
     def expanded(self, tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from spanwise.errors import InputError, at
 from spanwise.formats import sha256_of
-from spanwise.placement import samples_of
+from spanwise.placement import records_digest, samples_of
 from spanwise.studies._manifest import Dataset, Manifest, System
 
 ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
@@ -24,6 +24,7 @@ class File(Struct, frozen=True):
     path: Path
     sha256: str
     sample: str | None = None  # the sample of a file of answers that is meant
+    records: tuple[Any, ...] | None = None  # the answers, where no file holds them
 
 
 class Cell(Struct, frozen=True):
@@ -102,12 +103,26 @@ def make_plan(manifest: Manifest) -> Plan:
     """
     test, train, vocabulary = {}, {}, {}
     for dataset in manifest.datasets:
-        test[dataset.name] = _file(manifest, dataset, "test", dataset.test)
+        test[dataset.name] = _test(manifest, dataset)
         train[dataset.name] = tuple(_file(manifest, dataset, "train", one) for one in dataset.train)
         if dataset.vocabulary is not None:
             vocabulary[dataset.name] = _file(manifest, dataset, "vocabulary", dataset.vocabulary)
     cells = _cells(manifest)
     return Plan(test, train, vocabulary, tuple(sorted(cells, key=lambda cell: (cell.dataset, cell.system))))
+
+
+def _test(manifest: Manifest, dataset: Dataset) -> File:
+    """The gold file, or a gold annotation in memory by what it holds."""
+    gold = dataset.gold
+    if gold is None:
+        return _file(manifest, dataset, "test", dataset.test)
+    texts = gold.corpus.texts
+    words = [
+        gold.corpus.words(number) if texts is None else texts[number] for number in range(len(gold.corpus))
+    ]
+    documents = gold.corpus.documents
+    held = [*words, list(gold.mentions.rows()), None if documents is None else documents.tolist()]
+    return File(dataset.test, Path(dataset.test), records_digest(held))
 
 
 def _file(manifest: Manifest, dataset: Dataset, key: str, shown: str) -> File:
@@ -134,7 +149,7 @@ def _cells(manifest: Manifest) -> list[Cell]:
         (dataset.name, system.name, run, path)
         for system in manifest.systems
         for dataset in manifest.datasets
-        for run, path in find_runs(manifest.root, system.predictions, dataset.name, system.name).items()
+        for run, path in _found_runs(manifest, system, dataset).items()
     ]
     # bert.large.1.txt fits {system}.{run}.txt for "bert" too: the shortest name of a run is the right one.
     shortest: dict[str, int] = {}
@@ -156,6 +171,12 @@ def _cells(manifest: Manifest) -> list[Cell]:
         for part in manifest.datasets:
             cells.append(_cell(part.name, one, runs.get(part.name, {}), ordered))
     return cells
+
+
+def _found_runs(manifest: Manifest, system: System, dataset: Dataset) -> dict[str, str]:
+    if system.records is not None:
+        return {ONLY_RUN: system.predictions}
+    return find_runs(manifest.root, system.predictions, dataset.name, system.name)
 
 
 def _cell(dataset: str, system: System, runs: Mapping[str, File], expected: Iterable[str]) -> Cell:
@@ -182,13 +203,14 @@ def _files(manifest: Manifest, system: System, paths: Mapping[str, str]) -> dict
         path = manifest.root / shown
         samples = {}
         if system.answers is not None and system.answers.get("sample") is None:
-            samples = samples_of(path)
+            samples = samples_of(path if system.records is None else system.records)
         if len(samples) < 2:
-            files[run] = File(shown, path, sha256_of(path))
+            digest = sha256_of(path) if system.records is None else records_digest(system.records)
+            files[run] = File(shown, path, digest, records=system.records)
             continue
         alone = len(paths) == 1
         files |= {
-            sample if alone else f"{run}.{sample}": File(shown, path, digest, sample)
+            sample if alone else f"{run}.{sample}": File(shown, path, digest, sample, system.records)
             for sample, digest in samples.items()
         }
     return files

@@ -47,6 +47,8 @@ class Task(Struct, frozen=True):
     runs: Mapping[str, str]
     samples: Mapping[str, str]  # of runs that are samples in a file of answers
     answers: Mapping[str, Any] | None  # how answers without offsets are placed
+    records: Mapping[str, tuple[Any, ...]]  # of runs whose answers no file holds
+    gold: Annotation | None  # in place of the file
     options: Mapping[str, Any]
     cache: Path | None
 
@@ -142,6 +144,8 @@ def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: P
         runs={run: str(file.path) for run, file in cell.runs.items()},
         samples={run: file.sample for run, file in cell.runs.items() if file.sample is not None},
         answers=cell.answers,
+        gold=dataset.gold,
+        records={run: file.records for run, file in cell.runs.items() if file.records is not None},
         options=options,
         cache=cache,
     )
@@ -165,9 +169,11 @@ class DatasetText(Struct, frozen=True, eq=False):
         reading = {key: value for key, value in task.options.items() if key in READING and key != "align"}
         reader = Reader(**reading)
         try:
+            train = tuple(reader.read(path, extras=False) for path in task.train)
+            if task.gold is not None:
+                return cls(task.gold, train)
             test = opened(task.test, encoding=reading.get("encoding"), limits=reading.get("limits"))
             gold = reader.read(test)
-            train = tuple(reader.read(path, extras=False) for path in task.train)
         except SpanwiseError as error:
             return cls(None, (), str(error))
         refuse_merged(test, **reading)
@@ -184,7 +190,10 @@ def runs_of(task: Task, gold: Annotation | None) -> dict[str, Any]:
         run: checked(**{**task.answers, "sample": task.samples.get(run, task.answers.get("sample"))})
         for run in task.runs
     }
-    return {run: placement(gold, path, choices[run]).annotation for run, path in task.runs.items()}
+    return {
+        run: placement(gold, task.records.get(run, path), choices[run]).annotation
+        for run, path in task.runs.items()
+    }
 
 
 def check_cell(task: Task, texts: Mapping[str, DatasetText]) -> str | None:
