@@ -2,7 +2,8 @@
 
 Inputs are numbered, and a number always gives the same bytes: `--only NUMBER` repeats one, with its
 traceback. Anything but a result or an error of our own is a failure, and so is an input that takes
-more than 5 seconds or 500 MB, or that ends the process.
+more than 5 seconds of a processor, a minute on the clock or 500 MB beyond what the process held before
+it, or that ends the process.
 """
 
 from __future__ import annotations
@@ -77,10 +78,10 @@ def _inputs(args: argparse.Namespace) -> int:
     rate = done / (time.monotonic() - began)
     sys.stdout.write(f"{done:,} inputs, {failures.total():,} failures, {rate:,.0f} inputs/s\n")
     if spent:
-        slowest = max(spent)
+        slowest, largest = max(spent), max(spent, key=lambda one: one.megabytes)
         sys.stdout.write(
             f"the slowest took {slowest.seconds:.2f} s of a processor (input {slowest.slowest}); "
-            f"no process needed more than {max(one.megabytes for one in spent)} MB\n"
+            f"the largest needed {largest.megabytes} MB (input {largest.largest})\n"
         )
     for text, number in failures.most_common():
         sys.stdout.write(f"  {number:>6,} {text} (such as input {examples[text]})\n")

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, mean_of, slice_path
+from spanwise.diagnosis import LEAST_GOLD, distinct, lettering, mean_of, slice_path
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
@@ -24,19 +24,21 @@ LEAST_EFFECT = 0.01  # a point of F1 or recall
 def findings(document: Evaluation) -> tuple[Finding, ...]:
     """The few things a reader of a result document should know first, at most four.
 
-    About the system with the highest F1: the kind of error whose fixing would gain most;
-    mentions unseen in training, if their recall lies below that of seen ones; the costliest
-    slice of other mentions; with a second system, whether the lead over the runner-up is real and where it
-    comes from (then only the costlier of the two slices stands), or, first of all, that the two differ in
-    slices though not overall; and what is odd about the data. Each rests on at least 50 mentions, is
-    worth at least one point, and was tested as it was chosen: a lead after correction, a slice or a
-    subset against all slices at once; a kind of error is said to cost most where it beats the second,
-    else both are named. Reports word them; `filter` chooses the sentences behind the number.
+    About the system with the highest primary score (F1 unless another was chosen): the kind of error
+    whose fixing would gain most; mentions unseen in training, if their recall lies below that of seen
+    ones; the costliest slice of other mentions; with a second system, whether the lead over the
+    runner-up is real and where it comes from (then only the costlier of the two slices stands), or,
+    first of all, that the two differ in slices though not overall; and what is odd about the data.
+    Each rests on at least 50 mentions, is worth at least one point, and was tested as it was chosen: a lead
+    after correction, a slice or a subset against all slices at once; a kind of error is said to cost
+    most where it beats the second, else both are named. Reports word them; `filter` chooses the
+    sentences behind the number.
     """
     systems = document.systems
     if not systems:
         return ()
-    order = list(lettering({name: system.exact.overall.f1 for name, system in systems.items()}))
+    primary = document.settings.primary or "f1"
+    order = list(lettering({name: system.primary(primary) for name, system in systems.items()}))
     lead = _lead_of(document.comparisons, order)
     return findings_of(document, order[0], lead)
 
@@ -54,19 +56,22 @@ def findings_over_runs(
     dataset: DatasetFacts,
     settings: Settings,
 ) -> tuple[Finding, ...]:
-    """The same of systems with several runs each: about the one with the highest mean F1.
+    """The same of systems with several runs each: about the one with the highest mean of the primary score.
 
     What is said of a system is what more than half of its runs show, in the numbers of the run that shows
     it and lies nearest to the median; `runs` says how many do. With one run each, these are the findings of
     an evaluation.
     """
-    f1 = {name: {run: one.exact.overall.f1 for run, one in runs.items()} for name, runs in systems.items()}
-    defined = {name: [one for one in runs.values() if one is not None] for name, runs in f1.items()}
+    primary = settings.primary or "f1"
+    scores = {
+        name: {run: one.primary(primary) for run, one in runs.items()} for name, runs in systems.items()
+    }
+    defined = {name: [one for one in runs.values() if one is not None] for name, runs in scores.items()}
     order = list(lettering({name: mean_of(values).mean for name, values in defined.items()}))
     if not order:
         return ()
     name, lead = order[0], _lead_of(comparisons, order)
-    ranked = sorted(systems[name], key=lambda run: (f1[name][run] is not None, f1[name][run] or 0.0))
+    ranked = sorted(systems[name], key=lambda run: (scores[name][run] is not None, scores[name][run] or 0.0))
     middle = (len(ranked) - 1) // 2
     nearest = sorted(ranked, key=lambda run: abs(ranked.index(run) - middle))
     shown = {run: _own_findings(name, systems[name][run], lead) for run in nearest}
@@ -202,7 +207,7 @@ def lead_finding(comparison: Comparison, first: str) -> Finding | None:
     Where the systems differ in slices but not overall, the finding is `even`: what one gains on some
     mentions is lost on others.
     """
-    overall = comparison.score(F1)
+    overall = comparison.primary
     if overall is None or overall.difference is None:
         return None
     one, other = comparison.systems
@@ -218,7 +223,7 @@ def lead_finding(comparison: Comparison, first: str) -> Finding | None:
         kind="lead",
         system=first,
         other=second,
-        score="f1",
+        score=overall.path[-1],
         overall=lead,
         p=overall.p_corrected,
         significant=True,

@@ -10,11 +10,10 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
-from spanwise.diagnosis import F1
 from spanwise.document import Document
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document, load
-from spanwise.document.scores import ScoreTest, SubsetScores, SystemScores
+from spanwise.document.scores import PRIMARY, ScoreTest, SubsetScores, SystemScores
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation import mention_columns
 from spanwise.merging import check_same_gold, evaluation_of
@@ -24,7 +23,10 @@ from spanwise.slices.index import GateFile, SliceIndex, least_check, read_gate, 
 
 
 class Change(Struct, frozen=True):
-    """What became of the F1 of one system since an earlier result; one that is new to it is not tested."""
+    """What became of one system's score since an earlier result; one that is new to it is not tested.
+
+    The score is the one that the gate is about: F1 unless another was chosen.
+    """
 
     system: str
     before: float | None
@@ -33,6 +35,7 @@ class Change(Struct, frozen=True):
     interval: tuple[float | None, float | None] | None = None
     p: float | None = None
     new: bool = False
+    score: str = "F1"
 
 
 class Outcome(Struct, frozen=True):
@@ -65,21 +68,24 @@ def gate(
     floor_bound: bool = False,
     file: str | Path | None = None,
     strict: bool = False,
+    score: str | None = None,
 ) -> Outcome:
     """Whether every system of a result document reaches its thresholds, all of them in points (0–100).
 
     Args:
-        fail_under: the least F1.
+        fail_under: the least score.
         against: an earlier result document (or its file) over the same gold file. Keep the same one
             over several releases: where each is held against the one before, small losses add up unseen.
-        fail_drop: fails where the drop of F1 is significantly larger than this, that is where the lower
-            end of its interval exceeds it; 0 forbids every significant drop.
+        fail_drop: fails where the drop of the score is significantly larger than this, that is where the
+            lower end of its interval exceeds it; 0 forbids every significant drop.
         not_worse_than: passes only where a drop of this size or more is excluded, that is where the upper
             end of the interval of the drop lies below it (non-inferiority).
         floors: the least score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70", "entity_length/XL=60",
             "fair/overall/f1=80". An undefined score reaches no floor.
         floor_bound: hold `fail_under` and floors against the lower ends of the scores' intervals.
         file: a TOML file with thresholds, also of named slices; these need the mentions of an evaluation.
+        score: what `fail_under`, `fail_drop` and `not_worse_than` are about: "f1", "precision", "recall",
+            "macro" or "fair"; by default the primary score of the result (F1 unless another was chosen).
         strict: whether a system that the earlier result does not have fails; else it is said to be untested.
 
     Raises:
@@ -93,12 +99,15 @@ def gate(
             "thresholds are for systems, and the document holds none; studies have none either.\n"
             "Give the result of an evaluation."
         )
+    if score is not None and score not in PRIMARY:
+        raise unknown("primary score", score, PRIMARY)
+    score = score or document.settings.primary or "f1"
     if fail_under is not None:
         check_points("fail_under", fail_under)
-        checks += [
-            least_check(name, "f1", _held(system, "f1", bound=floor_bound), fail_under, bound=floor_bound)
-            for name, system in document.systems.items()
-        ]
+        for name, system in document.systems.items():
+            bounds = system.primary_ends(score) or (None, None)
+            held = bounds[0] if floor_bound else system.primary(score)
+            checks.append(least_check(name, _PLACES[score], held, fail_under, bound=floor_bound))
     for place, least in _floors(floors):
         check_points(f"the floor of {place}", least)
         checks += [
@@ -106,7 +115,7 @@ def gate(
             for name, system in document.systems.items()
         ]
     if file is not None:
-        checks += _file_checks(document, read_gate(file))
+        checks += _file_checks(document, read_gate(file), floor_bound=floor_bound)
     if against is None:
         for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
             if points is not None:
@@ -117,13 +126,23 @@ def gate(
     for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
         if points is not None:
             _check_drop(name, points, document.settings.resamples)
-    drops = _drops(document, against, fail_drop, not_worse_than, strict=strict)
+    drops = _drops(document, against, fail_drop, not_worse_than, strict=strict, score=score)
     return replace(drops, checks=(*checks, *drops.checks))
 
 
-def _file_checks(document: Evaluation, asked: GateFile) -> list[Check]:
+# How thresholds call the score that they are about.
+_PLACES = {"f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro f1", "fair": "fair f1"}
+
+
+def _file_checks(document: Evaluation, asked: GateFile, *, floor_bound: bool) -> list[Check]:
     """The checks that a file asks for."""
-    inner = gate(document, fail_under=asked.fail_under, floors=asked.floors)
+    inner = gate(
+        document,
+        fail_under=asked.fail_under,
+        floors=asked.floors,
+        floor_bound=floor_bound,
+        score=asked.score,
+    )
     if not asked.slices:
         return list(inner.checks)
     return [*inner.checks, *slice_checks(SliceIndex.of(mention_columns(document)), asked.slices)]
@@ -245,6 +264,7 @@ def _drops(
     not_worse_than: float | None,
     *,
     strict: bool,
+    score: str,
 ) -> Outcome:
     name = str(against) if isinstance(against, str | Path) else "the earlier result"
     base = evaluation_of(load(against) if isinstance(against, str | Path) else as_document(against), name)
@@ -256,39 +276,42 @@ def _drops(
         pairs=[(f"new {one}", f"old {other}") for one, other in pairs],
         resamples=document.settings.resamples,
         seed=document.settings.seed,
+        primary=score,
     )
+    about = _PLACES[score].replace("f1", "F1")
     checks: list[Check] = []
     notes: list[str] = []
     changes: list[Change] = []
     said: list[str] = []
     for (name, other), comparison in zip(pairs, both.comparisons, strict=True):
-        row = comparison.score(F1)
-        before, after = base.systems[other].exact.overall.f1, document.systems[name].exact.overall.f1
-        tested = () if row is None else (row.difference, row.interval, row.p)
-        changes.append(Change(name, before, after, *tested))
+        row = comparison.primary
+        before, after = base.systems[other].primary(score), document.systems[name].primary(score)
+        change = Change(name, before, after, score=about)
+        if row is not None:
+            change = replace(change, difference=row.difference, interval=row.interval, p=row.p)
+        changes.append(change)
         if row is None or row.difference is None or row.a is UNSET or row.b is UNSET:
-            message = f"{name}: F1 is n/a in one of the results, so they cannot be compared."
+            message = f"{name}: {about} is n/a in one of the results, so they cannot be compared."
             asked = (("drop", fail_drop), ("not worse", not_worse_than))
             failed = [Check(f"{name} {what}", False, message) for what, points in asked if points is not None]
             checks += failed
             notes += [] if failed else [message]
             continue
-        spoken = (
-            f"{name}: F1 {_points(row.b)} → {_points(row.a)} ({100 * row.difference:+.2f}, {_spoken(row)})"
-        )
+        values = f"{_points(row.b)} → {_points(row.a)} ({100 * row.difference:+.2f}, {_spoken(row)})"
+        spoken = f"{name}: {about} {values}"
         if fail_drop is None and not_worse_than is None:
             said.append(f"{spoken}.")
         checks += _drop_checks(name, row, spoken, fail_drop, not_worse_than)
         least = comparison.detectable
         if least is not UNSET and least is not None:
             notes.append(
-                f"{name}: a true difference of {100 * least:.2f} F1 would be found four times in five "
+                f"{name}: a true difference of {100 * least:.2f} {about} would be found four times in five "
                 "on this test set."
             )
     held = {name for name, _ in pairs}
     for name in (name for name in document.systems if name not in held):
         message = f"{name}: untested, because {earlier} has no system of this name."
-        changes.append(Change(name, None, document.systems[name].exact.overall.f1, new=True))
+        changes.append(Change(name, None, document.systems[name].primary(score), new=True, score=about))
         if strict:
             checks.append(Check(f"{name} untested", False, message))
         else:

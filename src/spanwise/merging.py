@@ -66,7 +66,7 @@ def compare_documents(
     merged = _merged(results, stems, renamed)
     chosen = {"correction": correction, "primary": UNSET if primary == "f1" else primary}
     settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
-    scores = {name: system.exact.overall.f1 for name, system in merged.systems.items()}
+    scores = {name: system.primary(primary) for name, system in merged.systems.items()}
     comparisons = with_lead_intervals(
         with_leads(convert(compared, tuple[Comparison, ...]), merged.systems),
         measures,

@@ -286,3 +286,41 @@ def test_documents_without_systems_or_counts_are_told(results):
 def test_the_same_document_twice_is_refused(results):
     with pytest.raises(ChoiceError, match="the same name and the same systems"):
         compare_documents([results["good"]] * 2, names=["x/a.json", "y/a.json"])
+
+
+@pytest.mark.parametrize("score", ["precision", "recall", "macro", "fair"])
+def test_gates_are_about_the_primary_score(files, score):
+    def of(name, **options):
+        train = files / "train.txt"
+        return evaluate(
+            files / "gold.txt", {"mine": files / f"{name}.txt"}, train=train, resamples=200, **options
+        )
+
+    chosen, earlier = of("bad", primary=score), of("good")
+    value = 100 * chosen.systems["mine"].primary(score)
+    low, _ = chosen.systems["mine"].primary_ends(score)
+    about = {"macro": "macro f1", "fair": "fair f1"}.get(score, score)
+    assert gate(chosen, fail_under=value - 0.01).lines == [
+        f"mine: {about} is {value:.2f}, which reaches {value - 0.01:g}."
+    ]
+    assert not gate(chosen, fail_under=value + 0.01).passed
+    assert gate(chosen, fail_under=100 * low - 0.01, floor_bound=True).passed
+    assert not gate(chosen, fail_under=100 * low + 0.01, floor_bound=True).passed
+    against = gate(chosen, against=earlier, fail_drop=0, not_worse_than=1)
+    before = 100 * earlier.systems["mine"].primary(score)
+    for line in against.lines:
+        assert about.replace("f1", "F1") in line
+    assert f"{before:.2f} → {value:.2f}" in against.lines[0]
+    assert gate(of("bad"), against=earlier, fail_drop=0, score=score).changes[0] == against.changes[0]
+
+
+def test_a_file_of_thresholds_may_name_the_score_of_its_threshold(files, results, tmp_path):
+    asked = tmp_path / "gate.toml"
+    asked.write_text('fail_under = 50\nscore = "fair"\n')
+    (line,) = gate(results["good"], file=asked).lines
+    assert line.startswith("mine: fair f1 is ")
+    asked.write_text('fail_under = 50\nscore = "fare"\n')
+    with pytest.raises(InputError, match=r"gate.toml: \$.score: 'fare' is not a possible value"):
+        gate(results["good"], file=asked)
+    with pytest.raises(ChoiceError, match="Did you mean 'fair'"):
+        gate(results["good"], fail_under=50, score="fare")

@@ -71,15 +71,20 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
 def add_gates(parser: argparse.ArgumentParser) -> None:
     """The thresholds of a release gate."""
     group = parser.add_argument_group("thresholds (exit status 1 where one is missed)")
-    group.add_argument("--fail-under", type=float, metavar="POINTS", help="the least F1, in points")
+    group.add_argument(
+        "--fail-under",
+        type=float,
+        metavar="POINTS",
+        help="the least primary score (F1 unless --primary names another), in points",
+    )
     group.add_argument("--against", metavar="RESULT.json", help="an earlier result over the same gold file")
     group.add_argument(
         "--fail-drop", type=float, metavar="POINTS",
-        help="with --against: fail where F1 drops by significantly more than this",
+        help="with --against: fail where the primary score drops by significantly more than this",
     )  # fmt: skip
     group.add_argument(
         "--not-worse-than", type=float, metavar="POINTS",
-        help="with --against: pass only where a drop of F1 by this or more is excluded",
+        help="with --against: pass only where a drop of the primary score by this or more is excluded",
     )  # fmt: skip
     group.add_argument(
         "--floor", metavar="PATH=POINTS", action="append", default=[],

@@ -59,7 +59,7 @@ def load(path: str | Path) -> Document:
     try:
         return cast("Document", msgspec.json.decode(data, type=kind))
     except msgspec.ValidationError as error:
-        raise _wrong(error, msgspec.json.decode(data), kind, str(path)) from None
+        raise wrong_part(error, msgspec.json.decode(data), kind, str(path)) from None
 
 
 def document_of(content: Mapping[str, Any], *, place: str = "the document") -> Document:
@@ -74,7 +74,7 @@ def document_of(content: Mapping[str, Any], *, place: str = "the document") -> D
     try:
         return cast("Document", msgspec.convert(migrated, kind))
     except msgspec.ValidationError as error:
-        raise _wrong(error, migrated, kind, place) from None
+        raise wrong_part(error, migrated, kind, place) from None
 
 
 def as_document(document: DocumentLike) -> Document:
@@ -169,14 +169,19 @@ _WORDS = {
 }
 
 
-def _wrong(error: msgspec.ValidationError, content: Any, kind: type[Any], place: str) -> InputError:
+def wrong_part(
+    error: msgspec.ValidationError,
+    content: Any,
+    kind: type[Any],
+    place: str,
+    advice: str = "Make the document again with spanwise … --json FILE.",
+) -> InputError:
     """One sentence with the place inside the document and what was expected there."""
     message, _, where = str(error).partition(" - at `")
     # Of a key that is not allowed the decoder says: at `key` in `$.tough`.
     path = _named(where.removeprefix("key` in `").rstrip("`") or "$", str(error), content, kind)
-    return InputError(
-        f"{place}: {path}: {_in_words(message)}.\nMake the document again with spanwise … --json FILE."
-    )
+    inside = "" if path == "$" else f"{path}: "
+    return InputError(f"{place}: {inside}{_in_words(message)}.\n{advice}")
 
 
 def _in_words(message: str) -> str:
@@ -189,6 +194,9 @@ def _in_words(message: str) -> str:
     got = re.fullmatch(r"Expected `(.+)`, got `(.+)`", message)
     if got:
         return f"expected {_types(got[1])}, but this is {_types(got[2])}"
+    choice = re.fullmatch(r"Invalid enum value (.+)", message)
+    if choice:
+        return f"{choice[1]} is not a possible value"
     message = re.sub(r"`(\w+)`", lambda found: _WORDS.get(found[1], found[0]), message)
     return message[0].lower() + message[1:]
 

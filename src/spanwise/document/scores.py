@@ -308,6 +308,16 @@ class CrossScores(Part, frozen=True, kw_only=True):
     cells: tuple[CrossBucket, ...]
 
 
+# The scores that the primary question may be about, by the name of the choice.
+PRIMARY: Mapping[str, tuple[str, ...]] = {
+    "f1": ("exact", "overall", "f1"),
+    "precision": ("exact", "overall", "precision"),
+    "recall": ("exact", "overall", "recall"),
+    "macro": ("exact", "macro", "f1"),
+    "fair": ("fair", "overall", "f1"),
+}
+
+
 class SystemScores(Part, frozen=True, kw_only=True):
     """Everything that a document says of one system in one run."""
 
@@ -322,15 +332,24 @@ class SystemScores(Part, frozen=True, kw_only=True):
     slices: tuple[WeakSlice, ...]
     cross: Mapping[str, CrossScores] = field(default_factory=dict)
 
+    def about(self, primary: str) -> Rates:
+        """The scores among which the primary one stands, with their intervals."""
+        match primary:
+            case "macro":
+                return self.exact.macro
+            case "fair":
+                return self.fair.overall
+            case _:
+                return self.exact.overall
 
-# The scores that the primary question may be about, by the name of the choice.
-PRIMARY: Mapping[str, tuple[str, ...]] = {
-    "f1": ("exact", "overall", "f1"),
-    "precision": ("exact", "overall", "precision"),
-    "recall": ("exact", "overall", "recall"),
-    "macro": ("exact", "macro", "f1"),
-    "fair": ("fair", "overall", "f1"),
-}
+    def primary(self, primary: str) -> float | None:
+        """The score that the primary question is about, by the name of the choice."""
+        value: float | None = getattr(self.about(primary), PRIMARY[primary][-1])
+        return value
+
+    def primary_ends(self, primary: str) -> Interval | None:
+        """Its interval, where there is one."""
+        return self.about(primary).ends(PRIMARY[primary][-1])
 
 
 class ScoreTest(Part, frozen=True, kw_only=True):

@@ -137,20 +137,29 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
         Raises:
             InputError: the file is missing, or holds no such columns.
         """
+        where, advice = os.fspath(path), "Make it with spanwise evaluate … --columns FILE."
         try:
             with zipfile.ZipFile(path) as archive:
                 _refuse_bomb(archive, os.stat(path).st_size)  # noqa: PTH116
                 arrays = {name.removesuffix(".npy"): _array(archive, name) for name in archive.namelist()}
+        except FileNotFoundError:
+            raise InputError(f"{where}: there is no such file.\n{advice}") from None
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"{where}: the file cannot be read ({reason}).\n{advice}") from None
+        except zipfile.BadZipFile:
+            raise _not_columns(where, "it is not an .npz archive, or is damaged", advice) from None
+        except _WRONG as error:
+            raise _not_columns(where, " ".join(str(error).split()) or type(error).__name__, advice) from None
+        try:
             head = msgspec.json.decode(arrays.pop("head").tobytes(), type=ColumnsHead)
             found = cls(head, arrays)
-            if head.kind != KIND or head.schema != SCHEMA or not found.fits():
-                raise ValueError("other columns")
-            return found
-        except _WRONG as error:
-            raise InputError(
-                f"{os.fspath(path)}: this file does not hold mention columns.\n"
-                "Make it with spanwise evaluate … --columns FILE."
-            ) from error
+            fitting = head.kind == KIND and head.schema == SCHEMA and found.fits()
+        except _WRONG:  # columns that are missing, or of another kind
+            fitting = False
+        if not fitting:
+            raise _not_columns(where, "its columns do not fit together", advice)
+        return found
 
     @classmethod
     def read_head(cls, path: str | os.PathLike[str]) -> ColumnsHead | None:
@@ -218,6 +227,10 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
             return len(self.vocabulary) == self.head.sentences
         tokens = self.arrays.get("tokens")
         return tokens is None or _below(tokens, int(self.arrays["sentences"][-1]), len(self.vocabulary))
+
+
+def _not_columns(where: str, why: str, advice: str) -> InputError:
+    return InputError(f"{where}: this file does not hold mention columns: {why}.\n{advice}")
 
 
 def _refuse_bomb(archive: zipfile.ZipFile, size: int) -> None:

@@ -147,7 +147,7 @@ def summary_of(
         name: system_scores(facts, one, found[name], choices.crosses, dataset.mentions)
         for name, one in systems.items()
     }
-    f1 = {name: one.exact.overall.f1 for name, one in scores.items()}
+    ranking = {name: one.primary(choices.primary) for name, one in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
         inputs=convert(inputs, tuple[Input, ...]),
@@ -165,7 +165,7 @@ def summary_of(
         comparisons=with_lead_intervals(
             with_leads(comparisons, scores), measures, units if choices.resamples else 0, choices.confidence
         ),
-        letters=letters(f1, comparisons, path=PRIMARY[choices.primary]) if len(f1) > 1 else {},
+        letters=letters(ranking, comparisons, path=PRIMARY[choices.primary]) if len(ranking) > 1 else {},
         notes=notes,
     )
     return replace(summary, signature=signature(summary), findings=findings(summary))

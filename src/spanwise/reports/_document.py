@@ -20,12 +20,13 @@ Value = TypeVar("Value")
 
 
 def own_letters(document: Evaluation) -> dict[str, str]:
-    """The letter of every system, from the highest F1 to the lowest; those without one come last."""
-    return lettering({name: system.exact.overall.f1 for name, system in document.systems.items()})
+    """The letter of every system, from the highest primary score to the lowest; undefined ones come last."""
+    primary = document.settings.primary or "f1"
+    return lettering({name: system.primary(primary) for name, system in document.systems.items()})
 
 
 def ranked(document: Evaluation) -> list[str]:
-    """The systems from the highest F1 to the lowest, in the order of their letters."""
+    """The systems from the highest primary score to the lowest, in the order of their letters."""
     return list(own_letters(document))
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -16,6 +15,7 @@ from spanwise.buckets import Bucket
 from spanwise.columns import Bools, Column, Floats, Ints, Words, floats, ints, plain, ratio
 from spanwise.conditions import TOUGHNESS, Comparison, Condition, bucket_holds, parse
 from spanwise.counts import Counts
+from spanwise.document.loading import wrong_part
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import MentionColumns
 from spanwise.formats import read_toml
@@ -429,6 +429,7 @@ class GateFile(Struct, frozen=True, forbid_unknown_fields=True):
     """What a file asks of every system."""
 
     fail_under: float | None = None
+    score: Literal["f1", "precision", "recall", "macro", "fair"] | None = None  # that fail_under is about
     floors: Mapping[str, float] = field(default_factory=dict)
     named: Mapping[str, NamedSlice] = field(default_factory=dict, name="slices")
 
@@ -459,23 +460,18 @@ def read_gate(path: str | Path) -> GateFile:
     Raises:
         InputError: the file is not TOML, or names something unknown.
     """
+    content = read_toml(path, _EXAMPLE)
     try:
-        found = msgspec.convert(read_toml(path, _EXAMPLE), GateFile, strict=True)
-        for floor in found.slices:
-            if not 1 < floor.least <= 100:
-                raise InputError(
-                    f"{path}: the floor of slice {floor.name!r} is {floor.least:g}, "
-                    "but must be points from 1 to 100."
-                )
+        found = msgspec.convert(content, GateFile, strict=True)
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {_plainly(str(error))}.\n{_EXAMPLE}") from error
+        raise wrong_part(error, content, GateFile, str(path), _EXAMPLE) from None
+    for floor in found.slices:
+        if not 1 < floor.least <= 100:
+            raise InputError(
+                f"{path}: the floor of slice {floor.name!r} is {floor.least:g}, "
+                "but must be points from 1 to 100."
+            )
     return found
-
-
-def _plainly(message: str) -> str:
-    """What the decoder says, in our words."""
-    found = re.fullmatch(r"Object contains unknown field `(.+?)`(?: - at `(.+)`)?", message)
-    return f"there is no key {found[1]!r} here" if found else message[0].lower() + message[1:]
 
 
 _EXAMPLE = (

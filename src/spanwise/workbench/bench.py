@@ -163,7 +163,7 @@ class Bench:
         for one in results if results is not None else self.latest(gold):
             document = self.shelf.document(one)
             only = replace(document, systems={one.system: document.systems[one.system]})
-            checks += gate(only, fail_under=asked.fail_under, floors=asked.floors).checks
+            checks += gate(only, fail_under=asked.fail_under, floors=asked.floors, score=asked.score).checks
         saved = GateFile(named={one.name: named_slice(one) for one in self.store.slices(gold.slug)})
         floors = [*asked.slices, *saved.slices]
         indexed = self.shelf.indexed(gold)
