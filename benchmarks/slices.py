@@ -1,9 +1,9 @@
 """How often are slices listed where nothing is weak, and a planted one found? With peers, and speed.
 
-    python benchmarks/slices.py [TRIALS]
+    python -m benchmarks.slices [all|spanwise|sliceline|divexplorer|speed] [TRIALS]
 
 Prints Markdown tables; those of 1,000 trials are kept in slices.md beside this file. sliceline and
-divexplorer stand beside spanwise where they are installed.
+divexplorer stand beside spanwise where they are installed, with a tenth of the trials.
 """
 
 from __future__ import annotations
@@ -12,35 +12,50 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
+from msgspec.structs import replace
 from simulated_slices import PLANTED, Listing, World, listing, trials_of
 
-from spanwise.columns import floats, ints
+from spanwise.calibration import confidence
+from spanwise.columns import codes, floats, ints
+from spanwise.corpus import Annotation, Corpus, Mentions
+from spanwise.formats import read
+from spanwise.slices import find_slices
 from spanwise.slices._search import Facet, Items, search
 
 WORLDS = [World(documents, clustered=clustered) for documents in (40, 100) for clustered in (False, True)]
 POWER = [World(100, planted=True), World(100, clustered=True, planted=True)]
 
 
-def main(trials: int) -> None:
-    """Measure everything and print it."""
+def main(what: str = "all", trials: str = "1000") -> None:
+    """Measure everything, one method or the speed, and print it."""
+    chosen = {"all": list(METHODS), "speed": []}.get(what, [what])
+    if chosen:
+        lists(chosen, int(trials))
+    if what in ("all", "speed"):
+        speed()
+
+
+def lists(chosen: Sequence[str], trials: int) -> None:
+    """How often each method lists anything, and the planted slice first."""
     print("| method | documents | errors | planted | anything listed | planted slice first | trials |")
     print("|---|---|---|---|---|---|---|", flush=True)
-    for name, function in (("spanwise", ours), ("sliceline", sliceline), ("divexplorer, t > 2", divexplorer)):
+    for name in chosen:
         for world in (*WORLDS, *POWER):
             number = trials if name == "spanwise" else max(20, trials // 10)
             try:
-                found = function(world, number)
+                found = METHODS[name](world, number)
             except ImportError:
                 continue
-            row(name, world, found, number)
-    speed()
+            row("divexplorer, t > 2" if name == "divexplorer" else name, world, found, number)
 
 
 def row(name: str, world: World, found: Listing, trials: int) -> None:
@@ -107,9 +122,31 @@ def counted(
     )
 
 
+METHODS: dict[str, Callable[[World, int], Listing]] = {
+    "spanwise": ours,
+    "sliceline": sliceline,
+    "divexplorer": divexplorer,
+}
+
+
+class Cost(NamedTuple):
+    """CPU seconds and the peak memory of the process so far."""
+
+    cpu: float
+    peak: float
+
+    @classmethod
+    def of(cls, work: Callable[[], object]) -> Cost:
+        """What one call costs."""
+        began = time.process_time()
+        work()
+        seconds = time.process_time() - began
+        return cls(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
 def speed() -> None:
-    """The search alone, on as many items as CoNLL-2003 has and on a million."""
-    print("\n| items | documents | attributes | depth | slices | seconds | peak memory |")
+    """The search alone, on as many items as CoNLL-2003 has and on a million; CoNLL-2003 itself; scores."""
+    print("\n| items | documents | attributes | depth | slices | CPU seconds | peak memory |")
     print("|---|---|---|---|---|---|---|")
     for number, documents, depth in ((5_648, 231, 2), (5_648, 231, 3), (1_000_000, 60_000, 2)):
         rng = np.random.default_rng(0)
@@ -122,16 +159,53 @@ def speed() -> None:
         )
         unit = np.sort(rng.integers(0, documents, number))
         one = Items(ints(unit), documents, floats(rng.random(number) < 0.1), facets)
-        began = time.perf_counter()
-        found = search(one, depth=depth)
-        seconds = time.perf_counter() - began
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        slices = search(one, depth=depth, flips=1).tested
+        cost = Cost.of(partial(search, one, depth=depth))
         print(
-            f"| {number:,} | {documents:,} | {len(sizes)} | {depth} | {found.tested:,} | {seconds:.2f} "
-            f"| {peak:,.0f} MB |",
+            f"| {number:,} | {documents:,} | {len(sizes)} | {depth} | {slices:,} | {cost.cpu:.2f} "
+            f"| {cost.peak:,.0f} MB |",
             flush=True,
         )
+    print("\n| work | CPU seconds | peak memory |\n|---|---|---|")
+    folder = Path(os.environ.get("SPANWISE_DATA", "../shared/data")) / "conll2003"
+    if folder.is_dir():
+        gold, train = read(folder / "test.txt"), read(folder / "train.txt")
+        told = {"mine": damaged(gold, np.random.default_rng(0))}
+        cost = Cost.of(lambda: find_slices(gold, told, train=train, attributes="all", depth=3))
+        print(
+            f"| `find_slices`, CoNLL-2003, all attributes, depth 3 | {cost.cpu:.2f} | {cost.peak:,.0f} MB |"
+        )
+    gold, told = scored(1_000_000)
+    cost = Cost.of(lambda: confidence(gold, told, resamples=1000))
+    print(f"| `confidence`, 1,000,000 predictions, 1,000 resamples | {cost.cpu:.2f} | {cost.peak:,.0f} MB |")
+
+
+def damaged(gold: Annotation, rng: np.random.Generator) -> Annotation:
+    """Gold as a system might give it: a tenth is missing, a tenth has another label."""
+    kept = gold.mentions.take(rng.random(len(gold.mentions)) > 0.1)
+    other = rng.random(len(kept)) < 0.1
+    label = np.where(other, (kept.label + 1) % len(kept.labels), kept.label)
+    return Annotation(gold.corpus, replace(kept, label=codes(label)))
+
+
+def scored(number: int) -> tuple[Annotation, dict[str, Annotation]]:
+    """Gold and predictions with scores that are right as often as they say."""
+    rng = np.random.default_rng(0)
+    corpus = Corpus(
+        tokens=codes(np.zeros(number * 5)),
+        vocabulary=["word"],
+        sentences=ints(np.arange(0, number * 5 + 1, 20)),
+        documents=ints(np.arange(0, number // 4 + 1, 10)),
+    )
+    at = np.arange(number)
+    start, label = at % 4 * 5, codes(rng.integers(0, 3, number))
+    gold = Mentions(ints(at // 4), ints(start), ints(start + 2), label, ["LOC", "ORG", "PER"])
+    score = rng.beta(4, 1, number)
+    wrong = rng.random(number) > score
+    end = ints(np.where(wrong, gold.end + 1, gold.end))
+    predicted = replace(gold, end=end, score=floats(score))
+    return Annotation(corpus, gold), {"mine": Annotation(corpus, predicted)}
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    main(*sys.argv[1:])

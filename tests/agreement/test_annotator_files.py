@@ -71,6 +71,21 @@ def test_doccano_annotations_name_their_users(tmp_path: Path) -> None:
     assert found.pairs[0].overall.f1 == pytest.approx(2 / 3)
 
 
+def test_a_doccano_user_without_a_record_did_not_see_that_text(tmp_path: Path) -> None:
+    def user(number: int, start: int, end: int, label: str) -> dict[str, object]:
+        return {"user": number, "start_offset": start, "end_offset": end, "label": label}
+
+    path = lines(
+        tmp_path / "doccano.jsonl",
+        {"id": 1, "text": TEXT, "annotations": [user(1, *PER), user(2, *PER), user(3, *LOC)]},
+        {"id": 2, "text": TEXT + " again", "annotations": [user(1, *PER), user(2, *LOC)]},
+    )
+    found = spanwise.agree(path)
+    both = {pair.annotators: pair.overall for pair in found.pairs}
+    assert (both["1", "2"].both, both["1", "2"].first, both["1", "2"].second) == (1, 2, 2)
+    assert (both["1", "3"].both, both["1", "3"].first, both["1", "3"].second) == (0, 1, 1)
+
+
 def test_label_studio_keeps_several_annotations_of_a_task(tmp_path: Path) -> None:
     def done(who: object, *listed: tuple[int, int, str]) -> dict[str, object]:
         results = [

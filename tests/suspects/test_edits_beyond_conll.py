@@ -65,6 +65,29 @@ def test_rows_of_span_files_change_in_place(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "changed", "labels"),
+    [
+        ('["B-PER",  "O","B-PER"]', '["B-PER",  "O","B-LOC"]', None),
+        ("[1,  0,1]", "[1,  0,2]", ["O", "B-PER", "B-LOC"]),
+    ],
+    ids=["strings", "numbers"],
+)
+def test_tags_of_json_lines_change_in_place(
+    tmp_path: Path, written: str, changed: str, labels: list[str] | None
+) -> None:
+    line = '{"id": 7, "tokens": ["Ann", "in", "Rome"], "ner_tags": %s,  "note": "ü"}\r\n'
+    gold = tmp_path / "gold.jsonl"
+    gold.write_bytes((line % written * 2).encode())
+    reading = {} if labels is None else {"labels": labels}
+    annotation = spanwise.read(gold, **reading)
+    rows = [(0, 0, 1, "PER"), (0, 2, 3, "LOC"), (1, 0, 1, "PER"), (1, 2, 3, "PER")]
+    said = spanwise.Annotation(annotation.corpus, spanwise.Mentions.of(rows))
+    decided(spanwise.suspects(gold, {"a": said, "b": said}, **reading), tmp_path / "sheet.csv")
+    apply_decisions(tmp_path / "sheet.csv", gold, tmp_path / "new.jsonl", **reading)
+    assert (tmp_path / "new.jsonl").read_bytes().decode() == line % changed + line % written
+
+
 def test_one_json_list_is_refused(tmp_path: Path) -> None:
     gold = tmp_path / "gold.json"
     gold.write_text("[" + ",".join(GOLD.split("\n")[:2]) + "]", encoding="utf-8")

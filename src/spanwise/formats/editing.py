@@ -17,7 +17,7 @@ from spanwise.formats._columns import Layout, layout_of, tag_columns
 from spanwise.formats._format import Options
 from spanwise.formats._opening import MAGIC, File
 from spanwise.formats._sentences import LABELS
-from spanwise.formats.jsonl import ENDS, SPANS, STARTS
+from spanwise.formats.jsonl import ENDS, SPANS, STARTS, tags_key
 from spanwise.schemes import encode
 
 Row = tuple[int, int, int, str]
@@ -41,18 +41,57 @@ def changed_rows(annotation: Annotation, rows: Sequence[Row]) -> dict[int, Chang
 
 def edited_json(annotation: Annotation, changes: Mapping[int, Change], raw: bytes) -> bytes:
     """The bytes of a file with one JSON object per line, whose spans were changed."""
-    path, where = annotation.reading.path, annotation.corpus.source.lines
-    if where is None or (len(where) > 1 and int(where[0]) == int(where[-1])):
-        raise InputError(
-            f"{path}: a file that is one JSON list cannot be changed in place.\n"
-            "Write one object per line first: spanwise convert FILE gold.jsonl"
-        )
+    path, where = annotation.reading.path, _lines_of(annotation)
     lines = raw.split(b"\n")
     for sentence, change in changes.items():
         line = int(where[sentence])
         text = lines[line - 1].decode("utf-8")
         lines[line - 1] = _with_spans(text, change, f"{path}:{line}").encode("utf-8")
     return b"\n".join(lines)
+
+
+def edited_tags(
+    annotation: Annotation, changes: Mapping[tuple[int, int], str], labels: Sequence[str] | None, raw: bytes
+) -> bytes:
+    """The bytes of a file with one JSON object per line, whose tags were changed; numbers stay numbers."""
+    path, where = annotation.reading.path, _lines_of(annotation)
+    by_sentence: dict[int, dict[int, str]] = {}
+    for (sentence, token), tag in changes.items():
+        by_sentence.setdefault(sentence, {})[token] = tag
+    lines = raw.split(b"\n")
+    for sentence, tags in by_sentence.items():
+        line = int(where[sentence])
+        text = lines[line - 1].decode("utf-8")
+        lines[line - 1] = _with_tags(text, tags, labels, f"{path}:{line}").encode("utf-8")
+    return b"\n".join(lines)
+
+
+def _with_tags(text: str, tags: Mapping[int, str], labels: Sequence[str] | None, place: str) -> str:
+    """One line with other tags of some tokens; everything between them stays as it is written."""
+    chosen = tags_key(json.loads(text))
+    begin = next(start for key, start, _ in _members(text, text.index("{")) if key == chosen)
+    for token, (start, end) in reversed(list(enumerate(_items(text, begin)))):
+        if token not in tags:
+            continue
+        tag = tags[token]
+        new = json.dumps(tag, ensure_ascii=False)
+        if not isinstance(json.loads(text[start:end]), str):
+            if labels is None or tag not in labels:
+                raise InputError(f"{place}: no number stands for the tag {tag!r}.\nAdd it to labels.")
+            new = str(list(labels).index(tag))
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _lines_of(annotation: Annotation) -> Ints:
+    """The line of each record."""
+    where = annotation.corpus.source.lines
+    if where is None or (len(where) > 1 and int(where[0]) == int(where[-1])):
+        raise InputError(
+            f"{annotation.reading.path}: a file that is one JSON list cannot be changed in place.\n"
+            "Write one object per line first: spanwise convert FILE gold.jsonl"
+        )
+    return where
 
 
 def _with_spans(text: str, change: Change, place: str) -> str:
@@ -217,14 +256,10 @@ def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
     if raw.startswith(tuple(MAGIC)) or b"\x00" in raw:
         raise InputError(f"{path}: a packed file cannot be changed in place.\nUnpack it first.")
     if kind != "conll":
-        rows = changed_rows(annotation, mentions.rows())
-        edit = edited_spans if kind == "spans" else edited_json
         if annotation.reading.scheme is not None:
-            raise InputError(
-                f"{path}: tags in JSON lines cannot be changed in place.\n"
-                "Convert the file first: spanwise convert FILE gold.conll"
-            )
-        return edit(annotation, rows, raw)
+            return edited_tags(annotation, _changes(annotation, mentions), reading.get("labels"), raw)
+        edit = edited_spans if kind == "spans" else edited_json
+        return edit(annotation, changed_rows(annotation, mentions.rows()), raw)
     changes = _changes(annotation, mentions)
     options = Options(**{**reading, "prefer": None})
     where = tuple(tag_columns(options, merged=False).values())

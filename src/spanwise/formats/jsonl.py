@@ -277,12 +277,18 @@ def _first(record: Mapping[str, Any], keys: tuple[str, ...], kind: type) -> Any:
 
 def _tags(record: Mapping[str, Any]) -> list[Any] | None:
     """The list of tags: strings or numbers, one a token."""
+    key = tags_key(record)
+    return None if key is None else record[key]
+
+
+def tags_key(record: Mapping[str, Any]) -> str | None:
+    """The key of the list of tags."""
     for key in _TAGS:
         value = record.get(key)
         if isinstance(value, list) and all(isinstance(tag, str) or _is_place(tag) for tag in value):
             tokens = _first(record, _TOKENS, list)
             if value or not tokens:
-                return value
+                return key
     return None
 
 
