@@ -16,7 +16,7 @@ from spanwise.cli.main import main
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import InputError
 from spanwise.interpreteval import Departures
-from spanwise.reproduction import Cell, Missing, Reproduction, departure_effects, printed, reproduce
+from spanwise.reproduction import Cell, Missing, Reproduction, departure_effects, ortmann, reproduce
 from spanwise.reproduction.tables import friedman_values
 
 
@@ -49,7 +49,7 @@ def test_only_the_known_cells_differ(found: Reproduction) -> None:
 
 
 def test_only_what_is_divided_by_nothing_is_undefined() -> None:
-    undefined = [cell for cell in printed.cells() if cell.computed is None]
+    undefined = [cell for cell in ortmann.released_cells() if cell.computed is None]
     assert len(undefined) == 8
     assert all(cell.paper == 0 and cell.name.endswith("precision") for cell in undefined)
 
@@ -128,7 +128,7 @@ def test_a_difference_without_a_reason_is_unexplained() -> None:
 def test_parts_that_are_missing_are_not_computed(data: Path, tmp_path: Path) -> None:
     (tmp_path / "conll2002-es").symlink_to(data / "conll2002-es")
     found = reproduce(tmp_path)
-    assert {cell.source for cell in found.cells if cell not in printed.cells()} == {"Tu21"}
+    assert {cell.source for cell in found.cells if cell not in ortmann.released_cells()} == {"Tu21"}
     assert (
         Missing("Fu20", "everything from wnut16", f"there is no folder {tmp_path / 'wnut16'}")
         in found.missing

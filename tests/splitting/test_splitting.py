@@ -14,7 +14,7 @@ import spanwise
 from spanwise.attributes import SUBSETS, Lexicon, toughness
 from spanwise.cli.main import main
 from spanwise.demo import generate
-from spanwise.splitting._search import members
+from spanwise.splitting import members
 
 
 @pytest.fixture(scope="module")

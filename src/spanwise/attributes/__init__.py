@@ -14,7 +14,16 @@ from spanwise.attributes._sums import LexiconSums, SummedLexicon, Wanted
 from spanwise.attributes._values import Mention, Token, compute, mention_views, per_mention, per_token
 from spanwise.attributes.aggregate import NEEDS, PHI, Aggregate, compared, familiarity
 from spanwise.attributes.given import given, missing
-from spanwise.attributes.toughness import SUBSETS, Carried, Confusable, Labeled, Toughness, toughness
+from spanwise.attributes.toughness import (
+    SUBSETS,
+    Carried,
+    Confusable,
+    Labeled,
+    LeftOut,
+    Toughness,
+    left_out,
+    toughness,
+)
 from spanwise.corpus import Mentions
 from spanwise.errors import ChoiceError, unknown
 from spanwise.registry import Registry
@@ -29,6 +38,7 @@ __all__ = [
     "Context",
     "Kind",
     "Labeled",
+    "LeftOut",
     "Lexicon",
     "LexiconSums",
     "Mention",
@@ -42,6 +52,7 @@ __all__ = [
     "choose",
     "given",
     "is_built_in",
+    "left_out",
     "mention_views",
     "own",
     "register",

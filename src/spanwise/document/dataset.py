@@ -97,6 +97,35 @@ class Conflicts(Part, frozen=True, kw_only=True):
     variation: VariationPlaces | None = None
 
 
+class DriftShares(Part, frozen=True, kw_only=True):
+    """The same share in the training data and in the test set."""
+
+    train: Fraction
+    test: Fraction
+
+
+class DriftValues(Part, frozen=True, kw_only=True):
+    """Means in the training data and in the test set, and how far the two distributions lie apart."""
+
+    train: float | None
+    test: float | None
+    distance: Fraction
+
+
+class Drift(Part, frozen=True, kw_only=True):
+    """How far a test set lies from its training data.
+
+    Unknown tokens and unseen mentions of the training data are those of each unit beside all the others.
+    """
+
+    labels: Mapping[str, DriftShares]
+    label_distance: Fraction | None
+    lengths: Mapping[str, DriftValues] = field(default_factory=dict)
+    left_out: Literal["document", "sentence"] | None = None
+    unknown_tokens: DriftShares | None = None
+    tough: Mapping[Subset, DriftShares] = field(default_factory=dict)
+
+
 class DatasetFacts(Part, frozen=True, kw_only=True):
     """The sizes, labels, attributes and tough mentions of a test set."""
 
@@ -113,6 +142,7 @@ class DatasetFacts(Part, frozen=True, kw_only=True):
     duplicates_with_train: Count | UnsetType | None = UNSET
     attributes: Mapping[str, DescribedAttribute] = field(default_factory=dict)
     conflicts: Conflicts | None = None
+    drift: Drift | None = None
 
     def __post_init__(self) -> None:
         if self.label_order is not UNSET and not set(self.label_order) <= set(self.labels):

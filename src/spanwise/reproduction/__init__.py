@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from spanwise.errors import InputError
-from spanwise.reproduction import departures, fu, ortmann, printed, tables, tough
+from spanwise.reproduction import fu, ortmann, tables, tough
 from spanwise.reproduction._cells import Cell, Missing
-from spanwise.reproduction.departures import Effect
+from spanwise.reproduction.fu import Effect
 
 __all__ = ["Cell", "Effect", "Missing", "Reproduction", "departure_effects", "reproduce"]
 
@@ -70,7 +70,7 @@ def reproduce(folder: str | Path) -> Reproduction:
             f"Give the folder that holds {', '.join(_PARTS)}, or some of them."
         )
     cells = [cell for name in found for cell in _PARTS[name].cells(where / name)]
-    cells += printed.cells()
+    cells += ortmann.released_cells()
     if {fu.FOLDER, tables.FOLDER} <= set(found):
         cells += fu.fu19_cells(where / fu.FOLDER, where / tables.FOLDER)
     absent = [
@@ -86,4 +86,4 @@ def departure_effects(folder: str | Path, *, model: str = "Flair") -> list[Effec
     where = Path(folder) / fu.FOLDER
     if not where.is_dir():
         raise InputError(f"{where}: there is no such folder.\nGive the folder that holds {fu.FOLDER}.")
-    return departures.effects(*fu.sides(where, model), fu.training(where), fu.known_words(where))
+    return fu.effects(*fu.sides(where, model), fu.training(where), fu.known_words(where))

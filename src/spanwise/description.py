@@ -1,10 +1,13 @@
-"""What a test set is like before any system is run: sizes, labels, ζ, tough mentions, conflicts."""
+"""What a test set is like before any system is run: sizes, labels, ζ, tough mentions, drift, conflicts."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
+from itertools import pairwise
+from math import fsum
 from operator import add
 from typing import Any
 
@@ -20,19 +23,20 @@ from spanwise.attributes import (
     Toughness,
     Values,
     choose,
+    left_out,
+    mention_views,
     toughness,
     values_of,
     why_absent,
 )
 from spanwise.buckets import default_strategy, fit
-from spanwise.columns import ints, plain, ratio
-from spanwise.corpus import Annotation, Mentions, Reading
+from spanwise.columns import Column, Floats, Ints, Words, floats, ints, plain, ratio
+from spanwise.corpus import Annotation, Corpus, Mentions, Reading, with_one_vocabulary
 from spanwise.counts import CrossTable
-from spanwise.description._conflicts import conflicts
-from spanwise.description._repeated import KnownSentences
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.formats import listed_sources, read, stem_of
+from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, word_hashes
 from spanwise.registry import reach
 
 __all__ = [
@@ -107,6 +111,8 @@ def describe(
         most = 0 if redact else examples
         dataset["conflicts"] = conflicts(gold, training, tough, most=most)
         dataset["conflicts"]["variation"] = reach("suspicion:variation_places")(gold, training, most=most)
+    if lexicon is not None:
+        dataset["drift"] = drift(gold, lexicon, tough)
     inputs = [input_entry("gold", gold), *(input_entry("train", one) for one in training)]
     return Description(
         spanwise=__version__,
@@ -307,3 +313,227 @@ def reading_entry(
         "mentions": mentions,
         "alignment": None,
     }
+
+
+# ---- drift: how far the test set lies from the training data ----
+
+
+def drift(gold: Annotation, lexicon: Lexicon, tough: Toughness | None) -> dict[str, Any]:
+    """How labels, lengths, unknown tokens and unseen mentions of a test set differ from the training data.
+
+    Labels and lengths are compared with those of the training data. Unknown tokens and unseen mentions are
+    compared with what each training document, or sentence where no documents are marked, would show if the
+    rest were its training data.
+    """
+    seen: Counter[str] = Counter()
+    for part in lexicon.parts:
+        seen.update(part.mentions.names())
+    sizes = Counter(gold.mentions.names())
+    labels = {
+        label: _pair(ratio(seen[label], seen.total()), ratio(number, len(gold.mentions)))
+        for label, number in sorted(
+            {**dict.fromkeys(seen, 0), **sizes}.items(), key=lambda item: (-item[1], item[0])
+        )
+    }
+    found: dict[str, Any] = {"labels": labels, "label_distance": _distance(labels)}
+    parts = [(one.corpus, one.mentions) for one in lexicon.parts]
+    if gold.corpus.without_text or any(corpus.without_text for corpus, _ in parts):
+        return found
+    test = [(gold.corpus, gold.mentions)]
+    found["lengths"] = {
+        name: _moved(np.concatenate([read(*one) for one in parts]), read(gold.corpus, gold.mentions))
+        for name, read in _LENGTHS.items()
+        if all(len(read(*one)) for one in (*parts, *test))
+    }
+    rest = left_out(lexicon)
+    found["left_out"] = rest.unit
+    side = Context(gold.corpus, gold.mentions, lexicon)
+    unknown = ratio(int(side.unknown.sum()), len(gold.corpus.tokens))
+    found["unknown_tokens"] = _pair(ratio(rest.unknown, rest.tokens), unknown)
+    if tough is not None:
+        found["tough"] = {
+            subset: _pair(
+                ratio(number, rest.mentions), ratio(int(tough.of(subset).sum()), len(gold.mentions))
+            )
+            for subset, number in rest.subsets.items()
+        }
+    return found
+
+
+def _pair(train: Any, test: Any) -> dict[str, Any]:
+    return {"train": plain(train), "test": plain(test)}
+
+
+def _distance(shares: Mapping[str, Mapping[str, float | None]]) -> float | None:
+    """Half the sum of the differences: the share of mentions that would need another label."""
+    differences = [
+        abs(one["train"] - one["test"])
+        for one in shares.values()
+        if one["train"] is not None and one["test"] is not None
+    ]
+    return fsum(differences) / 2 if differences else None
+
+
+def _sentence_lengths(corpus: Corpus, mentions: Mentions) -> Floats:
+    return floats(corpus.lengths)
+
+
+def _mention_lengths(corpus: Corpus, mentions: Mentions) -> Floats:
+    values = values_of("entity_length", Context(corpus, mentions).side(mentions))
+    return floats(values.value[values.defined])
+
+
+def _mentions_per_sentence(corpus: Corpus, mentions: Mentions) -> Floats:
+    return floats(np.bincount(mentions.sentence, minlength=len(corpus)))
+
+
+_LENGTHS = {
+    "sentence_length": _sentence_lengths,
+    "entity_length": _mention_lengths,
+    "mentions_per_sentence": _mentions_per_sentence,
+}
+
+
+def _moved(train: Floats, test: Floats) -> dict[str, Any]:
+    """Both means, and the largest difference of the two cumulative shares (Kolmogorov and Smirnov's D)."""
+    values = np.union1d(train, test)
+    shares = [np.searchsorted(np.sort(one), values, side="right") / len(one) for one in (train, test)]
+    means = [fsum(one.tolist()) / len(one) for one in (train, test)]
+    return {**_pair(*means), "distance": float(np.abs(shares[0] - shares[1]).max())}
+
+
+# ---- conflicts: one name with two labels, one sentence annotated in two ways ----
+
+Known = tuple[int, int]  # number of a corpus and of a sentence in it
+
+
+def conflicts(
+    gold: Annotation, train: Sequence[Annotation], tough: Toughness, *, most: int
+) -> dict[str, Any]:
+    """Token sequences with two or more labels, and equal sentences annotated differently."""
+    return {
+        "labels": _differing_labels(gold, tough, most),
+        "sentences": _shown(_differing_sentences(gold, train), most),
+    }
+
+
+def _differing_labels(gold: Annotation, tough: Toughness, most: int) -> dict[str, Any]:
+    """Token sequences that carry two or more labels among the gold mentions, those with most doubt first."""
+    confusable = gold.mentions.take(tough.of("TCM-ALL"))
+    carried: dict[str, Counter[str]] = {}
+    views = mention_views(Context(gold.corpus, confusable).side(confusable))
+    for view in filter(None, views):
+        carried.setdefault(" ".join(view.tokens), Counter())[view.label] += 1
+    ranked = sorted(carried.items(), key=lambda item: (max(item[1].values()) - item[1].total(), item[0]))
+    return {
+        "sequences": len(carried),
+        "mentions": len(confusable),
+        "examples": [{"text": text, "labels": dict(counts.most_common())} for text, counts in ranked[:most]],
+    }
+
+
+def _differing_sentences(test: Annotation, train: Sequence[Annotation]) -> list[list[tuple[str, str]]]:
+    """Groups of equal sentences, a test sentence among them, that are annotated in two or more ways.
+
+    A sentence is given by its place and by its mentions as text.
+    """
+    annotations = [test, *train]
+    corpora = with_one_vocabulary([annotation.corpus for annotation in annotations])
+    met: dict[bytes, list[Known]] = {}
+    for number, corpus in enumerate(corpora):
+        for sentence, key in enumerate(_sentences(corpus)):
+            if key and (number == 0 or key in met):
+                met.setdefault(key, []).append((number, sentence))
+    groups = []
+    for places in met.values():
+        if len(places) > 1:
+            written = [(_place(annotations, place), _written(annotations, place)) for place in places]
+            if len({mentions for _, mentions in written}) > 1:
+                groups.append(written)
+    return groups
+
+
+def _place(annotations: Sequence[Annotation], known: Known) -> str:
+    number, sentence = known
+    return annotations[number].corpus.place(sentence)
+
+
+def _written(annotations: Sequence[Annotation], known: Known) -> str:
+    """The mentions of one sentence, such as `PER [0, 2); LOC [4, 5)`."""
+    number, sentence = known
+    mentions = annotations[number].mentions
+    first, last = np.searchsorted(mentions.sentence, [sentence, sentence + 1]).tolist()
+    rows = sorted(
+        (start, end, mentions.labels[label])
+        for start, end, label in zip(
+            mentions.start[first:last].tolist(),
+            mentions.end[first:last].tolist(),
+            mentions.label[first:last].tolist(),
+            strict=True,
+        )
+    )
+    return "; ".join(f"{label} [{start}, {end})" for start, end, label in rows) or "none"
+
+
+def _shown(groups: Sequence[Sequence[tuple[str, str]]], most: int) -> dict[str, Any]:
+    return {
+        "groups": len(groups),
+        "examples": [
+            [{"place": place, "mentions": mentions} for place, mentions in group] for group in groups[:most]
+        ],
+    }
+
+
+def _sentences(corpus: Corpus) -> list[bytes]:
+    """Each sentence's codes as bytes: equal where all its tokens are."""
+    whole, width = corpus.tokens.tobytes(), corpus.tokens.itemsize
+    at = (corpus.sentences * width).tolist()
+    return [whole[begin:end] for begin, end in pairwise(at)]
+
+
+# ---- sentences of the test set that stand in the training data ----
+
+_BLOCK = 1 << 16  # tokens that are hashed at once, so that they stay in the processor's cache
+
+
+class KnownSentences(Struct, frozen=True, eq=False):
+    """The sentences of training data, to find those that a test set repeats; those of parts add up."""
+
+    hashes: Words  # of each distinct sentence, in order
+
+    @classmethod
+    def of(cls, corpora: Iterable[Corpus]) -> KnownSentences:
+        """The sentences of some corpora."""
+        words: tuple[Sequence[str], Words] | None = None
+        parts = [np.zeros((0, 2), dtype=np.uint64)]
+        for one in corpora:
+            if words is None or words[0] is not one.vocabulary:
+                words = one.vocabulary, word_hashes(one.vocabulary)
+            parts.append(_sentence_hashes(words[1], one.tokens, one.sentences))
+        return cls(ordered_hashes(np.concatenate(parts)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[KnownSentences]) -> KnownSentences:
+        """The sentences of all parts."""
+        return cls(ordered_hashes(np.concatenate([part.hashes for part in parts])))
+
+    def count(self, test: Corpus) -> int:
+        """How many sentences of a test set stand in the training data; empty ones are none."""
+        used = np.zeros(len(test.vocabulary), dtype=bool)
+        used[test.tokens] = True
+        words = np.zeros((len(used), 2), dtype=np.uint64)
+        words[used] = word_hashes([test.vocabulary[code] for code in np.flatnonzero(used).tolist()])
+        hashes = _sentence_hashes(words, test.tokens, test.sentences)[test.lengths > 0]
+        return int(np.count_nonzero(find_hashes(self.hashes, hashes) >= 0))
+
+
+def _sentence_hashes(words: Words, tokens: Column, sentences: Ints) -> Words:
+    """The content of each sentence as 128 bits, in blocks of bounded memory."""
+    result = np.zeros((len(sentences) - 1, 2), dtype=np.uint64)
+    begin = 0
+    while begin < len(result):
+        end = max(begin + 1, int(np.searchsorted(sentences, sentences[begin] + _BLOCK, side="right")) - 1)
+        starts = sentences[begin : end + 1]
+        result[begin:end] = sequence_hashes(words[tokens[starts[0] : starts[-1]]], starts - starts[0])
+        begin = end
+    return result

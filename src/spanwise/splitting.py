@@ -1,0 +1,566 @@
+"""Divide a corpus into training and test data by how tough the test is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+from msgspec import Struct, convert
+from msgspec.structs import replace
+
+from spanwise import __version__
+from spanwise.attributes import SUBSETS, Context, Lexicon, toughness
+from spanwise.columns import Bools, Column, Ints, ints, offsets, plain, run_positions
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labelling, with_one_vocabulary
+from spanwise.description import content_of, dataset_document, input_entry
+from spanwise.document import Input
+from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
+from spanwise.document.scores import Subset
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.formats import FORMATS, listed_sources, make_folder, read, write, write_atomically
+from spanwise.formats.editing import excerpt
+from spanwise.uncertainty import drawn_numbers
+
+__all__ = ["split"]
+
+RANDOM = 20  # random splits that say what chance would give
+FAR = 0.01  # a share that misses what was asked by more than this is told
+
+Name = Literal["train", "dev", "test"]
+PARTS: tuple[Name, ...] = ("train", "dev", "test")
+
+
+def split(
+    sources: Any,
+    *,
+    shares: Mapping[str, float] | None = None,
+    test: float = 0.2,
+    dev: float = 0.0,
+    seed: int = 0,
+    output: str | Path | None = None,
+    to: str | None = None,
+    **reading: Any,
+) -> Split:
+    """Divide a corpus so that the test mentions have the shares of tough subsets asked for.
+
+    Documents stay whole where the data mark at least two; otherwise sentences are divided. The development
+    part is drawn at random first. Of the rest, a search from random splits exchanges units between test
+    and training data while that brings the shares (of test mentions) and the size (in sentences) nearer to
+    what was asked. It ends at what it can reach, which the document tells.
+
+    Args:
+        sources: the annotated file, or several that are pooled.
+        shares: by tough subset, such as `{"UNSEEN-ANY": 0.6}`; without any the split is random.
+        test, dev: the shares of all sentences.
+        seed: of every random choice.
+        output: a folder for `train`, `test` and `dev`, in the format of the sources.
+        to: another format to write.
+        reading: how to read the files, as `spanwise.read` takes it.
+
+    Returns:
+        The document; `parts[name].sentences` says which sentences of which file each part holds.
+
+    Examples:
+        >>> import spanwise
+        >>> sentences = [["Rome"], ["Rome"], ["Oslo"], ["Oslo"], ["Bern"], ["Kyiv"]]
+        >>> cities = spanwise.read([["B-LOC"]] * 6, tokens=sentences)
+        >>> divided = split(cities, shares={"UNSEEN-ANY": 1.0}, test=1 / 3)
+        >>> divided.shares["UNSEEN-ANY"].reached
+        1.0
+
+    References:
+        Tu and Lignos (2021), section 5.
+    """
+    asked = {} if shares is None else dict(shares)
+    _check(asked, test, dev)
+    given = [read(source, **reading) for source in listed_sources(sources)]
+    if not given:
+        raise ChoiceError("there is nothing to divide.\nName a file.")
+    whole = pooled(given)
+    if whole.corpus.without_text:
+        raise InputError(
+            f"{whole.reading.path}: the file has positions but no text, "
+            "so seen and unseen mentions cannot be told apart.\nGive a file with text."
+        )
+    unit_of, by_documents = _units(whole)
+    number = int(unit_of[-1]) + 1 if len(unit_of) else 0
+    if number < 2 + (dev > 0):
+        raise InputError(
+            f"{whole.reading.path}: {number} {'document' if by_documents else 'sentence'} cannot be divided "
+            f"into {2 + (dev > 0)} parts.\nGive more data."
+        )
+    plan = _planned(whole, unit_of, Target(test / (1 - dev), asked), dev, seed)
+    rows = {name: ints(np.flatnonzero(plan.part == at)) for at, name in enumerate(PARTS)}
+    parts = {name: taken(whole, sentences) for name, sentences in rows.items() if len(sentences)}
+    paths = {} if output is None else _written(given, parts, rows, Path(output), to, reading)
+    facts = {name: _facts(name, part, parts["train"]) for name, part in parts.items()}
+    reached = {subset: _reached(facts["test"], subset) for subset in asked}
+    return Split(
+        spanwise=__version__,
+        signature=_signature(asked, test, dev, seed, by_documents),
+        inputs=convert([input_entry("gold", one) for one in given], tuple[Input, ...]),
+        settings=SplitSettings(
+            test=test, dev=dev, seed=seed, unit="document" if by_documents else "sentence"
+        ),
+        shares={
+            cast("Subset", subset): SplitShare(
+                asked=share, reached=reached[subset], random=_around(plan.chance[subset])
+            )
+            for subset, share in asked.items()
+        },
+        size=SplitShare(asked=test, reached=len(rows["test"]) / len(whole.corpus), random=_around([test])),
+        parts={
+            name: SplitPart(
+                facts=facts[name],
+                units=len(np.unique(unit_of[rows[name]])),
+                sentences=_runs(given, rows[name]),
+                path=paths.get(name),
+            )
+            for name in parts
+        },
+        notes=tuple(_notes(asked, reached, by_documents)),
+    )
+
+
+def _check(shares: Mapping[str, float], test: float, dev: float) -> None:
+    for subset, share in shares.items():
+        if subset not in SUBSETS:
+            raise unknown("tough subset", subset, SUBSETS)
+        if not 0 <= share <= 1:
+            raise ChoiceError(f"the share of {subset} is {share:.0%}, but must be between 0% and 100%.")
+    if not 0 < test < 1 or not 0 <= dev < 1 or test + dev >= 1:
+        raise ChoiceError(
+            f"{test:.0%} for testing and {dev:.0%} for development leave nothing for training, or nothing to "
+            "test on.\nGive shares of all sentences, such as 20% and 10%."
+        )
+
+
+def _units(whole: Annotation) -> tuple[Ints, bool]:
+    """The unit of each sentence: its document where at least two are marked, else itself."""
+    documents = whole.corpus.document_of_sentence
+    if documents is None or len(documents) == 0 or documents[-1] == documents[0]:
+        return ints(np.arange(len(whole.corpus))), False
+    return documents, True
+
+
+class _Plan(Struct, frozen=True, eq=False):
+    """The part of each sentence, and the shares of tough subsets in random splits."""
+
+    part: Ints
+    chance: Mapping[str, Sequence[float]]
+
+
+def _planned(whole: Annotation, unit_of: Ints, target: Target, dev: float, seed: int) -> _Plan:
+    """Draw the development part, then search for the test part among the rest."""
+    units = int(unit_of[-1]) + 1
+    sizes = np.bincount(unit_of, minlength=units)
+    orders = np.argsort(drawn_numbers(seed, "orders of units", RANDOM + 1, units), axis=1, kind="stable")
+    kept_out = np.zeros(units, dtype=bool)
+    if dev:
+        # At least one unit each stays for training and test.
+        before = np.cumsum(sizes[orders[-1]]) - sizes[orders[-1]] / 2
+        number = int(np.clip(np.searchsorted(before, dev * len(unit_of)), 1, units - 2))
+        kept_out[orders[-1][:number]] = True
+    left = np.flatnonzero(~kept_out)
+    new = np.full(units, -1, dtype=np.int64)
+    new[left] = np.arange(len(left))
+    mentions = whole.mentions
+    of_mention = new[unit_of[mentions.sentence]]
+    there = of_mention >= 0
+    side = Context(whole.corpus, mentions, None).side(mentions)
+    pool = Pool.of(
+        ints(sizes[left]),
+        of_mention[there],
+        side.form[there],
+        ints(mentions.label[there]),
+        len(mentions.labels),
+    )
+    inner = [ints(new[order[~kept_out[order]]]) for order in orders[:RANDOM]]
+    by_chance = [random_division(pool, order, target.size) for order in inner]
+    steps = drawn_numbers(seed, "exchanges of units", STARTS * steps_of(pool), 4)
+    chosen = divided(pool, target, steps.tolist(), inner[:STARTS])
+    part = np.where(kept_out, PARTS.index("dev"), PARTS.index("train"))
+    part[left[chosen]] = PARTS.index("test")
+    chance = {subset: [one.share(subset) for one in by_chance] for subset in target.shares}
+    return _Plan(ints(part[unit_of]), chance)
+
+
+def _facts(name: str, part: Annotation, train: Annotation) -> DatasetFacts:
+    """What the document says of one part; that for training is described without training data."""
+    others = [] if name == "train" else [train]
+    tough = toughness(part.corpus, part.mentions, Lexicon.of(others)) if others else None
+    return convert(dataset_document(name, part, others, toughness=tough, zeta={}, absent={}), DatasetFacts)
+
+
+def _reached(facts: DatasetFacts, subset: str) -> float | None:
+    return (facts.tough or {})[cast("Subset", subset)].overall.share
+
+
+def _around(shares: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Mean, lowest and highest of the defined shares."""
+    defined = [share for share in shares if share == share]
+    if not defined:
+        return None, None, None
+    return plain(np.mean(defined)), min(defined), max(defined)
+
+
+def _notes(
+    asked: Mapping[str, float], reached: Mapping[str, float | None], by_documents: bool
+) -> Iterator[str]:
+    for subset, share in asked.items():
+        got = reached[subset]
+        if got is None or abs(got - share) > FAR:
+            found = "n/a" if got is None else f"{100 * got:.1f}%"
+            yield (
+                f"{subset} should be {100 * share:.1f}% of the test mentions and is {found}: "
+                "the closest split found. Another size, seed or share may come closer."
+            )
+    if not by_documents:
+        yield (
+            "documents are not marked, so sentences were divided: neighbours in one text stand on both "
+            "sides, and more is seen than in new texts."
+        )
+
+
+def _runs(given: Sequence[Annotation], sentences: Ints) -> tuple[SplitRun, ...]:
+    """The sentences of a part as runs, file by file."""
+    begins = offsets([len(one.corpus) for one in given])
+    runs = []
+    for at in range(len(given)):
+        inside = sentences[(sentences >= begins[at]) & (sentences < begins[at + 1])] - begins[at]
+        breaks = np.flatnonzero(np.diff(inside) != 1) + 1
+        for run in np.split(inside, breaks):
+            if len(run):
+                runs.append(SplitRun(file=at, first=int(run[0]), last=int(run[-1]) + 1))
+    return tuple(runs)
+
+
+def _written(
+    given: Sequence[Annotation],
+    parts: Mapping[Name, Annotation],
+    rows: Mapping[Name, Ints],
+    folder: Path,
+    to: str | None,
+    reading: Mapping[str, Any],
+) -> dict[Name, str]:
+    """Write every part; lines of CoNLL files are copied as they are, with all their columns."""
+    known = FORMATS.find(to or given[0].reading.format)
+    if known.write is None or known.write_folder is not None:
+        known = FORMATS.find("conll")
+    begins = offsets([len(one.corpus) for one in given])
+    target = make_folder(folder)
+    paths: dict[Name, str] = {}
+    for name, part in parts.items():
+        path = target / f"{name}{known.suffixes[0]}"
+        pieces = [
+            (one, ints(rows[name][(rows[name] >= begin) & (rows[name] < begin + len(one.corpus))] - begin))
+            for one, begin in zip(given, begins.tolist(), strict=False)
+        ]
+        copied = excerpt([piece for piece in pieces if len(piece[1])], **reading) if to is None else None
+        if copied is not None and content_of(copied[1]) == content_of(part):
+            write_atomically(path, copied[0])
+        else:
+            write(part, path, format=known)
+        paths[name] = str(path)
+    return paths
+
+
+def _signature(asked: Mapping[str, float], test: float, dev: float, seed: int, by_documents: bool) -> str:
+    shares = ",".join(f"{subset}={share:g}" for subset, share in asked.items()) or "random"
+    unit = "document" if by_documents else "sentence"
+    return f"spanwise|v:{__version__}|split:{shares}|test:{test:g}|dev:{dev:g}|unit:{unit}|seed:{seed}"
+
+
+# ---- which units become test data: a search from a seed for the shares of tough mentions asked for ----
+
+STARTS = 3  # random splits from which the search sets out; the best end is taken
+STEPS = (4_000, 16_000)  # exchanges that are tried from each start: at least, at most
+PATIENCE = 1_500  # exchanges in a row that bring nothing, after which a search ends
+NEAR = 0.0005  # a split this near to what was asked is not improved
+
+Members: TypeAlias = list[tuple[int, int]]  # label code, number of mentions
+
+
+class Pool(Struct, frozen=True, eq=False):
+    """The units that can be divided: their sentences and, by form and label, their mentions."""
+
+    sentences: Ints  # of each unit
+    mentions: Sequence[Mapping[int, Members]]  # of each unit, by form
+    holders: Mapping[int, Sequence[int]]  # the units that hold a form
+    labels: int
+
+    @classmethod
+    def of(cls, sentences: Ints, unit: Ints, form: Ints, label: Ints, labels: int) -> Pool:
+        """The pool of mentions given by unit, form and label."""
+        rows, counts = np.unique(np.stack([unit, form, label], axis=1), axis=0, return_counts=True)
+        mentions: list[dict[int, Members]] = [{} for _ in range(len(sentences))]
+        holders: dict[int, list[int]] = {}
+        for (where, what, how), number in zip(rows.tolist(), counts.tolist(), strict=True):
+            inside = mentions[where].setdefault(what, [])
+            if not inside:
+                holders.setdefault(what, []).append(where)
+            inside.append((how, number))
+        return cls(sentences, mentions, holders, labels)
+
+
+def members(test: Sequence[int], train: Sequence[int]) -> list[int]:
+    """Of one form, how many of its test mentions are in each tough subset; both sides by label.
+
+    Examples:
+        >>> dict(zip(SUBSETS, members([1, 2], [0, 3])))["UNSEEN-TYPE"]
+        1
+    """
+    whole = sum(test)
+    known = any(train)
+    seen = sum(number for number, before in zip(test, train, strict=True) if before)
+    confused = whole if sum(map(bool, test)) > 1 else 0
+    return [
+        seen,
+        whole - seen if known else 0,
+        0 if known else whole,
+        whole - seen,
+        confused,
+        confused if known else 0,
+        0 if known else confused,
+    ]
+
+
+class Division:
+    """A pool divided in two; moving a unit changes only the counts of its own forms."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.in_test = [False] * len(pool.sentences)
+        self.sentences = 0  # of the test part
+        self.mentions = 0
+        self.subsets = [0] * len(SUBSETS)
+        self._test: dict[int, list[int]] = {form: [0] * pool.labels for form in pool.holders}
+        self._train: dict[int, list[int]] = {form: [0] * pool.labels for form in pool.holders}
+        for unit in pool.mentions:
+            for form, inside in unit.items():
+                for label, number in inside:
+                    self._train[form][label] += number
+
+    def move(self, unit: int) -> None:
+        """Move a unit to the other part."""
+        sign = -1 if self.in_test[unit] else 1
+        self.in_test[unit] = sign > 0
+        self.sentences += sign * int(self._pool.sentences[unit])
+        for form, inside in self._pool.mentions[unit].items():
+            test, train = self._test[form], self._train[form]
+            before = members(test, train)
+            for label, number in inside:
+                test[label] += sign * number
+                train[label] -= sign * number
+                self.mentions += sign * number
+            after = members(test, train)
+            self.subsets = [
+                whole + new - old for whole, new, old in zip(self.subsets, after, before, strict=True)
+            ]
+
+    def share(self, subset: str) -> float:
+        """The share of the test mentions in a subset; NaN where there are no test mentions."""
+        number = self.subsets[SUBSETS.index(subset)]
+        return number / self.mentions if self.mentions else float("nan")
+
+
+class Target(Struct, frozen=True):
+    """The share of sentences that the test part should have, and the shares of tough mentions in it."""
+
+    size: float
+    shares: Mapping[str, float]
+
+    def distance(self, division: Division, sentences: int) -> float:
+        """How far a division is from what was asked: the sum of all differences of shares."""
+        if not division.mentions:
+            return float("inf")
+        away = abs(division.sentences / max(sentences, 1) - self.size)
+        return away + sum(abs(division.share(subset) - asked) for subset, asked in self.shares.items())
+
+
+def random_division(pool: Pool, order: Ints, size: float) -> Division:
+    """The first units of an order as test part, as many as hold the share of sentences asked for."""
+    division = Division(pool)
+    wanted = size * float(pool.sentences.sum())
+    for unit in order.tolist():
+        if division.sentences and division.sentences + pool.sentences[unit] / 2 > wanted:
+            break
+        division.move(unit)
+    return division
+
+
+def steps_of(pool: Pool) -> int:
+    """How many exchanges are tried from each start."""
+    fewest, most = STEPS
+    return int(np.clip(12 * len(pool.sentences), fewest, most))
+
+
+class _Sides:
+    """The units of both parts as lists, in which any unit is found at once."""
+
+    def __init__(self, division: Division) -> None:
+        self.test = [unit for unit, inside in enumerate(division.in_test) if inside]
+        self.train = [unit for unit, inside in enumerate(division.in_test) if not inside]
+        self._place = {unit: at for side in (self.test, self.train) for at, unit in enumerate(side)}
+
+    def rebook(self, unit: int, *, to_test: bool) -> None:
+        """Enter a unit that was moved."""
+        here, there = (self.train, self.test) if to_test else (self.test, self.train)
+        last = here.pop()
+        if last != unit:
+            here[self._place[unit]] = last
+            self._place[last] = self._place[unit]
+        self._place[unit] = len(there)
+        there.append(unit)
+
+
+def improved(pool: Pool, division: Division, target: Target, numbers: Sequence[Sequence[float]]) -> float:
+    """Exchange units while that brings the division nearer to the target; how far it ends from it.
+
+    Each row of `numbers` decides one exchange. Every second one takes a unit into the test part that shares a
+    form with it, without which forms of several units would hardly ever get there together.
+    """
+    sentences = int(pool.sentences.sum())
+    best = target.distance(division, sentences)
+    sides = _Sides(division)
+    idle = 0
+    for kind, first, second, third in numbers:
+        if best < NEAR or idle == PATIENCE or not sides.test or not sides.train:
+            break
+        out = sides.test[int(first * len(sides.test))]
+        into = _related(pool, division, sides.test, second, third) if kind < 0.5 else None
+        if into is None:
+            into = sides.train[int(third * len(sides.train))]
+        # Most moves exchange two units; some add or remove one, which adjusts the size.
+        moved = [into, out] if kind < 0.8 else [into] if kind < 0.9 else [out]
+        for unit in moved:
+            division.move(unit)
+        distance = target.distance(division, sentences)
+        for unit in moved:
+            if distance <= best:
+                sides.rebook(unit, to_test=division.in_test[unit])
+            else:
+                division.move(unit)
+        idle = 0 if distance < best else idle + 1
+        best = min(best, distance)
+    return best
+
+
+def _related(pool: Pool, division: Division, test: Sequence[int], first: float, second: float) -> int | None:
+    """A unit of the training part that shares a form with some unit of the test part."""
+    place = first * len(test)
+    forms = list(pool.mentions[test[int(place)]])
+    if not forms:
+        return None
+    holders = pool.holders[forms[int((place % 1) * len(forms))]]
+    begin = int(second * len(holders))
+    # Frequent forms have many holders, most of which are alike for this.
+    near = [*holders[begin : begin + 8], *holders[: max(0, begin + 8 - len(holders))]]
+    return next((unit for unit in near if not division.in_test[unit]), None)
+
+
+def divided(pool: Pool, target: Target, numbers: Sequence[Sequence[float]], orders: Sequence[Ints]) -> Bools:
+    """Which units become test data: the best of several searches, each from a random split.
+
+    `numbers` are shared out among the starts.
+    """
+    steps = steps_of(pool)
+    best, chosen = float("inf"), np.zeros(len(pool.sentences), dtype=bool)
+    for start, order in enumerate(orders):
+        division = random_division(pool, order, target.size)
+        distance = improved(pool, division, target, numbers[start * steps : (start + 1) * steps])
+        if distance < best:
+            best, chosen = distance, np.array(division.in_test)
+        if best < NEAR:
+            break
+    return chosen
+
+
+# ---- sentences of several annotations as one annotation ----
+
+
+def pooled(annotations: Sequence[Annotation]) -> Annotation:
+    """All sentences of all annotations, one after the other; documents where all of them mark some."""
+    corpora = with_one_vocabulary([one.corpus for one in annotations])
+    sides = with_one_labelling([one.mentions for one in annotations])
+    first = corpora[0]
+    if any((one.unit, one.without_text) != (first.unit, first.without_text) for one in corpora):
+        raise InputError(
+            "some files hold tokens and others text or positions, and cannot be divided together.\n"
+            "Convert them to one format first."
+        )
+    begins = offsets([len(one) for one in corpora])
+
+    def all_of(pick: Callable[[Corpus], Any]) -> Column | None:
+        columns = [pick(one) for one in corpora]
+        return None if any(column is None for column in columns) else np.concatenate(columns)
+
+    def names_of(pick: Callable[[Corpus], Any]) -> tuple[str, ...] | None:
+        lists = [pick(one) for one in corpora]
+        return None if any(names is None for names in lists) else tuple(chain.from_iterable(lists))
+
+    corpus = Corpus(
+        tokens=np.concatenate([one.tokens for one in corpora]),
+        vocabulary=first.vocabulary,
+        sentences=offsets(np.concatenate([one.lengths for one in corpora])),
+        documents=None
+        if any(one.documents is None for one in corpora)
+        else offsets(
+            np.concatenate([np.diff(one.documents) for one in corpora if one.documents is not None])
+        ),
+        unit=first.unit,
+        without_text=first.without_text,
+        texts=names_of(lambda one: one.texts),
+        token_start=all_of(lambda one: one.token_start),
+        token_end=all_of(lambda one: one.token_end),
+        ids=names_of(lambda one: one.ids),
+        document_ids=names_of(lambda one: one.document_ids),
+    )
+    return Annotation(corpus, _joined(sides, begins), annotations[0].reading)
+
+
+def _joined(sides: Sequence[Mentions], begins: Ints) -> Mentions:
+    """The mentions of all corpora, their sentences numbered through."""
+    parts = None
+    if any(side.parts is not None for side in sides):
+        parts = Parts.of([pieces for side in sides for pieces in side.pieces()])
+    return Mentions(
+        sentence=np.concatenate([side.sentence + begin for side, begin in zip(sides, begins, strict=False)]),
+        start=np.concatenate([side.start for side in sides]),
+        end=np.concatenate([side.end for side in sides]),
+        label=np.concatenate([side.label for side in sides]),
+        labels=sides[0].labels,
+        parts=parts,
+    )
+
+
+def taken(whole: Annotation, sentences: Ints) -> Annotation:
+    """Some sentences of an annotation, in their order; documents must be among them whole."""
+    corpus, mentions = whole.corpus, whole.mentions
+    tokens = run_positions(corpus.sentences[:-1][sentences], corpus.lengths[sentences])
+    new = np.full(len(corpus), -1, dtype=np.int64)
+    new[sentences] = np.arange(len(sentences))
+    documents = corpus.document_of_sentence
+    kept = None if documents is None else np.unique(documents[sentences], return_counts=True)
+    part = Corpus(
+        tokens=corpus.tokens[tokens],
+        vocabulary=corpus.vocabulary,
+        sentences=offsets(corpus.lengths[sentences]),
+        documents=None if kept is None else offsets(kept[1]),
+        unit=corpus.unit,
+        without_text=corpus.without_text,
+        texts=_chosen(corpus.texts, sentences),
+        token_start=None if corpus.token_start is None else ints(corpus.token_start[tokens]),
+        token_end=None if corpus.token_end is None else ints(corpus.token_end[tokens]),
+        ids=_chosen(corpus.ids, sentences),
+        document_ids=None if kept is None else _chosen(corpus.document_ids, ints(kept[0])),
+    )
+    inside = mentions.take(new[mentions.sentence] >= 0)
+    return replace(whole, corpus=part, mentions=replace(inside, sentence=ints(new[inside.sentence])))
+
+
+def _chosen(names: Sequence[str] | None, rows: Ints) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names[row] for row in rows.tolist())
