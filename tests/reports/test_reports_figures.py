@@ -19,7 +19,7 @@ pytest.importorskip("vl_convert", reason="figures need the extra 'report'")
 from spanwise.cli.main import main
 from spanwise.errors import ChoiceError, InputError
 from spanwise.reports.figures import figures, paper, papers, save
-from spanwise.reports.figures._pdf import in_order
+from spanwise.reports.figures._files import in_order
 
 
 def with_factor() -> dict[str, Any]:

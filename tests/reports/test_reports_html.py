@@ -25,12 +25,10 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import document_of
 from spanwise.document.scores import Confusion
 from spanwise.document.study import Study
-from spanwise.reports._links import examples
+from spanwise.reports._document import examples
 from spanwise.reports.html import render
-from spanwise.reports.html.board import standings, ties
-from spanwise.reports.html.matrices import confusion_view
-from spanwise.reports.html.packing import contents
-from spanwise.reports.html.shown import evaluation_shown
+from spanwise.reports.html.evaluation import confusion_view, standings_of, ties
+from spanwise.reports.html.packing import contents, evaluation_shown
 from spanwise.reports.html.verdicts import overall_verdict, verdicts
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{7*7}}\u202e\x1b[31m"
@@ -167,7 +165,7 @@ def test_letters_on_the_leaderboard_are_those_of_the_document() -> None:
     document = document_of(result("bert", "crf", "llm"))
     assert isinstance(document, Evaluation)
     shown = evaluation_shown(document)
-    rows = standings(shown)
+    rows = standings_of(shown)
     assert [(row.letter, row.name) for row in rows] == [(sign, name) for name, sign in shown.order.items()]
     assert [row.beats for row in rows] == [document.letters.get(row.name, "") for row in rows]
 

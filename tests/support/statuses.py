@@ -19,9 +19,7 @@ ROOMS = [
         "reports.outlets", "reports.tables", "reports.terminal", "slices", "studies", "suspicion",
         "taggers.api",
     )),
-    *(f"spanwise.reports.terminal.{kind}" for kind in (
-        "agreement", "confidence", "explanation", "placement", "slices", "suspects",
-    )),
+    "spanwise.reports.terminal._analyses", "spanwise.reports.terminal._data",
 ]  # fmt: skip
 CALLS: dict[str, list[list[str]]] = {
     "all": [  # the last call of each command is made under every circumstance

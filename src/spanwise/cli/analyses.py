@@ -106,8 +106,7 @@ def run_errors(args: argparse.Namespace) -> int:
     from spanwise.cli.arguments import engine_of
     from spanwise.cli.showing import give
     from spanwise.errors import ChoiceError
-    from spanwise.reports.error_frames import to_frame
-    from spanwise.reports.errors import incomplete, listing
+    from spanwise.reports.errors import incomplete, listing, to_frame
 
     bucket = _bucket(args.bucket)
     if args.form == "parquet" and (args.engine != "spark" or not args.output):

@@ -92,8 +92,8 @@ class Input(Struct, frozen=True, kw_only=True):
 class Document(Struct, frozen=True, kw_only=True):
     """The head of a document, and the forms that it can be given.
 
-    Each kind of document is a subclass with its own fields. Reports look up what they show by the kind:
-    `reports/terminal/KIND.py`, `reports/html/KIND.py` and so on.
+    Each kind of document is a subclass with its own fields. Reports look up by the kind what they
+    show: `SCREENS` in `reports/terminal`, `PAGES` in `reports/html/page.py`, and so on.
     """
 
     INDENT: ClassVar[int] = 1  # of the JSON; 0 for documents that are long

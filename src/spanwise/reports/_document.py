@@ -1,17 +1,28 @@
-"""What several reports look up in a document: who is best, which test is meant, what all systems have."""
+"""What several reports look up in a document: who is best, links, the signature, sentences for a paper."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
+from urllib.parse import quote
 
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from spanwise.diagnosis import letter, lettering
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Interval, given
-from spanwise.document.scores import ScoreTest
-from spanwise.document.study import Analyses, AttributeWise, MainResult, ModelWise, RankedSlice
+from spanwise.document.head import Document, Interval, Settings, StudySettings, given
+from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SystemScores
+from spanwise.document.study import (
+    Analyses,
+    AttributeWise,
+    MainResult,
+    ModelWise,
+    PairDiagnosis,
+    RankedSlice,
+    Study,
+)
+from spanwise.reports import _wording as say
 from spanwise.reports._wording import attribute, defined, tough, visible
 from spanwise.statistics import LEVEL
 
@@ -160,3 +171,298 @@ def common_letters(
             letters = cells[system].letters if system in cells else ""
             beats[system, dataset] = "".join(sorted(of[sign] for sign in letters or "" if sign in of))
     return own, beats
+
+
+# ---- links from a number to the mentions that it counts; the page's script reads them back ---------
+
+
+# What the examples can be chosen by, in the order of the address; `of` is the number that was clicked.
+KEYS = (
+    "unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "where", "over", "of",
+)  # fmt: skip
+
+
+def examples(of: float | None = None, **choices: str | None) -> str:
+    """The address of the examples behind a number: which mentions, and how many there are.
+
+    `unit` is what is counted: `gold` mentions, `predicted` ones, or `error` (one a kind of
+    disagreement, where a gold and a predicted mention that were paired count once).
+
+    Examples:
+        >>> examples(47, unit="error", system="crf", gold="B-PER/x")
+        '#examples?unit=error,system=crf,gold=B-PER%2Fx,of=47'
+    """
+    given = {**choices, "of": None if of is None else f"{of:g}" if of != int(of) else str(int(of))}
+    unknown = set(given) - set(KEYS)
+    if unknown:
+        raise TypeError(f"examples are not chosen by {sorted(unknown)}")
+    parts = [f"{key}={quote(str(given[key]), safe='')}" for key in KEYS if given.get(key) is not None]
+    # Commas, since they need no escape in HTML and a page has a thousand links.
+    return "#examples?" + ",".join(parts)
+
+
+def pair_link(one: str, other: str) -> str:
+    """The address at which the page compares two systems.
+
+    Examples:
+        >>> pair_link("crf", "bert,large")
+        '#pair?a=crf,b=bert%2Clarge'
+    """
+    return f"#pair?a={quote(one, safe='')},b={quote(other, safe='')}"
+
+
+# ---- a signature without what is usual -------------------------------------------------------------
+
+
+USUAL = ("match:exact+fair", "focus:gold", "repair:conlleval", "align:strict", "conf:0.95", "seed:0")
+# The attributes that are computed when none are asked for, and how each is cut.
+USUAL_CUTS = (
+    "entity_length[special(1, 2, 3), balanced(1)]", "sentence_length[balanced(4)]",
+    "entity_density[balanced(4)]", "oov_density[special(0), balanced(3)]",
+    "entity_frequency[special(0), balanced(3)]", "token_frequency[special(0), balanced(3)]",
+    "entity_label_consistency[special(0, 1), balanced(2)]",
+    "token_label_consistency[special(0, 1), balanced(2)]",
+)  # fmt: skip
+_ATTRIBUTES = "attributes:"
+
+
+def short_signature(signature: str) -> str:
+    """The parts of a signature that are not the usual ones.
+
+    Examples:
+        >>> short_signature("spanwise|v:0.2.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341")
+        'spanwise|v:0.2.0|focus:predicted|gold:3d30d341'
+    """
+    parts = [part for part in signature.split("|") if part not in USUAL]
+    return "|".join(part for part in map(_attributes, parts) if part)
+
+
+def _attributes(part: str) -> str:
+    """The attributes whose cuts are unusual; other parts as they are."""
+    if not part.startswith(_ATTRIBUTES):
+        return part
+    unusual = [
+        cut for cut in part.removeprefix(_ATTRIBUTES).split("]+") if f"{cut.rstrip(']')}]" not in USUAL_CUTS
+    ]
+    return f"{_ATTRIBUTES}{']+'.join(unusual)}" if unusual else ""
+
+
+# ---- one sentence per question, as it can stand in a paper -----------------------------------------
+
+
+_CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
+
+# How sentences call the score that the primary question is about.
+_SCORES = {
+    PRIMARY["f1"]: "F1",
+    PRIMARY["precision"]: "points of precision",
+    PRIMARY["recall"]: "points of recall",
+    PRIMARY["macro"]: "macro F1",
+    PRIMARY["fair"]: "fair F1",
+}
+
+
+def statements(document: Document, *, every: bool = False) -> list[str]:
+    """The primary question of every pair of systems, dataset by dataset and over datasets, in words.
+
+    Where there is no pair, the F1 of the system. With `every` the F1 of all systems as well, and all other
+    scores that differ significantly.
+    """
+    match document:
+        case Evaluation():
+            sentences = _of_evaluation(document, every=every)
+        case Study():
+            sentences = _of_study(document, every=every)
+        case _:
+            sentences = []
+    return [text for text in sentences if text]
+
+
+def _of_evaluation(document: Evaluation, *, every: bool) -> list[str]:
+    settings, comparisons = document.settings, document.comparisons
+    sentences = [compared_statement(row, settings) for row in comparisons]
+    if every or not comparisons:
+        sentences += [_scored(name, system, settings) for name, system in document.systems.items()]
+    if every:
+        sentences += [text for row in comparisons for text in _others(row, settings)]
+    return sentences
+
+
+def _of_study(document: Study, *, every: bool) -> list[str]:
+    settings, analyses = document.settings, document.analyses
+    sentences = []
+    for dataset, part in document.datasets.items():
+        here = [compared_statement(row, settings) for row in part.comparisons]
+        if every:
+            results = analyses.holistic.items()
+            here += [_over_runs(name, row[dataset]) for name, row in results if dataset in row]
+            here += [text for row in part.comparisons for text in _others(row, settings)]
+        sentences += [f"{say.visible(dataset)}: {text}" for text in here if text]
+    pairs = analyses.bucket_wise.comparative
+    sentences += [_over_datasets(pair, len(pairs), settings) for pair in pairs]
+    return [*sentences, _all_systems(analyses)]
+
+
+def _scored(name: str, system: SystemScores, settings: Settings) -> str:
+    """F1 of one system with its interval."""
+    overall = system.exact.overall
+    bounds = overall.ends("f1")
+    if overall.f1 is None or not bounds:
+        return ""
+    units = say.plural(settings.units, settings.unit)
+    level = f"{100 * settings.confidence:g} %"
+    within = f"[{_points(bounds[0])}, {_points(bounds[1])}]"
+    return (
+        f"{say.visible(name)} scores {_points(overall.f1)} F1 {within}, "
+        f"{level} logit-t interval over {units}{_blocks(settings)}."
+    )
+
+
+def _over_runs(name: str, result: MainResult) -> str:
+    """Mean F1 of one system over its runs, with its interval and spread."""
+    if result.mean is None:
+        return ""
+    bounds = result.ends("mean")
+    within = f" [{_points(bounds[0])}, {_points(bounds[1])}]" if bounds else ""
+    spread = f" (s = {_points(result.std)})" if result.std is not None else ""
+    runs = f", mean over {result.runs} runs{spread}" if result.runs > 1 else ", one run"
+    return f"{say.visible(name)} scores {_points(result.mean)} F1{within}{runs}."
+
+
+def _all_systems(analyses: Analyses) -> str:
+    """Friedman's test of all systems over datasets."""
+    test = analyses.over_datasets
+    if not test or test.p is None:
+        return ""
+    verb = "differ" if test.significant else "cannot be told apart"
+    over = f"Friedman's test over {say.plural(test.datasets, 'dataset')}"
+    note = f" ({test.note})" if test.note else ""
+    return f"The {len(analyses.holistic)} systems {verb}, {over}, p {_p(test.p)}{note}."
+
+
+def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[str]:
+    """All other scores of one pair that differ significantly."""
+    corrected = "Holm" if (comparison.test or "").startswith("t-test") else "Westfall-Young"
+    if (comparison.correction or settings.correction) == "bh":
+        corrected = "Benjamini-Hochberg"
+    sentences = []
+    for test in comparison.scores:
+        if test.role == "primary" or not test.significant or test.difference is None:
+            continue
+        if test.path[:2] == ("attributes", "label"):  # the same as the labels' own scores
+            continue
+        score = f"points ({say.path_title(test.path)})"
+        parts = [
+            _difference(comparison.systems, test.difference, test.interval, score, significant=True),
+            _test(replace(comparison, shuffles=settings.resamples), test, settings),
+            f"{corrected} over {say.count(comparison.tests or 1)} scores",
+            f"p {_p(test.p_corrected or 0.0)}",
+        ]
+        sentences.append(", ".join(parts) + ".")
+    return sentences
+
+
+def compared_statement(comparison: Comparison, settings: Settings | StudySettings) -> str:
+    """The difference of F1 between two systems, and how it was tested; empty where it was not.
+
+    Examples:
+        >>> test = ScoreTest(path=PRIMARY["f1"], difference=0.027, interval=(0.011, 0.043), p=0.0007,
+        ...     p_corrected=0.002, significant=True, units=107)
+        >>> comparison = Comparison(systems=("a", "b"), scores=(test,), test="t-test over runs", runs=(5, 5),
+        ...     pairs=3, correction="holm")
+        >>> compared_statement(comparison, StudySettings(command=None, unit="document"))
+        ... # doctest: +NORMALIZE_WHITESPACE
+        'a and b differ by 2.7 F1 [1.1, 4.3], t-test over 5 runs and 107 documents,
+        Holm over 3 pairs, p = .002.'
+    """
+    test = comparison.primary
+    if test is None or test.difference is None or test.p_corrected is None:
+        return ""
+    if comparison.identical:
+        return f"{_names(comparison.systems)} give the same predictions."
+    parts = [
+        _difference(
+            comparison.systems,
+            test.difference,
+            test.interval,
+            _SCORES.get(test.path, "F1"),
+            significant=test.significant,
+        ),
+        _test(comparison, test, settings),
+        _corrected(comparison.correction or settings.correction, comparison.pairs or 1),
+        f"p {_p(test.p_corrected)}",
+    ]
+    undecided = "; more shuffles would be needed to decide" if comparison.undecided else ""
+    return ", ".join(part for part in parts if part) + undecided + "."
+
+
+def _difference(
+    systems: Sequence[str], difference: float, interval: Interval | None, score: str, *, significant: bool
+) -> str:
+    """The difference, the better system first."""
+    bounds = None if interval is None or None in interval else interval
+    if difference < 0:
+        systems, difference = list(reversed(systems)), -difference
+        bounds = None if bounds is None else (-_number(bounds[1]), -_number(bounds[0]))
+    within = f" [{_points(bounds[0])}, {_points(bounds[1])}]" if bounds else ""
+    verb = "differ by" if significant else "cannot be told apart: they differ by"
+    return f"{_names(systems)} {verb} {100 * difference:.1f} {score}{within}"
+
+
+def _number(value: float | None) -> float:
+    return 0.0 if value is None else value
+
+
+def _points(value: float | None) -> str:
+    return f"{100 * _number(value):.1f}".replace("-", "−")
+
+
+def _names(systems: Sequence[str]) -> str:
+    return " and ".join(say.visible(name) for name in systems)
+
+
+def _test(comparison: Comparison, test: ScoreTest, settings: Settings | StudySettings) -> str:
+    unit = settings.unit or "unit"
+    over = f"{say.plural(test.units, unit)}{_blocks(settings)}" if test.units else f"{unit}s"
+    name, runs = comparison.test or "", comparison.runs
+    if name.startswith("t-test"):
+        number = str(runs[0]) if len(set(runs)) == 1 else " and ".join(map(str, runs))
+        return f"t-test over {number} runs and {over}"
+    if name.startswith("exact"):
+        return f"exact randomisation over {over}"
+    return f"paired randomisation over {over} ({say.count(given(comparison.shuffles))} shuffles)"
+
+
+def _blocks(settings: Settings | StudySettings) -> str:
+    return f" of {settings.block} sentences" if settings.block else ""
+
+
+def _corrected(correction: str | UnsetType, tests: int) -> str:
+    named = _CORRECTIONS.get(correction or "", "")
+    return f"{named} over {tests} pairs" if named and tests > 1 else ""
+
+
+def _p(p: float) -> str:
+    digits = 4 if 0.0495 <= p < 0.05 else 3  # what is below the level must not be rounded to it
+    return "< .001" if p < 0.001 else f"= {p:.{digits}f}".replace("0.", ".", 1)
+
+
+def _over_datasets(pair: PairDiagnosis, tests: int, settings: StudySettings) -> str:
+    """The difference over datasets as blocks, and on how many it holds by itself."""
+    test = pair.over_datasets
+    difference = given(test.difference) if test else None
+    if not test or difference is None or test.datasets < 2:
+        return ""
+    score = _SCORES[PRIMARY[settings.primary or "f1"]]
+    alone = f"it holds by itself on {test.holds or 0} of {test.datasets} datasets"
+    p = given(test.p_corrected)
+    if test.note or p is None:
+        return f"{_difference(pair.systems, difference, None, score, significant=True)} on average; {alone}."
+    said = _difference(pair.systems, difference, None, score, significant=bool(test.significant))
+    parts = [
+        f"{said} on average",
+        f"Wilcoxon over {test.datasets} datasets",
+        _corrected(settings.correction, tests),
+        f"p {_p(p)}",
+    ]
+    return ", ".join(part for part in parts if part) + f"; {alone}."

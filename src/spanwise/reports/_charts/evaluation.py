@@ -1,18 +1,26 @@
-"""The systems of an evaluation in the order of charts, and the chart of their scores."""
+"""The charts of an evaluation: the scores of its systems, and where they are weak."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
-from spanwise.diagnosis import F1
+from spanwise.diagnosis import F1, distinct
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import BucketScores, Rates, ScoreTest, SubsetRecall
+from spanwise.document.scores import (
+    BucketScores,
+    Rates,
+    ScoreTest,
+    Subset,
+    SubsetRecall,
+    SystemScores,
+    WeakSlice,
+)
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.marks import Drawing, Layer
+from spanwise.reports._charts.marks import ChartLayout, Drawing, Layer, Line, Point, draw
 from spanwise.reports._charts.style import Style, ends, points_pair, reach, share, shortened
-from spanwise.reports._document import compared, ranked
+from spanwise.reports._document import compared, label_order, ranked
 
 MOST_SYSTEMS = 6  # as many as there are colours; the page's tables show all
 
@@ -140,3 +148,227 @@ def _difference_layers(
             marks.texts(number, height, at=plot + 52, colour=palette["ink"], align="right", fontWeight="bold")
         )
     return layers
+
+
+# ---- tough mentions, slices, buckets of attributes, labels -----------------------------------------
+
+
+MOST_LABELS = 30  # a taller chart is no longer read; the page says how many there are
+
+
+def tough(document: Evaluation, focus: str, style: Style) -> Drawing | None:
+    """Recall on mentions grouped by what the training data showed."""
+    names = shown(document, focus, most=style.most)
+    subsets = document.systems[focus].tough
+    if not subsets:
+        return None
+    rows = [_recall_line(document, names, "All mentions", None, style)]
+    for subset in (subset for subset in words.TOUGH if subset in subsets):
+        rows.append(_recall_line(document, names, words.TOUGH[subset].capitalize(), subset, style))
+    layout = ChartLayout(
+        left=172, plot=140, columns=(44,), step=32, intervals=False, places=places(document, names)
+    )
+    return draw("tough", "Recall on tough mentions", rows, layout, style)
+
+
+def _point(
+    system: str,
+    score: ChartScore,
+    cell: ScoredCell | None,
+    wrong: int | None,
+    href: str | None,
+    *,
+    interval: bool = True,
+) -> Point:
+    text = says(system, score, cell, wrong=wrong)
+    pair = ends(cell, score) if interval and cell is not None else None
+    return Point(share(score_of(cell, score)), pair, text, href)
+
+
+def _recall_line(
+    document: Evaluation, names: Sequence[str], title: str, subset: Subset | None, style: Style
+) -> Line:
+    points = []
+    for name in names:
+        cell, mentions, correct = _recall(document.systems[name], subset)
+        wrong = mentions - correct
+        href = style.link(wrong, unit="gold", system=name, outcome="wrong", tough=subset) if wrong else None
+        points.append(_point(name, "recall", cell, wrong, href))
+    cell, mentions, _ = _recall(document.systems[names[0]], subset)
+    href = style.link(mentions, unit="gold", tough=subset) if mentions else None
+    return Line(title, words.plural(mentions, "mention"), points, href, [words.points(cell.recall)])
+
+
+def _recall(system: SystemScores, subset: Subset | None) -> tuple[ScoredCell, int, int]:
+    """The scores of a subset, or of all mentions, its gold mentions and those that are right."""
+    if subset is None:
+        whole = system.exact.overall
+        return whole, whole.gold, whole.correct
+    part = system.tough[subset].overall
+    return part, part.mentions, part.correct
+
+
+def slices(document: Evaluation, focus: str, style: Style, *, most: int = 8) -> Drawing | None:
+    """The slices that cost most, with the interval of their score and what the others score there."""
+    system = document.systems[focus]
+    groups = distinct((row for row in system.slices if row.cost > 0), system)[:most]
+    if not groups:
+        return None
+    names = shown(document, focus, most=style.most)
+    lines = [_slice_line(document, names, row, others, style) for row, *others in groups]
+    overall = share(system.exact.overall.f1)
+    layout = ChartLayout(
+        left=190, plot=130, heads=("score", "costs"), columns=(46, 42), step=36, reference=overall,
+        reference_says=f"F1 {overall:.1f}" if overall is not None else "", places=places(document, names),
+        intervals=len(names) <= 2,
+    )  # fmt: skip
+    return draw("slices", "Weakest slices", lines, layout, style)
+
+
+def _slice_line(
+    document: Evaluation,
+    names: Sequence[str],
+    row: WeakSlice,
+    others: Sequence[WeakSlice],
+    style: Style,
+) -> Line:
+    points = []
+    unit = "mention"
+    for name in names:
+        cell, unit, wrong = _slice_cell(document.systems[name], row)
+        href = style.link(wrong, unit="gold", system=name, outcome="wrong", **_chosen(row)) if wrong else None
+        points.append(_point(name, row.score, cell, wrong, href, interval=name == names[0]))
+    better = None
+    if len(names) > 1:
+        test = compared(document, names[0], names[1], _path(row))
+        if test and test.significant and (test.difference or 0) < 0:
+            better = f"{words.visible(names[1])} is better here, p {words.p_value(test.p_corrected)}"
+    href = style.link(row.gold, unit="gold", **_chosen(row)) if unit == "mention" else None
+    title = _title(row)
+    under = words.plural(row.gold, unit) + (", recall" if row.score == "recall" else "")
+    if others:
+        under += f"; also {', '.join(map(_title, others))}"
+    return Line(
+        title[:1].upper() + title[1:], under, points, href,
+        [words.points(row.value), words.points(row.cost)], flag=better,
+    )  # fmt: skip
+
+
+def _title(row: WeakSlice) -> str:
+    return words.slice_title(row.kind, row.name, row.title)
+
+
+def _chosen(row: WeakSlice) -> dict[str, str | None]:
+    match row.kind:
+        case "label":
+            return {"gold": row.name}
+        case "tough":
+            return {"tough": row.name}
+        case "bucket":
+            return {"attribute": row.attribute, "bucket": row.name}
+
+
+def _path(row: WeakSlice) -> tuple[str, ...]:
+    """Where the score of a slice stands under a system."""
+    match row.kind:
+        case "label":
+            return "exact", "labels", row.name, row.score
+        case "tough":
+            return "tough", row.name, "overall", row.score
+        case "bucket":
+            return "attributes", str(row.attribute), row.name, row.score
+
+
+def _slice_cell(system: SystemScores, row: WeakSlice) -> tuple[ScoredCell | None, str, int | None]:
+    """The scores of a slice in one system, the unit they count, and how many mentions are wrong."""
+    match row.kind:
+        case "label":
+            label = system.exact.labels.get(row.name)
+            return label, "mention", None if label is None else label.gold - label.correct
+        case "tough":
+            scores = system.tough.get(cast("Subset", row.name))
+            if scores is None:
+                return None, "mention", None
+            return scores.overall, "mention", scores.overall.mentions - scores.overall.correct
+        case "bucket":
+            table = system.attributes.get(str(row.attribute))
+            if table is None:
+                return None, "mention", None
+            bucket = table.bucket(row.name)
+            if bucket is None or table.unit != "mention":
+                return bucket, table.unit, None
+            return bucket, table.unit, bucket.gold - bucket.correct
+
+
+def attribute(document: Evaluation, name: str, style: Style, *, drawing: str | None = None) -> Drawing:
+    """F1 in every bucket of one attribute, with intervals, for every system."""
+    names = [
+        system for system in shown(document, most=style.most) if name in document.systems[system].attributes
+    ]
+    tables = [document.systems[system].attributes[name] for system in names]
+    unit = tables[0].unit
+    lines = []
+    for at, first in enumerate(tables[0].buckets):
+        points = []
+        for system, table in zip(names, tables, strict=True):
+            cell = table.buckets[at]
+            wrong = cell.gold - cell.correct if unit == "mention" else None
+            chosen = {"attribute": name, "bucket": first.name}
+            href = style.link(wrong, unit="gold", system=system, outcome="wrong", **chosen) if wrong else None
+            points.append(_point(system, "f1", cell, wrong, href))
+        href = None
+        if unit == "mention" and first.gold:
+            href = style.link(first.gold, unit="gold", attribute=name, bucket=first.name)
+        shown_name, interval = shortened(first.name, 16), words.bucket(first)
+        title = shown_name if interval == shown_name else f"{shown_name}   {interval}"
+        lines.append(
+            Line(
+                title,
+                words.plural(first.gold, unit) + (", few" if first.small else ""),
+                points,
+                href,
+                [words.points(first.f1)],
+                faint=bool(first.small),
+            )
+        )
+    overall = share(document.systems[names[0]].exact.overall.f1) if unit == "mention" else None
+    layout = ChartLayout(
+        left=172, plot=150, columns=(44,), step=34, places=places(document, names), reference=overall,
+        reference_says=f"overall {overall:.1f}" if overall is not None else "", intervals=len(names) <= 3,
+    )  # fmt: skip
+    return draw(drawing or f"attribute-{name}", f"F1 by {words.attribute(name)}", lines, layout, style)
+
+
+def labels(document: Evaluation, style: Style) -> Drawing:
+    """F1 of every label, most frequent first."""
+    names = shown(document, most=style.most)
+    order = label_order(document)
+    lines = []
+    for label in order[:MOST_LABELS]:
+        points = []
+        for name in names:
+            cell = document.systems[name].exact.labels.get(label)
+            if cell is None:
+                points.append(Point(None))
+                continue
+            wrong = cell.gold - cell.correct
+            href = style.link(wrong, unit="gold", system=name, outcome="wrong", gold=label) if wrong else None
+            points.append(_point(name, "f1", cell, wrong, href))
+        number = document.dataset.labels.get(label, 0)
+        first = document.systems[names[0]].exact.labels.get(label)
+        href = style.link(number, unit="gold", gold=label) if number else None
+        lines.append(
+            Line(
+                shortened(label, 22),
+                words.plural(number, "mention"),
+                points,
+                href,
+                [words.points(score_of(first, "f1"))],
+            )
+        )
+    overall = share(document.systems[names[0]].exact.overall.f1)
+    layout = ChartLayout(
+        left=130, plot=220, columns=(44,), step=34, places=places(document, names), reference=overall,
+        reference_says=f"overall {overall:.1f}" if overall is not None else "", intervals=len(names) <= 3,
+    )  # fmt: skip
+    return draw("labels", "F1 by label", lines, layout, style)

@@ -1,17 +1,22 @@
-"""Marks of charts whose rows stand at fixed heights: texts, dots, bars and intervals with links."""
+"""What charts are put together from: marks, rows of dots, and drawings as SVG for the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from html import escape
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import altair as alt
+import vl_convert
 from altair.utils import schemapi
 from msgspec import Struct
+from msgspec.structs import replace
 
-from spanwise.reports._charts.palette import Palette
-from spanwise.reports._charts.style import fitted, width_of
+from spanwise.reports._charts.style import PAGE, Palette, Style, fitted, reach, width_of
 from spanwise.reports._wording import visible
 
 Row: TypeAlias = dict[str, Any]  # the fields of a mark, which Altair writes as JSON
@@ -299,3 +304,354 @@ def unchecked() -> AbstractContextManager[None]:
     The checks take most of the time of a page; the tests build the same charts with them.
     """
     return schemapi.debug_mode(False)
+
+
+# ---- one row per thing, one dot per system ---------------------------------------------------------
+
+
+CROWDED = 6  # systems in a row, from which on rows grow with them
+
+
+class Point(Struct, frozen=True):
+    """One system's score in a row: where it lies, its interval, what it says and where it leads."""
+
+    value: float | None
+    interval: tuple[float, float] | None = None
+    says: str = ""
+    href: str | None = None
+    runs: Sequence[float] = ()
+
+
+class Line(Struct, frozen=True):
+    """A row of the chart: its name, what stands under it, a point per system, and texts to the right."""
+
+    title: str
+    under: str
+    points: Sequence[Point]
+    href: str | None = None
+    right: Sequence[str] = ()
+    faint: bool = False
+    flag: str | None = None
+
+
+class ChartLayout(Struct, frozen=True):
+    """Widths in pixels, the reference line and the heads of the columns to the right."""
+
+    left: float = 150
+    plot: float = 170
+    heads: Sequence[str] = ()
+    columns: Sequence[float] = (44,)
+    step: float = 38
+    reference: float | None = None
+    reference_says: str = ""
+    intervals: bool = True
+    domain: tuple[float, float] | None = None
+    places: Sequence[int] = range(1000)
+
+
+def draw(name: str, title: str, rows: Sequence[Line], layout: ChartLayout, style: Style) -> Drawing:
+    """The chart of the rows; the axis may zoom, since dots and intervals are read by position."""
+    if _systems(rows) > CROWDED:
+        layout = replace(layout, step=max(layout.step, 14.0 + 5 * _systems(rows)))
+    palette, step = style.palette, layout.step
+    top = 20.0 if layout.heads or layout.reference is not None else 4.0
+    height = top + step * len(rows)
+    middle = [top + step * (at + 0.5) for at in range(len(rows))]
+    low, high = layout.domain or reach(_extents(rows, layout))
+    x = quantity("v", low, high, span=(0, layout.plot), tickCount=4)
+    layers: list[Layer] = []
+    if layout.reference is not None:
+        layers += _reference(layout, height, top, x, style)
+    if layout.intervals:
+        for place in range(_systems(rows)):
+            layers += _intervals(rows, middle, place, height, x, layout, style)
+    # The first system is drawn last, so that it lies on top.
+    dodged = _dodged(rows, layout, low, high)
+    for place in reversed(range(_systems(rows))):
+        layers += _points(rows, middle, place, height, x, layout, style, dodged)
+    titles = [{"y": y - (6 if row.under else 0), "t": row.title} for y, row in zip(middle, rows, strict=True)]
+    layers.append(texts(titles, height, at=-layout.left, colour=palette["ink"], limit=layout.left - 10))
+    layers += _under(rows, middle, height, layout, style)
+    layers += _right(rows, middle, height, layout, style)
+    right = sum(layout.columns) + 6
+    return Drawing(name, title, plot(*layers), layout.plot, height, layout.left, right, 4, 24)
+
+
+def _systems(rows: Sequence[Line]) -> int:
+    return max((len(row.points) for row in rows), default=0)
+
+
+def _extents(rows: Sequence[Line], layout: ChartLayout) -> list[float]:
+    found = [] if layout.reference is None else [layout.reference]
+    for row in rows:
+        for point in row.points:
+            found += [] if point.value is None else [point.value, *point.runs]
+            found += [] if point.interval is None or not layout.intervals else list(point.interval)
+    return found
+
+
+def _reference(layout: ChartLayout, height: float, top: float, x: Channel, style: Style) -> list[Layer]:
+    row = {"v": layout.reference, "y": top - 6, "y2": height}
+    head = {"v": layout.reference, "y": top - 14, "t": layout.reference_says}
+    muted = style.palette["muted"]
+    return [
+        lines([row], height, x, colour=style.palette["axis"], strokeDash=[2, 2]),
+        written([head], height, x, colour=muted, fontSize=10.5),
+    ]
+
+
+def _intervals(
+    rows: Sequence[Line],
+    middle: list[float],
+    place: int,
+    height: float,
+    x: Channel,
+    layout: ChartLayout,
+    style: Style,
+) -> list[Layer]:
+    systems = _systems(rows)
+    found: list[Row] = [
+        {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, systems, layout.step)}
+        for y, point in _placed(rows, middle, place)
+        if point.interval and point.value is not None
+    ]
+    colour = style.palette.series(layout.places[place])
+    return [bands(found, height, x, colour=colour)] if found else []
+
+
+def _points(
+    rows: Sequence[Line],
+    middle: list[float],
+    place: int,
+    height: float,
+    x: Channel,
+    layout: ChartLayout,
+    style: Style,
+    dodged: Sequence[bool],
+) -> list[Layer]:
+    shift = _shift(place, _systems(rows), layout.step)
+    found: list[Row] = [
+        {"v": point.value, "y": y + (shift if apart else 0.0), "d": point.says, "href": point.href}
+        for (y, point), apart in zip(_placed(rows, middle, place), dodged, strict=False)
+        if point.value is not None
+    ]
+    colour, kind = style.palette.series(layout.places[place]), layout.places[place]
+    if not found:
+        return []
+    options = {"fill": style.palette["panel"]} if kind == 1 else {}
+    layers = [dots(found, height, x, colour=colour, place=kind, size=60, **options)]
+    small = [{"v": run, "y": y + 9} for y, point in _placed(rows, middle, place) for run in point.runs]
+    return [*layers, dots(small, height, x, colour=colour, size=12, opacity=0.7)] if small else layers
+
+
+def _placed(rows: Sequence[Line], middle: Sequence[float], place: int) -> Iterator[tuple[float, Point]]:
+    """The height and the point of every row that has one of this system."""
+    for y, row in zip(middle, rows, strict=True):
+        if place < len(row.points):
+            yield y, row.points[place]
+
+
+def _shift(place: int, systems: int, step: float) -> float:
+    """Intervals of several systems lie one under the other, so that none hides another, within their row."""
+    apart = min(7.0, (step - 12) / max(systems - 1, 1))
+    return apart * (place - (systems - 1) / 2)
+
+
+_MARK = 8.0  # pixels that a dot takes
+
+
+def _dodged(rows: Sequence[Line], layout: ChartLayout, low: float, high: float) -> list[bool]:
+    """Whether the dots of a row lie one under the other: with intervals, or where two would overlap."""
+    scale = layout.plot / max(high - low, 1e-9)
+    found = []
+    for row in rows:
+        at = sorted(scale * point.value for point in row.points if point.value is not None)
+        found.append(layout.intervals or any(b - a < _MARK for a, b in pairwise(at)))
+    return found
+
+
+def _under(
+    rows: Sequence[Line], middle: list[float], height: float, layout: ChartLayout, style: Style
+) -> list[Layer]:
+    layers = []
+    for linked in (True, False):
+        found = [
+            {
+                "y": y + 8,
+                "t": row.under,
+                **({"href": row.href, "d": f"{row.title}: {row.under}"} if linked else {}),
+            }
+            for y, row in zip(middle, rows, strict=True)
+            if row.under and bool(row.href) is linked
+        ]
+        if found:
+            colour = style.palette["s0" if linked else "muted"]
+            layers.append(
+                texts(found, height, at=-layout.left, colour=colour, fontSize=10.5, limit=layout.left - 10)
+            )
+    return layers
+
+
+def _right(
+    rows: Sequence[Line], middle: list[float], height: float, layout: ChartLayout, style: Style
+) -> list[Layer]:
+    layers, at = [], layout.plot
+    for column, width in enumerate(layout.columns):
+        at += width
+        cells = [
+            {"y": y, "t": row.right[column]}
+            for y, row in zip(middle, rows, strict=True)
+            if column < len(row.right) and not (row.faint and column == 0)
+        ]
+        faint = [
+            {"y": y, "t": row.right[0]}
+            for y, row in zip(middle, rows, strict=True)
+            if row.faint and column == 0 and row.right
+        ]
+        strong = {"fontWeight": "bold"} if column == 0 else {"fontSize": 11.5}
+        layers.append(texts(cells, height, at=at, colour=style.palette["ink"], align="right", **strong))
+        if faint:
+            layers.append(texts(faint, height, at=at, colour=style.palette["muted"], align="right"))
+        if column < len(layout.heads):
+            head = [{"y": 6.0, "t": layout.heads[column]}]
+            layers.append(
+                texts(head, height, at=at, colour=style.palette["muted"], align="right", fontSize=10.5)
+            )
+    flags = [{"y": y, "t": "▼", "d": row.flag} for y, row in zip(middle, rows, strict=True) if row.flag]
+    if flags:
+        layers.append(texts(flags, height, at=layout.plot + 4, colour=style.palette["wrong"], fontSize=9))
+    return layers
+
+
+# ---- drawings as SVG: many in one call of vl-convert, each then cut out and made small -------------
+
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+# vl-convert makes links absolute; ours point into the page.
+_BASE = re.compile(r"^https?://[^#]*(?=#)")
+_TAGS = {"g", "path", "line", "text", "tspan", "rect", "a"}
+_KEPT = (
+    "transform", "d", "x", "y", "x1", "y1", "x2", "y2", "width", "height", "dx", "dy", "fill", "stroke",
+    "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity", "text-anchor",
+    "font-size", "font-weight", "font-style",
+)  # fmt: skip
+_INHERITED = ("fill", "stroke", "stroke-width", "text-anchor", "font-size", "font-weight", "stroke-dasharray")
+# Values that are so without being written: of a group, a line's stroke, and text as vega anchors it.
+_USUAL = {
+    ("opacity", "1"), ("transform", "translate(0,0)"), ("text-anchor", "start"), ("x2", "0"), ("y2", "0"),
+}  # fmt: skip
+_NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+def svg(drawings: Sequence[Drawing], *, palette: Palette = PAGE) -> dict[str, str]:
+    """The SVG of every drawing by its name; the same drawings give the same bytes.
+
+    Fields `href` become links into the page and descriptions become `aria-label`s.
+    """
+    if not drawings:
+        return {}
+    context: Options = {"top_level": False, "datasets": {}}
+    column = {
+        "vconcat": [drawing.specification(context) for drawing in drawings],
+        "datasets": context["datasets"],
+        "bounds": "flush",
+        "spacing": 0,
+        "config": unmeasured(config(palette)),
+    }
+    root = ET.fromstring(vl_convert.vegalite_to_svg(column))
+    groups = _groups(root)
+    return {drawing.name: _picture(drawing, groups[place]) for place, drawing in enumerate(drawings)}
+
+
+def _groups(root: ET.Element) -> dict[int, ET.Element]:
+    """The content of the n-th chart of the column; its own group, without the offset it has there."""
+    found = {}
+    for element in root.iter(f"{_SVG}g"):
+        match = re.search(r"\bconcat_(\d+)_group\b", element.get("class", ""))
+        if match:
+            found[int(match[1])] = element
+    return found
+
+
+def _picture(drawing: Drawing, group: ET.Element) -> str:
+    width, height = drawing.size
+    # The group of a chart holds one group that is moved to its place in the column.
+    inner = "".join(_written(child) for child in group[0])
+    box = f"{_short(-drawing.left)} {_short(-drawing.top)} {_short(width)} {_short(height)}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="group" aria-label="{escape(drawing.title)}" '
+        f'viewBox="{box}" width="{_short(width)}" height="{_short(height)}" fill="none">{inner}</svg>'
+    )
+
+
+def _written(element: ET.Element, *, linked: bool = False) -> str:
+    tag = element.tag.removeprefix(_SVG)
+    if tag not in _TAGS or element.get("display") == "none" or "background" in element.get("class", ""):
+        return ""
+    if tag == "a":
+        return _link(element)
+    if tag == "g":
+        shared = _shared(element)
+        inner = "".join(_written(child, linked=linked) for child in element)
+        kept = _attributes(element) + shared
+        return f"<g{kept}>{inner}</g>" if inner and kept else inner
+    inner = "".join(_written(child, linked=linked) for child in element)
+    named = "" if linked else _label(element)
+    if tag in {"text", "tspan"}:
+        return f"<{tag}{_attributes(element)}{named}>{escape(element.text or '')}{inner}</{tag}>"
+    return f"<{tag}{_attributes(element)}{named}/>"
+
+
+def _shared(group: ET.Element) -> str:
+    """The inherited attributes that all marks of a group have alike, moved to the group."""
+    marked = [child[0] if child.tag == f"{_SVG}a" and len(child) else child for child in group]
+    if len(marked) < 2 or any(mark.tag == f"{_SVG}g" for mark in marked):
+        return ""
+    moved = []
+    for name in _INHERITED:
+        values = {mark.get(name) for mark in marked}
+        value = values.pop()
+        if values or value is None or group.get(name) is not None:
+            continue
+        for mark in marked:
+            del mark.attrib[name]
+        moved.append(_attribute(name, value))
+    return "".join(moved)
+
+
+def _link(element: ET.Element) -> str:
+    target = _BASE.sub("", element.get(_LINK, ""))
+    inner = "".join(_written(child, linked=True) for child in element)
+    if not target.startswith("#"):
+        return inner
+    label = next((child.get("aria-label") for child in element if child.get("aria-label")), None)
+    named = f' aria-label="{escape(label)}"' if label else ""
+    return f'<a href="{escape(target)}"{named}>{inner}</a>'
+
+
+def _label(element: ET.Element) -> str:
+    label = element.get("aria-label")
+    return f' role="img" aria-label="{escape(label)}"' if label else ""
+
+
+def _attributes(element: ET.Element) -> str:
+    found = []
+    for name in _KEPT:
+        value = element.get(name)
+        if value is not None and (name, value) not in _USUAL:
+            found.append(_attribute(name, value))
+    return "".join(found)
+
+
+def _attribute(name: str, value: str) -> str:
+    if name == "font-size":
+        value = value.removeprefix("-").removesuffix("px")
+    elif name in {"d", "transform", "x", "y", "x2", "y2", "width", "height"}:
+        value = _NUMBER.sub(lambda match: _short(float(match[0])), value)
+    return f' {name}="{escape(value)}"'
+
+
+def _short(number: float) -> str:
+    text = f"{number:.1f}"
+    return text.removesuffix(".0").replace("-0", "0") if text in {"-0.0", "-0"} else text.removesuffix(".0")

@@ -13,8 +13,7 @@ from spanwise.document.head import given
 from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.marks import Drawing, Layer, Options, Row
-from spanwise.reports._charts.rows import ChartLayout, Line, Point, draw
+from spanwise.reports._charts.marks import ChartLayout, Drawing, Layer, Line, Options, Point, Row, draw
 from spanwise.reports._charts.style import Style, points_pair, reach, share, shortened, titled
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])

@@ -42,12 +42,12 @@ def paper(
     `papers()` lists them. `labels` are those that a confusion matrix shows, all others added up.
     A document without the numbers for it is refused with what is missing.
     """
-    return _charts(_module("_papers").drawings(as_document(document), name, labels), background)
+    return _charts(_module("_drawings").paper_drawings(as_document(document), name, labels), background)
 
 
 def papers() -> dict[str, str]:
     """The figures that can be asked for by name, and what each shows."""
-    summaries: dict[str, str] = _module("_papers").summaries()
+    summaries: dict[str, str] = _module("_drawings").summaries()
     return summaries
 
 
@@ -104,7 +104,7 @@ def save(
 
 
 def _charts(drawings: Sequence[Drawing], background: str) -> dict[str, alt.LayerChart]:
-    from spanwise.reports._charts.palette import PRINT
+    from spanwise.reports._charts.style import PRINT
 
     return {drawing.name: drawing.altair(PRINT, background=background) for drawing in drawings}
 

@@ -1,27 +1,27 @@
-"""All charts that a document has the numbers for."""
+"""All charts that a document has the numbers for, and the papers' figures in their own form."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document.analyses import Confidence
 from spanwise.document.dataset import Agreement
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Document
+from spanwise.document.scores import BucketLead, Confusion
 from spanwise.document.study import Study
-from spanwise.reports._charts import (
-    agreement,
-    confidence,
-    diagnosis,
-    errors,
-    evaluation,
-    panels,
-    study,
-    where,
-)
+from spanwise.errors import InputError, unknown
+from spanwise.registry import Registry
+from spanwise.reports import _wording as words
+from spanwise.reports._charts import analyses, errors, evaluation, papers, study
 from spanwise.reports._charts.marks import Drawing
-from spanwise.reports._charts.style import Style
-from spanwise.reports._document import label_order, union
+from spanwise.reports._charts.papers import Bar, Panel
+from spanwise.reports._charts.style import Style, share, shortened
+from spanwise.reports._document import compared, label_order, ranked, union
 
 STYLE = Style(most=1000)
 
@@ -59,9 +59,9 @@ def drawings(document: Document) -> list[Drawing]:
         case Study():
             return [_titled(chart) for chart in _of_study(document)]
         case Agreement():
-            return agreement.drawings(document, STYLE)
+            return analyses.agreement_drawings(document, STYLE)
         case Confidence():
-            return confidence.drawings(document, STYLE)
+            return analyses.confidence_drawings(document, STYLE)
     return []
 
 
@@ -74,12 +74,12 @@ def _of_evaluation(document: Evaluation) -> list[Drawing]:
     attributes = union(document.systems[name].attributes for name in order)
     charts = [evaluation.score(document, STYLE)]
     if label_order(document):
-        charts.append(replace(where.labels(document, STYLE), legend=legend))
-    charts += [replace(where.attribute(document, name, STYLE), legend=legend) for name in attributes]
+        charts.append(replace(evaluation.labels(document, STYLE), legend=legend))
+    charts += [replace(evaluation.attribute(document, name, STYLE), legend=legend) for name in attributes]
     for name in order:
         several = (
-            errors.gains(document, name, STYLE), where.tough(document, name, STYLE),
-            where.slices(document, name, STYLE), diagnosis.diagnosis(document, name, STYLE),
+            errors.gains(document, name, STYLE), evaluation.tough(document, name, STYLE),
+            evaluation.slices(document, name, STYLE), errors.diagnosis(document, name, STYLE),
         )  # fmt: skip
         charts += [replace(chart, name=f"{chart.name}-{name}", legend=legend) for chart in several if chart]
         alone = (errors.shares(document, name, STYLE), errors.confusion(document, name, STYLE))
@@ -99,9 +99,418 @@ def _of_study(document: Study) -> list[Drawing]:
     charts += [chart for chart in lines if chart]
     table = document.analyses.performance_table
     attributes = dict.fromkeys(name for rows in table.values() for row in rows.values() for name in row)
-    charts += [chart for name in attributes if (chart := panels.buckets(document, name, STYLE))]
-    ranks = panels.critical_difference(document, STYLE)
+    charts += [chart for name in attributes if (chart := papers.buckets(document, name, STYLE))]
+    ranks = papers.critical_difference(document, STYLE)
     charts += [ranks] if ranks else []
     pairs = document.analyses.bucket_wise.comparative
     charts += [chart for pair in pairs if (chart := study.increase(pair, STYLE, wide=440))]
     return charts
+
+
+# ---- the figures of the papers by name -------------------------------------------------------------
+
+
+Plain: TypeAlias = Mapping[str, Any]  # a document as dicts and lists
+
+
+class Paper(Struct, frozen=True):
+    """One figure of a paper: what it shows, how it is drawn, and what a document must have for it."""
+
+    name: str
+    summary: str
+    function: Callable[[Document, Sequence[str]], Sequence[Drawing]]
+    needs: str
+    source: str
+
+
+PAPERS: Registry[Paper] = Registry("figure of a paper")
+
+
+def _plain(document: Document) -> dict[str, Any]:
+    """The document as dicts and lists, without its sentences."""
+    return document.without_sentences().to_dict()
+
+
+def summaries() -> dict[str, str]:
+    """The names and what each shows."""
+    return {paper.name: f"{paper.summary} ({paper.source})" for paper in PAPERS}
+
+
+def paper_drawings(document: Document, name: str, labels: Sequence[str] = ()) -> list[Drawing]:
+    """The drawings of one figure; their names begin with its name. `labels` are those of a confusion."""
+    asked = PAPERS.find(name)
+    charts = list(asked.function(document, labels))
+    if not charts:
+        raise InputError(
+            f"{asked.name} cannot be drawn from this document.\nIt needs {asked.needs}.\n"
+            "Draw it from another one, or ask for another figure."
+        )
+    return charts
+
+
+def _figure_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
+    if not isinstance(document, Study):
+        return []
+    legend = tuple(enumerate(document.datasets))
+    charts = []
+    for measure, part in (("zeta", "zeta"), ("rho1", "rho")):
+        drawing = study.radar(document, measure, STYLE)
+        if drawing:
+            charts.append(replace(drawing, name=f"fu20-figure4-{part}", legend=legend))
+    return charts
+
+
+def _table_3(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+    """For each system a histogram per dataset: best less worst bucket, both named, and F1 in the worst."""
+    document = _plain(typed)
+    found = []
+    for name, parts in _tables(document).items():
+        panels = []
+        for dataset, score, tables in parts:
+            groups = [
+                (study.alias(attribute), [_gap(attribute, row)])
+                for attribute, row in tables.items()
+                if words.defined(row.get("gap")) and row.get("best") is not None
+            ]
+            if groups:
+                panels.append(Panel(shortened(dataset, 24), f"F1 {words.points(score)}", groups))
+        if panels:
+            title = f"{words.visible(name)}: best less worst bucket"
+            found.append(papers.panels(f"fu20-table3-{name}", title, panels, STYLE))
+    return found
+
+
+def _gap(attribute: str, row: Mapping[str, Any]) -> Bar:
+    gap = share(row["gap"]) or 0.0
+    told = f"{words.attribute(attribute)}: {row['worst']} to {row['best']}, {gap:.1f}"
+    return Bar(gap, _short(row["best"]), True, told, _short(row["worst"]), words.points(row.get("worst_f1")))
+
+
+def _table_4(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+    """For each pair a histogram per dataset: the biggest win and the biggest loss, with the F1 of both."""
+    found = []
+    for (first, second), parts in _pairs(typed).items():
+        panels = []
+        for dataset, scores, rows in parts:
+            groups = [
+                (study.alias(attribute), [_lead(attribute, row["best"]), _lead(attribute, row["worst"])])
+                for attribute, row in rows.items()
+                if row.get("best") and row.get("worst")
+            ]
+            if groups:
+                both = f"F1 {words.points(scores[0])} and {words.points(scores[1])}"
+                panels.append(Panel(shortened(dataset, 24), both, groups))
+        if panels:
+            title = f"{words.visible(first)} less {words.visible(second)}: biggest win and biggest loss"
+            found.append(papers.panels(f"fu20-table4-{first}-{second}", title, panels, STYLE))
+    return found
+
+
+def _lead(attribute: str, lead: Mapping[str, Any]) -> Bar:
+    value = share(lead["difference"]) or 0.0
+    told = f"{words.attribute(attribute)} {lead['bucket']}: {value:+.1f}"
+    return Bar(value, _short(lead["bucket"]), value >= 0, told)
+
+
+def _beta(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+    """For each pair a histogram of β per dataset; buckets are called S, M and L by their place."""
+    found = []
+    for (first, second), parts in _pairs(typed).items():
+        panels = []
+        for dataset, scores, rows in parts:
+            groups = []
+            for attribute, row in rows.items():
+                beta = share(row.get("beta"))
+                if beta is None or not row.get("best") or not row.get("worst"):
+                    continue
+                lead = row["best"] if row["worst"]["difference"] > 0 else row["worst"]
+                size = _size(row.get("buckets") or [], lead["bucket"])
+                told = f"{words.attribute(attribute)}: β {beta:+.1f} in {lead['bucket']}"
+                groups.append((study.alias(attribute), [Bar(beta, size, beta >= 0, told)]))
+            if groups:
+                both = f"F1 {words.points(scores[0])} and {words.points(scores[1])}"
+                panels.append(Panel(shortened(dataset, 24), both, groups))
+        if panels:
+            title = f"β of {words.visible(first)} against {words.visible(second)}"
+            found.append(papers.panels(f"fu19-beta-{first}-{second}", title, panels, STYLE))
+    return found
+
+
+def _size(buckets: Sequence[str], name: str) -> str:
+    """S for the first bucket, L for the last, M for those between; categories keep their names."""
+    if name not in buckets or not all(
+        one in ORDERED or (one[:1] == "B" and one[1:].isdigit()) for one in buckets
+    ):
+        return _short(name)
+    place = list(buckets).index(name)
+    return "S" if place == 0 else "L" if place == len(buckets) - 1 else "M"
+
+
+ORDERED = ("XS", "S", "L", "XL")
+
+
+def _signed_rho(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+    """ρ² with its sign: a histogram per dataset."""
+    document = _plain(typed)
+    panels = []
+    for dataset, row in ((document.get("analyses") or {}).get("attribute_wise") or {}).items():
+        groups = []
+        for attribute, cell in row.items():
+            if words.defined(cell.get("rho2")):
+                told = f"{words.attribute(attribute)}: {words.correlation(cell['rho2'])}"
+                text = words.correlation(cell["rho2"])
+                groups.append((study.alias(attribute), [Bar(cell["rho2"], text, cell["rho2"] >= 0, told)]))
+        if groups:
+            panels.append(Panel(shortened(dataset, 24), "ρ², mean over systems", groups))
+    title = "Rank correlation of score and bucket, with its sign"
+    return [papers.panels("fu19-rho2", title, panels, STYLE, digits=1)] if panels else []
+
+
+def _sigma(document: Document, labels: Sequence[str]) -> list[Drawing]:
+    if not isinstance(document, Study):
+        return []
+    drawing = study.radar(document, "sigma", STYLE)
+    return (
+        [replace(drawing, name="fu19-sigma", legend=tuple(enumerate(document.datasets)))] if drawing else []
+    )
+
+
+def _models(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+    """Every system over the buckets of every attribute, one figure per dataset."""
+    document = _plain(typed)
+    found = []
+    table = (document.get("analyses") or {}).get("performance_table") or {}
+    rows: dict[str, dict[str, dict[str, list[tuple[str, float | None]]]]] = {}
+    if table:
+        for system, datasets in table.items():
+            for dataset, attributes in datasets.items():
+                for attribute, buckets in attributes.items():
+                    cells = [(bucket["name"], share(bucket["f1"])) for bucket in buckets]
+                    rows.setdefault(dataset, {}).setdefault(attribute, {})[system] = cells
+    else:
+        dataset = (document.get("dataset") or {}).get("name", "")
+        for system, scores in (document.get("systems") or {}).items():
+            for attribute, scored in (scores.get("attributes") or {}).items():
+                cells = [(bucket["name"], share(bucket["f1"])) for bucket in scored["buckets"]]
+                rows.setdefault(dataset, {}).setdefault(attribute, {})[system] = cells
+    for dataset, attributes in rows.items():
+        named = {study.alias(attribute): by_system for attribute, by_system in attributes.items()}
+        title = f"F1 of every system over buckets, {words.visible(dataset)}"
+        found.append(papers.models(f"fu20-models-{dataset}", title, named, STYLE))
+    return found
+
+
+Tables = list[tuple[str, float | None, Mapping[str, Any]]]  # of each dataset: name, score, attributes
+
+
+def _tables(document: Plain) -> dict[str, Tables]:
+    """By system, where each dataset has its best and worst buckets."""
+    if "analyses" not in document:
+        dataset = (document.get("dataset") or {}).get("name", "")
+        systems = document.get("systems") or {}
+        return {
+            name: [(dataset, system["exact"]["overall"]["f1"], system.get("attributes") or {})]
+            for name, system in systems.items()
+        }
+    main = document["analyses"].get("holistic") or {}
+    table = (document["analyses"].get("bucket_wise") or {}).get("self") or {}
+    return {
+        name: [(dataset, _mean(main, name, dataset), rows) for dataset, rows in datasets.items()]
+        for name, datasets in table.items()
+    }
+
+
+def _mean(main: Mapping[str, Any], system: str, dataset: str) -> float | None:
+    value: float | None = ((main.get(system) or {}).get(dataset) or {}).get("mean")
+    return value
+
+
+Scores = tuple[float | None, float | None]
+Pairs = dict[tuple[str, str], list[tuple[str, Scores, Mapping[str, Any]]]]
+
+
+def _pairs(document: Document) -> Pairs:
+    """By pair, where each dataset has the buckets in which the first leads most and least."""
+    if isinstance(document, Study):
+        plain = _plain(document)["analyses"]
+        main = plain.get("holistic") or {}
+        return {
+            (first, second): [
+                (dataset, (_mean(main, first, dataset), _mean(main, second, dataset)), rows)
+                for dataset, rows in pair["datasets"].items()
+            ]
+            for pair in plain["bucket_wise"]["comparative"]
+            for first, second in [pair["systems"]]
+        }
+    order = ranked(document) if isinstance(document, Evaluation) else []
+    if not isinstance(document, Evaluation) or len(order) < 2:
+        return {}
+    first, second = order[:2]
+    scores = [document.systems[name].exact.overall.f1 for name in (first, second)]
+    rows = {
+        attribute: {
+            end: {"bucket": lead.bucket, "difference": lead.difference}
+            for end, lead in (("best", best), ("worst", worst))
+        }
+        for attribute, best, worst in _leads(document, first, second)
+    }
+    return {(first, second): [(document.dataset.name, (scores[0], scores[1]), rows)]}
+
+
+# The attribute, and the buckets in which the first system leads most and least.
+_Lead: TypeAlias = tuple[str, BucketLead, BucketLead]
+
+
+def _leads(document: Evaluation, one: str, other: str) -> list[_Lead]:
+    """Where the first system leads most and least in each attribute, from the tests of the document."""
+    rows: list[_Lead] = []
+    for attribute, table in document.systems[one].attributes.items():
+        leads = []
+        for bucket in table.buckets:
+            test = compared(document, one, other, ("attributes", attribute, bucket.name, "f1"))
+            if test is not None and test.difference is not None:
+                leads.append((test.difference, BucketLead(bucket=bucket.name, difference=test.difference)))
+        if leads:
+            best, worst = max(leads, key=lambda lead: lead[0]), min(leads, key=lambda lead: lead[0])
+            rows.append((attribute, best[1], worst[1]))
+    return rows
+
+
+def _short(bucket: str) -> str:
+    shown = words.visible(bucket)
+    return shown if len(shown) <= 4 else shown[:3] + "…"
+
+
+def _figure_5(document: Document, labels: Sequence[str]) -> list[Drawing]:
+    if not isinstance(document, Study):
+        return []
+    charts = [study.factor(document, name, STYLE) for name in document.analyses.factors]
+    return _renamed(charts, "factor-", "fu20-figure5-")
+
+
+def _figure_6(document: Document, labels: Sequence[str]) -> list[Drawing]:
+    if not isinstance(document, Study):
+        return []
+    charts = [study.increase(pair, STYLE) for pair in document.analyses.bucket_wise.comparative]
+    return _renamed(charts, "increase-", "fu20-figure6-")
+
+
+def _pays(document: Document, labels: Sequence[str]) -> list[Drawing]:
+    if not isinstance(document, Study):
+        return []
+    table = document.analyses.attribute_wise
+    charts = []
+    for pair in document.analyses.bucket_wise.comparative:
+        for attribute in pair.pays:
+            zeta = {dataset: row[attribute].zeta for dataset, row in table.items() if attribute in row}
+            charts.append(study.pay(pair, attribute, zeta, STYLE))
+    return _renamed(charts, "pays-", "fu20-pays-")
+
+
+def _renamed(charts: Sequence[Drawing | None], old: str, new: str) -> list[Drawing]:
+    return [replace(chart, name=chart.name.replace(old, new)) for chart in charts if chart]
+
+
+def _shares(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+    """Kinds of errors of every system, or of every dataset and system of a study, in one figure."""
+    document = _plain(typed)
+    rows = [
+        (
+            title,
+            _traditional(scores),
+            {kind: sum(one["fair"]["overall"][kind] for one in scores) for kind in papers.KINDS},
+        )
+        for title, scores in _runs(document)
+        if scores
+    ]
+    return [papers.shares("ort22-figure1", rows, STYLE)] if rows else []
+
+
+def _runs(document: Plain) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """What the figures of errors are about: each system, or each system on each dataset, with its runs."""
+    if "analyses" not in document:
+        return [(name, [system]) for name, system in (document.get("systems") or {}).items()]
+    return [
+        (f"{dataset}, {system}", list(runs.values()))
+        for dataset, part in document["datasets"].items()
+        for system, runs in part["runs"].items()
+    ]
+
+
+def _traditional(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    counts = [one["exact"]["overall"] for one in scores]
+    return {
+        "FN": sum(one["gold"] - one["correct"] for one in counts),
+        "FP": sum(one["predicted"] - one["correct"] for one in counts),
+    }
+
+
+def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
+    """Gold against predicted labels; with labels chosen, all others are added up."""
+    if not isinstance(document, Evaluation):
+        return []
+    return [
+        replace(
+            errors.confusion(_narrowed(document, name, labels), name, STYLE), name=f"ort22-figure2-{name}"
+        )
+        for name in document.systems
+    ]
+
+
+def _narrowed(document: Evaluation, name: str, labels: Sequence[str]) -> Evaluation:
+    """The document with the chosen labels of one system's confusion, and one row and column of all others."""
+    system = document.systems[name]
+    table = system.confusion
+    if not labels:
+        return document
+    for label in labels:
+        if label not in table.labels:
+            raise unknown("label of this result", label, table.labels)
+    places = [[table.labels.index(label)] for label in labels]
+    rest = [at for at, label in enumerate(table.labels) if label not in labels]
+    places += [rest] if rest else []
+    narrowed = Confusion(
+        labels=(*labels, *(["others"] if rest else [])),
+        counts=tuple(
+            tuple(sum(table.counts[a][b] for a in rows for b in columns) for columns in places)
+            for rows in places
+        ),
+        missed=tuple(sum(table.missed[a] for a in rows) for rows in places),
+        spurious=tuple(sum(table.spurious[a] for a in rows) for rows in places),
+    )
+    return replace(document, systems={**document.systems, name: replace(system, confusion=narrowed)})
+
+
+_FU20 = "Fu, Liu and Neubig 2020"
+_ORT22 = "Ortmann 2022"
+_FU19 = "Fu, Liu and Huang 2019"
+_BUCKETS = "buckets of attributes, and for pairs two systems"
+_STUDY = "a study document"
+_RESULT = "the document of an evaluation, with at least one system"
+for _name, _summary, _function, _needs, _source in (
+    ("fu20-figure4", "radars of ζ and ρ over datasets", _figure_4, f"{_STUDY} with three attributes", _FU20),
+    ("fu20-table3", "histograms of self-diagnosis, one panel per dataset", _table_3, _BUCKETS, _FU20),
+    ("fu20-table4", "histograms of comparative diagnosis, one panel per dataset", _table_4, _BUCKETS, _FU20),
+    ("fu20-models", "every system over the buckets of every attribute", _models, _BUCKETS, _FU20),
+    ("fu20-figure5", "score against a factor", _figure_5, f"{_STUDY} with a numeric factor", _FU20),
+    ("fu20-figure6", "heat map of relative increase", _figure_6, f"{_STUDY} with a pair to compare", _FU20),
+    (
+        "fu20-pays",
+        "gain of one system over another against ζ",
+        _pays,
+        f"{_STUDY} with a pair to compare and two datasets",
+        _FU20,
+    ),
+    ("fu19-rho2", "ρ² with its sign", _signed_rho, _STUDY, _FU19),
+    ("fu19-sigma", "radar of σ over datasets", _sigma, f"{_STUDY} with three attributes", _FU19),
+    ("fu19-beta", "histograms of β", _beta, f"{_STUDY} with a pair to compare", _FU19),
+    (
+        "ort22-figure1",
+        "shares of errors, traditional and fair, all systems and datasets",
+        _shares,
+        _RESULT,
+        _ORT22,
+    ),
+    ("ort22-figure2", "confusion matrix of errors", _confusion, _RESULT, _ORT22),
+):
+    PAPERS.add(Paper(_name, _summary, _function, _needs, _source))

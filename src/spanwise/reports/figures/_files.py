@@ -1,4 +1,4 @@
-"""Charts as files: drawn once by vl-convert as SVG, which then becomes PDF and PNG."""
+"""Charts as files: drawn once by vl-convert as SVG, which then becomes PDF and PNG, always the same bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,64 @@ import vl_convert
 
 from spanwise.engines.machine import check_room_for_drawing
 from spanwise.reports._charts.marks import Options, unmeasured
-from spanwise.reports.figures._pdf import in_order
+
+_REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
+_RESOURCES = re.compile(rb"(?:\n */[A-Za-z]+\d+ \d+ 0 R(?=\n)){2,}")
+
+
+def in_order(pdf: bytes) -> bytes:
+    """The file with its objects in the order in which one meets them from its trailer.
+
+    The converter writes fonts, and lists the resources of a page, in the order of a hash that is
+    another in every run; the objects themselves are always the same. A file without a plain table
+    of objects, as another version of the converter may write, is given back as it is.
+    """
+    if b"\nxref\n" not in pdf or b"\ntrailer\n" not in pdf:
+        return pdf
+    table = int(pdf[pdf.rindex(b"startxref") :].split()[1])
+    trailer = pdf[pdf.index(b"trailer", table) : pdf.rindex(b"startxref")]
+    starts = sorted(int(place) for place in re.findall(rb"(\d{10}) \d{5} n", pdf[table:]))
+    objects = {}
+    for start, end in zip(starts, [*starts[1:], table], strict=True):
+        number, _, body = pdf[start:end].partition(b" 0 obj")
+        head, stream, data = body.partition(b"\nstream\n")
+        objects[int(number)] = (_RESOURCES.sub(_sorted, head), stream + data)
+    numbers = {old: new for new, old in enumerate(_met(trailer, objects), start=1)}
+    written = pdf[: starts[0]]
+    places = []
+    for old, new in numbers.items():
+        head, data = objects[old]
+        places.append(len(written))
+        written += b"%d 0 obj" % new + _renumbered(head, numbers) + data
+    lines = [b"0000000000 65535 f\r\n", *(b"%010d 00000 n\r\n" % place for place in places)]
+    ending = re.sub(rb"/Size \d+", b"/Size %d" % len(lines), _renumbered(trailer, numbers))
+    listed = b"xref\n0 %d\n" % len(lines) + b"".join(lines)
+    return written + listed + ending + b"startxref\n%d\n%%%%EOF" % len(written)
+
+
+def _sorted(found: re.Match[bytes]) -> bytes:
+    return b"\n" + b"\n".join(sorted(found[0][1:].split(b"\n")))
+
+
+def _met(trailer: bytes, objects: dict[int, tuple[bytes, bytes]]) -> dict[int, None]:
+    """The numbers of the objects in the order in which references lead to them."""
+    met: dict[int, None] = {}
+    waiting = _references(trailer)
+    while waiting:
+        number = waiting.pop()
+        if number not in met:
+            met[number] = None
+            waiting += _references(objects[number][0])
+    return met
+
+
+def _references(text: bytes) -> list[int]:
+    return [int(number) for number in reversed(_REFERENCE.findall(text))]
+
+
+def _renumbered(text: bytes, numbers: dict[int, int]) -> bytes:
+    return _REFERENCE.sub(lambda found: b"%d 0 R" % numbers[int(found[1])], text)
+
 
 PIXELS = 3  # a PNG has this many a point, enough for print at the width of a column
 _NEGATIVE = re.compile(r'(<text[^>]*? font-size=")-')

@@ -1,29 +1,256 @@
-"""What the page of an evaluation shows: its charts, its words and its packed sentences."""
+"""What the pages with charts show: evaluation, study and confidence scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.diagnosis import F1
+from spanwise.document.analyses import Confidence
 from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Interval
+from spanwise.document.scores import Confusion, ScoreTest, SystemScores
+from spanwise.document.study import MainResult, PairDiagnosis, Study
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import diagnosis, errors, evaluation, marks, where
-from spanwise.reports._charts.palette import PAGE
-from spanwise.reports._charts.style import Style, titled
-from spanwise.reports._charts.svg import svg
-from spanwise.reports._document import compared, label_order
-from spanwise.reports.html import board
-from spanwise.reports.html.matrices import ConfusionView, confusion_view
-from spanwise.reports.html.packing import contents, labels_of
-from spanwise.reports.html.pairs import packed_pairs
-from spanwise.reports.html.placement import panel
-from spanwise.reports.html.shown import Shown, evaluation_shown
-from spanwise.reports.html.slices import conditions
-from spanwise.reports.html.suspects import readings
-from spanwise.reports.html.verdict import findings, verdict
+from spanwise.reports._charts import analyses, errors, evaluation, marks, study
+from spanwise.reports._charts.marks import svg
+from spanwise.reports._charts.style import PAGE, Style, reach, shortened, titled
+from spanwise.reports._document import compared, inner_keys, label_order
+from spanwise.reports.html.analyses import conditions, panel, readings
+from spanwise.reports.html.packing import (
+    Path,
+    Shown,
+    both_ends,
+    contents,
+    evaluation_shown,
+    labels_of,
+    mean_score,
+    run_values,
+    study_shown,
+)
+from spanwise.reports.html.verdicts import (
+    averages,
+    findings,
+    overall_verdict,
+    packed_pairs,
+    verdict,
+    verdicts,
+)
+
+# ---- three systems or more: who leads whom, and which of them cannot be told apart -----------------
+
+
+class Standing(Struct, frozen=True):
+    """One row of the leaderboard; the places of its band and its dots are percents of the axis."""
+
+    place: int
+    letter: str
+    name: str
+    short: str
+    brief: str  # for the narrowest places
+    system: SystemScores
+    scores: Mapping[str, float | None]  # f1, precision, recall, macro, fair: the mean where there are runs
+    spread: float | None  # of F1 over runs
+    beats: str
+    dot: float | None
+    band: tuple[float, float] | None
+    interval: Interval | None
+    runs: Sequence[float]  # where the runs lie
+    ties: Sequence[str]  # for each group of systems that cannot be told apart: how its bracket runs here
+
+
+class MatrixCell(Struct, frozen=True):
+    """One cell of the significance matrix: row less column."""
+
+    text: str
+    says: str
+    shade: str
+    place: tuple[int, int]
+
+
+# ---- the leaderboard --------------------------------------------------------------------------
+
+COLUMNS: Mapping[str, Path] = {
+    "precision": ("exact", "overall", "precision"),
+    "recall": ("exact", "overall", "recall"),
+    "macro": ("exact", "macro", "f1"),
+    "fair": ("fair", "overall", "f1"),
+}
+
+
+def standings_of(shown: Shown) -> list[Standing]:
+    """Every system with its rank, its place on a common axis and the brackets that it stands in."""
+    order, document = shown.order, shown.document
+    ends = {name: both_ends(shown.f1_interval(name)) for name in order}
+    runs = {name: run_values(shown, name, F1) for name in order}
+    values = [value for name in order for value in (shown.f1(name), *runs[name]) if value is not None]
+    low, high = reach([100 * v for v in (*values, *(end for pair in ends.values() if pair for end in pair))])
+
+    def at(value: float) -> float:
+        return round(100 * (100 * value - low) / (high - low), 2)
+
+    groups = ties(document, list(order))
+    rows = []
+    for place, (name, letter) in enumerate(order.items()):
+        pair, f1 = ends[name], shown.f1(name)
+        rows.append(
+            Standing(
+                place=place,
+                letter=letter,
+                name=name,
+                short=shortened(name, 30),
+                brief=shortened(name, 18),
+                system=document.systems[name],
+                scores={key: mean_score(shown, name, path) for key, path in COLUMNS.items()} | {"f1": f1},
+                spread=shown.means[name].std if shown.several(name) and name in shown.means else None,
+                beats=document.letters.get(name, ""),
+                dot=None if f1 is None else at(f1),
+                band=None if pair is None else (at(pair[0]), at(pair[1])),
+                interval=shown.f1_interval(name),
+                runs=[at(value) for value in runs[name] if value is not None] if shown.several(name) else [],
+                ties=[_bracket(place, group) for group in groups],
+            )
+        )
+    return rows
+
+
+def _bracket(place: int, group: tuple[int, int]) -> str:
+    first, last = group
+    if not first <= place <= last:
+        return ""
+    return " ".join(["on", *(["first"] if place == first else []), *(["last"] if place == last else [])])
+
+
+def ties(document: Evaluation, order: Sequence[str]) -> list[tuple[int, int]]:
+    """The runs of ranks in which no pair differs significantly, from first to last; none lies in another."""
+    differ = {
+        frozenset(row.systems)
+        for row in document.comparisons
+        for test in [row.score(F1)]
+        if test is None or test.significant
+    }
+    tested = {frozenset(row.systems) for row in document.comparisons}
+    runs: list[tuple[int, int]] = []
+    for first in range(len(order)):
+        last = first
+        while last + 1 < len(order) and all(
+            (pair := frozenset((order[last + 1], order[at]))) in tested and pair not in differ
+            for at in range(first, last + 1)
+        ):
+            last += 1
+        if last > first and (not runs or last > runs[-1][1]):
+            runs.append((first, last))
+    return runs
+
+
+def matrix(shown: Shown) -> list[list[MatrixCell | None]]:
+    """For each system against each other one the difference of F1, shaded where it is significant."""
+    order, document = list(shown.order), shown.document
+    tests = _tests_by_pair(document, F1)
+    most = max((abs(test.difference or 0.0) for test in tests.values()), default=0.0)
+    return [
+        [None if one == other else _cell(order, i, j, tests, most) for j, other in enumerate(order)]
+        for i, one in enumerate(order)
+    ]
+
+
+def _cell(
+    order: Sequence[str], row: int, column: int, tests: Mapping[tuple[str, str], ScoreTest], most: float
+) -> MatrixCell:
+    one, other = order[row], order[column]
+    test, sign = tests.get((one, other)), 1
+    if test is None:
+        test, sign = tests.get((other, one)), -1
+    names = f"{words.visible(one)} − {words.visible(other)}"
+    if test is None or test.difference is None:
+        return MatrixCell("", f"{names}: not tested", "", (row, column))
+    difference = sign * test.difference
+    p = words.p_value(test.p_corrected)
+    shade = ""
+    if test.significant and most:
+        shade = f"h{max(1, round(10 * (abs(difference) / most) ** 0.5))}" + (" neg" if difference < 0 else "")
+    p_said = p if p.startswith("<") else f"= {p}"
+    return MatrixCell(words.signed(difference), f"{names}: {words.signed(difference)} F1, p {p_said}", shade,
+                (row, column))  # fmt: skip
+
+
+def _tests_by_pair(document: Evaluation, path: Path) -> dict[tuple[str, str], ScoreTest]:
+    return {row.systems: test for row in document.comparisons for test in [row.score(path)] if test}
+
+
+def brackets(rows: Iterable[Standing]) -> int:
+    """How many groups of systems cannot be told apart."""
+    return max((len(row.ties) for row in rows), default=0)
+
+
+# ---- the confusion matrix: the labels with most errors, and all others as one ----------------------
+
+
+MOST_LABELS = 16  # a wider matrix is no longer read
+
+
+class ConfusionView(Struct, frozen=True):
+    """A confusion matrix as it is shown; the last label may be `others`, which no link leads to."""
+
+    labels: Sequence[str]
+    counts: Sequence[Sequence[int]]
+    missed: Sequence[int]
+    spurious: Sequence[int]
+    merged: int  # how many labels the last one stands for; 0: none
+
+    @property
+    def total(self) -> int:
+        """All errors."""
+        return sum(map(sum, self.counts)) + sum(self.missed) + sum(self.spurious)
+
+    @property
+    def most(self) -> int:
+        """The largest number in a cell."""
+        return max(
+            (number for row in (*self.counts, self.missed, self.spurious) for number in row), default=0
+        )
+
+    def linked(self, *places: int) -> bool:
+        """Whether a cell is about labels that the examples can be chosen by."""
+        return not self.merged or all(place < len(self.labels) - 1 for place in places)
+
+
+def confusion_view(confusion: Confusion, most: int = MOST_LABELS) -> ConfusionView:
+    """The labels ordered by their errors; beyond `most` they are added up.
+
+    Examples:
+        >>> table = Confusion(labels=("A", "B", "C"), counts=((0, 0, 0), (0, 0, 2), (0, 1, 0)),
+        ...                   missed=(1, 0, 0), spurious=(0, 0, 4))
+        >>> view = confusion_view(table, most=2)
+        >>> view.labels, view.merged, view.counts, view.missed
+        (['C', 'others'], 2, [[0, 1], [2, 0]], [0, 1])
+    """
+    size = len(confusion.labels)
+    inside = [sum(confusion.counts[at]) + sum(row[at] for row in confusion.counts) for at in range(size)]
+    errors = [sum(each) for each in zip(inside, confusion.missed, confusion.spurious, strict=True)]
+    order = sorted(range(size), key=lambda at: (-errors[at], at))
+    groups = [[at] for at in order]
+    if size > most:
+        groups = [*groups[: most - 1], order[most - 1 :]]
+    merged = len(groups[-1]) if size > most else 0
+    return ConfusionView(
+        labels=[confusion.labels[group[0]] for group in groups[: -1 if merged else None]]
+        + (["others"] if merged else []),
+        counts=[
+            [sum(confusion.counts[g][p] for g in gold for p in predicted) for predicted in groups]
+            for gold in groups
+        ],
+        missed=[sum(confusion.missed[at] for at in group) for group in groups],
+        spurious=[sum(confusion.spurious[at] for at in group) for group in groups],
+        merged=merged,
+    )  # fmt: skip
+
+
+# ---- the page of an evaluation ---------------------------------------------------------------------
+
 
 FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard
 
@@ -37,16 +264,16 @@ class DatasetView(Struct, frozen=True):
     labels: Sequence[str]
     attributes: Sequence[str]
     confusions: Mapping[str, ConfusionView]
-    standings: Sequence[board.Standing]
+    standings: Sequence[Standing]
     tied: int
-    matrix: Sequence[Sequence[board.MatrixCell | None]]
+    matrix: Sequence[Sequence[MatrixCell | None]]
     charts: Mapping[str, Markup]
     middle: Mapping[str, str]  # which run stands for a system that has several
 
 
 def view_of(shown: Shown, drawn: Mapping[str, str]) -> DatasetView:
     """What the templates show of one dataset, with the charts that were drawn of it."""
-    standings = board.standings(shown)
+    standings = standings_of(shown)
     return DatasetView(
         name=shown.name,
         document=shown.document,
@@ -55,19 +282,19 @@ def view_of(shown: Shown, drawn: Mapping[str, str]) -> DatasetView:
         attributes=_attributes(shown),
         confusions={name: confusion_view(shown.document.systems[name].confusion) for name in shown.order},
         standings=standings,
-        tied=board.brackets(standings),
-        matrix=board.matrix(shown),
+        tied=brackets(standings),
+        matrix=matrix(shown),
         charts={name: Markup(chart) for name, chart in drawn.items()},
         middle={name: shown.middle(name) for name in shown.order if shown.several(name)},
     )
 
 
-def parts(document: Evaluation) -> dict[str, object]:
+def evaluation_parts(document: Evaluation) -> dict[str, object]:
     """Everything that the template of an evaluation asks for."""
     shown = evaluation_shown(document)
     few = len(shown.order) < FEWEST_ON_BOARD
     order = list(shown.order)
-    drawings = _drawings(document, _attributes(shown)) if few else own_drawings(document, order)
+    drawings = _evaluation_drawings(document, _attributes(shown)) if few else own_drawings(document, order)
     view = view_of(shown, svg(drawings))
     suspects = document.suspects.suspects if document.suspects else ()
     answers = {name: placed.to_dict() for name, placed in (document.answers or {}).items()}
@@ -100,7 +327,7 @@ def _few(document: Evaluation, view: DatasetView) -> dict[str, object]:
         "attributes": view.attributes,
         "verdict": verdict(document),
         "findings": findings(document),
-        "most_labels": where.MOST_LABELS,
+        "most_labels": evaluation.MOST_LABELS,
         "charts": view.charts,
         "compared": compared,
         "comparison": next(iter(document.comparisons), None),
@@ -114,7 +341,7 @@ def own_drawings(document: Evaluation, order: Sequence[str]) -> list[marks.Drawi
     with marks.unchecked():
         for place, name in enumerate(order):
             alone = replace(document, systems={name: document.systems[name]}, comparisons=())
-            for make in (errors.gains, errors.shares, where.slices, diagnosis.diagnosis):
+            for make in (errors.gains, errors.shares, evaluation.slices, errors.diagnosis):
                 drawing = make(alone, name, style)
                 if drawing is not None:
                     drawings.append(replace(drawing, name=f"{drawing.name}-{place}"))
@@ -136,7 +363,7 @@ def _attributes(shown: Shown) -> list[str]:
     return sorted(found, key=lambda name: (-found[name], titled(name)))
 
 
-def _drawings(document: Evaluation, attributes: Sequence[str]) -> list[marks.Drawing]:
+def _evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list[marks.Drawing]:
     style = Style(PAGE, linked=True)
     with marks.unchecked():
         found: list[marks.Drawing | None] = [evaluation.score(document, style)]
@@ -144,12 +371,122 @@ def _drawings(document: Evaluation, attributes: Sequence[str]) -> list[marks.Dra
             per_system = (
                 errors.gains(document, focus, style),
                 errors.shares(document, focus, style),
-                where.tough(document, focus, style),
-                where.slices(document, focus, style),
-                diagnosis.diagnosis(document, focus, style),
+                evaluation.tough(document, focus, style),
+                evaluation.slices(document, focus, style),
+                errors.diagnosis(document, focus, style),
             )
             found += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
-        found += [where.attribute(document, name, style) for name in attributes]
+        found += [evaluation.attribute(document, name, style) for name in attributes]
         if label_order(document):
-            found.append(where.labels(document, style))
+            found.append(evaluation.labels(document, style))
     return [drawing for drawing in found if drawing is not None]
+
+
+# ---- the page of a study ---------------------------------------------------------------------------
+
+
+class IncreaseTable(Struct, frozen=True):
+    """The relative increase of F1 of one system over another, by dataset, attribute and bucket."""
+
+    columns: list[tuple[str, list[str]]]
+    rows: Mapping[str, Mapping[tuple[str, str], float | None]]
+    most: float
+
+
+def study_parts(document: Study) -> dict[str, object]:
+    """Everything that the template of a study asks for."""
+    analyses = document.analyses
+    datasets = list(document.datasets)
+    results = [cell for row in analyses.holistic.values() for cell in row.values()]
+    subsets = {name for row in analyses.tough.values() for part in row.values() for name in part}
+    shown = study_shown(document)
+    drawn = svg(
+        [
+            *_study_drawings(document),
+            *(
+                replace(drawing, name=f"{at}/{drawing.name}")
+                for at, dataset in enumerate(shown)
+                for drawing in own_drawings(dataset.document, list(dataset.order))
+            ),
+        ]
+    )
+    charts = {name: chart for name, chart in drawn.items() if "/" not in name}
+    sets = [
+        view_of(dataset, {n.partition("/")[2]: c for n, c in drawn.items() if n.startswith(f"{at}/")})
+        for at, dataset in enumerate(shown)
+    ]
+    return {
+        "document": document,
+        "template": "study.html.jinja",
+        "title": words.visible(document.name or "study"),
+        "sets": sets,
+        "data": {"sets": [packed_set(dataset) for dataset in shown]} if sets else None,
+        "names": study.systems(document),
+        "score": words.study_score(analyses),
+        "overall": overall_verdict(document),
+        "verdicts": verdicts(document),
+        "averages": averages(document),
+        "datasets": datasets,
+        "best": {dataset: _best(analyses.holistic, dataset) for dataset in datasets},
+        "runs": max((cell.runs for cell in results), default=0),
+        "attributes": inner_keys(analyses.model_wise),
+        "alias": study.alias,
+        "pairs": [(pair, _increase(pair)) for pair in analyses.bucket_wise.comparative],
+        "factors": [name for name, row in analyses.factors.items() if row.line],
+        "charts": {name: Markup(chart) for name, chart in charts.items()},
+        "subsets": [subset for subset in words.TOUGH if subset in subsets],
+    }
+
+
+def _best(holistic: Mapping[str, Mapping[str, MainResult]], dataset: str) -> float | None:
+    means = [row[dataset].mean for row in holistic.values() if dataset in row]
+    return max((mean for mean in means if mean is not None), default=None)
+
+
+def _increase(pair: PairDiagnosis) -> IncreaseTable:
+    values = {
+        dataset: {(attribute, bucket): value for attribute, bucket, value in study.heat_row(pair, dataset)}
+        for dataset in pair.datasets
+    }
+    most = max((abs(v) for row in values.values() for v in row.values() if v is not None), default=0.0)
+    return IncreaseTable(study.heat_columns(pair), values, most)
+
+
+def _study_drawings(document: Study) -> list[marks.Drawing]:
+    style = Style(PAGE)
+    with marks.unchecked():
+        drawings: list[marks.Drawing | None] = [
+            study.holistic(document, style), study.radar(document, "zeta", style),
+            study.radar(document, "rho1", style), study.drivers(document, style),
+        ]  # fmt: skip
+        for place, name in enumerate(document.analyses.factors):
+            drawing = study.factor(document, name, style)
+            drawings.append(replace(drawing, name=f"factor-{place}") if drawing else None)
+    return [drawing for drawing in drawings if drawing is not None]
+
+
+# ---- the page of confidence scores -----------------------------------------------------------------
+
+
+CHARTS = {
+    "reliability": ("Reliability", "precision of ten groups of predictions against their mean score"),
+    "precision-recall": ("Precision and recall", "over all thresholds; recall over all gold mentions"),
+    "risk-coverage": ("Risk and coverage", "share of errors among the most confident predictions"),
+}
+
+
+def confidence_parts(document: Confidence) -> dict[str, object]:
+    """Everything that the template asks for."""
+    names = list(document.systems)
+    with marks.unchecked():
+        drawings = analyses.confidence_drawings(document, Style(PAGE))
+    # A name on the page must not depend on what a system is called.
+    place = {f"{kind}-{name}": f"{kind}-{at}" for at, name in enumerate(names) for kind in CHARTS}
+    drawn = svg([replace(drawing, name=place[drawing.name]) for drawing in drawings])
+    return {
+        "template": "confidence.html.jinja",
+        "title": "confidence",
+        "data": None,
+        "charts": {name: Markup(text) for name, text in drawn.items()},
+        "kinds": CHARTS,
+    }

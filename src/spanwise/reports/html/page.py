@@ -24,14 +24,21 @@ from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import titled
-from spanwise.reports._links import examples, pair_link
-from spanwise.reports._signature import short_signature
-from spanwise.reports._statements import statements
+from spanwise.reports._document import examples, pair_link, short_signature, statements
 from spanwise.reports.html.packing import packed
 
 Parts: TypeAlias = dict[str, object]  # what a template asks for, by name
 
-WITHOUT = ("explanation",)
+# What the template of a kind of document asks for, loaded when such a page is made: only some draw charts.
+PAGES = {
+    "description": "analyses:description_parts",
+    "split": "analyses:split_parts",
+    "agreement": "analyses:agreement_parts",
+    "suspects": "analyses:suspects_parts",
+    "slices": "analyses:slices_parts",
+    "placement": "analyses:placement_parts",
+    "confidence": "evaluation:confidence_parts",
+}
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
 ALWAYS = ("page.js", "tools.js")
 PAIR = "pair.js"  # of pages on which a pair is chosen
@@ -78,17 +85,18 @@ def _parts(document: Document) -> Parts:
     if isinstance(document, Evaluation) and document.systems:
         from spanwise.reports.html import evaluation
 
-        return evaluation.parts(document)
+        return evaluation.evaluation_parts(document)
     if isinstance(document, Study):
-        from spanwise.reports.html import study
+        from spanwise.reports.html import evaluation
 
-        return study.parts(document)
-    if document.kind in WITHOUT:
+        return evaluation.study_parts(document)
+    if document.kind not in PAGES:
         raise ChoiceError(
             f"there is no page for a document of kind {document.kind!r}.\n"
             "Show its screen with: spanwise export FILE terminal"
         )
-    make: Callable[[Document], Parts] = import_module(f"spanwise.reports.html.{document.kind}").parts
+    module, function = PAGES[document.kind].split(":")
+    make: Callable[[Document], Parts] = getattr(import_module(f"spanwise.reports.html.{module}"), function)
     return {"document": document, **make(document)}
 
 

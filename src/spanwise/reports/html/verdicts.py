@@ -1,16 +1,180 @@
-"""What a study says in sentences: who leads on each dataset and over all, and whether that is chance."""
+"""The words of the page: verdicts, findings, and what two systems are compared by."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import fsum
 
-from msgspec import UNSET, Struct
+from markupsafe import Markup
+from msgspec import UNSET, Struct, to_builtins
 
-from spanwise.diagnosis import mean_of, or_nan
-from spanwise.document.scores import ScoreTest
+from spanwise.diagnosis import F1, PREDICTED, mean_of, or_nan, parts_of_lead
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import given
+from spanwise.document.scores import BucketScores, Comparison, Finding, LeadPart, ScoreTest, SystemScores
+from spanwise.document.scores import Finding as Found
 from spanwise.document.study import DatasetTest, Study
+from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports import _wording as words
-from spanwise.reports._document import score_path
+from spanwise.reports._charts.style import shortened, titled
+from spanwise.reports._document import compared, examples, ranked, score_path
+from spanwise.reports.html.packing import Path, Shown, both_ends, mean_score, run_values, score_at
+
+# ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
+
+
+class VerdictItem(Struct, frozen=True):
+    """One sentence of the verdict: its sign, what stands out, the rest, and where it leads."""
+
+    sign: str
+    strong: str
+    rest: str
+    link: str | None = None
+    href: str | None = None
+    even: bool = False  # two systems that differ in parts of the data but not overall: it is told first
+
+
+def verdict(document: Evaluation) -> list[tuple[str, str]]:
+    """The headline as pieces of text, each with the name of the system it is about, or nothing."""
+    order = ranked(document)
+    first = order[0]
+    overall = document.systems[first].exact.overall
+    pieces = [(words.visible(first), first), (f" scores {words.points(overall.f1)} F1", "")]
+    if len(order) == 1:
+        pair = words.interval(overall.ends("f1"))
+        return [*pieces, (f", between {pair.replace('–', ' and ')}." if pair else ".", "")]
+    second = order[1]
+    test = compared(document, first, second, F1)
+    if test is None or not words.defined(test.difference):
+        score = words.points(document.systems[second].exact.overall.f1)
+        return [*pieces, (", ", ""), (words.visible(second), second), (f" {score}.", "")]
+    rank = "" if len(order) == 2 else f", the next of {len(order)} systems"
+    lead = words.signed(test.difference).lstrip("+")
+    if lead == "0.0":
+        return [*pieces, (", the same as ", ""), (words.visible(second), second), (".", "")]
+    end = f"{rank}. The lead holds when the data are resampled."
+    if not test.significant:
+        p = words.p_value(test.p_corrected)
+        end = f"{rank}. A lead this small can be chance (p {p if p.startswith('<') else '= ' + p})."
+    return [*pieces, (f", {lead} above ", ""), (words.visible(second), second), (end, "")]
+
+
+def findings(document: Evaluation) -> list[VerdictItem]:
+    """The findings of the document, worded, each with a link to its mentions."""
+    return [worded(document, finding) for finding in document.findings]
+
+
+def worded(document: Evaluation, finding: Finding) -> VerdictItem:
+    """One finding in words."""
+    match finding.kind:
+        case "gain":
+            return _gain(document, finding)
+        case "tough" | "slice":
+            return _weak(document, finding)
+        case "lead":
+            return _lead_item(document, finding)
+        case "data":
+            return _data(finding)
+
+
+def _named(document: Evaluation, finding: Finding) -> str:
+    """The system that a finding is about, where there is more than one."""
+    return words.visible(finding.system) if len(document.systems) > 1 else ""
+
+
+def _gain(document: Evaluation, finding: Finding) -> VerdictItem:
+    kind, name = finding.path[1], _named(document, finding)
+    title = {
+        "LE": "Wrong labels", "BE": "Wrong boundaries", "LBE": "Wrong label and boundary",
+        "FN": "Missed mentions", "FP": "Spurious mentions",
+    }[kind]  # fmt: skip
+    title += f" cost {name} the most" if name else " cost the most"
+    title += f", or {words.costly(finding.tied)}:" if finding.tied else ":"
+    rest = f"fixing them would add {words.points(finding.value)} F1."
+    number = finding.count or 0
+    href = examples(number, unit="error", system=finding.system, outcome=kind)
+    return VerdictItem("−", title, rest, words.plural(number, "error"), href)
+
+
+def _weak(document: Evaluation, finding: Finding) -> VerdictItem:
+    score = words.SCORES.get(finding.score or "", finding.score)
+    against, name = given(finding.against), _named(document, finding)
+    if finding.kind == "tough":
+        strong = f"New names are hard for {name}:" if name else "New names are hard:"
+        rest = f"{score} {words.points(finding.value)} on mentions unseen with their label"
+        rest += f", against {words.points(against)} on seen ones." if words.defined(against) else "."
+    else:
+        title = words.slice_title(_kind(finding), finding.path[-2], finding.title or None)
+        strong = f"{name} is weakest where {title}:" if name else f"Weakest where {title}:"
+        rest = f"{score} {words.points(finding.value)}"
+        rest += f", against {words.points(against)} overall." if words.defined(against) else "."
+    return VerdictItem("−", strong, rest, *_mentions(document, finding))
+
+
+def _kind(finding: Finding) -> str:
+    return {"exact": "label", "tough": "tough"}.get(finding.path[0], "bucket")
+
+
+def _lead_item(document: Evaluation, finding: Finding) -> VerdictItem:
+    other = words.visible(finding.other or "the next system")
+    if finding.even:
+        gain, loss = (words.path_title(path).rsplit(", ", 1) for path in (finding.path, finding.loses))
+        strong = f"{words.visible(finding.system)} gains on some mentions what it loses to {other} on others:"
+        rest = f"{words.signed(finding.value)} {gain[1]} on {gain[0]}, "
+        rest += f"{words.signed(given(finding.loss))} {loss[1]} on {loss[0]}."
+        return VerdictItem("+", strong, rest, *_mentions(document, finding), even=True)
+    if finding.path == F1:
+        strong, rest = f"Ahead of {other} overall:", f"{words.signed(finding.value)} F1."
+    else:
+        part = words.path_title(finding.path).rsplit(", ", 1)[0]
+        score = words.SCORES.get(finding.score or "", finding.score)
+        strong = f"The lead over {other} comes most from {part}:"
+        rest = f"{words.signed(finding.value)} {score} there."
+    if finding.loses:
+        part = words.path_title(finding.loses).rsplit(", ", 1)[0]
+        rest += f" It trails in {part}."
+    return VerdictItem("+", strong, rest, *_mentions(document, finding))
+
+
+def _mentions(document: Evaluation, finding: Finding) -> tuple[str | None, str | None]:
+    """The count of a finding with its link; tokens are counted but lead nowhere."""
+    chosen: dict[str, str | None] = dict(finding.filter)
+    number = finding.count
+    if number is None:
+        return None, None
+    system = document.systems.get(chosen.pop("system", None) or finding.system or "")
+    table = None if system is None else system.attributes.get(chosen.get("attribute") or "")
+    if table is not None and table.unit != "mention":
+        return words.plural(number, table.unit), None
+    if finding.mentions is not UNSET and finding.mentions != number:
+        # Fewer than the slice holds: the finding counts what is wrong in it.
+        chosen.update(system=finding.system, outcome="wrong")
+        return f"{words.count(number)} wrong", examples(number, unit="gold", **chosen)
+    return words.plural(number, "mention"), examples(number, unit="gold", **chosen)
+
+
+def _data(finding: Finding) -> VerdictItem:
+    names = {
+        "repairs": "tag repaired", "duplicates_with_train": "test sentence also in training",
+        "changed_tokens": "token changed", "unplaced": "mention without a place",
+        "notes": "note on the files",
+    }  # fmt: skip
+    parts = []
+    for key, number in (finding.of or {}).items():
+        text = names.get(key, key)
+        if number != 1:
+            head, _, tail = text.partition(" ")
+            many = {"tag": "tags", "test": "test", "token": "tokens", "mention": "mentions", "note": "notes"}
+            text = f"{many.get(head, head)} {tail}".replace("test sentence ", "test sentences ")
+        parts.append(f"{words.count(number)} {text}")
+    if finding.few_units:
+        parts.append(f"only {words.count(finding.few_units)} units: intervals rest on little")
+    rest = (", ".join(parts) or "see the method") + "."
+    return VerdictItem("!", "Check the data:", rest, "method", "#method")
+
+
+# ---- a study: who leads on each dataset and over all, and whether that is chance -------------------
 
 
 class DatasetVerdict(Struct, frozen=True):
@@ -69,7 +233,7 @@ def _verdict(study: Study, dataset: str) -> DatasetVerdict | None:
     if not rest:
         return DatasetVerdict(dataset, first, score)
     second, below = rest[0]
-    test = _test(study, dataset, first, second)
+    test = _dataset_test(study, dataset, first, second)
     tested = test is not None and test.p_corrected is not None
     return DatasetVerdict(
         dataset, first, score, second, score - below,
@@ -83,7 +247,7 @@ def _ranked(means: Mapping[str, float | None]) -> list[tuple[str, float]]:
     return sorted(defined, key=lambda row: (-row[1], row[0]))
 
 
-def _test(study: Study, dataset: str, one: str, other: str) -> ScoreTest | None:
+def _dataset_test(study: Study, dataset: str, one: str, other: str) -> ScoreTest | None:
     rows = study.datasets[dataset].comparisons
     return next(
         (row.score(score_path(study.analyses)) for row in rows if set(row.systems) == {one, other}), None
@@ -126,3 +290,275 @@ def _over_datasets(study: Study, one: str, other: str) -> str:
     return (
         f", which is significant over datasets ({p})" if test.significant else f", which can be chance ({p})"
     )
+
+
+# ---- a pair: scores, tests, findings, and the parts of a lead --------------------------------------
+
+
+SIGNS = {"−": "sminus", "+": "splus", "!": "scheck"}
+
+
+class Measured(Struct, frozen=True):
+    """A score that a pair is compared by: its name, where it stands, and which mentions it is about."""
+
+    title: str
+    path: Path
+    count: int | None = None
+    choose: Mapping[str, str] = {}
+    under: str = ""
+
+
+class Group(Struct, frozen=True):
+    """Scores that are compared in one table."""
+
+    title: str
+    note: str
+    rows: Sequence[Measured]
+    slices: bool = False  # whether its rows are parts of the data
+    prefix: str = ""  # what the title of a row needs in front where it stands alone
+
+
+# ---- what a pair is compared by -----------------------------------------------------------------
+
+
+def groups(document: Evaluation) -> list[Group]:
+    """Every score that two systems can be compared by: overall, errors, tough subsets, labels, attributes."""
+    systems = list(document.systems.values())
+    found = [_overall(), _gains(), _tough(systems), _labels(document), *_attributes(systems)]
+    return [group for group in found if group.rows]
+
+
+def _overall() -> Group:
+    rows = [
+        Measured("F1", F1),
+        Measured("precision", ("exact", "overall", "precision")),
+        Measured("recall", ("exact", "overall", "recall")),
+        Measured("macro F1", ("exact", "macro", "f1")),
+        Measured("fair F1", ("fair", "overall", "f1")),
+    ]
+    return Group("Overall", "Exact span and label; fair scores count each error once.", rows)
+
+
+def _gains() -> Group:
+    rows = [
+        Measured(words.OUTCOMES[kind], ("gains", kind, "gain"), choose={"unit": "error", "outcome": kind})
+        for kind in words.ERRORS
+    ]
+    return Group("What fixing each kind of error would add", "Points of F1.", rows)
+
+
+def _tough(systems: Sequence[SystemScores]) -> Group:
+    rows = []
+    for subset, title in words.TOUGH.items():
+        cell = next((row for one in systems for key, row in one.tough.items() if key == subset), None)
+        if cell is not None:
+            rows.append(
+                Measured(
+                    title, ("tough", subset, "overall", "recall"), cell.overall.mentions, {"tough": subset}
+                )
+            )
+    return Group("Tough mentions", "Recall, by what training showed.", rows, slices=True)
+
+
+def _labels(document: Evaluation) -> Group:
+    known: dict[str, int] = {}
+    for system in document.systems.values():
+        for label, row in system.exact.labels.items():
+            known.setdefault(label, row.gold)
+    rows = [
+        Measured(words.visible(label), ("exact", "labels", label, "f1"), gold, {"gold": label})
+        for label, gold in sorted(known.items(), key=lambda item: -item[1])
+    ]
+    return Group("Labels", "F1, the most frequent label first.", rows, slices=True, prefix="Label")
+
+
+def _attributes(systems: Sequence[SystemScores]) -> list[Group]:
+    tables = {name: table for one in reversed(systems) for name, table in one.attributes.items()}
+    return [
+        Group(
+            titled(name),
+            f"F1 over {table.unit}s.",
+            [_bucket(name, bucket, table.unit) for bucket in table.buckets],
+            slices=table.unit == "mention",
+            prefix=titled(name),
+        )
+        for name, table in tables.items()
+    ]
+
+
+def _bucket(attribute: str, bucket: BucketScores, unit: str) -> Measured:
+    choose = {"attribute": attribute, "bucket": bucket.name} if unit == "mention" else {}
+    under = words.bucket(bucket)
+    return Measured(
+        words.visible(bucket.name), ("attributes", attribute, bucket.name, "f1"), bucket.gold, choose,
+        "" if under == bucket.name else under,
+    )  # fmt: skip
+
+
+# ---- what the script is given -------------------------------------------------------------------
+
+
+def packed_pairs(shown: Shown) -> dict[str, object]:
+    """What the script draws a pair from: the scores of every system, and the tests of every pair."""
+    document, order = shown.document, shown.order
+    names, place = list(order), {name: at for at, name in enumerate(order)}
+    measured = groups(document)
+    paths = [row.path for group in measured for row in group.rows]
+    row_of = {path: at for at, path in enumerate(paths)}
+    comparisons = {
+        (min(at), max(at)): row
+        for row in document.comparisons
+        for at in [[place[name] for name in row.systems]]
+    }
+    return {
+        "short": [shortened(name, 26) for name in names],
+        "letters": list(order.values()),
+        "mentions": document.dataset.mentions,
+        "groups": [to_builtins(group) for group in measured],
+        "scores": [[_numbers(shown, name, path) for path in paths] for name in names],
+        "pairs": {
+            f"{i},{j}": {
+                "head": headline(shown, names, i, j, comparisons.get((i, j))),
+                **_pair(shown, names, i, j, comparisons.get((i, j)), row_of),
+            }
+            for i, j in combinations(range(len(names)), 2)
+        },
+        # What the document finds is about its best system and the next one.
+        "first": [_item(worded(document, row)) for row in document.findings],
+        "own": [[_item(worded(document, row)) for row in _own(shown, name)] for name in names],
+    }
+
+
+def _own(shown: Shown, name: str) -> Sequence[Found]:
+    """What is said of a system alone; of several runs what more than half of them show."""
+    document = shown.document
+    if not shown.several(name):
+        return findings_of(document, name, None)
+    return findings_over_runs(
+        {name: shown.runs[name]}, (), document.inputs, document.dataset, document.settings
+    )
+
+
+def _numbers(shown: Shown, name: str, path: Path) -> list[float | None] | None:
+    """A score in points with both ends of its interval; of several runs the mean, and the score of each."""
+    if not shown.several(name):
+        value, ends = score_at(shown.document.systems[name], path)
+        both = both_ends(ends)
+        return None if value is None else [_points(value), *(map(_points, both) if both else ())]
+    mean = mean_score(shown, name, path)
+    if mean is None:
+        return None
+    ends = both_ends(shown.f1_interval(name)) if path == F1 else None
+    runs = [_points(value) for value in run_values(shown, name, path) if value is not None]
+    return [_points(mean), *(map(_points, ends) if ends else (None, None)), *runs]
+
+
+def _points(value: float) -> float:
+    return round(100 * value, 3)
+
+
+def _pair(
+    shown: Shown, names: Sequence[str], i: int, j: int,
+    comparison: Comparison | None, row_of: Mapping[Path, int],
+) -> dict[str, object]:  # fmt: skip
+    """The finding, the tests and the parts of the lead of the system at `i` over that at `j`."""
+    parts = {
+        division: [[_part(division, part.name), *_bounded(part, sign)] for part in rows]
+        for sign, lead in [_lead_parts(shown, names[i], names[j], comparison)]
+        for division, rows in lead.items()
+    }
+    if comparison is None:
+        return {"lead": "", "tests": {}, "parts": parts}
+    sign = 1 if comparison.systems[0] == names[i] else -1
+    lead = lead_finding(comparison, names[i])
+    return {
+        "lead": "" if lead is None else _item(worded(shown.document, lead)),
+        "detectable": _points(comparison.detectable) if comparison.detectable else None,
+        "tests": {row_of[row.path]: _test_row(row, sign) for row in comparison.scores if row.path in row_of},
+        "parts": parts,
+    }
+
+
+def _lead_parts(
+    shown: Shown, one: str, other: str, comparison: Comparison | None
+) -> tuple[int, Mapping[str, Sequence[LeadPart]]]:
+    """The parts of a lead, and the sign that they have; of several runs the mean over all pairs of runs."""
+    if not shown.several(one) and not shown.several(other):
+        if comparison is None:
+            return 1, parts_of_lead(shown.document.systems[one], shown.document.systems[other])
+        return (1 if comparison.systems[0] == one else -1), comparison.lead
+    pairs = [parts_of_lead(a, b) for a in shown.runs[one].values() for b in shown.runs[other].values()]
+    found: dict[str, list[LeadPart]] = {}
+    for division in pairs[0]:
+        if all(division in pair for pair in pairs):
+            sums: dict[str, list[float]] = {}
+            for pair in pairs:
+                for part in pair[division]:
+                    sums.setdefault(part.name, []).append(part.contribution)
+            found[division] = [
+                LeadPart(name=name, contribution=fsum(values) / len(pairs)) for name, values in sums.items()
+            ]
+    return 1, found
+
+
+def _bounded(part: LeadPart, sign: int) -> list[float]:
+    """A contribution in points, and both ends of its interval where it has one."""
+    both = both_ends(part.interval) if part.interval else None
+    ends = () if both is None else sorted(_points(sign * end) for end in both)
+    return [_points(sign * part.contribution), *ends]
+
+
+def _part(division: str, name: str) -> str:
+    if division == "tough":
+        return "predicted mentions" if name == PREDICTED else words.tough(name)
+    return words.visible(name)
+
+
+def _test_row(row: ScoreTest, sign: int) -> list[object]:
+    """Difference, both ends of its interval, p and whether it is significant."""
+    both = both_ends(row.interval)
+    ends = [None, None] if both is None else sorted(_points(sign * end) for end in both)
+    difference = None if row.difference is None else _points(sign * row.difference)
+    return [difference, *ends, words.p_value(row.p_corrected), int(row.significant)]
+
+
+def headline(shown: Shown, names: Sequence[str], i: int, j: int, comparison: Comparison | None) -> Markup:
+    """Who of two systems scores what, and whether the lead is real; the better one stands at `i`."""
+    first, second = (Markup('<span class="{}"><bdi>{}</bdi></span>').format(colour, words.visible(names[at]))
+                     for at, colour in ((i, "c0"), (j, "c1")))  # fmt: skip
+    scores = [words.points(shown.f1(names[at])) for at in (i, j)]
+    test = None if comparison is None else comparison.score(F1)
+    if test is None or test.difference is None:
+        values = [shown.f1(names[at]) for at in (i, j)]
+        if values[0] is None or values[1] is None:
+            return Markup("{} scores {} F1, {} {}.").format(first, scores[0], second, scores[1])
+        lead = words.signed(abs(values[0] - values[1])).lstrip("+")
+        return Markup("{} scores {} F1, {} above {}. The lead was not tested.").format(
+            first, scores[0], lead, second
+        )
+    lead = words.signed(abs(test.difference)).lstrip("+")
+    if lead == "0.0":
+        return Markup("{} scores {} F1, the same as {}.").format(first, scores[0], second)
+    if comparison is not None and test.p_corrected is None:
+        end = ""
+    elif test.significant:
+        end = " The lead holds when the data are resampled."
+    else:
+        p = words.p_value(test.p_corrected)
+        end = f" A lead this small can be chance (p {p if p.startswith('<') else '= ' + p})."
+    return Markup("{} scores {} F1, {} above {}.{}").format(first, scores[0], lead, second, end)
+
+
+def _item(finding: VerdictItem) -> Markup:
+    """A finding as an item of the list."""
+    link = Markup()
+    if finding.link and finding.href:
+        link = Markup('<a href="{}">{}</a>').format(finding.href, finding.link)
+    elif finding.link:
+        link = Markup('<span class="muted">{}</span>').format(finding.link)
+    item = (
+        '<li{}><span class="sign {}" aria-hidden="true">{}</span><span><strong>{}</strong> {}</span>{}</li>'
+    )
+    sign = SIGNS.get(finding.sign, "")
+    even = Markup(" data-even") if finding.even else ""
+    return Markup(item).format(even, sign, finding.sign, finding.strong, finding.rest, link)

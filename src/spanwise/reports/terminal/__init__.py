@@ -14,6 +14,17 @@ from spanwise.document.head import DocumentLike
 WIDEST = 120
 NARROWEST = 40
 
+# The screens of single questions, loaded when such a document is shown.
+SCREENS = {
+    "split": "_data:split_lines",
+    "agreement": "_data:agreement_lines",
+    "suspects": "_data:suspects_lines",
+    "confidence": "_analyses:confidence_lines",
+    "slices": "_analyses:slices_lines",
+    "placement": "_analyses:placement_lines",
+    "explanation": "_analyses:explanation_lines",
+}
+
 
 def render(
     document: DocumentLike,
@@ -35,7 +46,7 @@ def render(
     from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import as_document
     from spanwise.document.study import Study
-    from spanwise.reports.terminal import _dataset, _frame, _result, _several, _study
+    from spanwise.reports.terminal import _data, _layout, _result, _several, _study
     from spanwise.reports.terminal._layout import fit, paint
 
     room = min(screen_width(width), WIDEST)
@@ -49,10 +60,11 @@ def render(
         case Study():
             lines = _study.lines(document, room, seconds)
         case Description():
-            lines = _dataset.lines(document, room, seconds)
-        case _:  # every other kind of document has its screen in a module of its name
-            lines = import_module(f"spanwise.reports.terminal.{document.kind}").lines(document, room)
-    lines += _frame.footer(document, room, saved)
+            lines = _data.description_lines(document, room, seconds)
+        case _:
+            module, function = SCREENS[document.kind].split(":")
+            lines = getattr(import_module(f"spanwise.reports.terminal.{module}"), function)(document, room)
+    lines += _layout.footer(document, room, saved)
     return paint([fit(line, room) for line in lines], color=color)
 
 

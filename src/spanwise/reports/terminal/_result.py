@@ -20,14 +20,6 @@ from spanwise.document.scores import (
 )
 from spanwise.reports import _wording as say
 from spanwise.reports._document import scored_labels
-from spanwise.reports.terminal._frame import (
-    banner,
-    few_units,
-    files,
-    interval_title,
-    mark,
-    next_steps,
-)
 from spanwise.reports.terminal._layout import (
     Cell,
     Column,
@@ -35,10 +27,16 @@ from spanwise.reports.terminal._layout import (
     Line,
     Scale,
     and_more,
+    banner,
     bar,
+    few_units,
+    files,
     flow,
     grid,
     heading,
+    interval_title,
+    mark,
+    next_steps,
     packed,
     sentence,
     text,

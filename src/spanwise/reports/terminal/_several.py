@@ -12,26 +12,24 @@ from spanwise.document.head import Settings, given
 from spanwise.document.scores import AttributeScores, Comparison, ExactScores, ScoreTest, SystemScores
 from spanwise.reports import _wording as say
 from spanwise.reports._document import highest, own_letters, ranked, scored_labels, turned, union
-from spanwise.reports.terminal._buckets import legend
-from spanwise.reports.terminal._frame import (
-    banner,
-    few_units,
-    files,
-    in_words,
-    interval_title,
-    mark,
-    next_steps,
-)
 from spanwise.reports.terminal._layout import (
     Cell,
     Column,
     Line,
     Scale,
     and_more,
+    banner,
+    few_units,
+    files,
     fit,
     flow,
     grid,
     heading,
+    in_words,
+    interval_title,
+    legend,
+    mark,
+    next_steps,
     text,
 )
 from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, slices

@@ -1,4 +1,4 @@
-"""How tables are made of a document and written; `reports.tables` is the door."""
+"""The tables of a document by name, each as LaTeX, Markdown or CSV."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
-from spanwise.reports._tables import _diagnoses, _result, _study, _verbs
-from spanwise.reports._tables._latex import latex
-from spanwise.reports._tables._table import Cell, Interval, Number, Table, markdown, text_of
+from spanwise.reports.tables import _result, _study
+from spanwise.reports.tables._table import Cell, Interval, Number, Table, latex, markdown, text_of
 
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
 
@@ -42,22 +41,22 @@ def table(document: DocumentLike, name: str, *, short: bool = False) -> Table:
 def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Table | None]]:
     typed = as_document(document)
     if isinstance(typed, Study):
-        makers = {**_study.TABLES, **_diagnoses.TABLES}
+        makers = {**_study.TABLES, **_study.DIAGNOSES}
         return {name: partial(maker, typed, short=short) for name, maker in makers.items()}
     if isinstance(typed, Evaluation):
         return {name: partial(maker, typed) for name, maker in _result.TABLES.items()}
     if isinstance(typed, Description):
         return {"composition": partial(_result.composition, typed.dataset)}
     if isinstance(typed, Agreement):
-        return {_name(maker): partial(maker, typed) for maker in _verbs.AGREEMENT}
+        return {_name(maker): partial(maker, typed) for maker in _result.AGREEMENT}
     if isinstance(typed, Confidence):
-        return {_name(maker): partial(maker, typed) for maker in _verbs.CONFIDENCE}
+        return {_name(maker): partial(maker, typed) for maker in _result.CONFIDENCE}
     if isinstance(typed, Slices):
-        return {_name(maker): partial(maker, typed) for maker in _verbs.SLICES}
+        return {_name(maker): partial(maker, typed) for maker in _result.SLICES}
     if isinstance(typed, Suspects):
-        return {"suspects": partial(_verbs.suspects, typed)}
+        return {"suspects": partial(_result.suspects, typed)}
     if isinstance(typed, PlacementDocument):
-        return {"policies": partial(_verbs.policies, typed)}
+        return {"policies": partial(_result.policies, typed)}
     if isinstance(typed, Split):
         return {"composition": partial(_result.composition, typed.parts["test"].facts)}
     return {}

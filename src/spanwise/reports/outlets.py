@@ -1,0 +1,681 @@
+"""Results for other tools: scalars, frames, CI, model cards, notebooks and experiment trackers."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+from xml.etree import ElementTree
+
+from msgspec import UNSET, UnsetType
+
+from spanwise.document.dataset import DatasetFacts, Description
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.head import Document, DocumentLike, Interval
+from spanwise.document.loading import as_document
+from spanwise.document.scores import BucketScores, Rates, SystemScores
+from spanwise.document.study import Analyses, Study
+from spanwise.errors import ChoiceError, MissingExtra, unknown
+from spanwise.reports import _wording as say
+from spanwise.reports._wording import ERRORS, count, defined, finding, visible
+from spanwise.reports.tables import Cell, Number, Table, markdown, tables, text_of
+
+__all__ = [
+    "TRACKERS",
+    "flat",
+    "flat_json",
+    "junit",
+    "log",
+    "model_index",
+    "rows",
+    "rows_csv",
+    "scalars",
+    "step_summary",
+    "to_junit",
+    "to_pandas",
+    "to_polars",
+]
+
+# ---- scalars with stable names ---------------------------------------------------------------------
+
+
+def flat(document: DocumentLike) -> dict[str, float]:
+    """The main scores as fractions under names that do not change between versions; undefined ones are NaN.
+
+    `f1`, `precision`, `recall`, `accuracy`, `macro/f1`, `weighted/f1`, `fair/f1`, `gain/LE` …,
+    `label/PER/f1` …, `tough/SEEN/recall` …, `attribute/entity_length/XL/f1` …; with several systems each
+    name stands behind its system's, `crf/f1`. Of a study: `news/crf/f1/mean`, `news/crf/f1/std` and
+    the same of tough mentions.
+
+    Examples:
+        >>> import spanwise
+        >>> flat(spanwise.evaluate([["B-PER", "B-LOC"]], {"crf": [["B-PER", "O"]]}, resamples=0))["recall"]
+        0.5
+    """
+    typed = as_document(document)
+    if isinstance(typed, Study):
+        return dict(_study(typed.analyses))
+    if not isinstance(typed, Evaluation):
+        return {}
+    if len(typed.systems) == 1:
+        return dict(_system_scalars(next(iter(typed.systems.values()))))
+    return {
+        f"{name}/{key}": value for name, one in typed.systems.items() for key, value in _system_scalars(one)
+    }
+
+
+def flat_json(document: DocumentLike) -> str:
+    """The same as one JSON object, undefined scores null."""
+    values = {name: None if math.isnan(value) else value for name, value in flat(document).items()}
+    return json.dumps(values, ensure_ascii=False, indent=1 if values else None, allow_nan=False) + "\n"
+
+
+def _number(value: float | UnsetType | None) -> float:
+    return math.nan if value is None or isinstance(value, UnsetType) else float(value)
+
+
+def _rates(rates: Rates) -> Iterator[tuple[str, float]]:
+    yield "precision", _number(rates.precision)
+    yield "recall", _number(rates.recall)
+    yield "f1", _number(rates.f1)
+
+
+def _system_scalars(system: SystemScores) -> Iterator[tuple[str, float]]:
+    exact = system.exact
+    yield from _rates(exact.overall)
+    yield "accuracy", _number(exact.overall.accuracy)
+    averages: dict[str, Rates] = {
+        "macro": exact.macro,
+        "weighted": exact.weighted,
+        "fair": system.fair.overall,
+    }
+    for kind, rates in averages.items():
+        yield from ((f"{kind}/{score}", value) for score, value in _rates(rates))
+    for name, credit in (system.credits or {}).items():
+        yield f"credit/{name}/f1", _number(credit.overall.f1)
+    for kind in ERRORS:
+        yield f"gain/{kind}", _number(system.gains.of(kind).gain)
+    for label, scores in exact.labels.items():
+        yield from ((f"label/{label}/{score}", value) for score, value in _rates(scores))
+    for subset, recalls in system.tough.items():
+        yield f"tough/{subset}/recall", _number(recalls.overall.recall)
+    for attribute, table in system.attributes.items():
+        for bucket in table.buckets:
+            yield f"attribute/{attribute}/{bucket.name}/f1", _number(bucket.f1)
+
+
+def _study(analyses: Analyses) -> Iterator[tuple[str, float]]:
+    for system, datasets in analyses.holistic.items():
+        for dataset, result in datasets.items():
+            yield f"{dataset}/{system}/f1/mean", _number(result.mean)
+            yield f"{dataset}/{system}/f1/std", _number(result.std)
+    for system, parts in analyses.tough.items():
+        for dataset, subsets in parts.items():
+            for subset, recall in subsets.items():
+                yield f"{dataset}/{system}/tough/{subset}/recall/mean", _number(recall.mean)
+                yield f"{dataset}/{system}/tough/{subset}/recall/std", _number(recall.std)
+
+
+# ---- every score as one row, for pandas and polars -------------------------------------------------
+
+
+COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold")
+
+
+def rows(document: DocumentLike) -> list[dict[str, Any]]:
+    """One row a score, with the columns of `COLUMNS`; what is undefined or does not apply is None.
+
+    `kind` is overall, macro, weighted, fair, gain, label, tough or attribute; `name` the error, the label,
+    the tough subset or the attribute; `part` the bucket or, of tough mentions, the label. `low` and
+    `high` are the ends of the interval, `gold` the gold mentions or units.
+    """
+    typed = as_document(document)
+    if isinstance(typed, Study):
+        return [
+            row
+            for dataset, part in typed.datasets.items()
+            for system, runs in part.runs.items()
+            for run, scored in runs.items()
+            for row in _system_rows(dataset, system, run, scored)
+        ]
+    if not isinstance(typed, Evaluation):
+        return []
+    name = typed.dataset.name
+    return [
+        row for system, scored in typed.systems.items() for row in _system_rows(name, system, None, scored)
+    ]
+
+
+def rows_csv(document: DocumentLike) -> str:
+    """The rows as comma-separated values; undefined numbers are `n/a`, what does not apply is empty."""
+    made: list[tuple[Cell, ...]] = []
+    for row in rows(document):
+        texts = tuple(row[name] or "" for name in COLUMNS[:7])
+        ends = tuple("" if row[name] is None else Number(row[name], "") for name in COLUMNS[8:])
+        made.append((*texts, Number(row["value"], ""), *ends))
+    return Table("rows", "", COLUMNS, tuple(made)).to_csv()
+
+
+def to_pandas(document: DocumentLike) -> Any:
+    """The rows as a pandas frame."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise _missing("pandas") from error
+    return pandas.DataFrame(rows(document), columns=list(COLUMNS))
+
+
+def to_polars(document: DocumentLike) -> Any:
+    """The rows as a polars frame."""
+    try:
+        import polars
+    except ImportError as error:
+        raise _missing("polars") from error
+    texts = dict.fromkeys(COLUMNS[:7], polars.String)
+    schema = {**texts, **dict.fromkeys(COLUMNS[7:10], polars.Float64), "gold": polars.Int64}
+    return polars.DataFrame(rows(document), schema=schema)
+
+
+def _missing(package: str) -> MissingExtra:
+    return MissingExtra(
+        f"a {package} frame needs the package {package!r}, which is not installed.\n"
+        f"Install it with: pip install {package}"
+    )
+
+
+def _system_rows(
+    dataset: str | None, system: str, run: str | None, scored: SystemScores
+) -> Iterator[dict[str, Any]]:
+    for kind, name, part, gold, interval, scores in _cells(scored):
+        for score, value in scores.items():
+            low, high = interval.get(score) or (None, None)
+            yield {
+                "dataset": dataset, "system": system, "run": run, "kind": kind, "name": name, "part": part,
+                "score": score, "value": value, "low": low, "high": high, "gold": gold,
+            }  # fmt: skip
+
+
+_Scores: TypeAlias = dict[str, float | None]
+_Ends: TypeAlias = Mapping[str, Interval | None]
+_Cells: TypeAlias = Iterator[tuple[str, str | None, str | None, int | None, _Ends, _Scores]]
+
+
+def _three(rates: Rates | BucketScores) -> _Scores:
+    return {"precision": rates.precision, "recall": rates.recall, "f1": rates.f1}
+
+
+def _cells(scored: SystemScores) -> _Cells:
+    """Kind, name and part of every cell, its gold units, its intervals and its scores."""
+    exact, fair = scored.exact, scored.fair
+    overall = exact.overall
+    accuracy = None if isinstance(overall.accuracy, UnsetType) else overall.accuracy
+    scores = {**_three(overall), "accuracy": accuracy}
+    yield "overall", None, None, overall.gold, overall.interval, scores
+    yield "macro", None, None, None, exact.macro.interval, _three(exact.macro)
+    yield "weighted", None, None, None, exact.weighted.interval, _three(exact.weighted)
+    for label, cell in exact.labels.items():
+        yield "label", label, None, cell.gold, cell.interval, _three(cell)
+    yield "fair", None, None, None, fair.overall.interval, _three(fair.overall)
+    for label, rates in fair.labels.items():
+        yield "fair", label, None, None, rates.interval, _three(rates)
+    for kind in ERRORS:
+        gain = scored.gains.of(kind)
+        yield "gain", kind, None, None, gain.interval, {"gain": gain.gain}
+    for subset, recalls in scored.tough.items():
+        for part, row in ((None, recalls.overall), *recalls.labels.items()):
+            yield "tough", subset, part, row.mentions, row.interval, {"recall": row.recall}
+    for attribute, table in scored.attributes.items():
+        for bucket in table.buckets:
+            yield "attribute", attribute, bucket.name, bucket.gold, bucket.interval, _three(bucket)
+
+
+# ---- continuous integration: a Markdown summary, and thresholds as JUnit XML -----------------------
+
+
+class Checked(Protocol):
+    """A threshold that was looked at, as `spanwise.gates` gives it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def message(self) -> str: ...
+
+
+def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str = "") -> str:
+    """One test case per threshold, in the XML that CI servers read.
+
+    It holds no times and no host, so that equal results are equal bytes.
+    """
+    missed = sum(not check.passed for check in checks)
+    sizes = {"tests": str(len(checks)), "failures": str(missed), "errors": "0", "skipped": "0"}
+    root = ElementTree.Element("testsuites", sizes)
+    cases = ElementTree.SubElement(root, "testsuite", {"name": say.visible(suite), **sizes})
+    for check in checks:
+        named = {"classname": say.visible(suite), "name": say.visible(check.name)}
+        case = ElementTree.SubElement(cases, "testcase", named)
+        if check.passed:
+            ElementTree.SubElement(case, "system-out").text = say.visible(check.message)
+        else:
+            about = {"message": say.visible(check.message), "type": "threshold"}
+            failure = ElementTree.SubElement(case, "failure", about)
+            failure.text = "\n".join(filter(None, (say.visible(check.message), say.visible(details))))
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def junit(
+    document: DocumentLike,
+    *,
+    fail_under: float | None = None,
+    floors: Sequence[str] = (),
+    checks: Sequence[Checked] | None = None,
+) -> str:
+    """The thresholds of `spanwise.gates.gate`, in points, or their outcome, as JUnit XML."""
+    from spanwise.gates import gate
+
+    document = as_document(document)
+    if checks is None:
+        checks = gate(document, fail_under=fail_under, floors=floors).checks
+    name = document.dataset.name if isinstance(document, Evaluation) else ""
+    return to_junit(checks, suite=f"spanwise {name}" if name else "spanwise", details=document.signature)
+
+
+class ChangedScore(Protocol):
+    """What became of a system since an earlier result, as `spanwise.gates` gives it."""
+
+    @property
+    def system(self) -> str: ...
+    @property
+    def before(self) -> float | None: ...
+    @property
+    def after(self) -> float | None: ...
+    @property
+    def difference(self) -> float | None: ...
+    @property
+    def interval(self) -> tuple[float | None, float | None] | None: ...
+    @property
+    def p(self) -> float | None: ...
+    @property
+    def new(self) -> bool: ...
+
+
+def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
+    """A row for each system: F1 before and now, the difference with its interval, and p."""
+    rows = [
+        f"| system | F1 before | F1 now | difference | {100 * confidence:g} % interval | p |",
+        "|---|---:|---:|---:|---|---:|",
+    ]
+    for change in changes:
+        cells = [markdown(say.visible(change.system)), _f1(change.before), _f1(change.after)]
+        if change.new:
+            cells += ["new, untested", "", ""]
+        else:
+            low, high = change.interval or (None, None)
+            bounds = "" if low is None or high is None else f"{100 * low:+.2f} to {100 * high:+.2f}"
+            apart = "n/a" if change.difference is None else f"{100 * change.difference:+.2f}"
+            real = low is not None and high is not None and (low > 0 or high < 0)
+            cells += [
+                f"**{apart}**" if real else apart,
+                bounds,
+                "not tested" if change.p is None else say.p_value(change.p),
+            ]
+        rows.append("| " + " | ".join(cells) + " |")
+    return "### Since the earlier result\n\n" + "\n".join(rows)
+
+
+def _f1(value: float | None) -> str:
+    """Two decimals, as gates give them: what a pull request changes may be small."""
+    return "n/a" if value is None else f"{100 * value:.2f}"
+
+
+def step_summary(
+    document: DocumentLike,
+    *,
+    checks: Sequence[Checked] = (),
+    changes: Sequence[ChangedScore] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings, errors, the rest folded away.
+
+    With the `changes` since an earlier result a table shows what became of every system; a difference
+    whose interval excludes 0 is bold.
+    """
+    document = as_document(document)
+    made = tables(document)
+    dataset = document.dataset.name if isinstance(document, Evaluation | Description) else ""
+    parts = ["## spanwise" + (f": {markdown(dataset)}" if dataset else "")]
+    if checks:
+        signs = {True: "✅", False: "❌"}
+        parts.append("\n".join(f"- {signs[check.passed]} {markdown(check.message)}" for check in checks))
+    if changes:
+        confidence = document.settings.confidence if isinstance(document, Evaluation) else 0.95
+        parts.append(_changes(changes, confidence))
+    if notes:
+        parts.append("\n".join(f"- {markdown(note)}" for note in notes))
+    if "holistic" in made:
+        parts.append(made["holistic"].to_markdown())
+    findings = document.findings if isinstance(document, Evaluation) else ()
+    if findings:
+        parts.append("\n".join(f"- {markdown(say.finding(row))}" for row in findings))
+    if "errors" in made:
+        parts.append("### Errors\n\n" + made["errors"].to_markdown())
+    for name in ("labels", "tough", "model_wise", "rank_flips"):
+        if name in made:
+            title = name.replace("_", " ")
+            parts.append(f"<details><summary>{title}</summary>\n\n{made[name].to_markdown()}\n</details>")
+    if document.signature:
+        parts.append(f"<sub>{markdown(document.signature)}</sub>")
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+# ---- the `model-index` of a model card, as YAML that needs no YAML package -------------------------
+
+
+_METRICS: tuple[tuple[str, str, Callable[[SystemScores], object]], ...] = (
+    ("f1", "F1", lambda one: one.exact.overall.f1),
+    ("precision", "Precision", lambda one: one.exact.overall.precision),
+    ("recall", "Recall", lambda one: one.exact.overall.recall),
+    (
+        "accuracy",
+        "Accuracy",
+        lambda one: None if one.exact.overall.accuracy is UNSET else one.exact.overall.accuracy,
+    ),
+    ("f1", "Macro F1", lambda one: one.exact.macro.f1),
+    ("f1", "Fair F1", lambda one: one.fair.overall.f1),
+)
+
+
+def model_index(document: DocumentLike, *, name: str | None = None, dataset: str | None = None) -> str:
+    """The metadata that a model card's front matter takes, one model a system.
+
+    Undefined scores are left out. Texts are written as JSON strings, which YAML reads as they are.
+
+    Args:
+        name: of the model, where the document has one system; else the systems' names.
+        dataset: its identifier; else the name it has in the document.
+    """
+    typed = as_document(document)
+    systems = typed.systems if isinstance(typed, Evaluation) else {}
+    called = (typed.dataset.name if isinstance(typed, Evaluation) else "") or "unknown"
+    # A comment, since a `source` must carry an address; `visible` keeps it on one line.
+    lines = [f"# {visible(typed.signature)}"] if typed.signature else []
+    lines.append("model-index:")
+    for system, found in systems.items():
+        model = name if name is not None and len(systems) == 1 else system
+        lines += [
+            f"- name: {_text(model)}",
+            "  results:",
+            "  - task:",
+            '      type: "token-classification"',
+            '      name: "Token Classification"',
+            "    dataset:",
+            f"      name: {_text(called)}",
+            f"      type: {_text(dataset or called)}",
+            "    metrics:",
+        ]
+        for kind, title, score in _METRICS:
+            value = score(found)
+            if defined(value):
+                lines += [
+                    f"    - type: {_text(kind)}",
+                    f"      value: {value!r}",
+                    f"      name: {_text(title)}",
+                ]
+    return "\n".join(lines) + "\n" if systems else "model-index: []\n"
+
+
+def _text(value: object) -> str:
+    return json.dumps(visible(value))
+
+
+# ---- small tables in a notebook --------------------------------------------------------------------
+
+
+def notebook_table(document: DocumentLike) -> str:
+    """The scores of every system, the findings and the scores by label, as plain HTML.
+
+    There is no style of its own and no script, so a notebook shows it like its own tables;
+    every text is escaped.
+    """
+    document = as_document(document)
+    made = tables(document)
+    parts = [_table(made[name]) for name in ("holistic", "labels") if name in made]
+    if isinstance(document, Evaluation) and document.findings:
+        items = "".join(f"<li>{_escaped(finding(row))}</li>" for row in document.findings)
+        parts.insert(1, f"<ul>{items}</ul>")
+    if document.signature:
+        parts.append(f"<small>{_escaped(document.signature)}</small>")
+    return f"<div>{''.join(parts)}</div>"
+
+
+def notebook_description(document: Description) -> str:
+    """A test set's mentions by label, and what share of them is tough, as plain HTML."""
+    counted = Table("labels", "", ("label", "mentions"), tuple(_counts(document.dataset)))
+    parts = [_table(counted), *map(_table, tables(document).values())]
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _counts(dataset: DatasetFacts) -> Iterator[tuple[Cell, ...]]:
+    for label, number in sorted(dataset.labels.items(), key=lambda pair: -pair[1]):
+        yield label, Number(number, count(number))
+    yield "all", Number(dataset.mentions, count(dataset.mentions))
+
+
+def _table(made: Table) -> str:
+    head = "".join(f"<th>{_escaped(title)}</th>" for title in made.header)
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in made.rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(cell: Cell) -> str:
+    if not isinstance(cell, Number):
+        return f"<td>{_escaped(text_of(cell))}</td>"
+    shown = f"<b>{_escaped(cell.text)}</b>" if cell.best else _escaped(cell.text)
+    raised = f"<sup>{_escaped(cell.letters)}</sup>" if cell.letters else ""
+    return f"<td>{shown}{raised}</td>"
+
+
+def _escaped(value: object) -> str:
+    return escape(visible(value))
+
+
+# ---- experiment trackers, where they are installed -------------------------------------------------
+
+
+_BATCH = 1000  # metrics that MLflow takes in one request
+_PAGE = "spanwise/report.html"
+_DOCUMENT = "spanwise/result.json"
+
+
+def log(
+    document: Mapping[str, Any] | Document,
+    tracker: str,
+    *,
+    to: Any = None,
+    prefix: str = "",
+    step: int | None = None,
+    page: bool = True,
+) -> None:
+    """Log a document to an experiment tracker: scores, intervals, signature, and the page as an artifact.
+
+    Scores have the names of `flat`, such as `f1`, `label/PER/f1`, `accuracy` (token accuracy); the ends of
+    their intervals are `f1_low` and `f1_high`. What two systems differ by is `difference/A/B/f1`, with
+    its interval and `f1_p`. Undefined scores are left out: a tracker would draw them as zero.
+
+    Args:
+        tracker: "mlflow", "wandb", "tensorboard" or "comet".
+        to: where it goes: the module `mlflow` or one like it, a run of Weights & Biases, a SummaryWriter or
+            the folder of logs for TensorBoard, an experiment of Comet. By default the one that is active.
+        prefix: goes before every name, such as "test/".
+        step: the step or epoch that the scores belong to.
+        page: whether the page and the JSON document go along; the page needs the extra "report".
+    """
+    if tracker not in TRACKERS:
+        raise unknown("tracker", tracker, TRACKERS)
+    typed = as_document(document)
+    made = typed.to_html() if page else None  # before anything is logged: it may need a missing package
+    TRACKERS[tracker](typed, to, scalars(typed, prefix), prefix, step, made)
+
+
+def scalars(document: Document, prefix: str = "") -> dict[str, float]:
+    """The defined scores of a document with the ends of their intervals and the differences of systems."""
+    named = [*flat(document).items(), *_intervals(document), *_differences(document)]
+    return {prefix + visible(name): value for name, value in named if not math.isnan(value)}
+
+
+def _intervals(document: Document) -> Iterator[tuple[str, float]]:
+    if not isinstance(document, Evaluation):
+        return
+    for name, system in document.systems.items():
+        before = "" if len(document.systems) == 1 else f"{name}/"
+        parts: dict[str, Rates] = {
+            "": system.exact.overall, "macro/": system.exact.macro, "weighted/": system.exact.weighted,
+            "fair/": system.fair.overall,
+            **{f"label/{label}/": one for label, one in system.exact.labels.items()},
+        }  # fmt: skip
+        for part, rates in parts.items():
+            ends = None if isinstance(rates.interval, UnsetType) else rates.interval
+            for score, bounds in (ends or {}).items():
+                low, high = bounds or (None, None)
+                yield f"{before}{part}{score}_low", math.nan if low is None else low
+                yield f"{before}{part}{score}_high", math.nan if high is None else high
+
+
+def _differences(document: Document) -> Iterator[tuple[str, float]]:
+    """What the systems of a comparison differ by in F1, with its interval and p."""
+    for comparison in document.comparisons if isinstance(document, Evaluation) else ():
+        for row in comparison.scores:
+            if tuple(row.path) != ("exact", "overall", "f1") or row.difference is None:
+                continue
+            name = f"difference/{comparison.systems[0]}/{comparison.systems[1]}/f1"
+            yield name, row.difference
+            if row.interval:
+                low, high = row.interval
+                yield f"{name}_low", math.nan if low is None else low
+                yield f"{name}_high", math.nan if high is None else high
+            if row.p is not None:
+                yield f"{name}_p", row.p
+
+
+Values = Mapping[str, float]
+
+
+def _mlflow(
+    document: Document, to: Any, values: Values, prefix: str, step: int | None, page: str | None
+) -> None:
+    """MLflow takes letters, digits and `_ - . / : ` in names; other characters of labels become `_`."""
+    target = to if to is not None else _imported("mlflow", "mlflow", "logging to MLflow")
+    named = [(re.sub(r"[^\w\-./: ]", "_", name), value) for name, value in values.items()]
+    for begin in range(0, len(named), _BATCH):
+        target.log_metrics(dict(named[begin : begin + _BATCH]), step=step)
+    if document.signature:
+        target.set_tag("spanwise.signature", visible(document.signature)[:5000])
+    if page is not None:
+        target.log_text(page, prefix + _PAGE)
+        target.log_text(document.to_json(), prefix + _DOCUMENT)
+
+
+def _wandb(
+    document: Document, to: Any, values: Values, prefix: str, step: int | None, page: str | None
+) -> None:
+    run = to if to is not None else _imported("wandb", "wandb", "logging to Weights & Biases").run
+    if run is None:
+        raise ChoiceError(
+            "there is no Weights & Biases run to log to.\nCall wandb.init() first, or pass to=."
+        )
+    run.log(dict(values), step=step)
+    if document.signature:
+        run.summary["spanwise/signature"] = visible(document.signature)
+    if page is None:
+        return
+    kept = _imported("wandb", "wandb", "keeping the page in Weights & Biases").Artifact(
+        f"spanwise-{re.sub(r'[^A-Za-z0-9_.-]', '-', prefix) or 'result'}", type="evaluation"
+    )
+    for name, text in ((_PAGE, page), (_DOCUMENT, document.to_json())):
+        with kept.new_file(Path(name).name, encoding="utf-8") as stream:
+            stream.write(text)
+    run.log_artifact(kept)
+
+
+def _tensorboard(
+    document: Document, to: Any, values: Values, prefix: str, step: int | None, page: str | None
+) -> None:
+    """TensorBoard has no artifacts: the page lies beside the logs, and a text names it."""
+    opened = isinstance(to, str | os.PathLike)
+    if to is None:
+        raise ChoiceError(
+            "TensorBoard needs a place to log to.\n"
+            'Pass to=, a SummaryWriter or the folder of the logs, such as to="runs/test".'
+        )
+    writer = _summary_writer()(os.fspath(to)) if opened else to
+    try:
+        for name, value in values.items():
+            writer.add_scalar(name, value, step)
+        said = f"signature: `{visible(document.signature)}`"
+        if page is not None:
+            from spanwise.formats import make_folder, write_atomically
+
+            place = Path(os.fspath(to) if opened else _log_folder(writer), prefix.strip("/"), _PAGE)
+            make_folder(place.parent)
+            write_atomically(place, page)
+            write_atomically(place.with_name(Path(_DOCUMENT).name), document.to_json())
+            said += f"  \npage: `{place}`"
+        writer.add_text(f"{prefix}spanwise", said, step)
+        writer.flush()
+    finally:
+        if opened:
+            writer.close()
+
+
+def _log_folder(writer: Any) -> str:
+    return str(getattr(writer, "log_dir", None) or getattr(writer, "logdir", None) or ".")
+
+
+def _summary_writer() -> Any:
+    for module in ("tensorboardX", "torch.utils.tensorboard"):
+        try:
+            return import_module(module).SummaryWriter
+        except ImportError:
+            continue
+    raise MissingExtra.of("tensorboardX", "tensorboard", "logging to TensorBoard")
+
+
+def _comet(
+    document: Document, to: Any, values: Values, prefix: str, step: int | None, page: str | None
+) -> None:
+    experiment = to
+    if experiment is None:
+        experiment = _imported("comet_ml", "comet", "logging to Comet").get_running_experiment()
+    if experiment is None:
+        raise ChoiceError(
+            "there is no Comet experiment to log to.\nCall comet_ml.start() first, or pass to=."
+        )
+    experiment.log_metrics(dict(values), step=step)
+    if document.signature:
+        experiment.log_other("spanwise/signature", visible(document.signature))
+    if page is not None:
+        experiment.log_asset_data(page, name=prefix + _PAGE, step=step)
+        experiment.log_asset_data(document.to_json(), name=prefix + _DOCUMENT, step=step)
+
+
+TRACKERS: Mapping[str, Callable[[Document, Any, Values, str, int | None, str | None], None]] = {
+    "comet": _comet,
+    "mlflow": _mlflow,
+    "tensorboard": _tensorboard,
+    "wandb": _wandb,
+}
+
+
+def _imported(package: str, extra: str, purpose: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtra.of(package, extra, purpose) from error

@@ -1,0 +1,533 @@
+"""The screens of single questions: confidence scores, slices, placed answers and conventions."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from textwrap import wrap
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from spanwise.document.analyses import (
+    Confidence,
+    ConfidenceCell,
+    DifferentSlice,
+    Explanation,
+    Leftover,
+    PairSlices,
+    PlacementDocument,
+    ReliabilityBin,
+    Score,
+    SearchedSlice,
+    SliceCondition,
+    Slices,
+    SystemConfidence,
+    SystemSlices,
+)
+from spanwise.reports import _wording as say
+from spanwise.reports._wording import visible
+from spanwise.reports.terminal._layout import (
+    Cell,
+    Column,
+    Line,
+    and_more,
+    banner,
+    bar,
+    files,
+    flow,
+    grid,
+    heading,
+    reading_options,
+    sentence,
+    text,
+)
+
+# ---- confidence ------------------------------------------------------------------------------------
+
+
+ENOUGH = 100  # predictions from which on a calibration error is shown
+MOST_LABELS = 20
+
+
+def confidence_lines(document: Confidence, width: int) -> list[Line]:
+    """All sections, system by system."""
+    inputs = [replace(row, role="dev") if row.role.startswith("dev") else row for row in document.inputs]
+    result = [*banner(document, None), *files(inputs, width, notes=document.notes)]
+    for name, one in document.systems.items():
+        result += _scored_system(name, one, document, width)
+    return [*result, *_pairs(document, width)]
+
+
+def _pairs(document: Confidence, width: int) -> list[Line]:
+    """Systems side by side where their curves can be compared."""
+    if not document.pairs:
+        return []
+    rows: list[list[Cell]] = []
+    for pair in document.pairs:
+        names = " − ".join(map(say.visible, pair.systems))
+        for title, one in (
+            ("AP", pair.average_precision),
+            (f"precision at recall {say.points(pair.at_recall.at)}", pair.at_recall),
+            (f"recall at precision {say.points(pair.at_precision.at)}", pair.at_precision),
+        ):
+            ends = None if one.interval is None else list(one.interval)
+            rows.append(
+                [
+                    text(names), text(title), say.points(one.first), say.points(one.second),
+                    text(say.signed(one.difference), "strong"), text(say.signed_interval(ends), "faint"),
+                ]
+            )  # fmt: skip
+            names = ""
+    columns = [
+        Column("pair", least=8), Column("score", least=14), Column("first", right=True),
+        Column("second", right=True), Column("difference", right=True),
+        Column("95% CI" if document.settings.resamples else "", rank=1),
+    ]  # fmt: skip
+    return [*heading("Side by side", "each system at a threshold of its own", width),
+            *grid(columns, rows, width)]  # fmt: skip
+
+
+def _buckets(one: SystemConfidence, width: int) -> list[Line]:
+    """What the scores are worth in every bucket, where attributes were asked for."""
+    rows: list[list[Cell]] = []
+    for attribute, cells in one.buckets.items():
+        title = say.attribute(attribute)
+        for bucket, cell in cells.items():
+            rows.append(
+                [
+                    text(title),
+                    text(say.visible(bucket)),
+                    say.count(cell.predicted),
+                    *_confidence_row("", cell)[1:],
+                ]
+            )
+            title = ""
+    if not rows:
+        return []
+    columns = [
+        Column("attribute", least=8), Column("bucket", least=5), Column("predictions", right=True, rank=3),
+        Column("AP", right=True), Column("", rank=2), Column("AP-101", right=True, rank=4),
+        Column("AURC", right=True, rank=5), Column("ECE", right=True), Column("chance", right=True),
+        Column("Brier", right=True, rank=1),
+    ]  # fmt: skip
+    return [*heading("By bucket", "predictions against the gold mentions in the bucket", width),
+            *grid(columns, rows, width)]  # fmt: skip
+
+
+def _scored_system(name: str, one: SystemConfidence, document: Confidence, width: int) -> list[Line]:
+    overall = one.overall
+    note = f"{say.plural(overall.predicted, 'prediction')}, {overall.correct:,} right, {overall.gold:,} gold"
+    rows: list[list[Cell]] = [
+        _confidence_row("all", overall),
+        *(_confidence_row(label, cell) for label, cell in _labels(one)),
+    ]
+    columns = [
+        Column(least=8), Column("AP", right=True), Column(_interval(document), rank=2),
+        Column("AP-101", right=True, rank=3), Column("AURC", right=True, rank=4),
+        Column("ECE", right=True), Column("chance", right=True), Column("Brier", right=True, rank=1),
+    ]  # fmt: skip
+    result = [*heading(f"Scores of {say.visible(name)}", note, width), *grid(columns, rows, width)]
+    left = len(one.labels) - MOST_LABELS
+    if left > 0:
+        result += sentence(f"… and {left} more labels, all in the JSON", width, style="faint")
+    macro = one.macro
+    if macro.labels > 1:
+        result += sentence(
+            f"Mean over {macro.labels} labels: AP {say.points(macro.average_precision)}, "
+            f"AP-101 {say.points(macro.ap101)}.",
+            width,
+        )
+    result += sentence(_calibrated(overall), width) if overall.ece is not None else []
+    return [*result, *_thresholds(one, width), *_reliability(overall, width), *_buckets(one, width)]
+
+
+def _labels(one: SystemConfidence) -> list[tuple[str, ConfidenceCell]]:
+    return sorted(one.labels.items(), key=lambda item: (-item[1].gold, item[0]))[:MOST_LABELS]
+
+
+def _interval(document: Confidence) -> str:
+    return "95% CI" + ("†" if document.settings.few_units else "") if document.settings.resamples else ""
+
+
+def _confidence_row(name: str, cell: ConfidenceCell) -> list[Cell]:
+    shown = cell.predicted >= ENOUGH
+    ends = None if cell.interval is UNSET else cell.interval.get("average_precision")
+    chance = cell.chance_ece.high
+    return [
+        text(name),
+        [(say.points(cell.average_precision), "strong")],
+        text(say.interval(ends), "faint"),
+        say.points(cell.ap101),
+        say.points(cell.aurc),
+        say.points(cell.ece) if shown else text("few", "faint"),
+        text(f"≤ {say.points(chance)}" if shown and chance is not None else "", "faint"),
+        say.points(cell.brier),
+    ]
+
+
+def _calibrated(cell: ConfidenceCell) -> str:
+    high = cell.chance_ece.high
+    if cell.ece is None or high is None or cell.predicted < ENOUGH:
+        return f"There are too few predictions to judge the calibration; it is shown from {ENOUGH} on."
+    if cell.ece <= high:
+        return (
+            f"The scores are calibrated as far as these data can tell: an ECE of {say.points(cell.ece)} "
+            f"is within chance (up to {say.points(high)})."
+        )
+    mean = sum(one.score * one.predicted for one in cell.bins) / cell.predicted
+    gap = mean - cell.correct / cell.predicted
+    lean = ""
+    if abs(gap) >= 0.005:
+        lean = f"; on average they are {say.points(abs(gap))} points too {'high' if gap > 0 else 'low'}"
+    return (
+        f"The scores are not calibrated: ECE {say.points(cell.ece)}, where chance explains up to "
+        f"{say.points(high)}{lean}."
+    )
+
+
+def _thresholds(one: SystemConfidence, width: int) -> list[Line]:
+    result = heading("Thresholds", "", width)
+    chosen, at = one.threshold, one.at_precision
+    if chosen.value is not None:
+        ends = None if chosen.interval is UNSET else chosen.interval.get("test_f1")
+        result += sentence(
+            f"Best F1 on dev at {chosen.value:.4g}: {say.points(chosen.dev_f1)} there, "
+            f"{say.points(chosen.test_f1)} on test{_within(ends)}; choosing on test would have promised "
+            f"{say.points(chosen.optimism)} more.",
+            width,
+        )
+    elif chosen.best is not None:
+        result += sentence(
+            f"Best F1 on these data themselves: {say.points(chosen.best_f1)} at {chosen.best:.4g}. "
+            "That is optimistic: choose the threshold on other data with --dev GOLD PRED.",
+            width,
+        )
+    if at.threshold is None:
+        words = f"No threshold reaches a precision of {say.points(at.precision)}."
+    else:
+        words = (
+            f"Precision of at least {say.points(at.precision)} at {at.threshold:.4g}, chosen on "
+            f"{at.chosen_on}: recall {say.points(at.recall)}, precision {say.points(at.reached)} on test."
+        )
+    return [*result, *sentence(words, width)]
+
+
+def _within(ends: Sequence[float | None] | None) -> str:
+    shown = say.interval(ends)
+    return f" ({shown})" if shown else ""
+
+
+def _reliability(cell: ConfidenceCell, width: int) -> list[Line]:
+    if len(cell.bins) < 2:
+        return []
+    rows: list[list[Cell]] = [
+        [
+            _scores(one),
+            say.count(one.predicted),
+            say.points(one.score),
+            [(say.points(one.precision), "strong")],
+            say.signed(one.precision - one.score),
+            bar(one.precision),
+        ]
+        for one in cell.bins
+    ]
+    columns = [
+        Column("scores"), Column("predictions", right=True), Column("mean score", right=True),
+        Column("precision", right=True), Column("gap", right=True), Column(least=10, most=30, rank=1),
+    ]  # fmt: skip
+    return [
+        *heading("Calibration", "precision of predictions by their score", width),
+        *grid(columns, rows, width),
+    ]
+
+
+def _scores(one: ReliabilityBin) -> str:
+    if one.low is None:
+        return "" if one.high is None else f"≤ {one.high:.3g}"
+    return f"> {one.low:.3g}" if one.high is None else f"({one.low:.3g}, {one.high:.3g}]"
+
+
+# ---- slices ----------------------------------------------------------------------------------------
+
+
+def slices_lines(document: Slices, width: int) -> list[Line]:
+    """All sections: one for each system and one for each pair."""
+    result = [*banner(document, None), *files(document.inputs, width, notes=document.notes)]
+    for name, one in document.systems.items():
+        result += _sliced_system(name, one, document, width)
+    for pair in document.comparison:
+        result += _pair(pair, document, width)
+    return [*result, *_next(document, width)]
+
+
+def _score(document: Slices) -> str:
+    return "recall" if document.over == "recall" else "F1"
+
+
+def _sliced_system(name: str, one: SystemSlices, document: Slices, width: int) -> list[Line]:
+    score = None if one.overall.loss is None else 1 - one.overall.loss
+    note = f"{_score(document)} {say.points(score)} over {say.plural(one.overall.units, 'mention')}"
+    result = heading(f"Where {say.visible(name)} is weak", note, width)
+    result += sentence(
+        _verdict(one.tested, one.significant, len(one.slices), document, "weaker than the rest"),
+        width,
+        indent=2,
+    )
+    result += _weak(one.slices, one, document, width)
+    if one.confirmed is not UNSET:
+        result += _confirmed(one.confirmed.found_on, one.confirmed.tested_on, document, width)
+        result += _weak(one.confirmed.slices, one, document, width, after=False)
+    return result
+
+
+def _verdict(tested: int, significant: int, listed: int, document: Slices, finding: str) -> str:
+    level = f"{100 * document.settings.level:g} %"
+    what = f"{say.plural(tested, 'slice')} of up to {say.plural(document.settings.depth, 'condition')}"
+    if not tested:
+        return f"No slice has {document.settings.least} mentions inside and outside."
+    if not listed:
+        return f"None of {what} is {finding} at a family-wise error rate of {level}."
+    return f"Of {what}, {significant:,} are significant at a family-wise error rate of {level}."
+
+
+def _weak(
+    rows: tuple[SearchedSlice, ...], one: SystemSlices, document: Slices, width: int, *, after: bool = True
+) -> list[Line]:
+    top = max((row.rest_loss or 0.0 for row in rows), default=0.0) or 1.0
+    cells: list[list[Cell]] = [
+        [
+            text(f"{place}"),
+            text(_conditions(row.conditions)),
+            say.count(row.units),
+            [(say.points(None if row.loss is None else 1 - row.loss), "strong")],
+            f"{row.t:.1f}",
+            say.p_value(row.p) if row.p is not None else text("after the above" if after else "", "faint"),
+            bar((row.rest_loss or 0.0) / top, style="bad"),
+        ]
+        for place, row in enumerate(rows, start=1)
+    ]
+    columns = [
+        Column(right=True), Column("mentions with", least=24), Column("mentions", right=True),
+        Column(_score(document), right=True), Column("T", right=True, rank=1), Column("p", right=True),
+        Column("loss", least=8, most=20, rank=2),
+    ]  # fmt: skip
+    return grid(columns, cells, width)
+
+
+def _pair(pair: PairSlices, document: Slices, width: int) -> list[Line]:
+    first, second = (say.visible(name) for name in pair.systems)
+    result = heading(f"Where {first} and {second} differ", f"by {_score(document)}", width)
+    result += sentence(
+        _verdict(pair.tested, pair.significant, len(pair.slices), document, "different"), width, indent=2
+    )
+    result += _different(pair.slices, document, width)
+    if pair.confirmed is not UNSET:
+        result += _confirmed(pair.confirmed.found_on, pair.confirmed.tested_on, document, width)
+        result += _different(pair.confirmed.slices, document, width, after=False)
+    return result
+
+
+def _different(
+    rows: tuple[DifferentSlice, ...], document: Slices, width: int, *, after: bool = True
+) -> list[Line]:
+    cells: list[list[Cell]] = [
+        [
+            text(f"{place}"),
+            text(_conditions(row.conditions)),
+            say.count(row.units),
+            text(row.better, "strong"),
+            say.points(None if row.difference is None else abs(row.difference)),
+            f"{row.t:.1f}",
+            say.p_value(row.p) if row.p is not None else text("after the above" if after else "", "faint"),
+        ]
+        for place, row in enumerate(rows, start=1)
+    ]
+    columns = [
+        Column(right=True), Column("mentions with", least=24), Column("mentions", right=True),
+        Column("better"), Column("by", right=True), Column("T", right=True, rank=1), Column("p", right=True),
+    ]  # fmt: skip
+    return grid(columns, cells, width)
+
+
+def _confirmed(found_on: int, tested_on: int, document: Slices, width: int) -> list[Line]:
+    unit = document.settings.unit
+    words = f"The best slices of {say.plural(found_on, unit)}, tested on the other {tested_on:,}:"
+    return [[], *sentence(words, width, indent=2)]
+
+
+def _conditions(conditions: tuple[SliceCondition, ...]) -> str:
+    return " & ".join(_condition(one) for one in conditions)
+
+
+def _condition(one: SliceCondition) -> str:
+    name = say.attribute(one.attribute)
+    return f"{name} {one.value}" if one.label is UNSET else f"{name} {one.label}"
+
+
+def _next(document: Slices, width: int) -> list[Line]:
+    """The command that lists the errors of the first slice."""
+    found = [(name, one.slices[0]) for name, one in document.systems.items() if one.slices]
+    paths = {row.system: row.path for row in document.inputs if row.role == "predicted"}
+    gold = next((row.path for row in document.inputs if row.role == "gold"), None)
+    if not document.settings.command or not found or gold is None:
+        return []
+    name, row = found[0]
+    sources = [gold] if paths.get(name) == gold else [gold, str(paths.get(name))]
+    train = [part for one in document.inputs if one.role == "train" for part in ("--train", str(one.path))]
+    command = shlex.join(["spanwise", "errors", *sources, *train, "--where", row.where])
+    command = " ".join([command, *reading_options(document.settings.command)])
+    return [*heading("Next", "", width), *sentence(command, width, indent=2)]
+
+
+# ---- placement -------------------------------------------------------------------------------------
+
+
+MOST_LEFT = 8
+_WHAT = {
+    "first": "the first candidate",
+    "all": "every candidate",
+    "next": "the next candidate that is free",
+    "ordered": "most tokens in output order, then next",
+    "worst": "bound: fewest on gold",
+    "best": "bound: most on gold",
+}
+
+
+def placement_lines(document: PlacementDocument, width: int) -> list[Line]:
+    """All sections: units, answers, policies, strings, what was left over."""
+    return [
+        *banner(document, None),
+        *files(document.inputs, width),
+        *_answers(document, width),
+        *_policies(document, width),
+        *_strings(document, width),
+        *_left(document, width),
+    ]
+
+
+def _answers(document: PlacementDocument, width: int) -> list[Line]:
+    units, answers = document.units, document.answers
+    counts = {name: getattr(units, name) for name in units.__struct_fields__}
+    levels = {name: getattr(answers.levels, name) for name in answers.levels.__struct_fields__}
+    kind = document.settings.prompt_unit
+    result = heading("Answers", f"{say.plural(sum(counts.values()), kind)}", width)
+    rows: list[tuple[str, dict[str, int]]] = [
+        (f"{kind}s", counts),
+        (
+            "answers",
+            {
+                "given": answers.given,
+                "placed": answers.placed,
+                "hallucinated": answers.hallucinated,
+                "repeats": answers.repeats,
+                "ambiguous": answers.ambiguous,
+            },
+        ),
+        ("found at level", levels),
+    ]
+    for title, numbers in rows:
+        parts = [[(f"{name} ", "faint"), (say.count(number), "strong")] for name, number in numbers.items()]
+        result += flow([text(f"{title}:"), *parts], width, indent=2, join="  ")
+    unknown = document.labels.unknown
+    if unknown:
+        names = ", ".join(f"{say.visible(name)} {number:,}" for name, number in list(unknown.items())[:6])
+        result += sentence(f"Labels that gold does not have: {names}.", width, indent=2)
+    if document.readable.gold != document.policies.first.gold:
+        words = f"Over units that could be read, F1 is {say.points(document.readable.f1)}."
+        result += sentence(words, width, indent=2)
+    return result
+
+
+def _policies(document: PlacementDocument, width: int) -> list[Line]:
+    low, high = document.spread
+    rows: list[list[Cell]] = []
+    for name, what in _WHAT.items():
+        score: Score = getattr(document.policies, name)
+        chosen = name == document.settings.policy
+        ceiling = getattr(document.ceilings, name, None)
+        rows.append(
+            [
+                text(name, "strong" if chosen else ""),
+                text(what, "faint"),
+                *_numbers(score, strong=chosen),
+                say.points(ceiling) if name in document.ceilings.__struct_fields__ else "",
+                bar(score.f1 or 0.0),
+            ]
+        )
+    columns = [
+        Column("policy", least=8), Column("each answer takes", least=12, rank=2), *_score_columns(),
+        Column("ceiling", right=True, rank=1), Column(least=8, most=30, rank=3),
+    ]  # fmt: skip
+    result = [*heading("Policies", "ceiling: F1 with gold as answers", width), *grid(columns, rows, width)]
+    if low is not None and high is not None:
+        words = f"F1 lies between {say.points(low)} and {say.points(high)}, depending on the rule alone."
+        result += sentence(words, width, indent=2)
+    return result
+
+
+def _numbers(score: Score, *, strong: bool = False) -> list[Cell]:
+    return [
+        say.count(score.predicted), say.count(score.correct), say.points(score.precision),
+        say.points(score.recall), [(say.points(score.f1), "score" if strong else "strong")],
+    ]  # fmt: skip
+
+
+def _score_columns() -> list[Column]:
+    return [
+        Column("predicted", right=True, rank=1), Column("correct", right=True, rank=1),
+        Column("P", right=True), Column("R", right=True), Column("F1", right=True),
+    ]  # fmt: skip
+
+
+def _strings(document: PlacementDocument, width: int) -> list[Line]:
+    both = {"as-written": document.strings, **document.normalised}
+    rows: list[list[Cell]] = []
+    for name, scores in both.items():
+        for how in ("set", "multiset"):
+            rows.append([text(f"{name}, {how}s"), *_numbers(getattr(scores, how))])
+    rows += [[text(f"as {name} does"), *_numbers(score)] for name, score in document.presets.items()]
+    columns = [Column("texts and labels", least=16), *_score_columns()]
+    return [*heading("Without positions, and as others do", "", width), *grid(columns, rows, width)]
+
+
+def _left(document: PlacementDocument, width: int) -> list[Line]:
+    wrong = [one for one in document.unplaced if one.kind in ("hallucinated", "failed")]
+    if not wrong:
+        return []
+    rows: list[list[Cell]] = [_leftover_row(one) for one in wrong[:MOST_LEFT]]
+    columns = [Column(), Column("text", least=16), Column("label"), Column("where", least=12, rank=1)]
+    result = heading("Answers that the text does not hold", "all of them: --report FILE", width)
+    return [*result, *grid(columns, rows, width), *and_more(len(wrong) - MOST_LEFT, width)]
+
+
+def _leftover_row(one: Leftover) -> list[Cell]:
+    return [text(one.kind), text(one.text or one.why, "strong"), text(one.label), text(one.source, "faint")]
+
+
+# ---- explanation -----------------------------------------------------------------------------------
+
+
+def explanation_lines(document: Explanation, width: int) -> list[Line]:
+    """The rows in points; `change` is F1 less that of the first row."""
+    name = max(len(row.name) for row in document.rows)
+    screen = [f"{'convention':<{name}}      P      R     F1  change", ""]
+    for place, row in enumerate(document.rows):
+        numbers = " ".join(f"{_points(value):>6}" for value in (row.precision, row.recall, row.f1))
+        change = _points(row.difference, signed=True) if place else ""
+        screen.append(f"{row.name:<{name}} {numbers} {change:>7}".rstrip())
+        screen += [f"    {line}" for line in wrap(f"{row.tools}: {row.why}.", width - 4)]
+    if document.spread is not None and document.spread[0] is not None:
+        low, high = document.spread
+        words = (
+            f"As strings without positions, one list per {document.prompt_unit}, your F1 lies between "
+            f"{_points(low)} and {_points(high)}, depending on the policy."
+        )
+        screen += ["", *wrap(words, width)]
+    return [text(visible(line)) for line in screen]
+
+
+def _points(value: float | None, *, signed: bool = False) -> str:
+    if value is None:
+        return "n/a"
+    return f"{100 * value:+.2f}".replace("-", "−") if signed else f"{100 * value:.2f}"

@@ -1,0 +1,571 @@
+"""The screens about data and annotations: description, split, agreement and suspects."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from spanwise.document.dataset import (
+    Agreement,
+    DatasetFacts,
+    Description,
+    DisagreementExample,
+    LabelConflict,
+    PairMean,
+    Split,
+    SplitShare,
+    Suspect,
+    SuspectMention,
+    Suspects,
+)
+from spanwise.document.scores import BucketEdges
+from spanwise.reports import _wording as say
+from spanwise.reports.terminal._layout import (
+    Cell,
+    Column,
+    Line,
+    and_more,
+    banner,
+    bar,
+    files,
+    flow,
+    grid,
+    heading,
+    packed,
+    sentence,
+    tail,
+    text,
+)
+from spanwise.reports.terminal._result import absent
+
+# ---- description -----------------------------------------------------------------------------------
+
+
+MOST_LABELS = 30
+MOST_NAMES = 12
+MOST_GROUPS = 4
+MOST_SAME = 2
+
+
+def description_lines(document: Description, width: int, seconds: float | None) -> list[Line]:
+    """All sections of a description."""
+    dataset = document.dataset
+    return [
+        *banner(document, seconds),
+        *files(document.inputs, width, dataset=dataset),
+        *_described_labels(dataset, width),
+        *tough_lines(dataset, width),
+        *_attributes(dataset, width),
+        *_conflicts(dataset, width),
+    ]
+
+
+def _order(dataset: DatasetFacts) -> tuple[str, ...]:
+    labels = dataset.labels
+    return dataset.label_order or tuple(sorted(labels, key=lambda label: -labels[label]))
+
+
+def _described_labels(dataset: DatasetFacts, width: int) -> list[Line]:
+    labels, order = dataset.labels, _order(dataset)
+    if not labels:
+        return []
+    top, total = max(labels.values()) or 1, dataset.mentions or 1
+    rows: list[list[Cell]] = [
+        [text(label), say.count(labels[label]), say.percent(labels[label] / total), bar(labels[label] / top)]
+        for label in order[:MOST_LABELS]
+    ]
+    columns = [
+        Column("label", least=12), Column("mentions", right=True), Column("share", right=True),
+        Column(least=16, most=50),
+    ]  # fmt: skip
+    sizes = (
+        (dataset.documents, "document"), (dataset.sentences, "sentence"), (dataset.mentions, "mention"),
+    )  # fmt: skip
+    facts = [say.plural(number, noun) for number, noun in sizes if number]
+    return [
+        *heading("Types", " · ".join(facts), width),
+        *grid(columns, rows, width),
+        *and_more(len(order) - MOST_LABELS, width, "labels"),
+    ]
+
+
+def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentions") -> list[Line]:
+    """How many gold mentions lie in each tough subset, overall and by label."""
+    order = _order(dataset)[: max(1, (width - 50) // 8)]
+    rows: list[list[Cell]] = []
+    for subset, shares in (dataset.tough or {}).items():
+        cells = [shares.labels.get(label) for label in order]
+        rows.append(
+            [
+                say.TOUGH[subset],
+                say.count(shares.overall.mentions),
+                [(say.percent(shares.overall.share), "strong")],
+                *(say.percent(None if cell is None else cell.share) for cell in cells),
+            ]
+        )
+    columns = [Column("mentions", least=14), Column("gold", right=True), Column("share", right=True)]
+    columns += [
+        Column(say.visible(label), right=True, least=6, rank=at + 1) for at, label in enumerate(order)
+    ]
+    return (
+        [*heading(title, "share of all, and of each label", width), *grid(columns, rows, width)]
+        if rows
+        else []
+    )
+
+
+def _attributes(dataset: DatasetFacts, width: int) -> list[Line]:
+    zeta, tables = dataset.zeta, dataset.attributes
+    rows: list[list[Cell]] = []
+    for name in dict.fromkeys([*tables, *zeta]):
+        if name == "label":
+            continue  # the labels stand above
+        buckets = tables[name].buckets if name in tables else ()
+        shown = [[(f"{_bucket(bucket)} ", "faint"), (say.percent(bucket.share), "")] for bucket in buckets]
+        rows.append([text(say.attribute(name)), _zeta(zeta.get(name)), packed(shown, join="  ")])
+    columns = [Column("attribute", least=16), Column("ζ", right=True), Column("buckets", least=20, most=110)]
+    result: list[Line] = []
+    if rows:
+        result += heading("Attributes", "ζ: mean over gold units · share of gold units in each bucket", width)
+        result += grid(
+            columns if tables else columns[:2], rows if tables else [row[:2] for row in rows], width
+        )
+    return [*result, *absent(dataset, width)]
+
+
+def _zeta(value: float | None) -> str:
+    return "" if value is None else say.plain(value)
+
+
+def _bucket(bucket: BucketEdges) -> str:
+    return say.bucket(bucket).replace(" ", "") if bucket.value is UNSET else say.bucket(bucket)
+
+
+def _conflicts(dataset: DatasetFacts, width: int) -> list[Line]:
+    """Names that carry several labels, and sentences annotated in two ways: what a reader may want to fix."""
+    if dataset.conflicts is None:
+        return []
+    names, sentences = dataset.conflicts.labels, dataset.conflicts.sentences
+    result: list[Line] = []
+    if names.sequences:
+        mentions = say.plural(names.mentions, "mention")
+        size = f"{say.plural(names.sequences, 'name')} with several labels, {mentions}"
+        result += flow([text(size)], width, indent=2)
+        result += flow([_name(row) for row in names.examples[:MOST_NAMES]], width, indent=4, join="  ")
+    if sentences.groups:
+        size = f"{say.plural(sentences.groups, 'sentence')} annotated in more than one way"
+        result += flow([text(size)], width, indent=2)
+        for group in sentences.examples[:MOST_GROUPS]:
+            room = max(12, width // 2 - 6)
+            sources = [text(tail(row.place, room), "faint") for row in group[:MOST_SAME]]
+            result += flow(sources, width, indent=4, join=" ≠ ")
+    variation = dataset.conflicts.variation
+    if variation is not None and variation.places:
+        places = say.plural(variation.places, "place")
+        result += flow(
+            [text(f"{places} read otherwise elsewhere between the same neighbours")], width, indent=2
+        )
+        parts: list[Line] = [
+            [
+                (say.visible(row.text), "strong"),
+                (f" {say.visible(row.label)}, elsewhere {say.visible(row.elsewhere)}", "faint"),
+            ]
+            for row in variation.examples[:MOST_NAMES]
+        ]
+        result += flow(parts, width, indent=4, join="  ")
+    return [*heading("Conflicts", "worth a look before any system is run", width), *result] if result else []
+
+
+def _name(row: LabelConflict) -> Line:
+    counts = " ".join(f"{say.visible(label)} {say.count(number)}" for label, number in row.labels.items())
+    shown = text(row.text, "strong") if row.text else []
+    return [*shown, (f" {counts}" if shown else counts, "faint")]
+
+
+# ---- split -----------------------------------------------------------------------------------------
+
+
+def split_lines(document: Split, width: int) -> list[Line]:
+    """All sections, the parts first."""
+    return [
+        *banner(document, None),
+        *files(document.inputs, width),
+        *_parts(document, width),
+        *_shares(document, width),
+        *tough_lines(document.parts["test"].facts, width, title="The test mentions"),
+    ]
+
+
+def _parts(document: Split, width: int) -> list[Line]:
+    by_documents = document.settings.unit == "document"
+    rows: list[list[Cell]] = []
+    for name, part in document.parts.items():
+        facts = part.facts
+        sizes = [facts.documents] if by_documents else []
+        sizes += [facts.sentences, facts.tokens, facts.mentions]
+        rows.append([text(name, "strong"), *map(say.count, sizes), text(part.path or "", "faint")])
+    names = [*(["documents"] if by_documents else []), "sentences", "tokens", "mentions"]
+    columns = [Column("part"), *(Column(name, right=True) for name in names), Column(least=8)]
+    return [*heading("Parts", f"seed {document.settings.seed}", width), *grid(columns, rows, width)]
+
+
+def _shares(document: Split, width: int) -> list[Line]:
+    rows: list[list[Cell]] = []
+    asked: list[tuple[str, SplitShare]] = [*document.shares.items(), ("sentences", document.size)]
+    for subset, share in asked:
+        mean, low, high = share.random
+        chance = (
+            "" if subset == "sentences" else f"{say.percent(mean)} ({say.percent(low)}–{say.percent(high)})"
+        )
+        name = "sentences in the test" if subset == "sentences" else say.tough(subset)
+        rows.append([text(name), say.percent(share.asked), say.percent(share.reached), text(chance, "faint")])
+    columns = [
+        Column("share"), Column("asked", right=True), Column("reached", right=True, style="strong"),
+        Column("random splits", right=True, rank=1),
+    ]  # fmt: skip
+    return [*heading("Shares", "of the test mentions", width), *grid(columns, rows, width)]
+
+
+# ---- agreement -------------------------------------------------------------------------------------
+
+
+# Symmetric words: in a pair nobody is gold and nobody is wrong.
+DISAGREEMENTS = {
+    "LE": "same span, other label",
+    "BE": "same label, other boundary",
+    "LBE": "overlapping, other label",
+    "alone": "marked by one alone",
+}
+_MOST_PAIRS = 15
+_MOST_LABELS = 12
+_MOST_EXAMPLES = 3
+
+
+def agreement_lines(document: Agreement, width: int) -> list[Line]:
+    """All sections, the answer first."""
+    return [
+        *banner(document, None),
+        *_files(document, width),
+        *_overview(document, width),
+        *_annotators(document, width),
+        *_pairs(document, width),
+        *_agreed_labels(document, width),
+        *_kinds(document, width),
+        *_chance(document, width),
+        *_majority(document, width),
+        *_examples(document, width),
+    ]
+
+
+def _files(document: Agreement, width: int) -> list[Line]:
+    parts = [
+        text(say.plural(len(document.annotators), "annotator")),
+        text(f"{say.plural(document.documents, 'document')} shared by two or more"),
+        text(f"positions in {document.unit}s"),
+    ]
+    result = flow(parts, width)
+    for note in document.notes:
+        first, *rest = sentence(note, width, indent=3)
+        result += [[(" ! ", "warn"), *first[1:]], *rest]
+    return result
+
+
+def _mean(mean: PairMean) -> str:
+    spread = "" if mean.std is None else f" ± {say.points(mean.std)}"
+    return f"{say.points(mean.f1)}{spread}"
+
+
+def _overview(document: Agreement, width: int) -> list[Line]:
+    mean = document.mean
+    rows: list[list[Cell]] = [
+        [text("the same span and label", "strong"), text(_mean(mean.overall), "score")],
+        ["the same span, any label", _mean(mean.spans)],
+        ["near misses credited by half (fair)", _mean(mean.fair)],
+    ]
+    shares = [pair.on_equal_spans for pair in document.pairs if pair.on_equal_spans.share is not None]
+    if shares:
+        equal, spans = sum(one.equal for one in shares), sum(one.spans for one in shares)
+        rows.append([f"the same label on {say.plural(spans, 'equal span')} of all pairs",
+                     say.points(equal / spans) if spans else say.UNDEFINED])  # fmt: skip
+    note = f"mean ± standard deviation over {say.plural(mean.overall.pairs, 'pair')}"
+    return [
+        *heading("How often two annotators agree (F1)", note, width),
+        *grid([Column(), Column()], rows, width),
+    ]
+
+
+def _annotators(document: Agreement, width: int) -> list[Line]:
+    rows: list[list[Cell]] = [
+        [
+            text(row.annotator, "strong"),
+            say.count(row.mentions),
+            say.points(row.mean_f1),
+            text(say.points(row.others_f1), "score"),
+            bar(row.others_f1 or 0.0),
+            text(f"{len(row.missing):,} documents missing" if row.missing else "", "faint"),
+        ]
+        for row in document.ranking
+    ]
+    columns = [
+        Column(""), Column("mentions", right=True), Column("with each other", right=True),
+        Column("with majority of the others", right=True), Column(most=20, least=6, rank=2), Column(rank=1),
+    ]  # fmt: skip
+    result = [*heading("Annotators", "F1, in points", width), *grid(columns, rows, width)]
+    result += _ceiling(document, width)
+    return result
+
+
+def _ceiling(document: Agreement, width: int) -> list[Line]:
+    top = document.ceiling
+    rows: list[list[Cell]] = [
+        [
+            text("human ceiling", "strong"),
+            text(say.points(top.mean), "score"),
+            _interval(top.interval.get("mean")),
+        ]
+    ]
+    rows += [
+        [text(name), say.points(one.f1), _interval(one.interval.get("f1"))]
+        for name, one in document.systems.items()
+    ]
+    note = "against the majority of the others; systems against the same majorities"
+    columns = [Column(), Column("F1", right=True), Column("95 %")]
+    return [*heading("Human ceiling", note, width), *grid(columns, rows, width)]
+
+
+def _interval(found: tuple[float | None, float | None] | None) -> str:
+    return "" if found is None else f"{say.points(found[0])} – {say.points(found[1])}"
+
+
+def _pairs(document: Agreement, width: int) -> list[Line]:
+    if len(document.pairs) < 2:
+        return []
+    ranked = sorted(document.pairs, key=lambda pair: (pair.overall.f1 is None, pair.overall.f1 or 0))
+    cells: list[list[Cell]] = [
+        [
+            text(" – ".join(pair.annotators)),
+            say.points(pair.overall.f1),
+            say.points(pair.spans.f1),
+            say.points(pair.on_equal_spans.share),
+            _decimal(pair.on_equal_spans.kappa),
+            say.count(pair.overall.both),
+            say.count(pair.overall.first),
+            say.count(pair.overall.second),
+        ]
+        for pair in ranked[:_MOST_PAIRS]
+    ]
+    columns = [
+        Column("pair", least=12), Column("F1", right=True), Column("spans", right=True),
+        Column("labels", right=True), Column("κ of labels", right=True, rank=1),
+        Column("both", right=True, rank=2), Column("first", right=True, rank=2),
+        Column("second", right=True, rank=2),
+    ]  # fmt: skip
+    return [
+        *heading("Pairs", "the least agreement first", width),
+        *grid(columns, cells, width),
+        *and_more(len(ranked) - _MOST_PAIRS, width, "pairs"),
+    ]
+
+
+def _agreed_labels(document: Agreement, width: int) -> list[Line]:
+    found = sorted(document.mean.labels.items(), key=lambda pair: (pair[1].f1 is None, pair[1].f1 or 0))
+    cells: list[list[Cell]] = [
+        [text(name), _mean(mean), _decimal(document.alpha_u.labels.get(name))]
+        for name, mean in found[:_MOST_LABELS]
+    ]
+    columns = [Column("label"), Column("F1", right=True), Column("α_u", right=True)]
+    return [
+        *heading("Labels", "the least agreement first", width),
+        *grid(columns, cells, width),
+        *and_more(len(found) - _MOST_LABELS, width, "labels"),
+    ]
+
+
+def _kinds(document: Agreement, width: int) -> list[Line]:
+    counts = document.disagreement
+    named = {kind: counts.get(kind, 0) for kind in ("LE", "BE", "LBE")}
+    named["alone"] = counts.get("FN", 0) + counts.get("FP", 0)
+    whole = sum(named.values())
+    if not whole:
+        return []
+    rows: list[list[Cell]] = [
+        [text(DISAGREEMENTS[kind]), say.count(number), say.percent(number / whole), bar(number / whole)]
+        for kind, number in sorted(named.items(), key=lambda pair: -pair[1])
+    ]
+    columns = [Column(), Column(right=True), Column(right=True), Column(most=24, least=6, rank=1)]
+    note = "over ordered pairs, so that each is counted from both sides"
+    return [*heading("What they differ in", note, width), *grid(columns, rows, width)]
+
+
+def _chance(document: Agreement, width: int) -> list[Line]:
+    tokens, units = document.tokens, document.alpha_u
+    kappas = [row.kappa for row in tokens.cohen if row.kappa is not None]
+    rows: list[list[Cell]] = [
+        [
+            "α_u: where mentions begin and end",
+            text(_decimal(units.all), "score"),
+            text(units.why or "", "faint"),
+        ],
+        [
+            "α over tokens that anyone marked",
+            text(_decimal(tokens.alpha_marked)),
+            text(tokens.why or "", "faint"),
+        ],
+        ["α over all tokens", _decimal(tokens.alpha), _outside(tokens.outside)],
+        ["Fleiss' κ over all tokens", _decimal(tokens.fleiss), ""],
+    ]
+    if kappas:
+        rows.append(["Cohen's κ over all tokens, mean of pairs", _decimal(sum(kappas) / len(kappas)), ""])
+    if document.gamma is not None:
+        values = [value for value in document.gamma.values() if value is not None]
+        rows.append(["γ, mean of documents", _decimal(sum(values) / len(values) if values else None), ""])
+    return [*heading("Beyond chance", "1 is perfect, 0 is chance", width),
+            *grid([Column(), Column(right=True), Column(rank=1, least=10)], rows, width)]  # fmt: skip
+
+
+def _outside(share: float | None) -> Line:
+    if share is None:
+        return []
+    return text(f"{say.percent(share)} of token labels are O, which dominates it", "faint")
+
+
+def _decimal(value: float | None) -> str:
+    return say.UNDEFINED if value is None else f"{value:.3f}".replace("-", say.MINUS)
+
+
+def _majority(document: Agreement, width: int) -> list[Line]:
+    found = document.majority
+    words = (
+        f"{say.plural(found.accepted, 'mention')} with {found.rule} of the votes, "
+        f"{found.unanimous:,} of them marked by all; {found.tied:,} tied, {found.rejected:,} with fewer."
+    )
+    return [*heading("Majority", "", width), *sentence(words, width)]
+
+
+def _examples(document: Agreement, width: int) -> list[Line]:
+    if not document.sentences:
+        return []
+    result = heading("Sentences", "the most mentions that not all marked", width)
+    for example in document.sentences[:_MOST_EXAMPLES]:
+        result += [*sentence(" ".join(example.text), width), *_side_by_side(example, width), []]
+    return result[:-1]
+
+
+def _side_by_side(example: DisagreementExample, width: int) -> list[Line]:
+    rows: list[list[Cell]] = []
+    whole = len(example.annotators)
+    for mention in example.mentions:
+        if len(mention.annotators) == whole:
+            continue
+        words = (
+            example.text[0][mention.start : mention.end]
+            if len(example.text) == 1 and mention.end > 1
+            else " ".join(example.text[mention.start : mention.end])
+        )
+        rows.append([text(mention.label, "mark"), text(words), text(", ".join(mention.annotators), "faint")])
+    return grid([Column(), Column(least=12), Column(least=12)], rows, width, indent=4)
+
+
+# ---- suspects --------------------------------------------------------------------------------------
+
+
+SUSPICIONS = {
+    "label": "another label",
+    "boundary": "another span",
+    "missing": "a mention that gold has not",
+    "spurious": "no mention at all",
+}
+_MOST = 15
+
+
+def suspects_lines(document: Suspects, width: int) -> list[Line]:
+    """All sections, the summary first."""
+    return [
+        *banner(document, None),
+        *_summary(document, width),
+        *_listed(document, width),
+        *_effects(document, width),
+    ]
+
+
+def _summary(document: Suspects, width: int) -> list[Line]:
+    voters = f"{say.plural(len(document.voters), 'voter')}: {', '.join(document.voters)}"
+    parts = [
+        text(say.plural(document.found, "suspect"), "strong"),
+        text(voters if document.voters else "no voters"),
+    ]
+    result = flow(parts, width)
+    for note in document.notes:
+        first, *rest = sentence(note, width, indent=3)
+        result += [[(" ! ", "warn"), *first[1:]], *rest]
+    words = (
+        "A suspect is worth a second look; it is not an error. Systems can be wrong together, and the same "
+        "words can be read in two ways."
+    )
+    result += [[], *sentence(words, width, style="faint")]
+    rows: list[list[Cell]] = [
+        [text(f"evidence for {SUSPICIONS[kind]}"), say.count(number)]
+        for kind, number in document.kinds.items()
+        if number
+    ]
+    return [*result, *heading("Kinds", "", width), *grid([Column(), Column(right=True)], rows, width)]
+
+
+def _listed(document: Suspects, width: int) -> list[Line]:
+    if not document.suspects:
+        return []
+    result = heading("Suspects", "score 0 to 1; suspects of one rank are tied", width)
+    for one in document.suspects[:_MOST]:
+        shared = f" (shared by {one.tied:,})" if one.tied > 1 else ""
+        head = [
+            text(f"rank {one.rank:,}{shared}", "strong"),
+            text(f"{one.score:.2f}", "score"),
+            text(one.kind, "mark"),
+            text(one.source, "faint"),
+        ]
+        result += [*flow(head, width, indent=2), _drawn(one)]
+        result += sentence("; ".join(one.evidence.words), width, indent=4, style="faint")
+        result.append([])
+    return [*result[:-1], *and_more(len(document.suspects) - _MOST, width, "suspects")]
+
+
+def _drawn(one: Suspect) -> Line:
+    """The words around the mention, gold in square brackets, the proposal in braces."""
+    if not one.tokens:
+        return [("    ", ""), *_named("gold", one.gold), (" → ", "faint"), *_named("proposal", one.proposal)]
+    spans = [mention for mention in (one.gold, one.proposal) if mention is not None]
+    # Where positions are characters, a suspect holds its text as one string.
+    by_characters = len(one.tokens) == 1 and any(mention.end > 1 for mention in spans)
+    units, around, join = (one.tokens[0], 30, "") if by_characters else (one.tokens, 5, " ")
+    first = max(min(mention.start for mention in spans) - around, 0)
+    last = min(max(mention.end for mention in spans) + around, len(units))
+    line: Line = [("    " + ("… " if first else ""), "")]
+    for at in range(first, last):
+        for mention, mark in ((one.proposal, "{"), (one.gold, "[")):
+            if mention is not None and mention.start == at:
+                line.append((mark, "mark" if mark == "[" else "score"))
+        inside = any(mention.start <= at < mention.end for mention in spans)
+        line += text(units[at], "strong" if inside else "")
+        for mention, mark in ((one.gold, "]"), (one.proposal, "}")):
+            if mention is not None and mention.end == at + 1:
+                line += text(f"{mark}{mention.label}", "mark" if mark == "]" else "score")
+        line.append((join, ""))
+    return [*line, ("…", "")] if last < len(units) else line
+
+
+def _named(what: str, mention: SuspectMention | None) -> Line:
+    if mention is None:
+        return text(f"{what}: none")
+    return text(f"{what}: {mention.label} [{mention.start}, {mention.end})")
+
+
+def _effects(document: Suspects, width: int) -> list[Line]:
+    if not document.effects:
+        return []
+    steps = [one.k for one in max(document.effects.values(), key=len)]
+    rows: list[list[Cell]] = []
+    for name, effect in document.effects.items():
+        by_step = {one.k: one.f1 for one in effect}
+        rows.append([text(name), *(say.points(by_step[step]) if step in by_step else "" for step in steps)])
+    columns = [Column(), *(Column(f"first {step:,}" if step else "now", right=True) for step in steps)]
+    note = "each system without its own vote"
+    return [*heading("F1 if the first proposals were accepted", note, width), *grid(columns, rows, width)]
