@@ -20,7 +20,7 @@ from typing import Any
 
 import spanwise
 from benchmarks.data import SYSTEMS, make
-from spanwise.engines.machine import keep_freed_memory
+from spanwise.engines import keep_freed_memory
 from spanwise.engines.spark import Sent, SparkEngine, spark_session
 
 

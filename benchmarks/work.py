@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import peers, reference, stages
-from spanwise.engines.machine import keep_freed_memory
+from spanwise.engines import keep_freed_memory
 
 Prepared = Callable[[], Any]
 

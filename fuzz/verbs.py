@@ -79,7 +79,7 @@ def edges(path: Path, draw: random.Random) -> None:
 def columns(path: Path, draw: random.Random) -> None:
     """Load mention columns and ask for a slice and for sentences, as the workbench does."""
     from spanwise.conditions import parse
-    from spanwise.evaluation.mentions import MentionColumns
+    from spanwise.evaluation.result import MentionColumns
     from spanwise.slices.index import SliceIndex
 
     MentionColumns.read_head(path)

@@ -24,7 +24,7 @@ from spanwise.attributes import (
 from spanwise.buckets import Bucket, Bucketing, Strategy, default_strategy, fit
 from spanwise.columns import Bools, Ints
 from spanwise.errors import ChoiceError, unknown
-from spanwise.evaluation._inputs import Inputs
+from spanwise.evaluation._choices import Inputs
 
 __all__ = [
     "DEFAULT",

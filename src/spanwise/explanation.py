@@ -20,8 +20,7 @@ from spanwise.document import Input
 from spanwise.document.analyses import Convention, Explanation, PlacementDocument
 from spanwise.errors import InputError
 from spanwise.formats import read, read_layers, refuse_merged
-from spanwise.matching import OUTCOMES, match
-from spanwise.matching.overlap import relaxed
+from spanwise.matching import OUTCOMES, match, relaxed
 from spanwise.placement import PRESETS, PromptUnit, has_answers, place, place_systems, without_offsets
 from spanwise.schemes import encode
 from spanwise.scores import averages, credited, exact

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.columns import Floats, ratio
 from spanwise.counts import Counts
 from spanwise.credits import Credit, credit_of
-from spanwise.matching.overlap import relaxed_categories, relaxed_scores
+from spanwise.matching import relaxed_categories, relaxed_scores
 
 Scores: TypeAlias = dict[str, Floats]
 

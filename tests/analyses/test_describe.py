@@ -69,7 +69,7 @@ def test_sentences_of_training_data_are_counted(dataset):
 
 @pytest.mark.parametrize("kinds", [2**64 - 1, 3])
 def test_repeated_sentences_are_counted_exactly_though_half_of_their_hashes_be_equal(kinds, monkeypatch):
-    from spanwise.description import _repeated as module
+    from spanwise import description as module
 
     hashes = module._sentence_hashes
     modulus = np.array([kinds, 2**64 - 1], dtype=np.uint64)

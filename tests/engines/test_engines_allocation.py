@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from spanwise.engines.machine import keep_freed_memory
+from spanwise.engines import keep_freed_memory
 
 
 def test_the_library_is_told_to_keep_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +37,7 @@ def test_a_system_without_that_library_is_left_as_it_is(
 
 def test_memory_is_used_again_and_given_out_as_before() -> None:
     program = (
-        "from spanwise.engines.machine import keep_freed_memory\nkeep_freed_memory()\n"
+        "from spanwise.engines import keep_freed_memory\nkeep_freed_memory()\n"
         "import numpy as np\nprint(sum(int((np.ones(1 << 20) + 1)[-1]) for _ in range(20)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -6,41 +6,41 @@ import threading
 
 import pytest
 
-from spanwise.engines import machine
+from spanwise import engines
 
 
 @pytest.mark.parametrize("cores", [1, 2, 8])
 def test_results_come_in_the_order_of_the_calls(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
-    monkeypatch.setattr(machine, "cores", lambda: cores)
-    assert machine.together([lambda number=number: number**2 for number in range(20)]) == [
+    monkeypatch.setattr(engines, "cores", lambda: cores)
+    assert engines.together([lambda number=number: number**2 for number in range(20)]) == [
         number**2 for number in range(20)
     ]
-    assert machine.together([]) == []
+    assert engines.together([]) == []
 
 
 def test_two_calls_are_under_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(engines, "cores", lambda: 2)
     meeting = threading.Barrier(2, timeout=10)
-    assert sorted(machine.at_once(meeting.wait, meeting.wait)) == [0, 1]
+    assert sorted(engines.at_once(meeting.wait, meeting.wait)) == [0, 1]
 
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_the_error_of_the_first_call_that_fails_is_raised(
     monkeypatch: pytest.MonkeyPatch, cores: int
 ) -> None:
-    monkeypatch.setattr(machine, "cores", lambda: cores)
+    monkeypatch.setattr(engines, "cores", lambda: cores)
 
     def fail(text: str) -> None:
         raise ValueError(text)
 
     before = threading.active_count()
     with pytest.raises(ValueError, match="first"):
-        machine.together([lambda: None, lambda: fail("first"), lambda: fail("second")])
+        engines.together([lambda: None, lambda: fail("first"), lambda: fail("second")])
     assert threading.active_count() == before
 
 
 def test_of_two_errors_at_a_time_the_first_call_s_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(engines, "cores", lambda: 2)
     meeting = threading.Barrier(2, timeout=10)
 
     def fail(text: str) -> None:
@@ -48,8 +48,8 @@ def test_of_two_errors_at_a_time_the_first_call_s_is_raised(monkeypatch: pytest.
         raise ValueError(text)
 
     with pytest.raises(ValueError, match="first"):
-        machine.at_once(lambda: fail("first"), lambda: fail("second"))
+        engines.at_once(lambda: fail("first"), lambda: fail("second"))
 
 
 def test_at_least_one_processor_is_there() -> None:
-    assert machine.cores() >= 1
+    assert engines.cores() >= 1

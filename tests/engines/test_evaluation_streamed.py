@@ -13,7 +13,7 @@ import pytest
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import _blocks, _training
+from spanwise.evaluation import _blocks
 from spanwise.evaluation._choices import parse_memory
 
 LABELS = ("PER", "LOC", "ORG", "MISC-x")
@@ -116,7 +116,7 @@ def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes
 def test_training_data_in_parts_of_any_size_give_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(_training, "TRAINING_TOKENS", tokens)
+    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", tokens)
     second = files["train"].with_name("second.conll")
     write_corpus(second, 30, 8, documents=True)
     trained = {"train": [files["train"], second], **options}

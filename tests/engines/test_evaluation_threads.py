@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from spanwise import evaluate
+from spanwise import engines, evaluate
 from spanwise.attributes import own
 from spanwise.demo import generate
-from spanwise.engines import machine
-from spanwise.evaluation import _counting, _inputs
+from spanwise.evaluation import _choices, _counting
 
 
 def written(folder: Path, monkeypatch: pytest.MonkeyPatch, *, cores: int, **options: Any) -> bytes:
     """The result of three systems as it is written, computed by so many threads."""
-    monkeypatch.setattr(machine, "cores", lambda: cores)
-    monkeypatch.setattr(_inputs, "LARGE", 0 if cores > 1 else 1 << 60)
+    monkeypatch.setattr(engines, "cores", lambda: cores)
+    monkeypatch.setattr(_choices, "TWO_READERS", 0 if cores > 1 else 1 << 60)
     monkeypatch.setattr(_counting, "LONG", 0 if cores > 1 else 1 << 60)
     demo = generate(folder, sentences=300)
     result = evaluate(demo.gold, demo.systems, train=demo.train, resamples=50, **options)
@@ -49,7 +48,7 @@ def test_somebodys_own_function_is_never_called_twice_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    real = machine.together
+    real = engines.together
 
     def watched(calls: Any, *, threads: int = 2) -> list[Any]:
         asked.append(threads)

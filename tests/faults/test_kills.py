@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzz import faults
-from spanwise.engines.local import Processes
+from spanwise.engines import Processes
 from spanwise.errors import InputError
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -30,7 +30,7 @@ def test_a_lost_worker_is_told_in_one_sentence() -> None:
     # In a process of its own: one with threads never forks, and here the test would end itself.
     code = (
         "import os\n"
-        "from spanwise.engines.local import Processes\n"
+        "from spanwise.engines import Processes\n"
         "from spanwise.errors import WorkerLost\n"
         "die = lambda block, shared: os.kill(os.getpid(), 9) if block == 3 else block\n"
         "try: list(Processes(2).map(die, range(8), None))\n"

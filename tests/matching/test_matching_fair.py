@@ -19,10 +19,11 @@ from matching_sentences import (
 )
 from msgspec.structs import replace
 
+from spanwise import matching
 from spanwise.corpus import Mentions, Parts
 from spanwise.credits import credit_of
 from spanwise.errors import ChoiceError, InputError
-from spanwise.matching import MATCHERS, OUTCOMES, _choosing, fair, match
+from spanwise.matching import MATCHERS, OUTCOMES, _choosing, match
 from spanwise.matching import _choosing as dense
 
 law = settings(deadline=None, derandomize=True, max_examples=200)
@@ -67,7 +68,7 @@ def test_a_real_crowd_is_matched_as_the_plain_algorithm_does(monkeypatch):
     gold, predicted = crowd(600, 1), crowd(200, 2)
     monkeypatch.setattr(dense, "_SMALL", 0)
     played = []
-    monkeypatch.setattr(fair, "play_crowd", lambda *sides: (played.append(1), dense.play_crowd(*sides)))
+    monkeypatch.setattr(matching, "play_crowd", lambda *sides: (played.append(1), dense.play_crowd(*sides)))
     expected = events_of([row[1:] for row in gold.rows()], [row[1:] for row in predicted.rows()])
     assert sorted(match(gold, predicted).events().rows()) == expected
     expected = events_of([row[1:] for row in predicted.rows()], [row[1:] for row in gold.rows()])

@@ -14,7 +14,7 @@ import spanwise
 from spanwise.document.study import Ranking
 from spanwise.errors import ChoiceError
 from spanwise.reports.figures import figures, save
-from spanwise.studies._datasets import ranking_over_datasets
+from spanwise.studies._scores import ranking_over_datasets
 
 LABELS = ["B-PER", "B-LOC"]
 

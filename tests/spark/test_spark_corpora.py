@@ -15,7 +15,7 @@ import spanwise
 from spanwise.corpus import Annotation, Mentions
 from spanwise.demo import generate
 from spanwise.engines.spark import SparkEngine
-from spanwise.evaluation import _blocks, _training
+from spanwise.evaluation import _blocks
 
 EVERYTHING: dict[str, Any] = {"attributes": "all", "resamples": 50}
 
@@ -67,7 +67,7 @@ def test_files_give_the_bytes_of_one_machine(
     expected = spanwise.evaluate(gold, systems, train=train, **EVERYTHING).to_json()
     monkeypatch.setattr(_blocks, "LEAST_TOKENS", 1500)
     monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-    monkeypatch.setattr(_training, "TRAINING_TOKENS", 10_000)
+    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 10_000)
     found = spanwise.evaluate(gold, systems, train=train, engine=engine, **EVERYTHING)
     assert found.to_json() == expected
 
@@ -97,6 +97,6 @@ def test_drawn_corpora_give_the_bytes_of_one_machine(
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(_blocks, "LEAST_TOKENS", 5)
         monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-        monkeypatch.setattr(_training, "TRAINING_TOKENS", 5)
+        monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 5)
         found = spanwise.evaluate(*call, attributes="all", engine=engine, **options)
     assert found.to_json() == expected

@@ -10,8 +10,8 @@ from study_files import make
 
 from spanwise.errors import InputError
 from spanwise.studies import make_plan, read_manifest
-from spanwise.studies._cache import Cache, default_folder, key_of
-from spanwise.studies._plan import find_runs, natural
+from spanwise.studies._kept import Cache, default_folder, key_of
+from spanwise.studies._manifest import find_runs, natural
 
 
 def touch(folder, *names):

@@ -25,7 +25,7 @@ from spanwise.corpus import (
 )
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.formats import PACKED, is_source, read, read_annotators, stem_of
-from spanwise.matching.exact import DistinctMentions, distinct_mentions
+from spanwise.matching import DistinctMentions, distinct_mentions
 
 
 class Shared(Struct, frozen=True, eq=False):

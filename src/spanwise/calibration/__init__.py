@@ -29,7 +29,7 @@ from spanwise.conditions import Sides, describe_sides
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document.analyses import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation._inputs import Inputs, Units, gather, named_sources
+from spanwise.evaluation._choices import Inputs, Units, gather, named_sources
 from spanwise.formats import read
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS

@@ -202,7 +202,7 @@ def _run(given: list[str]) -> int:
     command = _command(name)
     arguments = command.parser(name).parsed(given[1:])
     arguments.command_line = given
-    from spanwise.engines.machine import keep_freed_memory
+    from spanwise.engines import keep_freed_memory
 
     keep_freed_memory()
     status = command.run(arguments)

@@ -1,17 +1,205 @@
-"""seqeval's report of gold and predicted tags, lenient and strict."""
+"""seqeval's scores and reports of gold and predicted tags, lenient and strict, as text and as a dict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import abc
+import sys
+import warnings
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import chain
 from operator import eq
 from typing import Any
 
-from spanwise.columns import Ints
-from spanwise.compat._reporters import DictReporter, StringReporter
-from spanwise.compat._schemes import Entities, Token, auto_detect
-from spanwise.compat._scores import check_consistent_length, scores
-from spanwise.compat._tags import Spans, lenient, tally
+import numpy as np
+
+from spanwise.columns import Floats, Ints, ratio
+from spanwise.compat._tags import Entities, Spans, Token, auto_detect, lenient, tally
+
+AVERAGES = (None, "micro", "macro", "weighted")
+WARN_FOR = ("precision", "recall", "f-score")
+
+
+class UndefinedMetricWarning(UserWarning):
+    """A score has nothing to divide by and was set to 0."""
+
+
+@lru_cache(maxsize=2)
+def _also(theirs: type[Warning] | None) -> type[Warning]:
+    if theirs is None:
+        return UndefinedMetricWarning
+    return type("UndefinedMetricWarning", (UndefinedMetricWarning, theirs), {})
+
+
+def _category() -> type[Warning]:
+    """Our warning, which is scikit-learn's too once that is imported, so that filters for either one work."""
+    module = sys.modules.get("sklearn.exceptions")
+    return _also(getattr(module, "UndefinedMetricWarning", None))
+
+
+def check_options(average: Any, beta: float) -> None:
+    """A ValueError where `beta` is negative or `average` is none of seqeval's."""
+    if beta < 0:
+        raise ValueError("beta should be >=0 in the F-beta score")
+    if average not in AVERAGES:
+        raise ValueError(f"average has to be one of {AVERAGES}")
+
+
+def check_consistent_length(y_true: Sequence[Any], y_pred: Sequence[Any]) -> None:
+    """A TypeError where the input is no list of lists, a ValueError where the lengths of the sides differ."""
+    if {*map(type, y_true), *map(type, y_pred)} != {list}:
+        raise TypeError("Found input variables without list of list.")
+    len_true, len_pred = list(map(len, y_true)), list(map(len, y_pred))
+    if len_true != len_pred:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples:\n{len_true}\n{len_pred}"
+        )
+
+
+def scores(
+    pred_sum: Ints,
+    tp_sum: Ints,
+    true_sum: Ints,
+    *,
+    average: str | None,
+    warn_for: Collection[str] = WARN_FOR,
+    beta: float = 1.0,
+    zero_division: Any = "warn",
+) -> tuple[Any, Any, Any, Any]:
+    """Precision, recall, F and support per type, or averaged.
+
+    A score without a denominator is 0 (`zero_division` "warn" or 0) or 1. F is made from
+    precision and recall as they then are, and the averages are means of these numbers.
+    """
+    if average == "micro":
+        pred_sum, tp_sum, true_sum = (np.array([side.sum()]) for side in (pred_sum, tp_sum, true_sum))
+    options = {"warn_for": warn_for, "zero_division": zero_division}
+    precision = _divide(tp_sum, pred_sum, metric="precision", modifier="predicted", **options)
+    recall = _divide(tp_sum, true_sum, metric="recall", modifier="true", **options)
+    if zero_division == "warn" and warn_for == ("f-score",) and ((pred_sum == 0) & (true_sum == 0)).any():
+        _warn("F-score is", "true nor predicted", len(true_sum))
+    f_score = _f(precision, recall, beta)
+    if average is None:
+        return precision, recall, f_score, true_sum
+    support = sum(true_sum)
+    weights = None
+    if average == "weighted":
+        if not true_sum.sum():
+            value = _filling(zero_division)
+            unless_predicted = value if pred_sum.sum() == 0 else 0.0
+            return unless_predicted, value, unless_predicted, support
+        weights = true_sum
+    means = (np.average(column, weights=weights) for column in (precision, recall, f_score))
+    return (*means, support)  # type: ignore[return-value]
+
+
+def _f(precision: Floats, recall: Floats, beta: float) -> Floats:
+    if np.isposinf(beta):
+        return recall
+    denominator = beta**2 * precision + recall
+    denominator[denominator == 0] = 1
+    return ratio((1 + beta**2) * precision * recall, denominator)
+
+
+def _filling(zero_division: Any) -> float:
+    return 0.0 if zero_division in ["warn", 0] else 1.0
+
+
+def _divide(
+    numerator: Ints,
+    denominator: Ints,
+    *,
+    metric: str,
+    modifier: str,
+    warn_for: Collection[str],
+    zero_division: Any,
+) -> Floats:
+    result = ratio(numerator, denominator)
+    empty = np.isnan(result)
+    if not empty.any():
+        return result
+    result[empty] = _filling(zero_division)
+    if zero_division == "warn" and metric in warn_for:
+        subject = f"{metric.title()} and F-score are" if "f-score" in warn_for else f"{metric.title()} is"
+        _warn(subject, modifier, len(result))
+    return result
+
+
+def _warn(subject: str, modifier: str, size: int) -> None:
+    where = "due to" if size == 1 else "in labels with"
+    text = (
+        f"{subject} ill-defined and being set to 0.0 {where} no {modifier} samples."
+        " Use `zero_division` parameter to control this behavior."
+    )
+    warnings.warn(text, _category(), stacklevel=2)
+
+
+class Reporter(abc.ABC):
+    """What gathers the rows of a report."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    @abc.abstractmethod
+    def report(self) -> Any:
+        """The report of the rows written so far."""
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def write(self, row_name: str, precision: float, recall: float, f1: float, support: int) -> None:
+        """Add a row."""
+        raise NotImplementedError
+
+
+class DictReporter(Reporter):
+    """Rows by name."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        self.report_dict: dict[str, dict[str, Any]] = {}
+
+    def report(self) -> dict[str, dict[str, Any]]:
+        """The rows by name."""
+        return self.report_dict
+
+    def write(self, row_name: str, precision: float, recall: float, f1: float, support: int) -> None:
+        """Add a row."""
+        scores = {"precision": precision, "recall": recall, "f1-score": f1, "support": support}
+        self.report_dict[row_name] = scores
+
+    def write_blank(self) -> None:
+        """Nothing: a dict has no blank rows."""
+
+
+class StringReporter(Reporter):
+    """Rows right-aligned in columns of nine characters behind a name of `width`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        self.buffer: list[str] = []
+        self.width = kwargs.get("width", 10)
+        self.digits = kwargs.get("digits", 4)
+        self.row_fmt = "{:>{width}s}  {:>9.{digits}f} {:>9.{digits}f} {:>9.{digits}f} {:>9}"
+
+    def report(self) -> str:
+        """The header and the rows."""
+        return self.write_header() + "\n".join(self.buffer)
+
+    def write(self, row_name: str, precision: float, recall: float, f1: float, support: int) -> None:
+        """Add a row."""
+        row = self.row_fmt.format(
+            row_name, precision, recall, f1, support, width=self.width, digits=self.digits
+        )
+        self.buffer.append(row)
+
+    def write_header(self) -> str:
+        """The names of the columns and a blank row."""
+        names = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
+        return f"{'':>{self.width}s} {names}\n\n"
+
+    def write_blank(self) -> None:
+        """Add a blank row."""
+        self.buffer.append("")
 
 
 def lenient_report(

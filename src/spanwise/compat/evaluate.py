@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spanwise.columns import Bools, Ints, offsets
-from spanwise.compat import _schemes as schemes
+from spanwise.compat import _tags as schemes
 from spanwise.compat._report import accuracy, lenient_report, strict_report
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.formats import from_tags

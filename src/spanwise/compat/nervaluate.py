@@ -17,8 +17,7 @@ from msgspec import Struct
 
 from spanwise.columns import Small
 from spanwise.corpus import Mentions
-from spanwise.matching import OUTCOMES, match
-from spanwise.matching.overlap import CATEGORIES, SCHEMES, relaxed_counts, relaxed_scores
+from spanwise.matching import CATEGORIES, OUTCOMES, SCHEMES, match, relaxed_counts, relaxed_scores
 
 # nervaluate's name of each scheme.
 NAMES = {"strict": "strict", "partial": "partial", "type": "ent_type", "exact": "exact"}

@@ -11,12 +11,28 @@ from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
 from spanwise.document.analyses import PlacementDocument
-from spanwise.engines import Engine, engine_of, local_engine
-from spanwise.engines.machine import MOST, at_once
+from spanwise.engines import MOST_THREADS, Engine, at_once, engine_of, local_engine
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import OneBlock, Progress, Source, many_blocks
-from spanwise.evaluation._choices import Choices, parse_memory, parts_of
+from spanwise.evaluation._blocks import (
+    OneBlock,
+    Progress,
+    Source,
+    Training,
+    TrainingFiles,
+    learnt,
+    many_blocks,
+)
+from spanwise.evaluation._choices import (
+    Choices,
+    Inputs,
+    check_keywords,
+    gather,
+    named_sources,
+    parse_memory,
+    parts_of,
+    unit_of,
+)
 from spanwise.evaluation._compared import T_TEST, compared, same_cells
 from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
 from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
@@ -28,14 +44,17 @@ from spanwise.evaluation._frames import (
     joined_frames,
     opened_frame,
 )
-from spanwise.evaluation._inputs import Inputs, check_keywords, gather, named_sources, unit_of
 from spanwise.evaluation._lake import any_in_lake, collected, in_lake
 from spanwise.evaluation._lake_blocks import lake_blocks, lake_training
-from spanwise.evaluation._leads import with_lead_intervals
-from spanwise.evaluation._training import Training, TrainingFiles, learnt
-from spanwise.evaluation._uncertain import tested, unpacked
-from spanwise.evaluation.mentions import MentionColumns, mention_columns
-from spanwise.evaluation.result import UNMARKED, Result, result_of, summary_of
+from spanwise.evaluation._uncertain import tested, unpacked, with_lead_intervals
+from spanwise.evaluation.result import (
+    UNMARKED,
+    MentionColumns,
+    Result,
+    mention_columns,
+    result_of,
+    summary_of,
+)
 from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.matching import Matcher
 from spanwise.settings import CAP
@@ -179,7 +198,7 @@ def evaluate(
         gold, systems, placed = _with_places(gold, systems, answers, reading)
     departures = None
     if preset is not None or switched_off:  # an import that only those who ask for a preset must pay
-        from spanwise.evaluation._preset import check_preset, with_preset
+        from spanwise.evaluation._system import check_preset, with_preset
 
         departures = check_preset(preset, switched_off, train)
     if departures is not None and attributes is None:
@@ -268,7 +287,7 @@ def _opened(
         where = engine or local_engine(workers)
         training = _learnt(source, files, choices, where, where)
     unit = unit_of(choices.unit, source.documents, source.path)
-    threads = MOST if memory is None and engine is None else 1
+    threads = MOST_THREADS if memory is None and engine is None else 1
     shared = Shared(source, choices, training.lexicon, training.known, unit, threads=threads)
     return *shared.with_attributes(), training.entries
 

@@ -26,12 +26,10 @@ from spanwise.document.evaluation import (
 )
 from spanwise.document.head import Settings
 from spanwise.document.scores import Outcome, Subset
-from spanwise.engines import Engine
-from spanwise.engines.machine import MOST, together
+from spanwise.engines import MOST_THREADS, Engine, together
 from spanwise.evaluation._blocks import BlockSums, Joining, Progress
-from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._choices import Block, Choices, Inputs, Units
 from spanwise.evaluation._dataset import Dataset, Facts, Shared, as_written, sides_of
-from spanwise.evaluation._inputs import Block, Inputs, Units
 from spanwise.evaluation._measures import OUTCOME, Side
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 from spanwise.matching import OUTCOMES as NAMES
@@ -347,7 +345,7 @@ def evaluated(block: Block, sides: Sequence[AttributeSide], shared: Shared) -> E
     ours = all(is_built_in(attribute) for attribute in facts.attributes.values())
     long = len(block.corpus.tokens) >= LONG
     # User functions may not be thread-safe.
-    threads = min(shared.threads, MOST) if ours and long else 1
+    threads = min(shared.threads, MOST_THREADS) if ours and long else 1
     calls = [partial(evaluate_system, data, side, shared.choices) for side in others]
     systems = dict(zip(block.systems, together(calls, threads=threads), strict=True))
     return EvaluatedBlock(data.counted(), systems, DatasetPart.of(block.gold, shared.known, tough))

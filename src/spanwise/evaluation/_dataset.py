@@ -34,8 +34,7 @@ from spanwise.description import KnownSentences
 from spanwise.engines import Engine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import Progress, Source
-from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._inputs import Block, Units
+from spanwise.evaluation._choices import Block, Choices, Units
 from spanwise.evaluation._measures import Side
 
 # Attributes of our own count and compare; buckets of all others tell what is in the data.

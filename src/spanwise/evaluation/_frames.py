@@ -17,10 +17,8 @@ from spanwise.corpus import Annotation, Mentions, Reading, Source
 from spanwise.description import reading_entry
 from spanwise.engines.spark import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
-from spanwise.evaluation._blocks import BlockSums, block_of
-from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._inputs import Block
-from spanwise.evaluation._training import Training, learnt
+from spanwise.evaluation._blocks import BlockSums, Training, block_of, learnt
+from spanwise.evaluation._choices import Block, Choices
 from spanwise.formats import Reader
 from spanwise.formats._format import label_notes
 from spanwise.formats.parts import numbers

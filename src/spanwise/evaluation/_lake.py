@@ -24,7 +24,7 @@ from spanwise.description import reading_entry
 from spanwise.engines.spark import Sent, answer, answers
 from spanwise.errors import InputError, SpanwiseError, at, many
 from spanwise.evaluation._blocks import NO_EXTRAS, BlockSums
-from spanwise.evaluation._inputs import named_sources
+from spanwise.evaluation._choices import named_sources
 from spanwise.formats import Reader, format_of, listed_sources, opened
 from spanwise.formats._format import label_notes
 from spanwise.formats._opening import File

@@ -16,12 +16,20 @@ from spanwise.columns import ints
 from spanwise.corpus import Annotation
 from spanwise.engines.spark import FrameEngine, Packed, Sent, answer, answers, packed, unpacked
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.evaluation._blocks import BlockSums, Joining, block_of
-from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._blocks import (
+    Answer,
+    Answering,
+    Asking,
+    BlockSums,
+    Joining,
+    Training,
+    block_of,
+    learn,
+    want,
+)
+from spanwise.evaluation._choices import Block, Choices, named_sources
 from spanwise.evaluation._frames import FramePiece
-from spanwise.evaluation._inputs import Block, named_sources
 from spanwise.evaluation._lake import Lake, joined_files, opened_lake, shown_path
-from spanwise.evaluation._training import Answer, Answering, Asking, Training, learn, want
 from spanwise.formats import listed_sources, stem_of
 from spanwise.formats.parts import Held, Piece, numbers, read_piece
 

@@ -13,9 +13,8 @@ from spanwise.attributes import SUBSETS, Toughness
 from spanwise.columns import Bools, Codes, Column, Ints, Small, frozen, ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.counts import Counts, CrossTable, Groups
-from spanwise.evaluation._inputs import Units
-from spanwise.matching import OUTCOMES, Events, Matching
-from spanwise.matching.overlap import SCHEMES
+from spanwise.evaluation._choices import Units
+from spanwise.matching import OUTCOMES, SCHEMES, Events, Matching
 from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure, MeasureKey
 
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}

@@ -1,24 +1,31 @@
-"""Pairs gold and predicted mentions and names what happened to each of them."""
+"""Pairs gold and predicted mentions and names what happened to each of them: exact, fair or by overlap."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
+import numpy as np
 from msgspec import Struct
 
 from spanwise.citations import ORTMANN
-from spanwise.corpus import Mentions
-from spanwise.matching._choosing import Ground
-from spanwise.matching._overlaps import OUTCOMES, Events, Matching
-from spanwise.matching.exact import match_exact
-from spanwise.matching.fair import match_fair
-from spanwise.matching.overlap import (
-    CATEGORIES,
-    SCHEMES,
-    match_overlap,
-    relaxed,
-    relaxed_counts,
-    relaxed_scores,
+from spanwise.columns import Bools, Codes, Column, Floats, Ints, frozen, ints, ratio
+from spanwise.corpus import Mentions, Pieces, joined_pieces
+from spanwise.matching._choosing import Contest, Ground, pair_crowd, play_crowd, remaining
+from spanwise.matching._overlaps import (
+    OUTCOMES,
+    TP,
+    Events,
+    Line,
+    Matching,
+    Overlaps,
+    Pairing,
+    Side,
+    equal_mentions,
+    greedy,
+    lines,
+    packed_order,
+    relation,
 )
 from spanwise.registry import Registry
 
@@ -36,6 +43,319 @@ __all__ = [
     "relaxed_counts",
     "relaxed_scores",
 ]
+
+
+def match_exact(gold: Mentions, predicted: Mentions) -> Matching:
+    """Equal span and label: TP; every other gold mention is FN, every other predicted one FP.
+
+    Examples:
+        >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "LOC")])
+        >>> predicted = Mentions.of([(0, 0, 2, "PER"), (0, 4, 6, "LOC")])
+        >>> match_exact(gold, predicted).events().rows()
+        [(0, 0, 'TP', 0), (1, -1, 'FN', 0), (-1, 1, 'FP', 0)]
+    """
+    pairing = Pairing.none(len(gold), len(predicted))
+    pairing.both(*equal_mentions(gold, predicted, *lines(gold, predicted)), TP)
+    return pairing.matching()
+
+
+class DistinctMentions(Struct, frozen=True, eq=False):
+    """Each mention of anyone once, by sentence, start, end and label, and who has it (parties × mentions)."""
+
+    sentence: Ints
+    start: Ints
+    end: Ints
+    shape: Ints  # tells apart discontinuous mentions with the same borders; 0: in one piece
+    label: Ints
+    by: Bools
+    pieces: tuple[Pieces, ...]  # by shape, from 1
+
+    def __len__(self) -> int:
+        return len(self.sentence)
+
+
+def distinct_mentions(parties: Sequence[Mentions]) -> DistinctMentions:
+    """The mentions of several parties, each once, in order; their label codes are from one list.
+
+    Examples:
+        >>> one = Mentions.of([(0, 0, 1, "PER")], labels=("PER",))
+        >>> both = Mentions.of([(0, 0, 1, "PER"), (0, 2, 3, "PER")], labels=("PER",))
+        >>> distinct_mentions([one, both]).by.tolist()
+        [[True, False], [True, True]]
+    """
+    shapes: dict[Pieces, int] = {}
+    columns = []
+    for mentions in parties:
+        shape = np.zeros(len(mentions), dtype=np.int64)
+        if mentions.parts is not None:
+            covers = (joined_pieces(own) for own in mentions.pieces())
+            shape = ints([shapes.setdefault(own, len(shapes) + 1) if len(own) > 1 else 0 for own in covers])
+        columns.append(
+            (mentions.sentence, mentions.start, mentions.end, shape, mentions.label.astype(np.int64))
+        )
+    joined = [np.concatenate(column) for column in zip(*columns, strict=True)]
+    order = np.lexsort(joined[::-1])
+    ranked = [column[order] for column in joined]
+    new = np.ones(len(order), dtype=bool)
+    if len(order):
+        new[1:] = np.any([column[1:] != column[:-1] for column in ranked], axis=0)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.cumsum(new) - 1
+    by = np.zeros((len(parties), int(new.sum())), dtype=bool)
+    by[np.repeat(np.arange(len(parties)), [len(mentions) for mentions in parties]), number] = True
+    sentence, start, end, shape, label = (ints(column[new]) for column in ranked)
+    return DistinctMentions(sentence, start, end, shape, label, by, tuple(shapes))
+
+
+def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = None) -> Matching:
+    """Ortmann's Algorithm 2.
+
+    1. Equal span and label: TP. Then equal span: LE. Both mentions leave the game.
+    2. Same label and a shared token: BE (BEs: the predicted mention lies inside the gold one,
+       BEl: it contains it, BEo: they cross). Shortest gold mentions choose first.
+       Afterwards each gold mention left over may join a predicted one that is matched already,
+       then each predicted one a gold one, as long as they share a token that no
+       earlier match has used.
+    3. The same with different labels: LBE.
+    4. What is left is FN or FP.
+
+    The best partner shares most remaining tokens, then differs in fewest, then is shortest,
+    then first in the input. Where the `ground` of both is known already, it need not be made anew.
+
+    Examples:
+        >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "LOC"), (1, 0, 1, "PER")])
+        >>> predicted = Mentions.of([(0, 0, 2, "LOC"), (0, 4, 6, "LOC")])
+        >>> match_fair(gold, predicted).events().rows()
+        [(0, 0, 'LE', 1), (1, 1, 'BEl', 1), (2, -1, 'FN', 0)]
+
+    References:
+        Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC.
+    """
+    contest = (Ground(gold, predicted) if ground is None else ground).contest
+    pairing = contest.pairing.copy()
+    # Sentences need no loop, since they share no position.
+    for crowd in contest.crowds:
+        play_crowd(*crowd, pairing)
+    if len(contest.pairs):
+        _Game(contest, pairing).play()
+    return pairing.matching()
+
+
+class _Game:
+    """Who is still free, and what is left of the others; pairs are named by their numbers."""
+
+    def __init__(self, contest: Contest, pairing: Pairing) -> None:
+        sides = contest.gold, contest.predicted
+        pairs = contest.pairs
+        self.mentions = pairs.gold, pairs.predicted
+        self.same = sides[0].label[pairs.gold] == sides[1].label[pairs.predicted]
+        self.outcome = relation(pairs, *sides, self.same)
+        self.unshared = pairs.shared.max(initial=0) - pairs.shared
+        self.row = sides[0].row, sides[1].row
+        self.rank = _ranks(sides[0].size), _ranks(sides[1].size)
+        self.free = np.ones(len(sides[0]), dtype=bool), np.ones(len(sides[1]), dtype=bool)
+        self.remaining = remaining(*sides)
+        self.pairing = pairing
+
+    def play(self) -> None:
+        """Three passes over pairs with the same label, then three over the others."""
+        for pairs in (np.flatnonzero(self.same), np.flatnonzero(~self.same)):
+            self._first(pairs)
+            self._late(pairs, turn=2)
+            self._late(pairs, turn=3)
+
+    def _first(self, pairs: Ints) -> None:
+        """Both mentions are free: shortest gold mention first, each takes the best one that is left."""
+        gold, predicted = self.mentions
+        pairs = pairs[self.free[0][gold[pairs]] & self.free[1][predicted[pairs]]]
+        # Both are whole, so of two partners that share as much the shorter one differs in less.
+        order = packed_order(self.rank[0][gold[pairs]], self.unshared[pairs], self.rank[1][predicted[pairs]])
+        pairs = pairs[order]
+        made = pairs[greedy(gold[pairs], predicted[pairs])]
+        first, second = gold[made], predicted[made]
+        for mention, partner in zip(first.tolist(), second.tolist(), strict=True):
+            self.remaining[0].match(mention, self.remaining[1], partner)
+        self.free[0][first], self.free[1][second] = False, False
+        self.pairing.both(self.row[0][first], self.row[1][second], self.outcome[made])
+
+    def _late(self, pairs: Ints, *, turn: int) -> None:
+        """Each free mention of one side, shortest first, joins the best matched one of the other side."""
+        here, there = (0, 1) if turn == 2 else (1, 0)
+        mention, partner = self.mentions[here], self.mentions[there]
+        pairs = pairs[self.free[here][mention[pairs]] & ~self.free[there][partner[pairs]]]
+        if not len(pairs):
+            return
+        pairs = pairs[packed_order(self.rank[here][mention[pairs]])]
+        made = pairs[self.remaining[here].join(mention[pairs], self.remaining[there], partner[pairs])]
+        self.free[here][mention[made]] = False
+        rows = self.row[here][mention[made]], self.row[there][partner[made]]
+        if turn == 2:
+            self.pairing.first(*rows, self.outcome[made])
+        else:
+            self.pairing.second(*rows, self.outcome[made])
+
+
+def _ranks(size: Ints) -> Ints:
+    """The place of each mention when the shortest come first, ties in input order."""
+    rank = np.empty(len(size), dtype=np.int64)
+    rank[np.argsort(size, kind="stable")] = np.arange(len(size))
+    return rank
+
+
+CATEGORIES = ("correct", "incorrect", "partial", "missed", "spurious")
+
+# What each outcome of the one-to-one matching is in each scheme; FN is missed and FP spurious in all.
+# A "BE" has the same label and overlaps, an "LBE" only overlaps, an "LE" has the same span only.
+SCHEMES: Mapping[str, Mapping[str, str]] = {
+    "strict": {"TP": "correct", "LE": "incorrect", "BE": "incorrect", "LBE": "incorrect"},
+    "exact": {"TP": "correct", "LE": "correct", "BE": "incorrect", "LBE": "incorrect"},
+    "partial": {"TP": "correct", "LE": "correct", "BE": "partial", "LBE": "partial"},
+    "type": {"TP": "correct", "LE": "incorrect", "BE": "correct", "LBE": "incorrect"},
+}
+
+
+def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None = None) -> Matching:
+    """Pair overlapping mentions one to one, the best pairs first.
+
+    Pairs are made greedily in this order: same span and label, same span, same label, more
+    shared tokens, fewer differing ones, then gold start, end and label, then predicted
+    start, end and label. So the result does not depend on the order of the input.
+    Outcomes are named as in fair matching: TP, LE (same span), BE (same label), LBE, FN, FP.
+    Where the `ground` of both is known already, it need not be made anew.
+
+    Examples:
+        >>> gold = Mentions.of([(0, 0, 4, "PER")])
+        >>> predicted = Mentions.of([(0, 0, 1, "PER"), (0, 1, 4, "PER")])
+        >>> match_overlap(gold, predicted).events().rows()
+        [(0, 1, 'BEs', 1), (-1, 0, 'FP', 0)]
+    """
+    ground = Ground(gold, predicted) if ground is None else ground
+    # Among equal spans the labels decide, not the input.
+    rank = _label_rank(gold)
+    contest = ground.contest_by(rank)
+    pairing = contest.pairing.copy()
+    for first, second, pairs in _best_pairs(contest, ground.lines, rank):
+        same = first.label[pairs.gold] == second.label[pairs.predicted]
+        outcome = relation(pairs, first, second, same)
+        pairing.both(first.row[pairs.gold], second.row[pairs.predicted], outcome)
+    return pairing.matching()
+
+
+def _best_pairs(
+    contest: Contest, lines: tuple[Line, Line], rank: Codes
+) -> Iterator[tuple[Side, Side, Overlaps]]:
+    """The pairs that are made when the best are made first, and the sides they are pairs of."""
+    for sides in contest.crowds:
+        first, second = map(partial(_places, rank), lines, sides)
+        yield *sides, pair_crowd(*sides, (first, second))
+    gold, predicted, pairs = contest.gold, contest.predicted, contest.pairs
+    if not len(pairs):
+        return
+    first, second = map(partial(_places, rank), lines, (gold, predicted))
+    order = packed_order(
+        gold.label[pairs.gold] != predicted.label[pairs.predicted],
+        pairs.shared.max(initial=0) - pairs.shared,
+        gold.size[pairs.gold] + predicted.size[pairs.predicted] - 2 * pairs.shared,
+        first[pairs.gold],
+        second[pairs.predicted],
+    )
+    pairs = pairs.take(order)
+    yield gold, predicted, pairs.take(greedy(pairs.gold, pairs.predicted))
+
+
+def _label_rank(side: Mentions) -> Codes:
+    """The place of each label code among the labels in order of their names."""
+    return np.argsort(np.argsort(np.array(side.labels, dtype=object))).astype(np.int32)
+
+
+def _places(rank: Codes, line: Line, side: Side) -> Ints:
+    """The place of each mention of a side by start, end, the rank of its label, and pieces."""
+    rows = side.row
+    columns: list[Column] = [line.start[rows], line.end[rows], rank[side.label]]
+    if line.shape is not None:
+        columns.append(line.shape[rows])
+    place = np.empty(len(rows), dtype=np.int64)
+    place[packed_order(*columns)] = np.arange(len(rows))
+    return place
+
+
+def relaxed_counts(outcomes: Column) -> dict[str, Floats]:
+    """Counts of outcomes (… × 8) of the one-to-one matching as categories (… × 5) of each scheme.
+
+    Examples:
+        >>> relaxed_counts(np.array([5, 1, 1, 0, 0, 2, 3, 4]))["partial"].tolist()
+        [6.0, 0.0, 3.0, 3.0, 4.0]
+    """
+    return dict(zip(SCHEMES, np.moveaxis(relaxed_categories(outcomes), -2, 0), strict=True))
+
+
+def relaxed_categories(outcomes: Column) -> Floats:
+    """Counts of outcomes (… × 8) of the one-to-one matching as schemes and their categories (… × 4 × 5)."""
+    counts = np.asarray(outcomes, dtype=np.float64) @ _TABLE
+    return counts.reshape(*counts.shape[:-1], len(SCHEMES), len(CATEGORIES))
+
+
+def _table() -> Floats:
+    """Outcomes × (schemes · categories)."""
+    table = np.zeros((len(OUTCOMES), len(SCHEMES), len(CATEGORIES)))
+    for place, names in enumerate(SCHEMES.values()):
+        full = {**names, "FN": "missed", "FP": "spurious"}
+        for row, outcome in enumerate(OUTCOMES):
+            kind = "BE" if outcome.startswith("BE") else outcome
+            table[row, place, CATEGORIES.index(full[kind])] = 1
+    return frozen(table.reshape(len(OUTCOMES), -1))
+
+
+_TABLE = _table()
+
+
+def relaxed_scores(categories: Column) -> dict[str, Floats]:
+    """Possible, actual, precision, recall and F1 of categories (… × 5); a partial match is worth one half.
+
+    `possible` is the number of gold mentions, `actual` that of predicted ones.
+
+    Examples:
+        >>> {name: float(value) for name, value in relaxed_scores(np.array([6, 0, 3, 3, 4])).items()}
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'possible': 12.0, 'actual': 13.0, 'precision': 0.5769230769230769, 'recall': 0.625, 'f1': 0.6}
+    """
+    correct, incorrect, partial, missed, spurious = np.moveaxis(np.asarray(categories, np.float64), -1, 0)
+    paired = correct + incorrect + partial
+    possible, actual = paired + missed, paired + spurious
+    worth = correct + partial / 2
+    return {
+        "possible": possible,
+        "actual": actual,
+        "precision": ratio(worth, actual),
+        "recall": ratio(worth, possible),
+        "f1": ratio(2 * worth, possible + actual),
+    }
+
+
+def relaxed(gold: Mentions, predicted: Mentions) -> dict[str, dict[str, float]]:
+    """The four schemes of SemEval-2013 task 9.1 over all mentions.
+
+    strict: span and label; exact: the span alone (boundaries); partial: the span, and half
+    for an overlap, whatever the label; type: the label with any overlap.
+
+    Examples:
+        >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "PER")])
+        >>> predicted = Mentions.of([(0, 0, 2, "PER"), (0, 4, 6, "PER")])
+        >>> {name: scheme["f1"] for name, scheme in relaxed(gold, predicted).items()}
+        {'strict': 0.5, 'exact': 0.5, 'partial': 0.75, 'type': 1.0}
+
+    References:
+        Chinchor and Sundheim (1993), MUC-5 evaluation metrics; Segura-Bedmar, Martínez and
+        Herrero-Zazo (2013), SemEval-2013 task 9.
+    """
+    outcomes = np.bincount(match_overlap(gold, predicted).events().outcome, minlength=len(OUTCOMES))
+    result = {}
+    for scheme, counts in relaxed_counts(outcomes).items():
+        named = {name: int(count) for name, count in zip(CATEGORIES, counts, strict=True)}
+        scores = {name: float(value) for name, value in relaxed_scores(counts).items()}
+        sizes = {name: int(scores.pop(name)) for name in ("possible", "actual")}
+        result[scheme] = {**named, **sizes, **scores}
+    return result
 
 
 class Matcher(Struct, frozen=True):

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Ints
 from spanwise.corpus import Mentions
-from spanwise.matching._join import equal_mentions, equal_spans, lines
 from spanwise.matching._overlaps import (
     FN,
     FP,
@@ -24,6 +23,9 @@ from spanwise.matching._overlaps import (
     Reach,
     Side,
     components,
+    equal_mentions,
+    equal_spans,
+    lines,
     overlaps,
     relation,
 )

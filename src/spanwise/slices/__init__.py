@@ -28,7 +28,7 @@ from spanwise.document.analyses import (
     WeakConfirmation,
 )
 from spanwise.errors import ChoiceError, unknown
-from spanwise.evaluation._inputs import Inputs, Units, gather
+from spanwise.evaluation._choices import Inputs, Units, gather
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, Search, Slice, confirm, search

@@ -14,14 +14,21 @@ from spanwise.document import Input
 from spanwise.document.head import StudySettings
 from spanwise.document.scores import Comparison
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
-from spanwise.engines import engine_of, local_engine
-from spanwise.engines.machine import cores
+from spanwise.engines import cores, engine_of, local_engine
 from spanwise.findings import findings_over_runs
-from spanwise.studies._cache import default_folder
-from spanwise.studies._manifest import Dataset, Manifest, Pair, System, manifest_of, read_manifest
-from spanwise.studies._plan import Cell as PlannedCell
-from spanwise.studies._plan import Plan, make_plan, shared_runs
-from spanwise.studies._training import train_systems
+from spanwise.studies._kept import default_folder, train_systems
+from spanwise.studies._manifest import Cell as PlannedCell
+from spanwise.studies._manifest import (
+    Dataset,
+    Manifest,
+    Pair,
+    Plan,
+    System,
+    make_plan,
+    manifest_of,
+    read_manifest,
+    shared_runs,
+)
 
 if TYPE_CHECKING:
     from spanwise.studies._paired import PairedTests

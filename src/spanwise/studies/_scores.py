@@ -1,17 +1,34 @@
-"""The runs of a study, asked for by name: one number of each, and their spread."""
+"""The scores of a study's runs by name: their spread, ranks over slices, factors, tests over datasets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum, nan, sqrt
+from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+import numpy as np
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.columns import plain, ratio
-from spanwise.diagnosis import F1, on_scale, or_nan
+from spanwise.diagnosis import F1, LEAST_GOLD, mean_of, on_scale, or_nan, rank_flips
 from spanwise.document.scores import BucketEdges, BucketScores, FairRates, SystemScores
-from spanwise.document.study import BucketSpread, DatasetRuns, Spread
+from spanwise.document.study import (
+    BucketSpread,
+    DatasetRuns,
+    DatasetTest,
+    FactorGroup,
+    FactorLine,
+    FactorPoint,
+    FactorStep,
+    RankFlip,
+    Ranking,
+    SliceRanks,
+    Spread,
+    ZetaTrend,
+)
+from spanwise.statistics import LEVEL, correct, friedman, ranks, spearman, wilcoxon
+from spanwise.studies._manifest import Manifest, Pair, System
 
 
 def over_runs(values: Mapping[str, float]) -> Spread:
@@ -167,3 +184,259 @@ PRIMARY_SCORES = {
     "macro": "macro_f1",
     "fair": "fair_f1",
 }
+
+
+class ScoredSlice(Struct, frozen=True):
+    """A slice of one run, with its score."""
+
+    kind: Literal["bucket", "label", "tough"]
+    attribute: str | None
+    name: str
+    gold: int
+    label: str | None
+    value: float
+    score: str
+
+    def about(self, dataset: str) -> dict[str, Any]:
+        """What is known of the slice, whatever the system."""
+        return {
+            "dataset": dataset,
+            "kind": self.kind,
+            "attribute": self.attribute,
+            "name": self.name,
+            "gold": self.gold,
+            "score": self.score,
+            "label": self.label,
+        }
+
+
+def ranked(scores: StudyScores) -> tuple[tuple[SliceRanks, ...], tuple[RankFlip, ...]]:
+    """The rank of every system in every slice with 50 gold units or more, and where the order reverses."""
+    ranks: list[SliceRanks] = []
+    flips: list[RankFlip] = []
+    for dataset in scores.datasets:
+        means = {s: over_runs(scores.over(s, dataset, scores.overall)).mean for s in scores.systems}
+        whole = {name: value for name, value in means.items() if value is not None}
+        slices = _slices(scores, dataset)
+        ranks += [
+            SliceRanks(**one.about(dataset), scores=values, ranks=_ranks(values)) for one, values in slices
+        ]
+        flips += [
+            RankFlip(
+                **slices[flip.slice][0].about(dataset),
+                overall=flip.overall,
+                here=flip.here,
+                lead=flip.lead,
+                reversal=flip.reversal,
+            )
+            for flip in rank_flips(whole, [values for _, values in slices])
+        ]
+    return tuple(ranks), tuple(sorted(flips, key=lambda flip: -flip.reversal))
+
+
+def _ranks(values: Mapping[str, float]) -> dict[str, int]:
+    return {name: 1 + sum(other > value for other in values.values()) for name, value in values.items()}
+
+
+def _slices(scores: StudyScores, dataset: str) -> list[tuple[ScoredSlice, dict[str, float]]]:
+    """What is known of each slice of a dataset, and its mean score over runs of every system that has one."""
+    first: dict[tuple[str, str, str], ScoredSlice] = {}
+    values: dict[tuple[str, str, str], dict[str, dict[str, float]]] = {}
+    for system in scores.systems:
+        for run, scored in scores.runs(system, dataset).items():
+            for one in _scored_slices(scored, scores):
+                key = (one.kind, one.attribute or "", one.name)
+                first.setdefault(key, one)
+                values.setdefault(key, {}).setdefault(system, {})[run] = one.value
+    slices = []
+    for place, one in first.items():
+        means = {system: over_runs(runs).mean for system, runs in values[place].items()}
+        defined = {system: mean for system, mean in means.items() if mean is not None}
+        if one.gold >= LEAST_GOLD and len(defined) > 1:
+            slices.append((one, defined))
+    return slices
+
+
+def _scored_slices(run: SystemScores, scores: StudyScores) -> Iterator[ScoredSlice]:
+    for label, exact in run.exact.labels.items():
+        fair = run.fair.labels.get(label)
+        part = fair if scores.is_fair else exact
+        value = None if part is None else part[scores.score.removeprefix("fair_")]
+        yield ScoredSlice("label", None, label, exact.gold, None, or_nan(value), scores.score)
+    for attribute, table in run.attributes.items():
+        for bucket in on_scale(table.buckets) if attribute != "label" else ():
+            shown = None if bucket.label is UNSET else bucket.label
+            value = scores.of_bucket(bucket)
+            yield ScoredSlice("bucket", attribute, bucket.name, bucket.gold, shown, value, scores.score)
+    for subset, found in run.tough.items():
+        recall = found.overall
+        yield ScoredSlice("tough", None, subset, recall.mentions, None, or_nan(recall.recall), "recall")
+
+
+def factors(scores: StudyScores, manifest: Manifest) -> dict[str, FactorLine]:
+    """For each factor the pairs that differ in it alone and, where it is a number, scores against it."""
+    known = sorted({key for system in manifest.systems for key in system.factors})
+    return {factor: _factor(scores, manifest, factor) for factor in known}
+
+
+def _factor(scores: StudyScores, manifest: Manifest, factor: str) -> FactorLine:
+    having = [system for system in manifest.systems if factor in system.factors]
+    numeric = all(isinstance(system.factors[factor], int | float) for system in having)
+    points = [_point(scores, system.name, system.factors[factor]) for system in having]
+    return FactorLine(
+        numeric=numeric,
+        values={system.name: system.factors[factor] for system in having},
+        pairs=tuple((pair.first, pair.second) for pair in manifest.pairs if pair.factor == factor),
+        line=tuple(sorted(points, key=lambda point: (point.value, point.system))) if numeric else None,
+        groups=_groups(scores, having, factor) if numeric else (),
+    )
+
+
+def _point(scores: StudyScores, system: str, value: Any) -> FactorPoint:
+    spreads = {
+        dataset: over_runs(scores.over(system, dataset, scores.overall)) for dataset in scores.datasets
+    }
+    mean = mean_of(or_nan(spread.mean) for spread in spreads.values())
+    return FactorPoint(value=value, system=system, datasets=spreads, mean=mean.mean, used=mean.used)
+
+
+def _groups(scores: StudyScores, having: list[System], factor: str) -> tuple[FactorGroup, ...]:
+    """Systems that differ in this factor alone, as gain over the one with its lowest value.
+
+    References:
+        Fu, Liu and Neubig (2020), Figure 5.
+    """
+    groups: dict[tuple[tuple[str, Any], ...], list[System]] = {}
+    for system in having:
+        others = tuple((key, value) for key, value in system.factors.items() if key != factor)
+        groups.setdefault(others, []).append(system)
+    made = []
+    for others, systems in groups.items():
+        ordered = sorted(systems, key=lambda system: (system.factors[factor], system.name))
+        if len({system.factors[factor] for system in ordered}) < 2:
+            continue
+        made.append(
+            FactorGroup(
+                factors=dict(others),
+                steps=tuple(_step(scores, system, ordered[0], factor) for system in ordered),
+            )
+        )
+    return tuple(made)
+
+
+def _step(scores: StudyScores, system: System, lowest: System, factor: str) -> FactorStep:
+    gains = gains_of(scores, system.name, lowest.name)
+    return FactorStep(
+        value=system.factors[factor],
+        system=system.name,
+        gains=gains,
+        gain=mean_of(map(or_nan, gains.values())).mean,
+    )
+
+
+def gains_of(scores: StudyScores, first: str, second: str) -> dict[str, float | None]:
+    """Mean score over all runs of the first system less that of the second, by dataset."""
+    return {
+        dataset: plain(
+            or_nan(over_runs(scores.over(first, dataset, scores.overall)).mean)
+            - or_nan(over_runs(scores.over(second, dataset, scores.overall)).mean)
+        )
+        for dataset in scores.datasets
+    }
+
+
+def where_it_pays(scores: StudyScores, pair: Pair) -> dict[str, ZetaTrend]:
+    """For each attribute, Spearman's test of the gain on a dataset against its ζ.
+
+    References:
+        Fu, Liu and Neubig (2020): which datasets profit from a choice.
+    """
+    gains = gains_of(scores, pair.first, pair.second)
+    trends = {}
+    for attribute in scores.attributes():
+        zeta = {dataset: zeta_of(part, attribute) for dataset, part in scores.datasets.items()}
+        both = [
+            (zeta[dataset], gain)
+            for dataset, gain in gains.items()
+            if gain is not None and zeta[dataset] is not None
+        ]
+        test = spearman([or_nan(value) for value, _ in both], [gain for _, gain in both])
+        trends[attribute] = ZetaTrend(**{**test.to_dict("datasets"), "datasets": len(both)})
+    return trends
+
+
+def zeta_of(part: DatasetRuns, attribute: str) -> float | None:
+    """ζ of an attribute on a dataset; None where it is not known."""
+    return None if part.dataset is None else part.dataset.zeta.get(attribute)
+
+
+# Mean scores of two systems by dataset, and on how many datasets their difference holds by itself.
+Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], int]
+
+
+def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest]:
+    """Wilcoxon's test over datasets for every pair of systems, corrected over pairs.
+
+    Below six datasets no p can fall below .05, and the note says so; then the number of datasets on
+    which the difference holds by itself is what can be said.
+
+    References:
+        Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
+    """
+    tests = [_test(*pair) for pair in pairs]
+    corrected = correct([or_nan(test.p) for test in tests], correction).tolist()
+    return [
+        replace(test, p_corrected=plain(p), significant=bool(p < LEVEL))
+        for test, p in zip(tests, corrected, strict=True)
+    ]
+
+
+def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> DatasetTest:
+    """Friedman's test that all systems score alike over datasets.
+
+    Args:
+        means: of each system the mean score over runs by dataset; a dataset without one of some system
+            takes no part.
+
+    References:
+        Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
+    """
+    whole = [[value for value in row if value is not None] for row in zip(*means.values(), strict=True)]
+    test = friedman([row for row in whole if len(row) == len(means)], of="system")
+    return DatasetTest(**test.to_dict("datasets"), significant=bool(test.p < LEVEL))
+
+
+def ranking_over_datasets(means: Mapping[str, Sequence[float | None]]) -> Ranking | UnsetType:
+    """Mean ranks over the datasets that all systems have a score on; 1 is the best, ties share their mean.
+
+    Two systems can be told apart where their mean ranks differ by the critical difference of Nemenyi's test
+    or more: q √(k (k + 1) / 6N) with k systems, N datasets and q of the studentized range over √2.
+
+    References:
+        Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
+    """
+    from scipy.stats import studentized_range
+
+    rows = [row for row in zip(*means.values(), strict=True) if None not in row]
+    if not rows:
+        return UNSET
+    ranked = np.mean([ranks([-(value or 0.0) for value in row]) for row in rows], axis=0)
+    found = {name: float(rank) for name, rank in zip(means, ranked, strict=True)}
+    count = len(found)
+    q = float(studentized_range.ppf(1 - LEVEL, count, np.inf)) / np.sqrt(2)
+    critical = float(q * np.sqrt(count * (count + 1) / (6 * len(rows))))
+    order = sorted(found, key=lambda name: (found[name], name))
+    groups: list[tuple[str, ...]] = []
+    for first in range(count):
+        last = max(at for at in range(first, count) if found[order[at]] - found[order[first]] < critical)
+        if last > first and (not groups or order[last] != groups[-1][-1]):
+            groups.append(tuple(order[first : last + 1]))
+    return Ranking(datasets=len(rows), ranks=found, critical=critical, groups=tuple(groups))
+
+
+def _test(first: Sequence[float | None], second: Sequence[float | None], holds: int) -> DatasetTest:
+    both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    test = wilcoxon([a for a, _ in both], [b for _, b in both]).to_dict("datasets")
+    return DatasetTest(
+        **{**test, "datasets": len(both)}, difference=mean_of(a - b for a, b in both).mean, holds=holds
+    )

@@ -37,16 +37,23 @@ from spanwise.document.study import (
     TrendTest,
 )
 from spanwise.statistics import LEVEL, Test, complete_blocks, correct, fisher, friedman, spearman, wilcoxon
-from spanwise.studies._datasets import (
-    Blocks,
-    dataset_tests,
-    friedman_over_datasets,
-    ranking_over_datasets,
-)
-from spanwise.studies._factors import factors, gains_of, where_it_pays, zeta_of
 from spanwise.studies._manifest import Manifest, Pair
-from spanwise.studies._ranks import ranked
-from spanwise.studies._scores import PRIMARY_SCORES, SCORES, StudyScores, is_categorical, over_runs
+from spanwise.studies._scores import (
+    PRIMARY_SCORES,
+    SCORES,
+    Blocks,
+    StudyScores,
+    dataset_tests,
+    factors,
+    friedman_over_datasets,
+    gains_of,
+    is_categorical,
+    over_runs,
+    ranked,
+    ranking_over_datasets,
+    where_it_pays,
+    zeta_of,
+)
 
 # By dataset, system and attribute: p that the buckets differ.
 Differ: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float | None]]]

@@ -20,10 +20,9 @@ from spanwise.document.head import Settings
 from spanwise.document.scores import SystemScores
 from spanwise.engines import Engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
-from spanwise.studies._cache import Cache, key_of
-from spanwise.studies._manifest import READING, Dataset, Manifest
+from spanwise.studies._kept import Cache, key_of
+from spanwise.studies._manifest import READING, Cell, Dataset, Manifest, Plan
 from spanwise.studies._paired import PairedTests, paired
-from spanwise.studies._plan import Cell, Plan
 from spanwise.studies._scores import CHOOSABLE
 
 Progress = Callable[[str], None]

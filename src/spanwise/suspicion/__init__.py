@@ -28,7 +28,7 @@ from spanwise.document.dataset import (
 )
 from spanwise.document.head import Input
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation._inputs import Inputs
+from spanwise.evaluation._choices import Inputs
 from spanwise.formats import listed_sources, read
 from spanwise.suspicion._ranking import (
     OUTSIDE,

@@ -12,7 +12,7 @@ from spanwise.columns import Bools, Column, Floats, Ints, Words, codes, floats, 
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.document.dataset import SuspectMention
 from spanwise.hashing import multipliers
-from spanwise.matching.exact import DistinctMentions, distinct_mentions
+from spanwise.matching import DistinctMentions, distinct_mentions
 
 
 class Ballot(Struct, frozen=True, eq=False):

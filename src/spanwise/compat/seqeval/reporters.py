@@ -1,5 +1,5 @@
 """Reports as text and as a dict, as in `seqeval.reporters`."""
 
-from spanwise.compat._reporters import DictReporter, Reporter, StringReporter
+from spanwise.compat._report import DictReporter, Reporter, StringReporter
 
 __all__ = ["DictReporter", "Reporter", "StringReporter"]

@@ -1,6 +1,6 @@
 """Strict tag schemes, as in `seqeval.scheme`."""
 
-from spanwise.compat._schemes import (
+from spanwise.compat._tags import (
     BILOU,
     IOB1,
     IOB2,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import altair as alt
 import vl_convert
 
-from spanwise.engines.machine import check_room_for_drawing
+from spanwise.engines import check_room_for_drawing
 from spanwise.reports._charts.marks import Options, unmeasured
 
 _REFERENCE = re.compile(rb"\b(\d+) 0 R\b")

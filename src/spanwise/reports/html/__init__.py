@@ -6,7 +6,7 @@ from contextlib import suppress
 from threading import Thread
 
 from spanwise.document.head import DocumentLike
-from spanwise.engines.machine import check_room_for_drawing
+from spanwise.engines import check_room_for_drawing
 
 
 def render(document: DocumentLike) -> str:

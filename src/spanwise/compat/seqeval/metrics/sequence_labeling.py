@@ -6,10 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from spanwise.compat._report import accuracy, flat, lenient_report, spans_of
-from spanwise.compat._schemes import Token
-from spanwise.compat._scores import WARN_FOR, check_consistent_length, check_options, scores
-from spanwise.compat._tags import chunk_ends, chunk_starts, tally
+from spanwise.compat._report import (
+    WARN_FOR,
+    accuracy,
+    check_consistent_length,
+    check_options,
+    flat,
+    lenient_report,
+    scores,
+    spans_of,
+)
+from spanwise.compat._tags import Token, chunk_ends, chunk_starts, tally
 from spanwise.compat.seqeval.metrics import v1
 from spanwise.compat.seqeval.metrics.v1 import Sentences
 

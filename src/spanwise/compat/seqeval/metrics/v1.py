@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
-from spanwise.compat._report import strict_report
-from spanwise.compat._reporters import DictReporter, StringReporter
-from spanwise.compat._schemes import Entities, Token, auto_detect
-from spanwise.compat._scores import (
+from spanwise.compat._report import (
     WARN_FOR,
+    DictReporter,
+    StringReporter,
     UndefinedMetricWarning,
     check_consistent_length,
     check_options,
     scores,
+    strict_report,
 )
-from spanwise.compat._tags import tally
+from spanwise.compat._tags import Entities, Token, auto_detect, tally
 
 PER_CLASS_SCORES: TypeAlias = tuple[list[float], list[float], list[float], list[int]]
 AVERAGE_SCORES: TypeAlias = tuple[float, float, float, int]
@@ -65,7 +65,7 @@ def precision_recall_fscore_support(
     As in seqeval, `sample_weight` changes nothing, and a scheme must be given.
 
     Examples:
-        >>> from spanwise.compat._schemes import IOB2
+        >>> from spanwise.compat._tags import IOB2
         >>> y_true, y_pred = [["B-PER", "I-PER", "O"]], [["I-PER", "I-PER", "O"]]
         >>> p, r, f, support = precision_recall_fscore_support(y_true, y_pred, scheme=IOB2, zero_division=0)
         >>> r.tolist(), support.tolist()

@@ -1,4 +1,4 @@
-"""Predictions that a study makes itself: taggers and other trainers, run in processes of their own.
+"""What a study keeps: results named by a hash of their inputs, and predictions of taggers that it trains.
 
 What was trained is kept beside the manifest with a hash of what it was made from: data, settings and
 version. It is trained again only where that changed, and a study that was interrupted goes on with what is
@@ -7,22 +7,100 @@ missing. Trainers run in other processes, so the core never loads them, and one 
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
+import os
+import secrets
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
+from spanwise.document.head import written_out
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import make_folder, sha256_of, write_atomically
-from spanwise.studies._cache import key_of
 from spanwise.studies._manifest import Dataset, Manifest, System
+
+SUFFIX = ".json.z"
+_SEAL = 32  # bytes of a keyed hash, and of its key
+
+T = TypeVar("T")
+
+
+def key_of(*parts: Any) -> str:
+    """The name of a result: a hash of everything it depends on, as canonical JSON.
+
+    Examples:
+        >>> key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
+        True
+    """
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+class Cache(Struct, frozen=True):
+    """A folder of results; a file is there whole or not at all, and a damaged one is as good as none."""
+
+    folder: Path
+
+    def get(self, key: str, kind: type[T]) -> T | None:
+        """What was kept under `key`, or None; an entry that this user's spanwise did not write is none."""
+        try:
+            kept = self._path(key).read_bytes()
+            seal, data = kept[:_SEAL], kept[_SEAL:]
+            if not hmac.compare_digest(seal, _seal(self._secret.read_bytes(), key, data)):
+                return None
+            return msgspec.json.decode(zlib.decompress(data), type=kind)
+        except (OSError, zlib.error, ValueError, RecursionError):
+            return None
+
+    def put(self, key: str, value: Struct) -> bool:
+        """Keep `value` under `key`; False where the folder cannot be written to, which ends nothing."""
+        data = zlib.compress(msgspec.json.encode(value, enc_hook=written_out), 6)
+        try:
+            self.prepare()
+            write_atomically(self._path(key), _seal(self._secret.read_bytes(), key, data) + data)
+        except (OSError, InputError):
+            return False
+        return True
+
+    def prepare(self) -> None:
+        """Make the folder and the key of its seals, before several processes would each make one."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            handle = os.open(self._secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(secrets.token_bytes(_SEAL))
+
+    @property
+    def _secret(self) -> Path:
+        """The file with the key of the seals, which this user alone can read."""
+        return self.folder / ".key"
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}{SUFFIX}"
+
+
+def _seal(secret: bytes, key: str, data: bytes) -> bytes:
+    """A keyed hash of an entry and its name."""
+    return hmac.digest(secret, key.encode("ascii") + data, "sha256")
+
+
+def default_folder() -> Path:
+    """Where results are kept unless told otherwise: the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "spanwise" / "studies"
+
 
 Progress = Callable[[str], None]
 
