@@ -561,7 +561,13 @@ def _place(column: int | str, width: int, names: list[str], path: str, line: int
                 at(path, None, f"{unknown('column', column, names)}\n"
                    "These stand in the first line; without such names, give a column by its number, from 0.")
             )  # fmt: skip
-        return names.index(str(column))
+        place = names.index(str(column))
+        if place >= width:
+            raise InputError(
+                at(path, line, f"the line has {width} columns, but the first line names {len(names)}, and "
+                   f"{column!r} is number {place + 1} of them.\nComplete the line, or correct the names.")
+            )  # fmt: skip
+        return place
     return numbered_column(int(column), width, path, line)
 
 
