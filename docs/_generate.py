@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,7 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pages = {"commands": commands(), "names": names(), **{f"api-{room}": api(room) for room in ROOMS}}
     pages["api"] = api_index()
+    pages["keys"] = keys()
     pages["gallery"] = gallery(folder / "figures")
     for name, lines in pages.items():
         text = "\n".join(lines) + "\n"
@@ -93,6 +95,81 @@ def names() -> Iterator[str]:
             others = ", ".join(f"`{alias}`" for alias in registry.aliases(entry.name))
             yield f"| `{entry.name}` | {others} | {escaped(entry.summary)} |"
         yield ""
+
+
+def explained_keys() -> dict[tuple[str, str], str]:
+    """What every key of every type of the documents holds, from `reference/keys.toml`.
+
+    A type has a table for keys that mean something else in it; `same` names a type whose keys it has.
+    """
+    from spanwise.document.loading import schema
+
+    written = tomllib.loads((Path(__file__).parent / "reference" / "keys.toml").read_text(encoding="utf-8"))
+    found: dict[tuple[str, str], str] = {}
+    for name, definition in schema()["$defs"].items():
+        own = written.get(name, {})
+        own = {**written.get(own.get("same", ""), {}), **own}
+        for key in definition.get("properties", {}):
+            text = own.get(key, written["keys"].get(key))
+            if text is None:
+                raise KeyError(f"reference/keys.toml does not explain {key!r} of {name}")
+            found[name, key] = text
+    used = {key for _, key in found}
+    stale = sorted(set(written["keys"]) - used) + [
+        f"{name}.{key}"
+        for name, own in written.items()
+        for key in own
+        if name != "keys" and key != "same" and (name, key) not in found
+    ]
+    if stale:
+        raise KeyError(f"reference/keys.toml explains keys that no document has: {', '.join(stale)}")
+    return found
+
+
+def keys() -> Iterator[str]:
+    """Every type of the documents with its keys, the documents themselves first."""
+    from spanwise.document.loading import schema
+
+    whole = schema()
+    explained = explained_keys()
+    documents = [option["$ref"].rpartition("/")[2] for option in whole["anyOf"]]
+    yield "# The document, key by key\n"
+    yield "Made from the types that write and read the documents. An optional key may be left out of a file"
+    yield "where it has nothing to say. `spanwise export --schema` prints the same as JSON Schema.\n"
+    for name in [*documents, *sorted(set(whole["$defs"]) - set(documents))]:
+        definition = whole["$defs"][name]
+        about = inspect.cleandoc(definition.get("description", "")).split("\n\n")
+        yield f"({name.lower()})=\n## {name}\n\n{escaped(' '.join(about[0].split()))}\n"
+        if not definition.get("properties"):
+            continue
+        yield "| key | type | what it holds |\n|---|---|---|"
+        required = set(definition.get("required", ()))
+        for key, kind in definition["properties"].items():
+            always = "" if key in required else " *(optional)*"
+            yield f"| `{key}`{always} | {typed(kind)} | {escaped(explained[name, key])} |"
+        yield ""
+
+
+def typed(kind: dict[str, Any]) -> str:
+    """A type of JSON Schema in words, with a link where it is described."""
+    if "$ref" in kind:
+        name = kind["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in kind:
+        return " or ".join(dict.fromkeys(typed(one) for one in kind["anyOf"]))
+    if "enum" in kind:
+        values = [f"`{value}`" for value in kind["enum"]]
+        return ", ".join(values)
+    if "const" in kind:
+        return f"`{kind['const']}`"
+    if kind.get("type") == "array":
+        items = kind.get("items") or next(iter(kind.get("prefixItems", [])), None)
+        return f"list of {typed(items)}" if isinstance(items, dict) and items else "list"
+    if kind.get("type") == "object":
+        values = kind.get("additionalProperties")
+        return f"by name: {typed(values)}" if isinstance(values, dict) and values else "object"
+    names = {"number": "number", "integer": "whole number", "boolean": "true or false", "string": "text"}
+    return names.get(str(kind.get("type")), str(kind.get("type", "anything")))
 
 
 def gallery(folder: Path) -> Iterator[str]:

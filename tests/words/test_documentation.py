@@ -281,3 +281,16 @@ def test_the_readme_counts_formats_and_schemes_right() -> None:
     found = registries()
     formats, schemes = (number[len(found[title].names())] for title in ("Formats", "Tag schemes"))
     assert f"{formats.capitalize()} formats, {schemes} tag schemes" in documented()
+
+
+def test_every_key_of_the_documents_is_explained() -> None:
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        generate_pages = importlib.import_module("_generate")
+    finally:
+        sys.path.pop(0)
+    assert len(generate_pages.explained_keys()) > 900
+    page = "\n".join(generate_pages.keys())
+    assert "| `precision` | number or null | correct / predicted; null where nothing is predicted |" in page
+    anchors = set(re.findall(r"^\((\w+)\)=$", page, flags=re.MULTILINE))
+    assert set(re.findall(r"\]\(#(\w+)\)", page)) <= anchors
