@@ -1,27 +1,53 @@
-"""What Spark costs beside local processes: `python -m benchmarks.spark --sizes 1M,large`.
+"""What Spark costs beside local processes: `python -m benchmarks.spark --sizes 1M,3M,10M,large`.
 
 Makes corpora of so many test tokens with the generator of the demo (`large` has 9 M test and 10 M training
-tokens), evaluates two systems with training data in this machine's processes and on Spark (`--master
-local[2]` unless named), checks that both give the same bytes, and prints seconds, tokens per core-second, and
-the bytes that cross the network per million test tokens. The first run on Spark starts its workers; the
-second is warm.
+tokens), evaluates two systems with training data in this machine's processes, on Spark from plain files, and
+on Spark from folders of several files; checks that plain files give the same bytes everywhere; and writes a
+table to `benchmarks/results/spark.md`. Each run on Spark is the second of its kind, so its workers are warm.
+
+Seconds are of CPU (user and system, of this process and all that it started), since others may use the
+machine too; wall time is given beside them. Broadcast and returned bytes are those of plain files, shuffled
+ones of folders. `--natural` takes sizes of corpora whose words are drawn as in natural text: the distinct
+words that the test set asks training data for are counted, and Heaps' law is fitted to them.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 import spanwise
 from benchmarks.data import SYSTEMS, make
+from spanwise.attributes import SummedLexicon
 from spanwise.engines import keep_freed_memory
 from spanwise.engines.spark import Sent, SparkEngine, spark_session
+from spanwise.evaluation._dataset import Shared
+
+RESULTS = Path(__file__).parent / "results" / "spark.md"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds() -> float:
+    """User and system time of this process and all that it started, ended or not."""
+    times: dict[int, tuple[int, float]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            rest = path.read_text("utf-8").rpartition(")")[2].split()
+            times[int(path.parent.name)] = int(rest[1]), sum(map(int, rest[11:15])) / TICKS
+    ours = {os.getpid()}
+    while more := {process for process, (parent, _) in times.items() if parent in ours} - ours:
+        ours |= more
+    return sum(times[process][1] for process in ours)
 
 
 class Weighed:
@@ -32,10 +58,13 @@ class Weighed:
     def __init__(self, engine: SparkEngine) -> None:
         self.engine = engine
         self.broadcast = self.sent = self.returned = self.blocks = 0
+        self.lexicon: SummedLexicon | None = None
 
     def map(self, function: Callable[[Any, Any], Any], blocks: Iterable[Any], shared: Any) -> Iterator[Any]:
         """Run the blocks on the engine."""
         self.broadcast += _size(shared)
+        if isinstance(shared, Shared) and isinstance(shared.lexicon, SummedLexicon):
+            self.lexicon = shared.lexicon
         for outcome in self.engine.map(function, self._counted(blocks), shared):
             self.returned += _size(outcome)
             yield outcome
@@ -51,59 +80,181 @@ def _size(value: Any) -> int:
     return len(Sent.of(value).data)
 
 
+class Cost(Struct, frozen=True):
+    """What one size costs."""
+
+    size: str
+    tokens: int
+    training: int
+    blocks: int
+    local: tuple[float, float]  # CPU and wall seconds
+    files: tuple[float, float]
+    folders: tuple[float, float]
+    broadcast: int
+    returned: int
+    shuffled: int
+    words: int  # that the lexicon asks for
+    forms: int  # token sequences of mentions
+    lexicon: int  # bytes
+    driver: int  # MB at most, of all sizes until now
+
+
 def main() -> None:
-    """Measure and print."""
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--sizes", default="1M,large", help="1M, 10M, 30M, large, with commas")
+    parser.add_argument("--sizes", default="1M,3M,10M,large", help="1M, 3M, 10M, 30M, large, with commas")
+    parser.add_argument("--natural", default="", help="sizes in natural text, for Heaps' law")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--memory", default="256MB", help="of a part, which decides how many there are")
     parser.add_argument("--folder", help="where corpora are kept; by default they are made and removed")
+    parser.add_argument("--output", default=str(RESULTS), help="the table (- for none)")
     args = parser.parse_args()
     keep_freed_memory()
-    began = time.perf_counter()
     session = spark_session(args.master)
-    print(f"start of Spark: {time.perf_counter() - began:.1f} s", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for size in args.sizes.split(","):
-            _measure(session, args, Path(args.folder or folder), size)
+        where = Path(args.folder or folder)
+        costs = [_measured(session, args, where, size) for size in args.sizes.split(",") if size]
+        words = [_words(session, args, where, size) for size in args.natural.split(",") if size]
     session.stop()
+    text = _table(costs, words, args)
+    print(text)
+    if args.output != "-":
+        Path(args.output).write_text(text, encoding="utf-8")
 
 
-def _measure(session: Any, args: argparse.Namespace, folder: Path, size: str) -> None:
+def _measured(session: Any, args: argparse.Namespace, folder: Path, size: str) -> Cost:
     made: Any = make(folder, size)
-    files, tokens = made["files"], made["tokens"]
+    files = made["files"]
     systems = {name: files[name] for name in SYSTEMS}
-    given: dict[str, Any] = {
-        "train": files["train"], "resamples": 0, "memory": args.memory, "examples_cap": 100,
-        "unit": "sentence",
-    }  # fmt: skip
-    seconds, documents = {}, set()
+    options: dict[str, Any] = {"resamples": 0, "examples_cap": 100, "unit": "sentence"}
+    documents = set()
 
-    def timed(name: str, **where: Any) -> None:
-        began = time.perf_counter()
-        result = spanwise.evaluate(files["gold"], systems, **given, **where)
-        seconds[name] = time.perf_counter() - began
-        documents.add(result.to_json())
+    def timed(gold: Any, predicted: Any, train: Any, **where: Any) -> tuple[str, tuple[float, float]]:
+        began, used = time.perf_counter(), cpu_seconds()
+        result = spanwise.evaluate(gold, predicted, train=train, **options, **where)
+        return result.to_json(), (cpu_seconds() - used, time.perf_counter() - began)
 
-    engine = Weighed(SparkEngine(session))
-    timed("Spark, cold", engine=engine)  # packs everything twice, to weigh it
-    timed("local", workers=args.cores)
-    timed("Spark, warm", engine=SparkEngine(session))
+    plain = (files["gold"], systems, files["train"])
+    weighed = Weighed(SparkEngine(session))
+    documents.add(timed(*plain, engine=weighed, memory=args.memory)[0])  # packs everything twice, to weigh it
+    expected, local = timed(*plain, workers=args.cores, memory=args.memory)
+    found, on_files = timed(*plain, engine=SparkEngine(session), memory=args.memory)
+    documents |= {expected, found}
     assert len(documents) == 1, "Spark and local processes differ"
-    million = tokens / 1e6
-    print(
-        f"\n{size}: {tokens:,} test and {made['training_tokens']:,} training tokens, 2 systems, "
-        f"{engine.blocks} tasks, load {os.getloadavg()[0]:.1f}"
+    shares = 4 * args.cores
+    several = {name: _split(Path(path), shares) for name, path in files.items()}
+    lake = (several["gold"], {name: several[name] for name in SYSTEMS}, several["train"])
+    timed(*lake, engine=SparkEngine(session))
+    before = shuffled_bytes(session)
+    _, on_folders = timed(*lake, engine=SparkEngine(session))
+    lexicon = weighed.lexicon
+    assert lexicon is not None
+    cost = Cost(
+        size, made["tokens"], made["training_tokens"], weighed.blocks, local, on_files, on_folders,
+        weighed.broadcast, weighed.returned, shuffled_bytes(session) - before,
+        len(lexicon.wanted.words), len(lexicon.wanted.forms), _size(lexicon),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+    )  # fmt: skip
+    print(cost, f"load {os.getloadavg()[0]:.1f}", flush=True)
+    return cost
+
+
+def _split(path: Path, shares: int) -> str:
+    """A CoNLL file in a folder of several, about equally long, cut between sentences."""
+    folder = path.parent / f"{path.stem}.{shares}"
+    if not folder.exists():
+        folder.mkdir()
+        most, number = math.ceil(path.stat().st_size / shares), 0
+        target = (folder / f"part-{number:03}.conll").open("wb")
+        with path.open("rb") as lines:
+            for line in lines:
+                target.write(line)
+                if line == b"\n" and target.tell() >= most:
+                    target.close()
+                    number += 1
+                    target = (folder / f"part-{number:03}.conll").open("wb")
+        target.close()
+    return str(folder)
+
+
+def shuffled_bytes(session: Any) -> int:
+    """The bytes that executors have written for others to fetch."""
+    time.sleep(1)  # the listener hears of the last tasks a little later
+    executors = session.sparkContext._jsc.sc().statusStore().executorList(False)
+    return sum(int(executors.apply(at).totalShuffleWrite()) for at in range(executors.size()))
+
+
+def _words(session: Any, args: argparse.Namespace, folder: Path, size: str) -> tuple[int, int]:
+    """The tokens of a test set in natural text, and the distinct words that it asks training data for."""
+    made: Any = make(folder, f"{size}-natural")
+    files = made["files"]
+    weighed = Weighed(SparkEngine(session))
+    spanwise.evaluate(
+        files["gold"], {name: files[name] for name in SYSTEMS}, train=files["train"], resamples=0,
+        unit="sentence", engine=weighed, memory=args.memory,
+    )  # fmt: skip
+    assert weighed.lexicon is not None
+    return made["tokens"], len(weighed.lexicon.wanted.words)
+
+
+def _heaps(words: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """K and β of V = K N^β, by least squares over logarithms."""
+    x, y = ([math.log(pair[at]) for pair in words] for at in (0, 1))
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum(
+        (a - mean_x) ** 2 for a in x
     )
-    for name in ("local", "Spark, cold", "Spark, warm"):
-        rate = tokens * len(systems) / args.cores / seconds[name]
-        print(f"{name:<12}{seconds[name]:8.1f} s {rate:10,.0f} tokens of a system per core-second")
-    print(f"warm/local  {seconds['Spark, warm'] / seconds['local']:8.2f} ×")
-    for name in ("broadcast", "sent", "returned"):
-        print(f"{name:<12}{getattr(engine, name) / million / 1024:8.1f} KB per million test tokens")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"driver      {peak:8.0f} MB at most, of all sizes until now", flush=True)
+    return math.exp(mean_y - slope * mean_x), slope
+
+
+COLUMNS: Mapping[str, Callable[[Cost, Sequence[Cost], int], str]] = {
+    "test tokens": lambda one, all_, cores: f"{one.tokens:,}",
+    "training tokens": lambda one, all_, cores: f"{one.training:,}",
+    "local": lambda one, all_, cores: _seconds(one.local),
+    "Spark, files": lambda one, all_, cores: _seconds(one.files),
+    "Spark, folders": lambda one, all_, cores: _seconds(one.folders),
+    "files / local": lambda one, all_, cores: (
+        f"{one.files[0] / one.local[0]:.2f} × ({one.files[1] / one.local[1]:.2f} ×)"
+    ),
+    "growth": lambda one, all_, cores: f"{_per_token(one) / _per_token(all_[0]):.2f} ×",
+    "test tokens per core-second": lambda one, all_, cores: f"{one.tokens / one.files[0]:,.0f}",
+    "broadcast": lambda one, all_, cores: _per_million(one.broadcast, one),
+    "returned": lambda one, all_, cores: _per_million(one.returned, one),
+    "shuffled": lambda one, all_, cores: _per_million(one.shuffled, one),
+    "lexicon": lambda one, all_, cores: f"{one.lexicon / 1e6:.1f} MB",
+    "driver": lambda one, all_, cores: f"{one.driver:,} MB",
+}
+
+
+def _seconds(both: tuple[float, float]) -> str:
+    return f"{both[0]:.1f} ({both[1]:.1f})"
+
+
+def _per_token(one: Cost) -> float:
+    return one.files[0] / (one.tokens + one.training)
+
+
+def _per_million(size: int, one: Cost) -> str:
+    return f"{size / one.tokens:.2f} MB"
+
+
+def _table(costs: Sequence[Cost], words: Sequence[tuple[int, int]], args: argparse.Namespace) -> str:
+    lines = [
+        f"CPU seconds (wall seconds) of two systems with training data on {args.master}, `--memory "
+        f"{args.memory} --resamples 0 --unit sentence`, warm. Growth is CPU time per token, test and "
+        "training, on files, against the first row. Bytes are per million test tokens; the driver's "
+        "memory is the most of all rows until then.",
+        "",
+        f"| {' | '.join(COLUMNS)} |",
+        f"|{'---:|' * len(COLUMNS)}",
+        *(f"| {' | '.join(cell(one, costs, args.cores) for cell in COLUMNS.values())} |" for one in costs),
+    ]
+    if len(words) > 1:
+        k, slope = _heaps(words)
+        met = ", ".join(f"{number:,} at {tokens:,} tokens" for tokens, number in words)
+        lines += ["", f"Words of the test set in natural text: {met}; V = {k:.1f} N^{slope:.2f}."]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

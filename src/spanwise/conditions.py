@@ -36,6 +36,7 @@ __all__ = [
     "Told",
     "bucket_holds",
     "describe_sides",
+    "listed_attributes",
     "parse",
 ]
 
@@ -288,7 +289,9 @@ def describe_sides(
     )
     gold_side, *others = context.sides([gold, *inputs.systems.values()])
     asked = buckets or {}
-    chosen = {one.name: one for one in choose([*_listed(attributes), *asked]) if one.unit == "mention"}
+    chosen = {
+        one.name: one for one in choose([*listed_attributes(attributes), *asked]) if one.unit == "mention"
+    }
     cuts = {choose([key])[0].name: how for key, how in asked.items()}
     absent = {key: why for key, one in chosen.items() if (why := why_absent(one, context)) is not None}
     told: dict[str, dict[str, Told]] = {"": {}, **{system: {} for system in inputs.systems}}
@@ -311,7 +314,8 @@ def describe_sides(
     )
 
 
-def _listed(attributes: str | Attribute | Iterable[str | Attribute]) -> list[str | Attribute]:
+def listed_attributes(attributes: str | Attribute | Iterable[str | Attribute]) -> list[str | Attribute]:
+    """Attributes one by one: names with commas, one attribute, or several."""
     if isinstance(attributes, str):
         return [] if attributes == "none" else [*attributes.split(",")]
     return [attributes] if isinstance(attributes, Attribute) else [*attributes]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +91,43 @@ def test_a_cluster_of_two_executors_loses_workers_and_changes_no_byte(tmp_path: 
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.stdout.splitlines()[-2:] == ["want learn look count", "the same bytes"], done.stderr[-3000:]
+
+
+def session_members(session: int) -> list[str]:
+    """The names of the processes that a process and its children started, by its session."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            name, _, rest = one.read_text("utf-8").partition("(")[2].rpartition(")")
+            if int(rest.split()[3]) == session and rest.split()[0] != "Z":
+                found.append(name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are counted in /proc")
+def test_an_interrupt_cancels_the_jobs_and_leaves_no_process_behind(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    marker, support = tmp_path / "begun", Path(__file__).parents[1] / "support"
+    running = subprocess.Popen(
+        [sys.executable, str(support / "interrupted.py"), str(marker), str(marker)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([SOURCES, str(support)])},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        wait_until(lambda: marker.exists() or running.poll() is not None)
+        running.send_signal(signal.SIGINT)
+        said, trouble = running.communicate(timeout=100)
+        assert running.returncode == 130, trouble[-2000:]
+        assert trouble.splitlines()[-1] == "spanwise: interrupted; nothing was left half-written."
+        assert "Traceback" not in trouble and said == "jobs: 0\n"
+        wait_until(lambda: not session_members(running.pid))
+        assert session_members(running.pid) == []
+    finally:
+        running.kill()
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 100) -> None:
+    """Wait for something to become true, or for the time to run out."""
+    until = time.monotonic() + seconds
+    while not done() and time.monotonic() < until:
+        time.sleep(0.1)

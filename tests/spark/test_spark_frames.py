@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sparking import session
+from sparking import frame, session, table
 
 import spanwise
 from spanwise.demo import generate
 from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
-from spanwise.schemes import encode
 
 OPTIONS: dict[str, Any] = {"resamples": 20, "attributes": "all", "name": "demo"}
 
@@ -24,19 +23,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return generate(tmp_path_factory.mktemp("demo"), sentences=40)
 
 
-def columns(path: Any, tags: str = "tags") -> dict[str, list[Any]]:
-    """The sentences of a file as columns of a table."""
-    one = spanwise.read(path)
-    owner = one.corpus.document_of_sentence
-    assert owner is not None
-    return {
-        "tokens": [one.corpus.words(number) for number in range(len(one.corpus))],
-        tags: encode(one.mentions, one.corpus.lengths, "IOB2").lists(),
-        "doc_id": [f"{number:05}" for number in owner.tolist()],
-        "place": list(range(len(one.corpus))),
-    }
-
-
 def spans(path: Any) -> list[list[dict[str, Any]]]:
     """The mentions of each sentence as structs."""
     one = spanwise.read(path)
@@ -44,15 +30,6 @@ def spans(path: Any) -> list[list[dict[str, Any]]]:
     for sentence, start, end, label in one.mentions.rows():
         found[sentence].append({"start": start, "end": end, "label": label})
     return found
-
-
-def frame(path: Path, table: dict[str, list[Any]]) -> Any:
-    """A frame of a Parquet file with these columns."""
-    pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as parquet
-
-    parquet.write_table(pyarrow.table(table), path)
-    return session().read.parquet(str(path))
 
 
 def numbers(text: str) -> Any:
@@ -69,12 +46,12 @@ def test_a_frame_gives_the_numbers_of_files_for_any_number_of_partitions(
     demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark, "ROWS", 7)
-    table = columns(demo.gold)
+    rows = table(demo.gold)
     for name, path in demo.systems.items():
-        table[name] = columns(path, name)[name]
+        rows[name] = table(path, name)[name]
     gold, train = (
-        frame(tmp_path / "gold.parquet", table),
-        frame(tmp_path / "train.parquet", columns(demo.train)),
+        frame(tmp_path / "gold.parquet", rows),
+        frame(tmp_path / "train.parquet", table(demo.train)),
     )
     given: dict[str, Any] = {"document": "doc_id", "sentence": "place", "train": train, **OPTIONS}
     found = [
@@ -91,8 +68,8 @@ def test_a_frame_gives_the_numbers_of_files_for_any_number_of_partitions(
 
 def test_columns_of_spans_give_the_same_numbers(demo: Any, tmp_path: Path) -> None:
     name, path = next(iter(demo.systems.items()))
-    table = {**columns(demo.gold), "gold": spans(demo.gold), "found": spans(path)}
-    given = frame(tmp_path / "gold.parquet", table)
+    rows = {**table(demo.gold), "gold": spans(demo.gold), "found": spans(path)}
+    given = frame(tmp_path / "gold.parquet", rows)
     options: dict[str, Any] = {"document": "doc_id", "sentence": "place", **OPTIONS}
     found = spanwise.evaluate(given, gold="gold", systems={name: "found"}, engine=session(), **options)
     assert numbers(found.to_json()) == numbers(
@@ -102,8 +79,8 @@ def test_columns_of_spans_give_the_same_numbers(demo: Any, tmp_path: Path) -> No
 
 def test_a_malformed_tag_is_named_by_its_file_and_row(tmp_path: Path) -> None:
     tags = [["B-PER"], ["O"], ["PER"], ["O"]]
-    table = {"tokens": [["a"]] * 4, "tags": tags, "predicted": [["O"]] * 4}
-    given = frame(tmp_path / "some.parquet", table)
+    rows = {"tokens": [["a"]] * 4, "tags": tags, "predicted": [["O"]] * 4}
+    given = frame(tmp_path / "some.parquet", rows)
     with pytest.raises(InputError) as caught:
         spanwise.evaluate(given, gold="tags", systems={"mine": "predicted"})
     assert str(caught.value).startswith(f"{tmp_path}/some.parquet:3: token 1: 'PER' is ")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sparking import session
+from sparking import Outliving, session, split, starts
 
 import spanwise
 from spanwise.cli.main import main
@@ -17,7 +16,7 @@ from spanwise.corpus import Annotation
 from spanwise.demo import generate
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
-from spanwise.evaluation import _lake_blocks
+from spanwise.evaluation import _lake
 from spanwise.formats.parts import Held, Piece, read_piece
 
 OPTIONS: dict[str, Any] = {"resamples": 20, "attributes": "all", "name": "demo"}
@@ -26,17 +25,6 @@ OPTIONS: dict[str, Any] = {"resamples": 20, "attributes": "all", "name": "demo"}
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return generate(tmp_path_factory.mktemp("demo"), sentences=60)
-
-
-def split(path: Path, folder: Path, before: Sequence[int]) -> str:
-    """The sentences of a CoNLL file in several, cut before some of them; documents go on across files."""
-    folder.mkdir(parents=True)
-    sentences = path.read_text("utf-8").strip("\n").split("\n\n")
-    borders = [0, *before, len(sentences)]
-    for number, (begin, end) in enumerate(pairwise(borders)):
-        whole = "\n\n".join(sentences[begin:end]) + "\n\n"
-        (folder / f"part-{number:03}.conll").write_text(whole, encoding="utf-8")
-    return str(folder)
 
 
 def numbers(text: str) -> Any:
@@ -52,9 +40,9 @@ def numbers(text: str) -> Any:
 def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
     demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_lake_blocks, "SENTENCES", 9)
-    starts = documents(demo.gold)
-    gold = split(demo.gold, tmp_path / "gold", [starts[3], starts[7]])
+    monkeypatch.setattr(_lake, "SENTENCES", 9)
+    borders = starts(demo.gold)
+    gold = split(demo.gold, tmp_path / "gold", [borders[3], borders[7]])
     train = split(demo.train, tmp_path / "train", [30, 55])
     systems = {
         name: split(path, tmp_path / name, [5 * place + 3, 40])
@@ -71,12 +59,6 @@ def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
     inputs = json.loads(found[0])["inputs"]
     assert [one["path"] for one in inputs] == [gold, *systems.values(), f"{train}/*.conll"]
     assert inputs[0]["evidence"].startswith("3 files read by Spark; ")
-
-
-def documents(path: Path) -> list[int]:
-    """The piece between empty lines at which each document begins: its mark is a piece of its own."""
-    pieces = path.read_text("utf-8").strip("\n").split("\n\n")
-    return [place for place, piece in enumerate(pieces) if piece.startswith("-DOCSTART-")]
 
 
 def parts_of(path: Path, sentences: Sequence[int]) -> list[Annotation]:
@@ -134,24 +116,15 @@ def test_missing_files_and_other_numbers_of_sentences_are_named(tmp_path: Path) 
 def test_the_command_line_takes_folders_and_runs_the_cells_of_a_study(
     demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanwise.engines.spark.spark_session", lambda *_: Kept(session()))
-    gold = split(demo.gold, tmp_path / "gold", [documents(demo.gold)[2]])
+    kept = Outliving(session())
+    monkeypatch.setattr("spanwise.engines.spark.spark_session", lambda *_: kept)
+    gold = split(demo.gold, tmp_path / "gold", [starts(demo.gold)[2]])
     name, path = next(iter(demo.systems.items()))
     call = ["evaluate", gold, f"{name}={path}", "--train", str(demo.train), "--resamples", "0", "--quiet"]
     assert main([*call, "--engine", "spark", "--json", str(tmp_path / "a.json")]) == 0
     document = spanwise.load(tmp_path / "a.json")
     expected = spanwise.evaluate(demo.gold, {name: path}, resamples=0)
     assert document.systems[name].exact == expected[name].exact
-
-
-class Kept:
-    """A session that outlives the command."""
-
-    def __init__(self, session: Any) -> None:
-        self._session = session
-
-    def __getattr__(self, name: str) -> Any:
-        return (lambda: None) if name == "stop" else getattr(self._session, name)
 
 
 def test_a_cell_of_a_study_is_a_task(demo: Any, tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
-"""One Spark session for all tests of this process, and why there is none."""
+"""One Spark session for all tests of this process, why there is none, and data to read with it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import spanwise
+from spanwise.schemes import encode
 
 SOURCES = str(Path(__file__).parents[2] / "src")
 
@@ -26,3 +31,52 @@ def session() -> Any:
         return spark_session("local[2]", {"spark.sql.shuffle.partitions": "3"})
     except MissingExtra as error:
         return pytest.skip(str(error).splitlines()[0])
+
+
+def table(path: Any, tags: str = "tags") -> dict[str, list[Any]]:
+    """The sentences of a file as columns of a table."""
+    one = spanwise.read(path)
+    owner = one.corpus.document_of_sentence
+    assert owner is not None
+    return {
+        "tokens": [one.corpus.words(number) for number in range(len(one.corpus))],
+        tags: encode(one.mentions, one.corpus.lengths, "IOB2").lists(),
+        "doc_id": [f"{number:05}" for number in owner.tolist()],
+        "place": list(range(len(one.corpus))),
+    }
+
+
+def frame(path: Path, table: dict[str, list[Any]]) -> Any:
+    """A frame of a Parquet file with these columns."""
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(pyarrow.table(table), path)
+    return session().read.parquet(str(path))
+
+
+def split(path: Path, folder: Path, before: Sequence[int]) -> str:
+    """The sentences of a CoNLL file in several, cut before some of them; documents go on across files."""
+    folder.mkdir(parents=True)
+    sentences = path.read_text("utf-8").strip("\n").split("\n\n")
+    borders = [0, *before, len(sentences)]
+    for number, (begin, end) in enumerate(pairwise(borders)):
+        whole = "\n\n".join(sentences[begin:end]) + "\n\n"
+        (folder / f"part-{number:03}.conll").write_text(whole, encoding="utf-8")
+    return str(folder)
+
+
+def starts(path: Path) -> list[int]:
+    """The piece between empty lines at which each document begins: its mark is a piece of its own."""
+    pieces = path.read_text("utf-8").strip("\n").split("\n\n")
+    return [place for place, piece in enumerate(pieces) if piece.startswith("-DOCSTART-")]
+
+
+class Outliving:
+    """A session that outlives the command."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        return (lambda: None) if name == "stop" else getattr(self._session, name)

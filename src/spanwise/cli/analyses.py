@@ -103,16 +103,17 @@ def run_errors(args: argparse.Namespace) -> int:
     The list has as many entries as the tables count: choose a kind of error, a gold and
     a predicted label, a bucket or a tough subset to see what is behind a number.
     """
-    from spanwise.cli.arguments import engine_of
     from spanwise.cli.showing import give
     from spanwise.errors import ChoiceError
-    from spanwise.reports.errors import incomplete, listing, to_frame
+    from spanwise.reports.errors import incomplete, listing
 
     bucket = _bucket(args.bucket)
     if args.form == "parquet" and (args.engine != "spark" or not args.output):
         raise ChoiceError(
             "--as parquet writes a folder with Spark.\nAdd --engine spark and the folder, as in -o errors."
         )
+    if args.form == "parquet":
+        return _write_frame(args, bucket)
     document = _document(args)
     errors = listing(
         document,
@@ -125,16 +126,48 @@ def run_errors(args: argparse.Namespace) -> int:
         where=args.where,
         over=args.over,
     )
-    if args.form == "parquet":
-        with engine_of(args) as engine:
-            to_frame(errors, engine.session).write.mode("overwrite").parquet(args.output)
-    else:
-        give(_written(args, errors), args.output)
+    give(_written(args, errors), args.output)
     missing = incomplete(document)
     if missing:
         say(f"spanwise: {missing}")
-    number = len(errors)
-    say(f"{number:,} {'error' if number == 1 else 'errors'}")
+    _say_number(len(errors))
+    return 0
+
+
+def _say_number(errors: int) -> None:
+    say(f"{errors:,} {'error' if errors == 1 else 'errors'}")
+
+
+def _write_frame(args: argparse.Namespace, bucket: tuple[str, str] | None) -> int:
+    """Have executors make the table of errors and write it."""
+    from spanwise.cli.arguments import engine_of, reading_of, spark_reads, training_files
+    from spanwise.cli.evaluating import parted, read_edges, sources_of
+    from spanwise.reports.error_frames import error_table
+
+    _choose_attributes(args)
+    reading = reading_of(args)
+    gold, systems = sources_of(args, reading)
+    with engine_of(args) as engine:
+        table = error_table(
+            gold,
+            systems,
+            engine=engine,
+            outcome=args.outcome,
+            gold_label=args.gold_label,
+            predicted=args.predicted_label,
+            system=args.chosen_system,
+            bucket=bucket,
+            tough=args.tough,
+            where=args.where,
+            over=args.over,
+            train=args.train if spark_reads(args, systems) else training_files(args.train),
+            attributes=args.attributes,
+            buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+            edges=read_edges(args.edges),
+            align=args.align,
+            **reading,
+        )
+        _say_number(table.write(args.output))
     return 0
 
 
@@ -158,11 +191,16 @@ def _document(args: argparse.Namespace) -> Document:
         from spanwise.document.loading import load
 
         return load(args.gold)
+    _choose_attributes(args)
+    return evaluate_files(args)
+
+
+def _choose_attributes(args: argparse.Namespace) -> None:
+    """Only the attributes that a condition or a bucket names: buckets take time."""
     if args.where is not None and args.attributes is None:
         args.attributes = ",".join(_attributes_of(args.where, args.bucket)) or "none"
     if args.bucket is None and args.attributes is None:
-        args.attributes = "none"  # buckets take time and no one asked for them
-    return evaluate_files(args)
+        args.attributes = "none"
 
 
 def _attributes_of(where: str, bucket: str | None) -> list[str]:
@@ -251,7 +289,7 @@ def run_slices(args: argparse.Namespace) -> int:
     """
     import shlex
 
-    from spanwise.cli.arguments import gathering, reading_of
+    from spanwise.cli.arguments import engine_of, reading_of
     from spanwise.cli.evaluating import given_attributes, parted, read_vocabulary, sources_of
     from spanwise.cli.showing import finish_document
     from spanwise.slices import find_slices
@@ -260,11 +298,12 @@ def run_slices(args: argparse.Namespace) -> int:
     attributes, columns, fields = given_attributes(args)
     reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
     gold, systems = sources_of(args, reading)
-    with gathering(args, reading) as gathered:
+    with engine_of(args) as engine:
         document = find_slices(
-            gathered(gold),
-            gathered(systems),
-            train=gathered(args.train),
+            gold,
+            systems,
+            train=args.train,
+            engine=engine,
             over=args.over,
             depth=args.depth,
             least=args.least,

@@ -141,7 +141,7 @@ def _keywords(args: argparse.Namespace, reading: dict[str, Any]) -> dict[str, An
     return given | {
         "attributes": attributes,
         "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
-        "edges": _read_edges(args.edges),
+        "edges": read_edges(args.edges),
         "cross": [_cross(text) for text in args.cross],
         "vocabulary": read_vocabulary(args.vocabulary),
         "examples": _examples(args),
@@ -421,7 +421,7 @@ def _write_edges(edges: dict[str, Any], path: str) -> None:
     write_atomically(path, json.dumps(edges, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def _read_edges(path: str | None) -> dict[str, Any] | None:
+def read_edges(path: str | None) -> dict[str, Any] | None:
     if path is None:
         return None
     import json

@@ -61,6 +61,18 @@ class SparkEngine(Struct, frozen=True, eq=False):
         if sent is not None:
             sent.destroy()  # after an error Spark does so by itself, once its last task has ended
 
+    def rows(
+        self, function: Callable[[Block, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Block],
+        shared: Shared, schema: str,
+    ) -> Any:  # fmt: skip
+        """A frame of the rows that `function(block, shared)` gives for each block, made by executors."""
+        context = self.session.sparkContext
+        job = [packed(block) for block in blocks]
+        sent = context.broadcast(Sent.of(shared))
+        slices = min(len(job), self.partitions or len(job))
+        made = context.parallelize(job, slices).mapPartitions(partial(_made_of_some, function, sent))
+        return self.session.createDataFrame(made, schema)
+
 
 class Sent(Struct, frozen=True, eq=False):
     """A value that is pickled by cloudpickle, which knows functions of a user's own script."""
@@ -77,24 +89,32 @@ class Sent(Struct, frozen=True, eq=False):
 
 
 def answers(context: Any, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
-    """Run one job; its results, or the first error among them. The job ends when this process is stopped."""
+    """Run one job; its results, or the first error among them. An interrupt cancels it.
+
+    A thread of its own waits for Spark: an interrupt finds this one where it can say so to Spark.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
     from py4j.protocol import Py4JError
 
     tag = f"spanwise-{uuid4()}"
-    context.addJobTag(tag)
-    try:
-        rows = job()
-    except Py4JError as error:
-        lost = WorkerLost(
-            f"Spark gave up on a job: {_cause(error)}.\n"
-            "Look into the executors' logs; where memory ran out, use smaller parts with memory=."
-        )
-        raise lost from None
-    except BaseException:
-        context.cancelJobsWithTag(tag)
-        raise
-    finally:
-        context.removeJobTag(tag)
+
+    def tagged() -> Sequence[bytes]:
+        context.addJobTag(tag)
+        return job()
+
+    with ThreadPoolExecutor(1) as waiting:
+        try:
+            rows = waiting.submit(tagged).result()
+        except Py4JError as error:
+            lost = WorkerLost(
+                f"Spark gave up on a job: {_cause(error)}.\n"
+                "Look into the executors' logs; where memory ran out, use smaller parts with memory=."
+            )
+            raise lost from None
+        except BaseException:
+            context.cancelJobsWithTag(tag)
+            raise
     for row in rows:
         failed, outcome = unpacked(row)
         if failed:
@@ -115,6 +135,13 @@ def answer(function: Callable[[Any, Any], Any], block: Any, shared: Any) -> byte
 def _called(function: Callable[[Any, Any], Any], sent: Any, rows: Iterable[bytes]) -> Iterator[bytes]:
     for row in rows:
         yield answer(function, unpacked(row), sent.value)
+
+
+def _made_of_some(
+    function: Callable[[Any, Any], Iterable[Any]], sent: Any, rows: Iterable[bytes]
+) -> Iterator[Any]:
+    for row in rows:
+        yield from function(unpacked(row), sent.value)
 
 
 def packed(value: object) -> bytes:
@@ -242,12 +269,29 @@ class FrameEngine(Struct, frozen=True, eq=False):
         """Blocks are with the executors."""
         return True
 
+    def _begins(self) -> list[int]:
+        """The number of the first block of each partition, and of all."""
+        return [0, *accumulate(self.sizes)]
+
+    def rows(
+        self, function: Callable[[Any, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Any],
+        shared: Shared, schema: str,
+    ) -> Any:  # fmt: skip
+        """A frame of the rows that `function(block, shared)` gives for each block, made where the blocks lie.
+
+        The blocks must stay until the frame is written.
+        """
+        session = self.packed.frame.sparkSession
+        sent = session.sparkContext.broadcast(Sent.of((list(blocks), shared)))
+        job = partial(_made_of_all, function, sent, self._begins())
+        return session.createDataFrame(self.packed.rows.mapPartitionsWithIndex(job), schema)
+
     def map(
         self, function: Callable[[Any, Shared], Outcome], blocks: Iterable[Any], shared: Shared
     ) -> Iterator[Outcome]:
         """`function(block, shared)` for each block, in the order of the blocks."""
         context = self.packed.frame.sparkSession.sparkContext
-        begins = [0, *accumulate(self.sizes)]
+        begins = self._begins()
         place = {
             begin + number: (partition, number)
             for partition, (begin, size) in enumerate(zip(begins, self.sizes, strict=False))
@@ -265,6 +309,18 @@ class FrameEngine(Struct, frozen=True, eq=False):
             size = min(2 * size, MOST)
         if sent is not None:
             sent.destroy()
+
+
+def _made_of_all(
+    function: Callable[[Any, Any], Iterable[Any]],
+    sent: Any,
+    begins: Sequence[int],
+    partition: int,
+    rows: Iterable[Any],
+) -> Iterator[Any]:
+    blocks, shared = sent.value
+    for number, row in enumerate(rows, start=begins[partition]):
+        yield from function(blocks[number].with_data(bytes(row[0])), shared)
 
 
 def _of_some(

@@ -11,18 +11,10 @@ from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
 from spanwise.document.analyses import PlacementDocument
-from spanwise.engines import MOST_THREADS, Engine, at_once, engine_of, local_engine
-from spanwise.engines.spark import FrameEngine, SparkEngine
+from spanwise.engines import Engine, engine_of
+from spanwise.engines.spark import SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import (
-    OneBlock,
-    Progress,
-    Source,
-    Training,
-    TrainingFiles,
-    learnt,
-    many_blocks,
-)
+from spanwise.evaluation._blocks import OneBlock, Progress
 from spanwise.evaluation._choices import (
     Choices,
     Inputs,
@@ -31,21 +23,18 @@ from spanwise.evaluation._choices import (
     named_sources,
     parse_memory,
     parts_of,
-    unit_of,
 )
 from spanwise.evaluation._compared import T_TEST, compared, same_cells
-from spanwise.evaluation._counting import EvaluatedBlock, Whole, counted_block, counted_whole
-from spanwise.evaluation._dataset import Shared, fixed, looked, looking_by
-from spanwise.evaluation._frames import (
-    Columns,
-    columns_of,
-    frame_training,
-    is_frame,
-    joined_frames,
-    opened_frame,
+from spanwise.evaluation._counting import (
+    EvaluatedBlock,
+    Whole,
+    counted_block,
+    counted_whole,
+    sentences_with_errors,
 )
+from spanwise.evaluation._dataset import Shared, fixed, looked
 from spanwise.evaluation._lake import any_in_lake, collected, in_lake
-from spanwise.evaluation._lake_blocks import lake_blocks, lake_training
+from spanwise.evaluation._opened import framed, opened_elsewhere, opened_here, spark_opened, unheard
 from spanwise.evaluation._uncertain import tested, unpacked, with_lead_intervals
 from spanwise.evaluation.result import (
     UNMARKED,
@@ -72,11 +61,13 @@ __all__ = [
     "compare",
     "compared",
     "evaluate",
+    "evaluated_elsewhere",
     "gather",
     "in_lake",
     "mention_columns",
     "parse_memory",
     "same_cells",
+    "sentences_with_errors",
     "tested",
     "unpacked",
     "with_lead_intervals",
@@ -174,12 +165,8 @@ def evaluate(
         (0.0, 1)
     """
     place = engine_of(engine)
-    columns = None
-    if is_frame(source):
-        named = {key: reading.pop(key, None) for key in ("tokens", "document", "sentence")}
-        source, systems = joined_frames(source, gold, systems, named["sentence"])
-        columns = columns_of(source, gold, systems, named)
-    elif source is not None:
+    source, systems, columns = framed(source, gold, systems, reading)
+    if columns is None and source is not None:
         of_source = {key: value for key, value in reading.items() if key not in ("format", "tokens", "name")}
         beside = side_by_side(source, gold, systems, **of_source)
         source, systems = (source, systems) if beside is None else beside
@@ -187,8 +174,7 @@ def evaluate(
     if gold is None:
         raise ChoiceError("there is no gold to evaluate against.\nGive a file or lists first.")
     check_keywords(reading)
-    spark = place if isinstance(place, SparkEngine) and columns is None else None
-    lake = spark is not None and any_in_lake(gold, systems, train)
+    lake = columns is None and isinstance(place, SparkEngine) and any_in_lake(gold, systems, train)
     placed: Mapping[str, PlacementDocument] = {}
     if not lake:
         if isinstance(gold, str | os.PathLike):
@@ -210,40 +196,31 @@ def evaluate(
         examples=examples, examples_cap=examples_cap, redact=redact, command=command, tags=tags or {},
         reading=reading,
     )  # fmt: skip
-    said = progress or _unheard
+    said = progress or unheard
+    there = spark_opened(
+        gold, systems, train, choices, columns=columns, name=name, engine=place, progress=said
+    )
     bound = None
-    if not lake:
+    if there is None:
         bound, workers = parts_of(
             memory, workers, gold, systems, streamable=departures is None, reading=reading,
             elsewhere=place is not None and place.elsewhere,
         )  # fmt: skip
-    if spark is not None and lake:
-        shared, absent, entries, place = _opened_lake(gold, systems, train, choices, name, said, spark)
-    elif columns is not None:
-        shared, absent, entries, place = _opened_frame(gold, columns, train, choices, name, said, place)
-    else:
-        shared, absent, entries = _opened(
-            gold,
-            systems,
-            train,
-            choices,
-            name=name,
-            memory=bound,
-            workers=workers or 1,
-            progress=said,
+        there = opened_here(
+            gold, systems, train, choices, name=name, memory=bound, workers=workers, progress=said,
             engine=place,
-        )
-    blocks = shared.source
+        )  # fmt: skip
+    shared, blocks = there.shared, there.shared.source
     kept: Whole | EvaluatedBlock
     if isinstance(blocks, OneBlock) and place is None:
-        whole, kept = _one_block(blocks.inputs, shared, absent, said)
+        whole, kept = _one_block(blocks.inputs, shared, there.absent, said)
     else:
-        where = place or local_engine(workers or 1)
         try:
-            kept = whole = counted_whole(fixed(shared, looking_by(where), absent, said), where, said)
+            kept = whole = counted_whole(there.fixed(said), there.engine, said)
         finally:
-            if isinstance(place, FrameEngine):
-                place.packed.free()
+            there.free()
+    entries = there.training
+    del there
     unit = shared.unit
     del shared  # and all that was made of the training text
     summary = summary_of(
@@ -255,97 +232,39 @@ def evaluate(
     return _answered(result_of(summary, kept), placed, redact=redact)
 
 
-def _opened(
-    gold: Any,
+def evaluated_elsewhere(
+    source: Any,
     systems: Any,
-    train: Any,
-    choices: Choices,
     *,
-    name: str | None,
-    memory: int | None,
-    workers: int,
-    progress: Progress,
-    engine: Engine | None,
-) -> tuple[Shared, dict[str, str], Sequence[Mapping[str, Any]]]:
-    """The source of blocks, what training data know, the attributes that can be computed, why others cannot,
-    and the entries of training files."""
-    source: Source
-    if memory is None:
-        progress("read", 0, 1)
-        inputs = gather(gold, systems, train, align=choices.align, reading=choices.reading, name=name)
-        progress("read", 1, 1)
-        choices.check_systems(list(inputs.systems))
-        source, training = OneBlock(inputs), Training.of(inputs.train)
-    else:
-        keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
-        source, files = at_once(
-            lambda: many_blocks(
-                gold, systems, choices, name=name, memory=memory, keep=keep, progress=progress
-            ),
-            lambda: TrainingFiles.of(train, choices.reading, keep=keep),
-        )
-        where = engine or local_engine(workers)
-        training = _learnt(source, files, choices, where, where)
-    unit = unit_of(choices.unit, source.documents, source.path)
-    threads = MOST_THREADS if memory is None and engine is None else 1
-    shared = Shared(source, choices, training.lexicon, training.known, unit, threads=threads)
-    return *shared.with_attributes(), training.entries
-
-
-def _learnt(
-    source: Source, files: TrainingFiles, choices: Choices, engine: Engine, training_engine: Engine
-) -> Training:
-    """What training files know of what the test set asks."""
-    if not files.files:
-        return Training()
-    return learnt(source, files, lowercase=choices.lowercase, engine=engine, training_engine=training_engine)
-
-
-def _opened_lake(
-    gold: Any,
-    systems: Any,
-    train: Any,
-    choices: Choices,
-    name: str | None,
-    progress: Progress,
-    engine: SparkEngine,
-) -> tuple[Shared, dict[str, str], Sequence[Mapping[str, Any]], FrameEngine]:
-    """The same of files that Spark reads, and the engine that runs where their blocks lie."""
-    progress("read", 0, 1)
-    session = engine.session
-    source, where = lake_blocks(session, gold, systems, choices, name=name, partitions=engine.partitions)
-    choices.check_systems(list(source.systems))
-    training = lake_training(session, train, choices, source, where)
-    progress("read", 1, 1)
-    unit = unit_of(choices.unit, source.documents, source.path)
-    shared = Shared(source, choices, training.lexicon, training.known, unit)
-    return *shared.with_attributes(), training.entries, where
-
-
-def _opened_frame(
-    frame: Any,
-    columns: Columns,
-    train: Any,
-    choices: Choices,
-    name: str | None,
-    progress: Progress,
-    engine: Engine | None,
-) -> tuple[Shared, dict[str, str], Sequence[Mapping[str, Any]], FrameEngine]:
-    """The same of a Spark frame, and the engine that runs where its blocks lie."""
-    engine = engine or engine_of(frame.sparkSession)
-    partitions = engine.partitions if isinstance(engine, SparkEngine) else None
-    choices.check_systems(list(columns.systems))
-    progress("read", 0, 1)
-    source, where = opened_frame(frame, columns, choices, name=name or "frame", partitions=partitions)
-    if is_frame(train):
-        training = frame_training(train, columns, choices, source, where, partitions=partitions)
-    else:
-        files = TrainingFiles.of(train, choices.reading, keep=False)
-        training = _learnt(source, files, choices, where, engine or SparkEngine(frame.sparkSession))
-    progress("read", 1, 1)
-    unit = unit_of(choices.unit, source.documents, source.path)
-    shared = Shared(source, choices, training.lexicon, training.known, unit)
-    return *shared.with_attributes(), training.entries, where
+    engine: Any,
+    gold: Any = None,
+    train: Any = None,
+    name: str | None = None,
+    attributes: str | Sequence[str | Attribute] | None = None,
+    buckets: Mapping[str, str | Strategy] | None = None,
+    edges: Mapping[str, Any] | None = None,
+    align: How = "strict",
+    **reading: Any,
+) -> tuple[Result, Shared, Engine]:
+    """A result without sentences, what all blocks share, and the engine with which they stay: for verbs
+    that go through the blocks once more."""
+    source, systems, columns = framed(source, gold, systems, reading)
+    choices = Choices.plain(attributes=attributes, buckets=buckets, edges=edges, align=align, reading=reading)
+    there = opened_elsewhere(
+        gold if source is None else source, systems, train, choices, columns=columns, name=name,
+        engine=engine_of(engine),
+    )  # fmt: skip
+    try:
+        known = there.fixed()
+        whole = counted_whole(known, there.engine, unheard)
+    except BaseException:
+        there.free()
+        raise
+    summary = summary_of(
+        choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *there.training],
+        unit=known.unit, units=whole.units, memory=None,
+    )  # fmt: skip
+    return result_of(summary, whole), known, there.engine
 
 
 def _one_block(
@@ -355,10 +274,6 @@ def _one_block(
     sides = shared.sides(block)
     known = fixed(shared, lambda now: iter([looked(sides[0], now)]), absent, progress)
     return counted_block(block, sides, known, progress)
-
-
-def _unheard(step: str, done: int, total: int) -> None:
-    """Progress that nobody asked for."""
 
 
 def _with_places(

@@ -59,6 +59,12 @@ class BlockSums(Struct, frozen=True):
         mentions = annotation.mentions
         return cls(annotation.reading.repairs, len(mentions), frozenset(mentions.labels), alignment)
 
+    @classmethod
+    def of_block(cls, block: Block) -> dict[str, BlockSums]:
+        """The sums of gold, "", and of each system."""
+        predicted = {name: cls.of(one, block.alignment[name]) for name, one in block.predicted.items()}
+        return {"": cls.of(block.gold), **predicted}
+
     def __add__(self, other: BlockSums) -> BlockSums:
         both = self.alignment, other.alignment
         alignment = both[0] if both[0] is not None else both[1]

@@ -68,6 +68,12 @@ class Inputs(Block, frozen=True, eq=False):
         )
 
 
+def documented(entry: Mapping[str, Any]) -> Input:
+    """An entry of the result document as the documents of other verbs name it."""
+    named = {key: entry[key] for key in ("role", "path", "sha256", "format", "scheme", "repairs")}
+    return Input(**named, system=entry.get("system", UNSET))
+
+
 def _input(role: str, one: Annotation, system: str | UnsetType = UNSET) -> Input:
     told = one.reading
     return Input(
@@ -340,6 +346,28 @@ class Choices(Struct, frozen=True, eq=False):
             vocabulary=None if vocabulary is None else frozenset(vocabulary),
             **others,
         )
+
+    @classmethod
+    def plain(
+        cls,
+        *,
+        attributes: Any,
+        buckets: Mapping[str, str | Strategy] | None = None,
+        edges: Mapping[str, Any] | None = None,
+        vocabulary: Sequence[str] | None = None,
+        reading: Mapping[str, Any],
+        **others: Any,
+    ) -> Choices:
+        """The choices of verbs that ask less than `evaluate`."""
+        usual: dict[str, Any] = {
+            "focus": "gold", "lowercase": False, "resamples": 0, "seed": 0, "confidence": 0.95, "unit": None,
+            "pairs": None, "correction": "holm", "primary": "f1", "align": "strict", "examples": "none",
+            "examples_cap": 0, "redact": False, "command": None, "tags": {},
+        }  # fmt: skip
+        return cls.of(
+            matcher="fair", weights=(), attributes=attributes, buckets=buckets, edges=edges, cross=(),
+            vocabulary=vocabulary, reading=reading, **{**usual, **others},
+        )  # fmt: skip
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

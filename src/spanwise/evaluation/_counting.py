@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.attributes import SUBSETS as SUBSET_NAMES
 from spanwise.attributes import Side as AttributeSide
-from spanwise.attributes import is_built_in, toughness
+from spanwise.attributes import is_built_in
 from spanwise.columns import Bools, Column, Ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.description import DatasetPart, dataset_entry
@@ -29,7 +29,7 @@ from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, together
 from spanwise.evaluation._blocks import BlockSums, Joining, Progress
 from spanwise.evaluation._choices import Block, Choices, Inputs, Units
-from spanwise.evaluation._dataset import Dataset, Facts, Shared, as_written, sides_of
+from spanwise.evaluation._dataset import Dataset, Facts, Shared, sides_of
 from spanwise.evaluation._measures import OUTCOME, Side
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 from spanwise.matching import OUTCOMES as NAMES
@@ -310,12 +310,11 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
             for policy, most in room.items()
         }
         block = self.data.inputs
-        sums = {name: BlockSums.of(one, block.alignment[name]) for name, one in block.predicted.items()}
         return CountedBlock(
             counted=self.counted,
             described=self.described,
             units=self.data.units.number,
-            sums={"": BlockSums.of(block.gold), **sums},
+            sums=BlockSums.of_block(block),
             chosen={policy: sentences for policy, (sentences, _) in shown.items()},
             choosable=sum(number for _, number in shown.values()),
         )
@@ -327,20 +326,20 @@ def count(task: Task, shared: Shared) -> CountedBlock:
     return evaluated(block, shared.sides(block), shared).summed(task.room, redact=shared.choices.redact)
 
 
+def sentences_with_errors(reference: Any, shared: Shared) -> Sentences:
+    """The sentences of one block on which a system is wrong."""
+    block = shared.source.open(reference)
+    one = evaluated(block, shared.sides(block), shared)
+    chosen = chosen_sentences(one.data, one.systems, "errors")
+    return written_sentences(one.data, one.systems, chosen, redact=shared.choices.redact)
+
+
 def evaluated(block: Block, sides: Sequence[AttributeSide], shared: Shared) -> EvaluatedBlock:
     """Match the mentions of every system in one block, and count them into all tables."""
     facts = shared.facts
     assert facts is not None
     gold, *others = sides
-    tough = None
-    if shared.lexicon is not None and not block.corpus.without_text:
-        tough = toughness(
-            block.corpus,
-            block.gold.mentions,
-            shared.lexicon,
-            side=as_written(gold),
-            confusable=shared.confusable,
-        )
+    tough = shared.toughness(block, gold)
     data = Dataset(block, Units.of(block.corpus, shared.unit), tough, facts, sides_of(facts, gold))
     ours = all(is_built_in(attribute) for attribute in facts.attributes.values())
     long = len(block.corpus.tokens) >= LONG

@@ -23,6 +23,7 @@ from spanwise.attributes import (
     Toughness,
     Values,
     choose,
+    toughness,
     values_of,
     why_absent,
 )
@@ -128,6 +129,19 @@ class Shared(Struct, frozen=True, eq=False):
     facts: Facts | None = None
     confusable: Confusable | None = None
     threads: int = 1  # systems of a block that are counted at the same time
+    always_tough: bool = False  # whether confusable mentions are of interest without training data too
+
+    @property
+    def tough(self) -> bool:
+        """Whether anybody asks for tough mentions."""
+        return self.always_tough or self.lexicon is not None
+
+    def toughness(self, block: Block, gold: AttributeSide) -> Toughness | None:
+        """The tough subsets of the gold mentions of a block."""
+        if not self.tough or block.corpus.without_text:
+            return None
+        side, mentions = as_written(gold), block.gold.mentions
+        return toughness(block.corpus, mentions, self.lexicon, side=side, confusable=self.confusable)
 
     def context(self, gold: Annotation) -> Context:
         """What the mentions of one block are seen in."""
@@ -178,7 +192,7 @@ def looked(side: AttributeSide, shared: Shared) -> Look:
         else:
             names[name] = found.named()
     labeled = None
-    if shared.lexicon is not None and not side.context.corpus.without_text:
+    if shared.tough and not side.context.corpus.without_text:
         labeled = Labeled.of(as_written(side))
     return Look(numbers, names, labeled)
 
@@ -222,7 +236,7 @@ def fixed(shared: Shared, looking: Looking, absent: Mapping[str, str], progress:
         shared,
         attributes=attributes,
         facts=Facts.of(attributes, fitted, absent),
-        confusable=None if shared.lexicon is None else carried.confusable(),
+        confusable=carried.confusable() if shared.tough else None,
     )
 
 

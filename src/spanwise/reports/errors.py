@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from msgspec import UNSET, Struct, to_builtins
@@ -529,10 +529,3 @@ def _bucket_of(edges: BucketEdges) -> Bucket:
         label=edges.label or "",
         rest=edges.rest,
     )
-
-
-def to_frame(errors: Iterable[Listed], session: Any) -> Any:
-    """One row per error, with the columns of the CSV."""
-    whole = {"turn", *(name for name in COLUMNS if name.endswith(("_start", "_end")))}
-    schema = ", ".join(f"`{name}` {'int' if name in whole else 'string'}" for name in COLUMNS)
-    return session.createDataFrame([tuple(cells_of(error)) for error in errors], schema)

@@ -10,11 +10,22 @@ import numpy as np
 from msgspec import UNSET, Struct
 
 from spanwise import __version__
-from spanwise.attributes import Attribute
+from spanwise.alignment import How
+from spanwise.attributes import Attribute, Side, choose, values_of
 from spanwise.buckets import Bucketing, Strategy
-from spanwise.columns import Bools, Floats, Ints, floats, ints, on_grid, plain, ratio
-from spanwise.conditions import DEFAULT, TOUGHNESS, Condition, Sides, describe_sides
-from spanwise.corpus import Corpus, Mentions, with_one_labelling
+from spanwise.columns import Bools, Column, Ints, floats, ints, on_grid, plain, ratio
+from spanwise.conditions import (
+    DEFAULT,
+    TOUGHNESS,
+    Condition,
+    Described,
+    Sides,
+    Told,
+    describe_sides,
+    listed_attributes,
+)
+from spanwise.corpus import Mentions, with_one_labelling
+from spanwise.document import Input
 from spanwise.document.analyses import (
     DifferentConfirmation,
     DifferentSlice,
@@ -27,8 +38,12 @@ from spanwise.document.analyses import (
     SystemSlices,
     WeakConfirmation,
 )
+from spanwise.engines import engine_of
 from spanwise.errors import ChoiceError, unknown
-from spanwise.evaluation._choices import Inputs, Units, gather
+from spanwise.evaluation._blocks import BlockSums
+from spanwise.evaluation._choices import Choices, Inputs, Units, documented, gather
+from spanwise.evaluation._dataset import Shared as BlockFacts
+from spanwise.evaluation._opened import Opened, framed, opened_elsewhere
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, Search, Slice, confirm, search
@@ -41,9 +56,10 @@ FEW_UNITS = 60  # documents under which the test carries a mark
 
 
 def find_slices(
-    gold: Any,
+    source: Any = None,
     systems: Any = None,
     *,
+    gold: Any = None,
     train: Any = None,
     over: Over = "recall",
     depth: int = 2,
@@ -57,9 +73,10 @@ def find_slices(
     buckets: Mapping[str, str | Strategy] | None = None,
     vocabulary: Iterable[str] | None = None,
     lowercase: bool = False,
-    align: Any = "strict",
+    align: How = "strict",
     name: str | None = None,
     command: str | None = None,
+    engine: Any = None,
     **reading: Any,
 ) -> Slices:
     """Find conjunctions of conditions on which a system does worse, or on which two systems differ.
@@ -69,7 +86,8 @@ def find_slices(
     highest statistic of all slices in at most `level` of the flips.
 
     Args:
-        gold: as in `evaluate`; without `systems` a file that holds gold and predicted tags.
+        source: gold as in `evaluate`; without `systems` a file that holds gold and predicted tags.
+        gold: the same by name, or the column of gold in a Spark frame.
         systems: one system, or several, of which every pair is compared.
         train: training data; without it nothing is said of seen and unseen mentions.
         over: "recall" (gold mentions; loss: missed) or "f1" (gold and predicted; loss: missed or wrong).
@@ -81,6 +99,7 @@ def find_slices(
         unit: what changes sign: "document" where the data mark at least two, else "sentence".
         attributes: names or a preset; attributes of tokens are left out.
         buckets: how to cut attributes, as in `evaluate`.
+        engine: where mentions are counted, as in `evaluate`: a Spark session, or any `Engine`.
         reading: keywords of `spanwise.read`.
 
     References:
@@ -90,7 +109,29 @@ def find_slices(
         over=over, depth=depth, least=least, level=level, flips=flips, seed=seed, confirm=confirm, unit=unit,
         attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase, command=command,
     )  # fmt: skip
-    return _found(gather(gold, systems, train, align=align, reading=reading, name=name), asked)
+    place = engine_of(engine)
+    source, systems, columns = framed(source, gold, systems, reading)
+    gold = gold if source is None else source
+    if gold is None:
+        raise ChoiceError("there is no gold to find slices in.\nGive a file or lists first.")
+    if place is None and columns is None:
+        return slices_in(gather(gold, systems, train, align=align, reading=reading, name=name), asked)
+    cuts = asked.buckets or {}
+    chosen = [one for one in choose([*listed_attributes(attributes), *cuts]) if one.unit == "mention"]
+    names = {one.name for one in chosen}
+    choices = Choices.plain(
+        attributes=chosen or "none",
+        buckets={key: how for key, how in cuts.items() if choose([key])[0].name in names},
+        vocabulary=None if vocabulary is None else [*vocabulary],
+        lowercase=lowercase,
+        unit=unit,
+        align=align,
+        reading=reading,
+    )
+    opened = opened_elsewhere(
+        gold, systems, train, choices, columns=columns, name=name, engine=place, always_tough=True
+    )
+    return _of_blocks(opened, asked)
 
 
 class Looking(Struct, frozen=True, kw_only=True):
@@ -130,10 +171,11 @@ class Looking(Struct, frozen=True, kw_only=True):
 
 def slices_of(inputs: Inputs, **options: Any) -> Slices:
     """The same of data that were read already, under the keywords of `find_slices`."""
-    return _found(inputs, Looking(**options))
+    return slices_in(inputs, Looking(**options))
 
 
-def _found(inputs: Inputs, asked: Looking) -> Slices:
+def slices_in(inputs: Inputs, asked: Looking) -> Slices:
+    """The slices of data that are in memory."""
     sides = describe_sides(
         inputs,
         attributes=asked.attributes,
@@ -142,8 +184,31 @@ def _found(inputs: Inputs, asked: Looking) -> Slices:
         lowercase=asked.lowercase,
     )
     units = Units.of(inputs.corpus, asked.unit)
-    kind, number = units.kind, units.number
-    case = _Case(inputs.gold.mentions, inputs.systems, sides, units.of_sentence, number, asked.over)
+    rows = SliceRows.of(inputs.gold.mentions, inputs.systems, sides, units, over=asked.over)
+    cuts = {name: told.bucketing for name, told in sides.gold.attributes.items()}
+    case = _Case(tuple(inputs.systems), rows, cuts, asked.over)
+    about = _About(
+        inputs.documented(),
+        inputs.gold.reading.sha256,
+        units.kind,
+        sides.absent,
+        marked=inputs.corpus.documents is not None,
+    )
+    return _searched(case, about, asked)
+
+
+class _About(Struct, frozen=True, eq=False):
+    """What was read, and what changes sign."""
+
+    inputs: tuple[Input, ...]
+    digest: str | None  # of gold
+    unit: str
+    absent: Mapping[str, str]
+    marked: bool  # whether the data mark documents
+
+
+def _searched(case: _Case, about: _About, asked: Looking) -> Slices:
+    kind, number = about.unit, case.rows.units
     systems = {
         system: _one_system(case, system, confirmed=asked.confirm, options=asked.search)
         for system in case.systems
@@ -152,16 +217,14 @@ def _found(inputs: Inputs, asked: Looking) -> Slices:
         _one_pair(case, first, second, confirmed=asked.confirm, options=asked.search)
         for first, second in combinations(case.systems, 2)
     ]
-    names = (
-        *sides.gold.attributes,
-        *((TOUGHNESS,) if asked.over == "recall" and sides.gold.toughness else ()),
-    )
+    tough = asked.over == "recall" and bool(case.rows.subsets)
+    names = (*case.cuts, *((TOUGHNESS,) if tough else ()))
     tested = [one.tested for one in systems.values()]
     return Slices(
         spanwise=__version__,
         kind="slices",
-        signature=_signature(inputs, asked.over, asked.search, kind, names, sides),
-        inputs=inputs.documented(),
+        signature=_signature(about, asked.over, asked.search, names, case.cuts),
+        inputs=about.inputs,
         settings=SliceSettings(
             depth=asked.depth,
             least=asked.least,
@@ -171,7 +234,7 @@ def _found(inputs: Inputs, asked: Looking) -> Slices:
             number=number,
             few_units=number < FEW_UNITS,
             attributes=names,
-            absent=dict(sides.absent),
+            absent=dict(about.absent),
             command=asked.command,
         ),
         over=asked.over,
@@ -179,48 +242,230 @@ def _found(inputs: Inputs, asked: Looking) -> Slices:
         flips=asked.flips,
         systems=systems,
         comparison=tuple(pairs),
-        notes=_notes(kind, number, inputs.corpus, [*systems.values(), *pairs]),
+        notes=_notes(about, number, [*systems.values(), *pairs]),
     )
 
 
-class _Case(Struct, frozen=True, eq=False):
-    """Gold, systems and what is known of their mentions."""
+class MentionRows(Struct, frozen=True, eq=False):
+    """Mentions by what tells them apart here: unit, buckets, tough subsets, and who has them right.
 
-    gold: Mentions
-    systems: Mapping[str, Mentions]
-    sides: Sides
-    unit_of_sentence: Ints
+    A row may stand for several mentions, for `times` of them.
+    """
+
+    unit: Ints
+    bucket: Ints  # rows × attributes
+    right: Bools  # rows × systems: gold mentions that each found, or whether a predicted one is right
+    tough: Bools | None = None  # rows × subsets
+    times: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.unit) if self.times is None else int(self.times.sum())
+
+    def number(self, chosen: Bools) -> int:
+        """How many mentions some rows stand for."""
+        return int(np.count_nonzero(chosen) if self.times is None else self.times[chosen].sum())
+
+    def distinct(self) -> MentionRows:
+        """The same mentions, equal ones in one row."""
+        parts = [self.unit[:, None], self.bucket, self.right]
+        parts += [] if self.tough is None else [self.tough]
+        widths = np.cumsum([part.shape[1] for part in parts])
+        table, times = np.unique(np.concatenate(parts, axis=1, dtype=np.int64), axis=0, return_counts=True)
+        unit, bucket, right, *tough = np.split(table, widths[:-1], axis=1)
+        return MentionRows(
+            ints(unit[:, 0]),
+            ints(bucket),
+            right.astype(bool),
+            tough[0].astype(bool) if tough else None,
+            ints(times),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[MentionRows], units: Sequence[int]) -> MentionRows:
+        """The rows of consecutive parts, which have so many units each."""
+        begins = np.cumsum([0, *units])[:-1].tolist()
+        tough = [part.tough for part in parts if part.tough is not None]
+        times = [part.times for part in parts if part.times is not None]
+        return cls(
+            ints(np.concatenate([part.unit + begin for part, begin in zip(parts, begins, strict=True)])),
+            ints(np.concatenate([part.bucket for part in parts])),
+            np.concatenate([part.right for part in parts]),
+            np.concatenate(tough) if tough else None,
+            ints(np.concatenate(times)) if times else None,
+        )
+
+
+class SliceRows(Struct, frozen=True, eq=False):
+    """What slices are counted from: the gold mentions, and over F1 the predicted ones of each system."""
+
     units: int
+    gold: MentionRows
+    predicted: Mapping[str, MentionRows]
+    subsets: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, gold: Mentions, systems: Mapping[str, Mentions], sides: Sides, units: Units, *, over: Over
+    ) -> SliceRows:
+        """One row per mention."""
+        exact = MATCHERS.find("exact").function
+        right = np.zeros((len(gold), len(systems)), dtype=bool)
+        predicted = {}
+        for place, (system, mentions) in enumerate(systems.items()):
+            matching = exact(*with_one_labelling([gold, mentions]))
+            right[:, place] = matching.gold_partner >= 0
+            if over == "f1":
+                found = matching.predicted_partner[:, None] >= 0
+                predicted[system] = _rows(mentions, sides.predicted[system], units, np.asarray(found))
+        tough = sides.gold.toughness
+        subsets = () if tough is None else tough.subsets
+        return cls(units.number, _rows(gold, sides.gold, units, right), predicted, subsets)
+
+    def distinct(self) -> SliceRows:
+        """The same with equal mentions in one row."""
+        predicted = {system: rows.distinct() for system, rows in self.predicted.items()}
+        return SliceRows(self.units, self.gold.distinct(), predicted, self.subsets)
+
+    @classmethod
+    def joined(cls, parts: Sequence[SliceRows]) -> SliceRows:
+        """The rows of consecutive parts of a corpus."""
+        units = [part.units for part in parts]
+        return cls(
+            sum(units),
+            MentionRows.joined([part.gold for part in parts], units),
+            {
+                system: MentionRows.joined([part.predicted[system] for part in parts], units)
+                for system in parts[0].predicted
+            },
+            parts[0].subsets,
+        )
+
+
+def _rows(mentions: Mentions, told: Described, units: Units, right: Bools) -> MentionRows:
+    buckets = [one.bucket for one in told.attributes.values()]
+    return MentionRows(
+        ints(units.of_sentence[mentions.sentence]),
+        ints(np.stack(buckets, axis=1)) if buckets else np.zeros((len(mentions), 0), dtype=np.int64),
+        right,
+        None if told.toughness is None else told.toughness.member,
+    )
+
+
+class _Tallying(Struct, frozen=True, eq=False):
+    """What `tally` needs beside a block."""
+
+    shared: BlockFacts
     over: Over
 
-    def right(self, system: str) -> tuple[Bools, Bools]:
-        """Which gold mentions were found exactly, and which predicted ones are right."""
-        gold, predicted = with_one_labelling([self.gold, self.systems[system]])
-        matching = MATCHERS.find("exact").function(gold, predicted)
-        return np.asarray(matching.gold_partner >= 0), np.asarray(matching.predicted_partner >= 0)
 
-    def items(self, weights: Sequence[Floats], systems: Sequence[str], *, paired: bool) -> Items:
+class _Tallied(Struct, frozen=True, eq=False):
+    """The rows of one block, and what its files add to their entries."""
+
+    rows: SliceRows
+    sums: Mapping[str, BlockSums]
+
+
+def tally(reference: Any, counting: _Tallying) -> _Tallied:
+    """The mentions of one block in the buckets that all blocks share."""
+    known = counting.shared
+    block = known.source.open(reference)
+    gold, *others = known.sides(block)
+    assert known.facts is not None
+
+    def told(side: Side) -> dict[str, Told]:
+        assert known.facts is not None
+        return {
+            name: Told(
+                known.facts.bucketings[name], known.facts.bucketings[name].assign(values_of(one, side))
+            )
+            for name, one in known.facts.attributes.items()
+        }
+
+    sides = Sides(
+        Described(len(gold.mentions), told(gold), known.toughness(block, gold)),
+        {
+            system: Described(len(side.mentions), told(side))
+            for system, side in zip(block.systems, others, strict=True)
+        },
+        known.facts.absent,
+    )
+    units = Units.of(block.corpus, known.unit)
+    rows = SliceRows.of(block.gold.mentions, block.systems, sides, units, over=counting.over)
+    return _Tallied(rows.distinct(), BlockSums.of_block(block))
+
+
+def _of_blocks(opened: Opened, asked: Looking) -> Slices:
+    """The slices of blocks that an engine counts."""
+    try:
+        known = opened.fixed()
+        source = known.source
+        parts = list(opened.engine.map(tally, source.references(), _Tallying(known, asked.over)))
+    finally:
+        opened.free()
+    assert known.facts is not None
+    sums: dict[str, BlockSums] = {}
+    for part in parts:
+        for layer, more in part.sums.items():
+            sums[layer] = sums[layer] + more if layer in sums else more
+    entries = [*source.entries(sums), *opened.training]
+    case = _Case(
+        tuple(source.systems),
+        SliceRows.joined([part.rows for part in parts]),
+        known.facts.bucketings,
+        asked.over,
+    )
+    about = _About(
+        tuple(map(documented, entries)),
+        entries[0]["sha256"],
+        known.unit,
+        known.facts.absent,
+        marked=source.documents is not None,
+    )
+    return _searched(case, about, asked)
+
+
+class _Case(Struct, frozen=True, eq=False):
+    """The systems, their mentions and gold's in rows, and how attributes are cut."""
+
+    systems: tuple[str, ...]
+    rows: SliceRows
+    cuts: Mapping[str, Bucketing]
+    over: Over
+
+    def found(self, system: str) -> Bools:
+        """Which gold rows a system found exactly."""
+        return np.asarray(self.rows.gold.right[:, self.systems.index(system)])
+
+    def right(self, system: str) -> Bools:
+        """Which rows of a system's mentions are right."""
+        return np.asarray(self.rows.predicted[system].right[:, 0])
+
+    def items(
+        self,
+        weights: Sequence[Column],
+        systems: Sequence[str],
+        *,
+        paired: bool,
+    ) -> Items:
         """Gold mentions, and over F1 the predicted ones of the systems behind them."""
-        listed = [self.gold, *(self.systems[system] for system in systems if self.over == "f1")]
-        described = [
-            self.sides.gold,
-            *(self.sides.predicted[system] for system in systems if self.over == "f1"),
-        ]
-        sentence = np.concatenate([mentions.sentence for mentions in listed])
+        listed = [self.rows.gold]
+        if self.over == "f1":
+            listed += [self.rows.predicted[system] for system in systems]
         facets = []
-        for name, told in self.sides.gold.attributes.items():
-            code = np.concatenate([side.attributes[name].bucket for side in described])
-            names = [bucket.name for bucket in told.bucketing.buckets]
-            facets.append(Facet.of_codes(name, names, code))
-        tough = self.sides.gold.toughness
+        for place, (name, bucketing) in enumerate(self.cuts.items()):
+            code = np.concatenate([rows.bucket[:, place] for rows in listed])
+            facets.append(Facet.of_codes(name, [bucket.name for bucket in bucketing.buckets], ints(code)))
+        tough = self.rows.gold.tough
         if tough is not None and self.over == "recall":
-            facets.append(Facet.of_members(TOUGHNESS, tough.subsets, tough.member))
+            facets.append(Facet.of_members(TOUGHNESS, self.rows.subsets, tough))
+        times = [rows.times for rows in listed if rows.times is not None]
         return Items(
-            ints(self.unit_of_sentence[sentence]),
-            self.units,
+            ints(np.concatenate([rows.unit for rows in listed])),
+            self.rows.units,
             floats(np.concatenate(weights)),
             tuple(facets),
             paired,
+            times=ints(np.concatenate(times)) if times else None,
         )
 
     def named(self, items: Items, key: Key) -> tuple[tuple[SliceCondition, ...], str]:
@@ -228,24 +473,21 @@ class _Case(Struct, frozen=True, eq=False):
         conditions = []
         for facet, value in key:
             attribute, name = items.facets[facet].attribute, items.facets[facet].values[value]
-            told = self.sides.gold.attributes.get(attribute)
-            label = _label(told.bucketing, value) if told is not None else name
+            cut = self.cuts.get(attribute)
+            label = cut.buckets[value].label if cut is not None else name
             conditions.append(
                 SliceCondition(attribute=attribute, value=name, label=UNSET if label == name else label)
             )
         return tuple(conditions), str(Condition.equal({one.attribute: one.value for one in conditions}))
 
 
-def _label(bucketing: Bucketing, number: int) -> str:
-    return bucketing.buckets[number].label
-
-
 def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[str, Any]) -> SystemSlices:
-    found, right = case.right(system)
-    weights = [floats(~side) for side in ((found, right) if case.over == "f1" else (found,))]
+    weights = [ints(~case.found(system))]
+    if case.over == "f1":
+        weights.append(ints(~case.right(system)))
     items = case.items(weights, [system], paired=False)
     result = search(items, **options)
-    overall = ItemsOverall(units=len(items), loss=plain(ratio(items.weight.sum(), len(items))))
+    overall = ItemsOverall(units=len(items), loss=plain(ratio(items.total, len(items))))
 
     def weak(slices: Sequence[Slice]) -> tuple[SearchedSlice, ...]:
         rows = []
@@ -284,8 +526,7 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[s
 def _one_pair(
     case: _Case, first: str, second: str, *, confirmed: bool, options: Mapping[str, Any]
 ) -> PairSlices:
-    weights, overall = _differences(case, first, second)
-    items = case.items(weights, [first, second], paired=True)
+    items, overall = _differences(case, first, second)
     result: Search = search(items, **options)
     recall = case.over == "recall"
 
@@ -329,32 +570,35 @@ def _one_pair(
     )
 
 
-def _differences(case: _Case, first: str, second: str) -> tuple[list[Floats], dict[str, float | None]]:
-    """What each item adds to the difference of two systems."""
-    (found_a, right_a), (found_b, right_b) = case.right(first), case.right(second)
-    n, sizes = len(case.gold), (len(right_a), len(right_b))
-    gain = found_a.astype(np.float64) - found_b
+def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str, float | None]]:
+    """What each item adds to the difference of two systems, and the difference."""
+    gold, found_a, found_b = case.rows.gold, case.found(first), case.found(second)
+    gain = ints(found_a.astype(np.int64) - found_b)
+    n = len(gold)
     if case.over == "recall":
-        return [-gain], {"units": n, "difference": plain(ratio(-gain.sum(), n))}
-    f1_a = float(ratio(2 * found_a.sum(), n + sizes[0]))
-    f1_b = float(ratio(2 * found_b.sum(), n + sizes[1]))
+        items = case.items([ints(-gain)], [first, second], paired=True)
+        return items, {"units": n, "difference": plain(ratio(items.total, n))}
+    predicted = case.rows.predicted[first], case.rows.predicted[second]
+    sizes = [len(rows) for rows in predicted]
+    f1_a = float(ratio(2 * gold.number(found_a), n + sizes[0]))
+    f1_b = float(ratio(2 * gold.number(found_b), n + sizes[1]))
     # The mean of the decomposition and of its mirror image, in which the systems are exchanged.
     over_a, over_b = (float(ratio(1, n + size)) for size in sizes)
-    gold = gain * (over_a + over_b)
-    charge = (f1_b * over_a + f1_a * over_b) / 2
-    weights = [gold, np.full(sizes[0], -charge), np.full(sizes[1], charge)]
-    most = sum(float(np.abs(one).sum()) for one in weights)
-    weights = [on_grid(one, most) for one in weights]
-    return weights, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
+    scale, charge = over_a + over_b, (f1_b * over_a + f1_a * over_b) / 2
+    most = scale * gold.number(gain != 0) + charge * sum(sizes)
+    weights = [on_grid(gain * scale, most)]
+    weights += [
+        on_grid(np.full(len(rows.unit), sign * charge), most)
+        for rows, sign in zip(predicted, (-1, 1), strict=True)
+    ]
+    items = case.items(weights, [first, second], paired=True)
+    return items, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
 
 
 def _signature(
-    inputs: Inputs, over: str, options: Mapping[str, Any], kind: str, names: Sequence[str], sides: Sides
+    about: _About, over: str, options: Mapping[str, Any], names: Sequence[str], cut: Mapping[str, Bucketing]
 ) -> str:
-    cuts = [
-        f"{name}[{sides.gold.attributes[name].bucketing.strategy}]" if name in sides.gold.attributes else name
-        for name in names
-    ]
+    cuts = [f"{name}[{cut[name].strategy}]" if name in cut else name for name in names]
     parts = [
         "spanwise",
         f"v:{__version__}",
@@ -362,20 +606,18 @@ def _signature(
         f"over:{over}",
         f"depth:{options['depth']}",
         f"least:{options['least']}",
-        f"test:signflip.maxT.{kind}.{options['flips']}",
+        f"test:signflip.maxT.{about.unit}.{options['flips']}",
         f"level:{options['level']}",
         f"seed:{options['seed']}",
         "attributes:" + "+".join(cuts),
     ]
-    digest = inputs.gold.reading.sha256
-    return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
+    digest = [f"gold:{about.digest[:8]}"] if about.digest else []
+    return "|".join([*parts, *digest]).replace("\n", " ")
 
 
-def _notes(
-    kind: str, number: int, corpus: Corpus, searches: Sequence[SystemSlices | PairSlices]
-) -> tuple[str, ...]:
-    notes = []
-    if kind == "sentence" and corpus.document_of_sentence is None:
+def _notes(about: _About, number: int, searches: Sequence[SystemSlices | PairSlices]) -> tuple[str, ...]:
+    notes, kind = [], about.unit
+    if kind == "sentence" and not about.marked:
         notes.append(
             "The data mark no documents, so sentences change sign; errors that cluster in documents make "
             "this test too ready to reject. Mark documents if you can."

@@ -51,25 +51,49 @@ class Facet(Struct, frozen=True, eq=False):
 
 
 class Items(Struct, frozen=True, eq=False):
-    """What is sliced: the document of each item, its loss (or difference of losses), its facets."""
+    """What is sliced: the document of each item, its loss (or difference of losses), its facets.
+
+    Items with the same columns may be one row, which stands for `times` of them. Weights are whole numbers,
+    or on a grid, so that their sums depend on no order.
+    """
 
     unit: Ints
     units: int
     weight: Floats
     facets: tuple[Facet, ...]
     paired: bool = False  # two systems: the weights are differences, tested against 0
+    times: Ints | None = None
 
     def __len__(self) -> int:
-        return len(self.unit)
+        return len(self.unit) if self.times is None else int(self.times.sum())
+
+    def number_by(self, code: Ints, size: int) -> Ints:
+        """How many items each code has."""
+        return np.bincount(code, weights=self.times, minlength=size)
+
+    def weight_by(self, code: Ints, size: int) -> Floats:
+        """The weights of the items of each code."""
+        weights = self.weight if self.times is None else self.weight * self.times
+        return floats(np.bincount(code, weights=weights, minlength=size))
+
+    @property
+    def total(self) -> float:
+        """The weight of all items."""
+        return float(self.weight_by(ints(np.zeros(len(self.unit))), 1)[0])
 
     def take(self, rows: Bools | Ints) -> Items:
-        """Some of the items."""
-        facets = tuple(replace(one, atom=ints(one.atom[rows])) for one in self.facets)
-        return replace(self, unit=ints(self.unit[rows]), weight=floats(self.weight[rows]), facets=facets)
+        """The items of some rows."""
+        return replace(
+            self,
+            unit=ints(self.unit[rows]),
+            weight=floats(self.weight[rows]),
+            facets=tuple(replace(one, atom=ints(one.atom[rows])) for one in self.facets),
+            times=None if self.times is None else ints(self.times[rows]),
+        )
 
     def mask(self, key: Key) -> Bools:
-        """Which items are in a slice."""
-        result = np.ones(len(self), dtype=bool)
+        """Which rows are in a slice."""
+        result = np.ones(len(self.unit), dtype=bool)
         for facet, value in key:
             result &= self.facets[facet].mask(value)
         return result
@@ -236,14 +260,14 @@ def _joined(items: Items, depth: int, flips: int, seed: int) -> tuple[Items, int
 
 
 def _whole(items: Items) -> Sliced:
-    number = np.bincount(items.unit, minlength=items.units).astype(np.float64)
-    weight = floats(np.bincount(items.unit, weights=items.weight, minlength=items.units))
+    number = items.number_by(items.unit, items.units).astype(np.float64)
+    weight = items.weight_by(items.unit, items.units)
     return Sliced([()], number[None], weight[None])
 
 
 def _slices(items: Items, depth: int, least: int) -> Iterator[Sliced]:
     """All slices with enough items inside and outside, short ones first, those with the same items once."""
-    marks = _marks(len(items))
+    marks = _marks(items)
     known: set[tuple[int, ...]] = set()
     waiting: list[Sliced] = []
     size = 0
@@ -271,16 +295,17 @@ def _slices(items: Items, depth: int, least: int) -> Iterator[Sliced]:
         yield _stacked(waiting)
 
 
-def _marks(number: int) -> list[Floats]:
-    """1 and two fixed random whole numbers for each item: slices with equal sums hold the same items."""
+def _marks(items: Items) -> list[Floats]:
+    """The items of each row and two fixed random whole numbers: slices with equal sums hold the same rows."""
+    number = len(items.unit)
     mixed = multipliers(2 * number)
     fingers = [(mixed[at::2] >> np.uint64(33)).astype(np.float64) for at in (0, 1)]
-    return [np.ones(number), *fingers]
+    return [np.ones(number) if items.times is None else floats(items.times), *fingers]
 
 
 def _packed(items: Items, combination: Sequence[int]) -> tuple[Ints, tuple[int, ...]]:
     """One number for the atoms of each item, and how many atoms each facet has."""
-    code = np.zeros(len(items), dtype=np.int64)
+    code = np.zeros(len(items.unit), dtype=np.int64)
     shape = tuple(items.facets[facet].covers.shape[1] for facet in combination)
     for facet, atoms in zip(combination, shape, strict=True):
         code *= atoms
@@ -314,11 +339,10 @@ def _by_unit(
 ) -> Sliced:
     whole = int(np.prod(shape))
     by_unit = items.unit * whole + code
+    size = items.units * whole
     tables = [
-        floats(np.bincount(by_unit, weights=weight, minlength=items.units * whole)).reshape(
-            items.units, *shape
-        )
-        for weight in (None, items.weight)
+        floats(table).reshape(items.units, *shape)
+        for table in (items.number_by(by_unit, size), items.weight_by(by_unit, size))
     ]
     number, weight = (
         np.atleast_2d(one)[:, kept].T.astype(np.float64) for one in _covered(items, combination, tables)
@@ -361,7 +385,7 @@ def _listed(
     sizes, means = left.sizes, ratio(left.weight.sum(axis=1), left.number.sum(axis=1))
     conditions = np.array([len(key) for key in keys])
     tester = Flips(items.units, two_sided=items.paired)
-    remaining = np.ones(len(items), dtype=bool)
+    remaining = np.ones(len(items.unit), dtype=bool)
     open_ = np.ones(len(keys), dtype=bool)
     listed: list[Slice] = []
     while len(listed) < most and open_.any():

@@ -1,0 +1,91 @@
+"""The table of errors as a frame of Spark, whose rows executors make and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from spanwise.document.evaluation import Evaluation
+from spanwise.engines.spark import FrameEngine, SparkEngine
+from spanwise.errors import ChoiceError
+from spanwise.evaluation import evaluated_elsewhere, sentences_with_errors
+from spanwise.evaluation._dataset import Shared
+from spanwise.reports.errors import COLUMNS, Over, cells_of, listing
+
+_WHOLE = {"turn", *(name for name in COLUMNS if name.endswith(("_start", "_end")))}
+SCHEMA = ", ".join(f"`{name}` {'int' if name in _WHOLE else 'string'}" for name in COLUMNS)
+
+
+class ErrorTable(Struct, frozen=True, eq=False):
+    """A frame with one row per error, under the columns of the CSV.
+
+    Executors keep the blocks that it is made of until `free`.
+    """
+
+    frame: Any
+    engine: SparkEngine | FrameEngine
+
+    def write(self, folder: str) -> int:
+        """Write the frame as Parquet, wherever Spark writes; the number of its rows."""
+        self.frame.write.mode("overwrite").parquet(folder)
+        return int(self.frame.sparkSession.read.parquet(folder).count())
+
+    def free(self) -> None:
+        """Let executors forget the blocks."""
+        if isinstance(self.engine, FrameEngine):
+            self.engine.packed.free()
+
+
+def error_table(
+    source: Any,
+    systems: Any = None,
+    *,
+    engine: Any = None,
+    outcome: str | Sequence[str] | None = None,
+    gold_label: str | None = None,
+    predicted: str | None = None,
+    system: str | None = None,
+    bucket: tuple[str, str] | None = None,
+    tough: str | None = None,
+    where: str | None = None,
+    over: Over = "error",
+    **options: Any,
+) -> ErrorTable:
+    """Every error as a row of a Spark frame: files, folders or a frame as `evaluate` takes them.
+
+    Args:
+        source: as in `evaluate`, as are `systems` and `options` (gold, train, name, attributes, buckets,
+            edges, align, and the keywords of `spanwise.read`).
+        engine: a Spark session, or an engine on one; a frame brings its own.
+        outcome: which errors, with `gold_label`, `predicted`, `system`, `bucket`, `tough`, `where`, `over`:
+            as in `spanwise.reports.errors.listing`.
+    """
+    result, shared, place = evaluated_elsewhere(source, systems, engine=engine, **options)
+    if not isinstance(place, SparkEngine | FrameEngine):
+        raise ChoiceError("a frame of errors needs Spark.\nGive a session as engine=.")
+    asked: dict[str, Any] = {
+        "outcome": outcome, "gold": gold_label, "predicted": predicted, "system": system, "bucket": bucket,
+        "tough": tough, "where": where, "over": over,
+    }  # fmt: skip
+    document = replace(result, examples=UNSET, units=UNSET, sentences=())
+    listing(document, **asked)  # refuses what there is not
+    choosing = _Choosing(shared, document, asked)
+    frame = place.rows(_rows, shared.source.references(), choosing, SCHEMA)
+    return ErrorTable(frame, place)
+
+
+class _Choosing(Struct, frozen=True, eq=False):
+    """What executors need beside a block to choose its errors."""
+
+    shared: Shared
+    document: Evaluation  # without sentences
+    asked: dict[str, Any]
+
+
+def _rows(reference: Any, choosing: _Choosing) -> Iterator[tuple[object, ...]]:
+    sentences = tuple(sentences_with_errors(reference, choosing.shared))
+    for error in listing(replace(choosing.document, sentences=sentences), **choosing.asked):
+        yield tuple(cells_of(error))

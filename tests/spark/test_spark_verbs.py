@@ -1,0 +1,97 @@
+"""Other verbs on Spark: the same documents as on one machine, from files, folders and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sparking import Outliving, frame, session, split, starts, table
+
+import spanwise
+from spanwise.cli.main import main
+from spanwise.demo import generate
+from spanwise.engines import spark
+from spanwise.engines.spark import SparkEngine
+from spanwise.evaluation import _blocks, _lake
+from spanwise.reports.error_frames import error_table
+from spanwise.reports.errors import cells_of, listing
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return generate(tmp_path_factory.mktemp("demo"), sentences=150)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of a few sentences."""
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 300)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 500)
+    monkeypatch.setattr(_lake, "SENTENCES", 25)
+    monkeypatch.setattr(spark, "ROWS", 20)
+
+
+def folders(demo: Any, folder: Path) -> tuple[str, dict[str, str], str]:
+    """Gold, systems and training data of the demo, each in several files."""
+    borders = starts(demo.gold)
+    gold = split(demo.gold, folder / "gold", [borders[2], borders[5]])
+    systems = {
+        name: split(path, folder / name, [7 * place + 3, 60])
+        for place, (name, path) in enumerate(demo.systems.items())
+    }
+    return gold, systems, split(demo.train, folder / "train", [40, 90])
+
+
+CHOSEN: dict[str, Any] = {"outcome": "LE,BE", "tough": "UNSEEN-ANY"}
+
+
+def test_errors_are_rows_that_executors_write(demo: Any, tmp_path: Path) -> None:
+    gold, systems, train = folders(demo, tmp_path)
+    result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0, examples_cap=10**6)
+    expected = sorted(map(text_of, map(cells_of, listing(result, **CHOSEN))))
+    call = ["errors", gold, *(f"{name}={path}" for name, path in systems.items()), "--train", train]
+    asked = ["--outcome", "LE,BE", "--tough", "UNSEEN-ANY", "--as", "parquet", "-o", str(tmp_path / "errors")]
+    kept = Outliving(session())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spanwise.engines.spark.spark_session", lambda *_: kept)
+        assert main([*call, *asked, "--engine", "spark", "--partitions", "3"]) == 0
+    found = session().read.parquet(str(tmp_path / "errors")).collect()
+    assert sorted(map(text_of, found)) == expected
+    plain = error_table(demo.gold, demo.systems, train=demo.train, engine=session(), **CHOSEN)
+    assert sorted(map(text_of, plain.frame.collect())) == expected
+
+
+def text_of(row: Sequence[object]) -> str:
+    """A row without where its sentence stands, which tells one file from several."""
+    return repr([*row[:11], row[14]])
+
+
+SLICES: dict[str, Any] = {"least": 5, "flips": 99, "level": 0.5, "confirm": True}
+
+
+@pytest.mark.parametrize("over", ["recall", "f1"])
+def test_slices_of_files_are_those_of_one_machine(demo: Any, over: Any) -> None:
+    given: dict[str, Any] = {"train": demo.train, "over": over, **SLICES}
+    expected = spanwise.find_slices(demo.gold, demo.systems, **given)
+    found = spanwise.find_slices(demo.gold, demo.systems, engine=SparkEngine(session(), 3), **given)
+    assert expected.comparison and expected.tested > 100
+    assert found.to_json() == expected.to_json()
+
+
+def test_slices_of_folders_and_frames_are_those_of_one_file(demo: Any, tmp_path: Path) -> None:
+    expected = spanwise.find_slices(demo.gold, demo.systems, train=demo.train, **SLICES)
+    gold, systems, train = folders(demo, tmp_path)
+    lake = spanwise.find_slices(gold, systems, train=train, engine=session(), **SLICES)
+    columns = table(demo.gold)
+    for name, path in demo.systems.items():
+        columns[name] = table(path, name)[name]
+    rows = frame(tmp_path / "gold.parquet", columns)
+    training = frame(tmp_path / "train.parquet", table(demo.train))
+    named: dict[str, Any] = {"gold": "tags", "document": "doc_id", "sentence": "place", "train": training}
+    framed = spanwise.find_slices(rows, {name: name for name in demo.systems}, **named, **SLICES)
+    for found in (lake, framed):
+        assert found.systems == expected.systems and found.comparison == expected.comparison
+        assert found.settings == expected.settings
