@@ -125,10 +125,11 @@ def _study(analyses: Analyses) -> Iterator[tuple[str, float]]:
 # ---- every score as one row, for pandas and polars -------------------------------------------------
 
 
+ScoreRow: TypeAlias = dict[str, str | float | None]
 COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold")
 
 
-def rows(document: DocumentLike) -> list[dict[str, Any]]:
+def rows(document: DocumentLike) -> list[ScoreRow]:
     """One row a score, with the columns of `COLUMNS`; what is undefined or does not apply is None.
 
     `kind` is overall, macro, weighted, fair, gain, label, tough or attribute; `name` the error, the label,
@@ -156,10 +157,15 @@ def rows_csv(document: DocumentLike) -> str:
     """The rows as comma-separated values; undefined numbers are `n/a`, what does not apply is empty."""
     made: list[tuple[Cell, ...]] = []
     for row in rows(document):
-        texts = tuple(row[name] or "" for name in COLUMNS[:7])
-        ends = tuple("" if row[name] is None else Number(row[name], "") for name in COLUMNS[8:])
-        made.append((*texts, Number(row["value"], ""), *ends))
+        texts = tuple(str(row[name] or "") for name in COLUMNS[:7])
+        ends = tuple("" if row[name] is None else _number_cell(row[name]) for name in COLUMNS[8:])
+        made.append((*texts, _number_cell(row["value"]), *ends))
     return Table("rows", "", COLUMNS, tuple(made)).to_csv()
+
+
+def _number_cell(value: str | float | None) -> Number:
+    assert not isinstance(value, str)
+    return Number(value, "")
 
 
 def to_pandas(document: DocumentLike) -> Any:
@@ -191,7 +197,7 @@ def _missing(package: str) -> MissingExtra:
 
 def _system_rows(
     dataset: str | None, system: str, run: str | None, scored: SystemScores
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[ScoreRow]:
     for kind, name, part, gold, interval, scores in _cells(scored):
         for score, value in scores.items():
             low, high = interval.get(score) or (None, None)
@@ -496,7 +502,7 @@ _DOCUMENT = "spanwise/result.json"
 
 
 def log(
-    document: Mapping[str, Any] | Document,
+    document: DocumentLike,
     tracker: str,
     *,
     to: Any = None,

@@ -18,7 +18,7 @@ from spanwise.document.scores import (
 )
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.marks import ChartLayout, Drawing, Layer, Line, Point, draw
+from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
 from spanwise.reports._charts.style import Style, ends, points_pair, reach, share, shortened
 from spanwise.reports._document import compared, label_order, ranked
 
@@ -179,15 +179,15 @@ def _point(
     href: str | None,
     *,
     interval: bool = True,
-) -> Point:
+) -> Dot:
     text = says(system, score, cell, wrong=wrong)
     pair = ends(cell, score) if interval and cell is not None else None
-    return Point(share(score_of(cell, score)), pair, text, href)
+    return Dot(share(score_of(cell, score)), pair, text, href)
 
 
 def _recall_line(
     document: Evaluation, names: Sequence[str], title: str, subset: Subset | None, style: Style
-) -> Line:
+) -> ChartRow:
     points = []
     for name in names:
         cell, mentions, correct = _recall(document.systems[name], subset)
@@ -196,7 +196,7 @@ def _recall_line(
         points.append(_point(name, "recall", cell, wrong, href))
     cell, mentions, _ = _recall(document.systems[names[0]], subset)
     href = style.link(mentions, unit="gold", tough=subset) if mentions else None
-    return Line(title, words.plural(mentions, "mention"), points, href, [words.points(cell.recall)])
+    return ChartRow(title, words.plural(mentions, "mention"), points, href, [words.points(cell.recall)])
 
 
 def _recall(system: SystemScores, subset: Subset | None) -> tuple[ScoredCell, int, int]:
@@ -231,7 +231,7 @@ def _slice_line(
     row: WeakSlice,
     others: Sequence[WeakSlice],
     style: Style,
-) -> Line:
+) -> ChartRow:
     points = []
     unit = "mention"
     for name in names:
@@ -248,7 +248,7 @@ def _slice_line(
     under = words.plural(row.gold, unit) + (", recall" if row.score == "recall" else "")
     if others:
         under += f"; also {', '.join(map(_title, others))}"
-    return Line(
+    return ChartRow(
         title[:1].upper() + title[1:], under, points, href,
         [words.points(row.value), words.points(row.cost)], flag=better,
     )  # fmt: skip
@@ -322,7 +322,7 @@ def attribute(document: Evaluation, name: str, style: Style, *, drawing: str | N
         shown_name, interval = shortened(first.name, 16), words.bucket(first)
         title = shown_name if interval == shown_name else f"{shown_name}   {interval}"
         lines.append(
-            Line(
+            ChartRow(
                 title,
                 words.plural(first.gold, unit) + (", few" if first.small else ""),
                 points,
@@ -349,7 +349,7 @@ def labels(document: Evaluation, style: Style) -> Drawing:
         for name in names:
             cell = document.systems[name].exact.labels.get(label)
             if cell is None:
-                points.append(Point(None))
+                points.append(Dot(None))
                 continue
             wrong = cell.gold - cell.correct
             href = style.link(wrong, unit="gold", system=name, outcome="wrong", gold=label) if wrong else None
@@ -358,7 +358,7 @@ def labels(document: Evaluation, style: Style) -> Drawing:
         first = document.systems[names[0]].exact.labels.get(label)
         href = style.link(number, unit="gold", gold=label) if number else None
         lines.append(
-            Line(
+            ChartRow(
                 shortened(label, 22),
                 words.plural(number, "mention"),
                 points,

@@ -312,7 +312,7 @@ def unchecked() -> AbstractContextManager[None]:
 CROWDED = 6  # systems in a row, from which on rows grow with them
 
 
-class Point(Struct, frozen=True):
+class Dot(Struct, frozen=True):
     """One system's score in a row: where it lies, its interval, what it says and where it leads."""
 
     value: float | None
@@ -322,12 +322,12 @@ class Point(Struct, frozen=True):
     runs: Sequence[float] = ()
 
 
-class Line(Struct, frozen=True):
+class ChartRow(Struct, frozen=True):
     """A row of the chart: its name, what stands under it, a point per system, and texts to the right."""
 
     title: str
     under: str
-    points: Sequence[Point]
+    points: Sequence[Dot]
     href: str | None = None
     right: Sequence[str] = ()
     faint: bool = False
@@ -349,7 +349,7 @@ class ChartLayout(Struct, frozen=True):
     places: Sequence[int] = range(1000)
 
 
-def draw(name: str, title: str, rows: Sequence[Line], layout: ChartLayout, style: Style) -> Drawing:
+def draw(name: str, title: str, rows: Sequence[ChartRow], layout: ChartLayout, style: Style) -> Drawing:
     """The chart of the rows; the axis may zoom, since dots and intervals are read by position."""
     if _systems(rows) > CROWDED:
         layout = replace(layout, step=max(layout.step, 14.0 + 5 * _systems(rows)))
@@ -377,11 +377,11 @@ def draw(name: str, title: str, rows: Sequence[Line], layout: ChartLayout, style
     return Drawing(name, title, plot(*layers), layout.plot, height, layout.left, right, 4, 24)
 
 
-def _systems(rows: Sequence[Line]) -> int:
+def _systems(rows: Sequence[ChartRow]) -> int:
     return max((len(row.points) for row in rows), default=0)
 
 
-def _extents(rows: Sequence[Line], layout: ChartLayout) -> list[float]:
+def _extents(rows: Sequence[ChartRow], layout: ChartLayout) -> list[float]:
     found = [] if layout.reference is None else [layout.reference]
     for row in rows:
         for point in row.points:
@@ -401,7 +401,7 @@ def _reference(layout: ChartLayout, height: float, top: float, x: Channel, style
 
 
 def _intervals(
-    rows: Sequence[Line],
+    rows: Sequence[ChartRow],
     middle: list[float],
     place: int,
     height: float,
@@ -420,7 +420,7 @@ def _intervals(
 
 
 def _points(
-    rows: Sequence[Line],
+    rows: Sequence[ChartRow],
     middle: list[float],
     place: int,
     height: float,
@@ -444,7 +444,7 @@ def _points(
     return [*layers, dots(small, height, x, colour=colour, size=12, opacity=0.7)] if small else layers
 
 
-def _placed(rows: Sequence[Line], middle: Sequence[float], place: int) -> Iterator[tuple[float, Point]]:
+def _placed(rows: Sequence[ChartRow], middle: Sequence[float], place: int) -> Iterator[tuple[float, Dot]]:
     """The height and the point of every row that has one of this system."""
     for y, row in zip(middle, rows, strict=True):
         if place < len(row.points):
@@ -460,7 +460,7 @@ def _shift(place: int, systems: int, step: float) -> float:
 _MARK = 8.0  # pixels that a dot takes
 
 
-def _dodged(rows: Sequence[Line], layout: ChartLayout, low: float, high: float) -> list[bool]:
+def _dodged(rows: Sequence[ChartRow], layout: ChartLayout, low: float, high: float) -> list[bool]:
     """Whether the dots of a row lie one under the other: with intervals, or where two would overlap."""
     scale = layout.plot / max(high - low, 1e-9)
     found = []
@@ -471,7 +471,7 @@ def _dodged(rows: Sequence[Line], layout: ChartLayout, low: float, high: float) 
 
 
 def _under(
-    rows: Sequence[Line], middle: list[float], height: float, layout: ChartLayout, style: Style
+    rows: Sequence[ChartRow], middle: list[float], height: float, layout: ChartLayout, style: Style
 ) -> list[Layer]:
     layers = []
     for linked in (True, False):
@@ -493,7 +493,7 @@ def _under(
 
 
 def _right(
-    rows: Sequence[Line], middle: list[float], height: float, layout: ChartLayout, style: Style
+    rows: Sequence[ChartRow], middle: list[float], height: float, layout: ChartLayout, style: Style
 ) -> list[Layer]:
     layers, at = [], layout.plot
     for column, width in enumerate(layout.columns):

@@ -247,7 +247,7 @@ def _line(points: Sequence[Mapping[str, Any]], colour: str, width: float, height
 # ---- buckets in panels, and mean ranks on one line -------------------------------------------------
 
 
-Table: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Sequence[BucketSpread]]]]
+BucketTable: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Sequence[BucketSpread]]]]
 _PANEL, _GAP, _STEP = 130.0, 26.0, 34.0
 
 
@@ -308,7 +308,7 @@ def _ticks(low: float, high: float) -> list[int]:
     return [at for at in range(0, 101, step) if low <= at <= high]
 
 
-def _rows(table: Table, system: str, dataset: str, attribute: str) -> Sequence[BucketSpread]:
+def _rows(table: BucketTable, system: str, dataset: str, attribute: str) -> Sequence[BucketSpread]:
     return table.get(system, {}).get(dataset, {}).get(attribute, ())
 
 

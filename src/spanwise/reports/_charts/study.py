@@ -13,7 +13,7 @@ from spanwise.document.head import given
 from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.marks import ChartLayout, Drawing, Layer, Line, Options, Point, Row, draw
+from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, Options, Row, draw
 from spanwise.reports._charts.style import Style, points_pair, reach, share, shortened, titled
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
@@ -42,9 +42,9 @@ def holistic(document: Study, style: Style) -> Drawing:
             runs = [share(value) for value in (() if cell is None else cell.values.values())]
             says = f"{words.visible(name)} on {words.visible(dataset)}: {score} {words.spread(mean, std)}"
             pair = points_pair(cell.ends("mean") if cell is not None else None)
-            points.append(Point(share(mean), pair, says, runs=[r for r in runs if r is not None]))
+            points.append(Dot(share(mean), pair, says, runs=[r for r in runs if r is not None]))
         mentions = 0 if part.dataset is None else part.dataset.mentions
-        rows.append(Line(shortened(dataset, 20), words.plural(mentions, "mention"), points))
+        rows.append(ChartRow(shortened(dataset, 20), words.plural(mentions, "mention"), points))
     layout = ChartLayout(left=130, plot=300, columns=(4,), step=46, intervals=False)
     return draw("holistic", f"Mean {score} over runs", rows, layout, style)
 
@@ -181,8 +181,8 @@ def drivers(document: Study, style: Style) -> Drawing | None:
                 f"{words.visible(dataset)}, {words.attribute(name)}: ρ {words.plain(rho)}, "
                 f"with sign {words.correlation(signed)}, ζ {words.plain(zeta)}"
             )
-            points.append(Point(rho, None, says))
-        rows.append(Line(titled(name), "", points))
+            points.append(Dot(rho, None, says))
+        rows.append(ChartRow(titled(name), "", points))
     layout = ChartLayout(left=160, plot=210, columns=(4,), step=28, intervals=False, domain=(-0.03, 1.03))
     return draw("drivers", "ρ by attribute and dataset", rows, layout, style)
 

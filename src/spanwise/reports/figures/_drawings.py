@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,9 +11,16 @@ from msgspec.structs import replace
 from spanwise.document.analyses import Confidence
 from spanwise.document.dataset import Agreement
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document
-from spanwise.document.scores import BucketLead, Confusion
-from spanwise.document.study import Study
+from spanwise.document.head import Document, given
+from spanwise.document.scores import (
+    AttributeScores,
+    BucketLead,
+    BucketLeads,
+    BucketScores,
+    Confusion,
+    SystemScores,
+)
+from spanwise.document.study import BucketSpread, SelfDiagnosis, Study
 from spanwise.errors import InputError, unknown
 from spanwise.registry import Registry
 from spanwise.reports import _wording as words
@@ -110,9 +117,6 @@ def _of_study(document: Study) -> list[Drawing]:
 # ---- the figures of the papers by name -------------------------------------------------------------
 
 
-Plain: TypeAlias = Mapping[str, Any]  # a document as dicts and lists
-
-
 class Paper(Struct, frozen=True):
     """One figure of a paper: what it shows, how it is drawn, and what a document must have for it."""
 
@@ -124,11 +128,6 @@ class Paper(Struct, frozen=True):
 
 
 PAPERS: Registry[Paper] = Registry("figure of a paper")
-
-
-def _plain(document: Document) -> dict[str, Any]:
-    """The document as dicts and lists, without its sentences."""
-    return document.without_sentences().to_dict()
 
 
 def summaries() -> dict[str, str]:
@@ -160,17 +159,16 @@ def _figure_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
     return charts
 
 
-def _table_3(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+def _table_3(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """For each system a histogram per dataset: best less worst bucket, both named, and F1 in the worst."""
-    document = _plain(typed)
     found = []
     for name, parts in _tables(document).items():
         panels = []
         for dataset, score, tables in parts:
             groups = [
-                (study.alias(attribute), [_gap(attribute, row)])
+                (study.alias(attribute), [_gap(attribute, row, row.best)])
                 for attribute, row in tables.items()
-                if words.defined(row.get("gap")) and row.get("best") is not None
+                if words.defined(row.gap) and row.best is not None
             ]
             if groups:
                 panels.append(Panel(shortened(dataset, 24), f"F1 {words.points(score)}", groups))
@@ -180,22 +178,23 @@ def _table_3(typed: Document, labels: Sequence[str]) -> list[Drawing]:
     return found
 
 
-def _gap(attribute: str, row: Mapping[str, Any]) -> Bar:
-    gap = share(row["gap"]) or 0.0
-    told = f"{words.attribute(attribute)}: {row['worst']} to {row['best']}, {gap:.1f}"
-    return Bar(gap, _short(row["best"]), True, told, _short(row["worst"]), words.points(row.get("worst_f1")))
+def _gap(attribute: str, row: Diagnosed, best: str) -> Bar:
+    gap = share(row.gap) or 0.0
+    worst = str(row.worst)
+    told = f"{words.attribute(attribute)}: {worst} to {best}, {gap:.1f}"
+    return Bar(gap, _short(best), True, told, _short(worst), words.points(given(row.worst_f1)))
 
 
-def _table_4(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+def _table_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """For each pair a histogram per dataset: the biggest win and the biggest loss, with the F1 of both."""
     found = []
-    for (first, second), parts in _pairs(typed).items():
+    for (first, second), parts in _pairs(document).items():
         panels = []
         for dataset, scores, rows in parts:
             groups = [
-                (study.alias(attribute), [_lead(attribute, row["best"]), _lead(attribute, row["worst"])])
+                (study.alias(attribute), [_lead(attribute, row.best), _lead(attribute, row.worst)])
                 for attribute, row in rows.items()
-                if row.get("best") and row.get("worst")
+                if row.best and row.worst
             ]
             if groups:
                 both = f"F1 {words.points(scores[0])} and {words.points(scores[1])}"
@@ -206,26 +205,26 @@ def _table_4(typed: Document, labels: Sequence[str]) -> list[Drawing]:
     return found
 
 
-def _lead(attribute: str, lead: Mapping[str, Any]) -> Bar:
-    value = share(lead["difference"]) or 0.0
-    told = f"{words.attribute(attribute)} {lead['bucket']}: {value:+.1f}"
-    return Bar(value, _short(lead["bucket"]), value >= 0, told)
+def _lead(attribute: str, lead: BucketLead) -> Bar:
+    value = share(lead.difference) or 0.0
+    told = f"{words.attribute(attribute)} {lead.bucket}: {value:+.1f}"
+    return Bar(value, _short(lead.bucket), value >= 0, told)
 
 
-def _beta(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """For each pair a histogram of β per dataset; buckets are called S, M and L by their place."""
     found = []
-    for (first, second), parts in _pairs(typed).items():
+    for (first, second), parts in _pairs(document).items():
         panels = []
         for dataset, scores, rows in parts:
             groups = []
             for attribute, row in rows.items():
-                beta = share(row.get("beta"))
-                if beta is None or not row.get("best") or not row.get("worst"):
+                beta = share(row.beta)
+                if beta is None or not row.best or not row.worst:
                     continue
-                lead = row["best"] if row["worst"]["difference"] > 0 else row["worst"]
-                size = _size(row.get("buckets") or [], lead["bucket"])
-                told = f"{words.attribute(attribute)}: β {beta:+.1f} in {lead['bucket']}"
+                lead = row.best if (row.worst.difference or 0.0) > 0 else row.worst
+                size = _size(row.buckets, lead.bucket)
+                told = f"{words.attribute(attribute)}: β {beta:+.1f} in {lead.bucket}"
                 groups.append((study.alias(attribute), [Bar(beta, size, beta >= 0, told)]))
             if groups:
                 both = f"F1 {words.points(scores[0])} and {words.points(scores[1])}"
@@ -249,17 +248,18 @@ def _size(buckets: Sequence[str], name: str) -> str:
 ORDERED = ("XS", "S", "L", "XL")
 
 
-def _signed_rho(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+def _signed_rho(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """ρ² with its sign: a histogram per dataset."""
-    document = _plain(typed)
+    if not isinstance(document, Study):
+        return []
     panels = []
-    for dataset, row in ((document.get("analyses") or {}).get("attribute_wise") or {}).items():
+    for dataset, row in document.analyses.attribute_wise.items():
         groups = []
         for attribute, cell in row.items():
-            if words.defined(cell.get("rho2")):
-                told = f"{words.attribute(attribute)}: {words.correlation(cell['rho2'])}"
-                text = words.correlation(cell["rho2"])
-                groups.append((study.alias(attribute), [Bar(cell["rho2"], text, cell["rho2"] >= 0, told)]))
+            if cell.rho2 is not None and words.defined(cell.rho2):
+                text = words.correlation(cell.rho2)
+                told = f"{words.attribute(attribute)}: {text}"
+                groups.append((study.alias(attribute), [Bar(cell.rho2, text, cell.rho2 >= 0, told)]))
         if groups:
             panels.append(Panel(shortened(dataset, 24), "ρ², mean over systems", groups))
     title = "Rank correlation of score and bucket, with its sign"
@@ -275,95 +275,85 @@ def _sigma(document: Document, labels: Sequence[str]) -> list[Drawing]:
     )
 
 
-def _models(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+def _models(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """Every system over the buckets of every attribute, one figure per dataset."""
-    document = _plain(typed)
     found = []
-    table = (document.get("analyses") or {}).get("performance_table") or {}
     rows: dict[str, dict[str, dict[str, list[tuple[str, float | None]]]]] = {}
-    if table:
-        for system, datasets in table.items():
-            for dataset, attributes in datasets.items():
-                for attribute, buckets in attributes.items():
-                    cells = [(bucket["name"], share(bucket["f1"])) for bucket in buckets]
-                    rows.setdefault(dataset, {}).setdefault(attribute, {})[system] = cells
-    else:
-        dataset = (document.get("dataset") or {}).get("name", "")
-        for system, scores in (document.get("systems") or {}).items():
-            for attribute, scored in (scores.get("attributes") or {}).items():
-                cells = [(bucket["name"], share(bucket["f1"])) for bucket in scored["buckets"]]
-                rows.setdefault(dataset, {}).setdefault(attribute, {})[system] = cells
-    for dataset, attributes in rows.items():
-        named = {study.alias(attribute): by_system for attribute, by_system in attributes.items()}
+
+    def add(
+        dataset: str, attribute: str, system: str, buckets: Sequence[BucketScores | BucketSpread]
+    ) -> None:
+        cells = [(bucket.name, share(bucket.f1)) for bucket in buckets]
+        rows.setdefault(dataset, {}).setdefault(attribute, {})[system] = cells
+
+    if isinstance(document, Study):
+        for system, datasets in document.analyses.performance_table.items():
+            for dataset, spreads in datasets.items():
+                for attribute, buckets in spreads.items():
+                    add(dataset, attribute, system, buckets)
+    elif isinstance(document, Evaluation):
+        for system, scores in document.systems.items():
+            for attribute, scored in scores.attributes.items():
+                add(document.dataset.name, attribute, system, scored.buckets)
+    for dataset, by_attribute in rows.items():
+        named = {study.alias(attribute): by_system for attribute, by_system in by_attribute.items()}
         title = f"F1 of every system over buckets, {words.visible(dataset)}"
         found.append(papers.models(f"fu20-models-{dataset}", title, named, STYLE))
     return found
 
 
-Tables = list[tuple[str, float | None, Mapping[str, Any]]]  # of each dataset: name, score, attributes
+Diagnosed: TypeAlias = AttributeScores | SelfDiagnosis  # the best and the worst bucket of an attribute
+# Of each dataset: its name, the score of a system, and its diagnosis by attribute.
+Diagnoses: TypeAlias = list[tuple[str, float | None, Mapping[str, Diagnosed]]]
 
 
-def _tables(document: Plain) -> dict[str, Tables]:
+def _tables(document: Document) -> dict[str, Diagnoses]:
     """By system, where each dataset has its best and worst buckets."""
-    if "analyses" not in document:
-        dataset = (document.get("dataset") or {}).get("name", "")
-        systems = document.get("systems") or {}
+    if isinstance(document, Evaluation):
         return {
-            name: [(dataset, system["exact"]["overall"]["f1"], system.get("attributes") or {})]
-            for name, system in systems.items()
+            name: [(document.dataset.name, system.exact.overall.f1, system.attributes)]
+            for name, system in document.systems.items()
         }
-    main = document["analyses"].get("holistic") or {}
-    table = (document["analyses"].get("bucket_wise") or {}).get("self") or {}
+    if not isinstance(document, Study):
+        return {}
     return {
-        name: [(dataset, _mean(main, name, dataset), rows) for dataset, rows in datasets.items()]
-        for name, datasets in table.items()
+        name: [(dataset, _mean(document, name, dataset), rows) for dataset, rows in datasets.items()]
+        for name, datasets in document.analyses.bucket_wise.self_.items()
     }
 
 
-def _mean(main: Mapping[str, Any], system: str, dataset: str) -> float | None:
-    value: float | None = ((main.get(system) or {}).get(dataset) or {}).get("mean")
-    return value
+def _mean(document: Study, system: str, dataset: str) -> float | None:
+    result = document.analyses.holistic.get(system, {}).get(dataset)
+    return None if result is None else result.mean
 
 
-Scores = tuple[float | None, float | None]
-Pairs = dict[tuple[str, str], list[tuple[str, Scores, Mapping[str, Any]]]]
+Scores: TypeAlias = tuple[float | None, float | None]
+Pairs: TypeAlias = dict[tuple[str, str], list[tuple[str, Scores, Mapping[str, BucketLeads]]]]
 
 
 def _pairs(document: Document) -> Pairs:
     """By pair, where each dataset has the buckets in which the first leads most and least."""
     if isinstance(document, Study):
-        plain = _plain(document)["analyses"]
-        main = plain.get("holistic") or {}
         return {
             (first, second): [
-                (dataset, (_mean(main, first, dataset), _mean(main, second, dataset)), rows)
-                for dataset, rows in pair["datasets"].items()
+                (dataset, (_mean(document, first, dataset), _mean(document, second, dataset)), rows)
+                for dataset, rows in pair.datasets.items()
             ]
-            for pair in plain["bucket_wise"]["comparative"]
-            for first, second in [pair["systems"]]
+            for pair in document.analyses.bucket_wise.comparative
+            for first, second in [pair.systems]
         }
     order = ranked(document) if isinstance(document, Evaluation) else []
     if not isinstance(document, Evaluation) or len(order) < 2:
         return {}
     first, second = order[:2]
     scores = [document.systems[name].exact.overall.f1 for name in (first, second)]
-    rows = {
-        attribute: {
-            end: {"bucket": lead.bucket, "difference": lead.difference}
-            for end, lead in (("best", best), ("worst", worst))
-        }
-        for attribute, best, worst in _leads(document, first, second)
-    }
+    rows = _leads(document, first, second)
     return {(first, second): [(document.dataset.name, (scores[0], scores[1]), rows)]}
 
 
-# The attribute, and the buckets in which the first system leads most and least.
-_Lead: TypeAlias = tuple[str, BucketLead, BucketLead]
-
-
-def _leads(document: Evaluation, one: str, other: str) -> list[_Lead]:
+def _leads(document: Evaluation, one: str, other: str) -> dict[str, BucketLeads]:
     """Where the first system leads most and least in each attribute, from the tests of the document."""
-    rows: list[_Lead] = []
+    rows: dict[str, BucketLeads] = {}
     for attribute, table in document.systems[one].attributes.items():
         leads = []
         for bucket in table.buckets:
@@ -372,7 +362,7 @@ def _leads(document: Evaluation, one: str, other: str) -> list[_Lead]:
                 leads.append((test.difference, BucketLead(bucket=bucket.name, difference=test.difference)))
         if leads:
             best, worst = max(leads, key=lambda lead: lead[0]), min(leads, key=lambda lead: lead[0])
-            rows.append((attribute, best[1], worst[1]))
+            rows[attribute] = BucketLeads(best=best[1], worst=worst[1], beta=None, relative=())
     return rows
 
 
@@ -411,14 +401,13 @@ def _renamed(charts: Sequence[Drawing | None], old: str, new: str) -> list[Drawi
     return [replace(chart, name=chart.name.replace(old, new)) for chart in charts if chart]
 
 
-def _shares(typed: Document, labels: Sequence[str]) -> list[Drawing]:
+def _shares(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """Kinds of errors of every system, or of every dataset and system of a study, in one figure."""
-    document = _plain(typed)
     rows = [
         (
             title,
             _traditional(scores),
-            {kind: sum(one["fair"]["overall"][kind] for one in scores) for kind in papers.KINDS},
+            {kind: sum(run.fair.overall.count(kind) for run in scores) for kind in papers.KINDS},
         )
         for title, scores in _runs(document)
         if scores
@@ -426,22 +415,24 @@ def _shares(typed: Document, labels: Sequence[str]) -> list[Drawing]:
     return [papers.shares("ort22-figure1", rows, STYLE)] if rows else []
 
 
-def _runs(document: Plain) -> list[tuple[str, list[Mapping[str, Any]]]]:
+def _runs(document: Document) -> list[tuple[str, list[SystemScores]]]:
     """What the figures of errors are about: each system, or each system on each dataset, with its runs."""
-    if "analyses" not in document:
-        return [(name, [system]) for name, system in (document.get("systems") or {}).items()]
+    if isinstance(document, Evaluation):
+        return [(name, [system]) for name, system in document.systems.items()]
+    if not isinstance(document, Study):
+        return []
     return [
         (f"{dataset}, {system}", list(runs.values()))
-        for dataset, part in document["datasets"].items()
-        for system, runs in part["runs"].items()
+        for dataset, part in document.datasets.items()
+        for system, runs in part.runs.items()
     ]
 
 
-def _traditional(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    counts = [one["exact"]["overall"] for one in scores]
+def _traditional(scores: Sequence[SystemScores]) -> dict[str, float]:
+    counts = [run.exact.overall for run in scores]
     return {
-        "FN": sum(one["gold"] - one["correct"] for one in counts),
-        "FP": sum(one["predicted"] - one["correct"] for one in counts),
+        "FN": sum(count.gold - count.correct for count in counts),
+        "FP": sum(count.predicted - count.correct for count in counts),
     }
 
 

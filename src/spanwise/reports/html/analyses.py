@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
 
 from msgspec import UNSET, Struct
+from msgspec.structs import asdict
 
-from spanwise.document.analyses import DifferentSlice, PlacementDocument, SearchedSlice, Slices
+from spanwise.document.analyses import (
+    DifferentSlice,
+    Leftover,
+    PlacedAnswer,
+    PlacementDocument,
+    Score,
+    SearchedSlice,
+    Slices,
+)
 from spanwise.document.dataset import (
     Agreement,
     DatasetFacts,
@@ -23,7 +32,7 @@ from spanwise.reports import _wording as words
 # ---- a sentence cut into plain and marked pieces ---------------------------------------------------
 
 
-Piece: TypeAlias = tuple[str, str]  # text, and the label of the mention it is, "" outside
+MarkedPiece: TypeAlias = tuple[str, str]  # text, and the label of the mention it is, "" outside
 
 
 class LabeledSpan(Protocol):
@@ -37,7 +46,7 @@ class LabeledSpan(Protocol):
     def label(self) -> str: ...
 
 
-def marked(text: Sequence[str], mentions: Sequence[LabeledSpan]) -> list[Piece]:
+def marked(text: Sequence[str], mentions: Sequence[LabeledSpan]) -> list[MarkedPiece]:
     """Pieces of tokens, or of one text by characters; of overlapping mentions the first and longest is shown.
 
     Examples:
@@ -48,7 +57,7 @@ def marked(text: Sequence[str], mentions: Sequence[LabeledSpan]) -> list[Piece]:
     by_characters = len(text) == 1 and any(mention.end > 1 for mention in mentions)
     units: Sequence[str] = text[0] if by_characters else text
     join = "" if by_characters else " "
-    pieces: list[Piece] = []
+    pieces: list[MarkedPiece] = []
     at = 0
     for mention in sorted(mentions, key=lambda mention: (mention.start, -mention.end, mention.label)):
         if mention.start < at:
@@ -133,7 +142,7 @@ class SentenceSides(Struct, frozen=True):
 
     document: str
     source: str
-    rows: list[tuple[str, list[Piece]]]
+    rows: list[tuple[str, list[MarkedPiece]]]
 
 
 def agreement_parts(document: Agreement) -> dict[str, object]:
@@ -193,7 +202,7 @@ def suspects_parts(document: Suspects) -> dict[str, object]:
     }
 
 
-def readings(suspect: Suspect) -> dict[str, list[Piece]]:
+def readings(suspect: Suspect) -> dict[str, list[MarkedPiece]]:
     """The sentence as gold has it and as it is proposed; nothing where the text is left out."""
     if not suspect.tokens:
         return {"gold": [], "proposal": []}
@@ -247,59 +256,89 @@ LEFTOVERS = {
 }
 
 
+class ListedAnswer(Struct, frozen=True):
+    """An answer to look at: its kind, its text and place, and what there is to say of it."""
+
+    kind: str
+    unit: int
+    text: str
+    label: str
+    why: str
+    sentence: str
+    id: str | None
+    source: str
+
+
+class AnswersPanel(Struct, frozen=True):
+    """The tables of one file of answers: scores by policy, and the answers to look at, by kind."""
+
+    policies: list[tuple[str, str, Score, float | None, bool]]  # name, what it does, score, ceiling, has one
+    strings: list[tuple[str, Score]]
+    kinds: list[tuple[str, str, int]]
+    rows: list[ListedAnswer]
+    whole: int
+
+
 def placement_parts(document: PlacementDocument) -> dict[str, object]:
     """Everything that the template asks for."""
-    placed = document.to_dict()
     return {
-        "document": placed,
         "template": "placement.html.jinja",
         "title": "answers",
         "data": None,
-        "panel": panel(placed),
+        "panel": panel(document),
     }
 
 
-def panel(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of one file of answers: scores by policy, and the answers to look at, by kind."""
-    counts = document["answers"]
+def panel(document: PlacementDocument) -> AnswersPanel:
+    """What the page shows of one file of answers."""
+    counts = document.answers
     whole = {
-        "failed": document["units"]["failed"],
-        "repaired": document["units"]["repaired"],
-        "hallucinated": counts["hallucinated"],
-        "ambiguous": counts["ambiguous"],
-        "inexact": sum(number for level, number in counts["levels"].items() if level != "exact"),
-        "repeat": counts["repeats"],
+        "failed": document.units.failed,
+        "repaired": document.units.repaired,
+        "hallucinated": counts.hallucinated,
+        "ambiguous": counts.ambiguous,
+        "inexact": sum(number for level, number in asdict(counts.levels).items() if level != "exact"),
+        "repeat": counts.repeats,
     }
     rows = [
-        *({**one, "kind": one["kind"]} for one in document["unplaced"]),
-        *({**one, "kind": "ambiguous"} for one in document["ambiguous"]),
-        *({**one, "kind": "inexact"} for one in document["inexact"]),
+        *(_listed(answer, answer.kind, answer.why) for answer in document.unplaced),
+        *(_listed(answer, "ambiguous", _candidates(answer)) for answer in document.ambiguous),
+        *(_listed(answer, "inexact", _spelling(answer)) for answer in document.inexact),
     ]
     order = list(LEFTOVERS)
-    rows.sort(key=lambda one: (order.index(one["kind"]), one["unit"]))
-    return {
-        "policies": [
-            (name, what, document["policies"][name], document["ceilings"].get(name, ""))
+    rows.sort(key=lambda row: (order.index(row.kind), row.unit))
+    policies: dict[str, Score] = asdict(document.policies)
+    ceilings: dict[str, float | None] = asdict(document.ceilings)
+    strings = {"as written": document.strings, **document.normalised}
+    return AnswersPanel(
+        policies=[
+            (name, what, policies[name], ceilings.get(name), name in ceilings)
             for name, what in POLICIES.items()
         ],
-        "strings": [
-            (f"{name}, {how}s", both[how])
-            for name, both in {"as written": document["strings"], **document["normalised"]}.items()
-            for how in ("set", "multiset")
+        strings=[
+            (f"{name}, {how}s", score)
+            for name, both in strings.items()
+            for how, score in (("set", both.set), ("multiset", both.multiset))
         ],
-        "kinds": [(kind, title, whole[kind]) for kind, title in LEFTOVERS.items() if whole[kind]],
-        "rows": [{**one, "why": _why(one)} for one in rows],
-        "shown": len(rows),
-        "whole": sum(whole.values()),
-    }
+        kinds=[(kind, title, whole[kind]) for kind, title in LEFTOVERS.items() if whole[kind]],
+        rows=rows,
+        whole=sum(whole.values()),
+    )
 
 
-def _why(row: Mapping[str, Any]) -> str:
-    """What there is to say of one answer beside its text."""
-    if row["kind"] == "ambiguous":
-        told = {True: ", right", False: ", not gold", None: ""}[row["right"]]
-        where = f"; placed at token {row['start']}{told}" if row["start"] is not None else ""
-        return f"{row['candidates']} candidates at level {row['level']}{where}"
-    if row["kind"] == "inexact":
-        return f"{row['level']}: the text says “{row['surface']}”" if row["surface"] else row["level"]
-    return str(row["why"])
+def _listed(answer: Leftover | PlacedAnswer, kind: str, why: str) -> ListedAnswer:
+    return ListedAnswer(
+        kind, answer.unit, answer.text, answer.label, why, answer.sentence, answer.id, answer.source
+    )
+
+
+def _candidates(answer: PlacedAnswer) -> str:
+    """How many candidates an ambiguous answer has, and which it was given."""
+    told = {True: ", right", False: ", not gold", None: ""}[answer.right]
+    where = f"; placed at token {answer.start}{told}" if answer.start is not None else ""
+    return f"{answer.candidates} candidates at level {answer.level}{where}"
+
+
+def _spelling(answer: PlacedAnswer) -> str:
+    """How the text spells an answer that was found beyond level exact."""
+    return f"{answer.level}: the text says “{answer.surface}”" if answer.surface else answer.level

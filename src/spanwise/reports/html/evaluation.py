@@ -22,7 +22,7 @@ from spanwise.reports._document import compared, inner_keys, label_order
 from spanwise.reports.html.analyses import conditions, panel, readings
 from spanwise.reports.html.packing import (
     Path,
-    Shown,
+    ShownDataset,
     both_ends,
     contents,
     evaluation_shown,
@@ -81,7 +81,7 @@ COLUMNS: Mapping[str, Path] = {
 }
 
 
-def standings_of(shown: Shown) -> list[Standing]:
+def standings_of(shown: ShownDataset) -> list[Standing]:
     """Every system with its rank, its place on a common axis and the brackets that it stands in."""
     order, document = shown.order, shown.document
     ends = {name: both_ends(shown.f1_interval(name)) for name in order}
@@ -146,7 +146,7 @@ def ties(document: Evaluation, order: Sequence[str]) -> list[tuple[int, int]]:
     return runs
 
 
-def matrix(shown: Shown) -> list[list[MatrixCell | None]]:
+def matrix(shown: ShownDataset) -> list[list[MatrixCell | None]]:
     """For each system against each other one the difference of F1, shaded where it is significant."""
     order, document = list(shown.order), shown.document
     tests = _tests_by_pair(document, F1)
@@ -271,7 +271,7 @@ class DatasetView(Struct, frozen=True):
     middle: Mapping[str, str]  # which run stands for a system that has several
 
 
-def view_of(shown: Shown, drawn: Mapping[str, str]) -> DatasetView:
+def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
     """What the templates show of one dataset, with the charts that were drawn of it."""
     standings = standings_of(shown)
     return DatasetView(
@@ -297,7 +297,6 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
     drawings = _evaluation_drawings(document, _attributes(shown)) if few else own_drawings(document, order)
     view = view_of(shown, svg(drawings))
     suspects = document.suspects.suspects if document.suspects else ()
-    answers = {name: placed.to_dict() for name, placed in (document.answers or {}).items()}
     return {
         "document": document,
         "title": _title(document),
@@ -306,13 +305,13 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
         "conditions": conditions,
         "suspects": document.suspects,
         "readings": [readings(suspect)["gold" if suspect.gold else "proposal"] for suspect in suspects],
-        "answers": [(name, placed, panel(placed)) for name, placed in answers.items()],
+        "answers": [(name, placed, panel(placed)) for name, placed in (document.answers or {}).items()],
         "data": {"sets": [packed_set(shown)]},
         **(_few(document, view) if few else {"template": "many.html.jinja", "sets": [view]}),
     }
 
 
-def packed_set(shown: Shown) -> dict[str, object]:
+def packed_set(shown: ShownDataset) -> dict[str, object]:
     """What the scripts know of one dataset; with two systems or more, of every pair of them."""
     packed = contents(shown)
     return {**packed, "board": packed_pairs(shown)} if len(shown.order) > 1 else packed
@@ -354,7 +353,7 @@ def _title(document: Evaluation) -> str:
     return f"{names} on {data}" if names else data
 
 
-def _attributes(shown: Shown) -> list[str]:
+def _attributes(shown: ShownDataset) -> list[str]:
     """The attributes that any system has, the widest gap of the best system first."""
     found: dict[str, float] = {}
     for name in shown.order:

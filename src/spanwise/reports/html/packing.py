@@ -10,15 +10,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from statistics import NormalDist
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypedDict
 
 from msgspec import UNSET, Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from spanwise.diagnosis import lettering, mean_of, or_nan
 from spanwise.document.evaluation import Evaluation, ExampleCounts, GoldMention, PredictedMention, Sentence
-from spanwise.document.head import Interval, Settings
-from spanwise.document.scores import Bounded, BucketScores, ExactScores, SubsetRecall, SystemScores
+from spanwise.document.head import Interval, Settings, given
+from spanwise.document.scores import Bounded, BucketScores, ExactScores, Outcome, SubsetRecall, SystemScores
 from spanwise.document.study import DatasetRuns, MainResult, Study
 from spanwise.reports import _wording as words
 
@@ -26,7 +26,7 @@ Path = tuple[str, ...]
 Runs = Mapping[str, Mapping[str, SystemScores]]
 
 
-class Shown(Struct, frozen=True):
+class ShownDataset(Struct, frozen=True):
     """An evaluation, or one dataset of a study.
 
     `document` has every system once: in a study in the run whose F1 is nearest to the median. `runs` has
@@ -87,10 +87,10 @@ def middle_run(runs: Mapping[str, SystemScores]) -> str:
     return ranked[(len(ranked) - 1) // 2]
 
 
-def evaluation_shown(document: Evaluation) -> Shown:
+def evaluation_shown(document: Evaluation) -> ShownDataset:
     """An evaluation: one run of each system."""
     none = ExampleCounts(policy="none", cap=0, shown=0, of=0)
-    return Shown(
+    return ShownDataset(
         name=document.dataset.name,
         document=document,
         runs={name: {"": scores} for name, scores in document.systems.items()},
@@ -100,14 +100,14 @@ def evaluation_shown(document: Evaluation) -> Shown:
     )
 
 
-def study_shown(study: Study) -> list[Shown]:
+def study_shown(study: Study) -> list[ShownDataset]:
     """The datasets of a study that have runs."""
     return [
         _dataset_shown(study, name, one) for name, one in study.datasets.items() if one.runs and one.dataset
     ]
 
 
-def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> Shown:
+def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDataset:
     assert dataset.dataset is not None
     systems = {system: runs[middle_run(runs)] for system, runs in dataset.runs.items()}
     inputs = tuple(row for row in study.inputs if row.dataset in (name, UNSET))
@@ -125,7 +125,7 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> Shown:
     counts = dataset.examples.values() if dataset.examples else ()
     complete = bool(dataset.sentences) and all(one.shown == one.of for one in counts)
     policy = next((one.policy for one in counts), "none")
-    return Shown(
+    return ShownDataset(
         name=name,
         document=document,
         runs=dataset.runs,
@@ -144,7 +144,7 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> Shown:
 
 def _settings(study: Study) -> Settings:
     """The settings of one dataset, the usual ones where datasets differ."""
-    usual: dict[str, Any] = {
+    usual: dict[str, object] = {
         "focus": "gold", "resamples": 0, "seed": 0, "confidence": 0.95, "correction": "holm",
         "align": "strict", "repair": "conlleval", "lowercase": False, "credits": {}, "vocabulary": None,
         "examples": "none", "examples_cap": 0, "redacted": False, "preset": None, "command": None,
@@ -181,7 +181,7 @@ def _joined(all_runs: Runs, rows: Mapping[str, Sentence]) -> Sentence:
 
 
 def _gold(all_runs: Runs, rows: Mapping[str, Sentence], first: Sentence, at: int) -> GoldMention:
-    outcome: dict[str, Any] = {}
+    outcome: dict[str, Outcome] = {}
     partner: dict[str, int | None] = {}
     for system, runs in all_runs.items():
         row = rows.get(system)
@@ -231,12 +231,12 @@ def score_at(system: SystemScores, path: Path) -> tuple[float | None, Interval |
     return value, cell.interval.get(path[-1])
 
 
-def run_values(shown: Shown, name: str, path: Path) -> list[float | None]:
+def run_values(shown: ShownDataset, name: str, path: Path) -> list[float | None]:
     """One score of every run of a system."""
     return [score_at(one, path)[0] for one in shown.runs[name].values()]
 
 
-def mean_score(shown: Shown, name: str, path: Path) -> float | None:
+def mean_score(shown: ShownDataset, name: str, path: Path) -> float | None:
     """The mean over the runs of a system in which a score is defined."""
     return mean_of(or_nan(value) for value in run_values(shown, name, path)).mean
 
@@ -259,7 +259,7 @@ Mention: TypeAlias = GoldMention | PredictedMention
 Where: TypeAlias = Callable[[int, int], tuple[int, int]]  # where a span lies among the tokens that are shown
 
 
-def packed(value: Mapping[str, Any]) -> str:
+def packed(value: Mapping[str, object]) -> str:
     """Anything for the page's script: base64 of deflated JSON."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # Halves of surrogate pairs have no UTF-8; the page shows them as what they are not: a mark.
@@ -267,7 +267,7 @@ def packed(value: Mapping[str, Any]) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
 
 
-def contents(shown: Shown) -> dict[str, Any]:
+def contents(shown: ShownDataset) -> dict[str, object]:
     """What the script needs to show examples: names once, then columns of numbers that point to them."""
     document = shown.document
     systems = list(shown.run_names)
@@ -302,16 +302,18 @@ def _units(document: Evaluation, sentences: Sequence[Sentence]) -> list[int] | s
         return list(range(len(sentences)))
     if document.settings.unit != "document" or any(row.document in (None, UNSET) for row in sentences):
         return document.settings.unit
-    number: dict[Any, int] = {}
+    number: dict[object, int] = {}
     return [number.setdefault(row.document, len(number)) for row in sentences]
 
 
-def _rest_of(document: Evaluation, sentences: Sequence[Sentence], packer: _Packer) -> list[list[Any]] | None:
+def _rest_of(
+    document: Evaluation, sentences: Sequence[Sentence], packer: _Packer
+) -> list[list[object]] | None:
     """The mentions of sentences without an error, which the page leaves out, by all that can choose them."""
     agreed = document.agreed() if document.settings.examples == "errors" else None
     if agreed is None:
         return None
-    number: dict[Any, int] = {}
+    number: dict[object, int] = {}
     for row in sentences:
         number.setdefault(row.document, len(number))
     by_document = document.settings.unit == "document"
@@ -332,9 +334,9 @@ def _rest_of(document: Evaluation, sentences: Sequence[Sentence], packer: _Packe
     return found
 
 
-def _known(shown: Shown, names: Sequence[str]) -> dict[str, list[list[Any]]]:
+def _known(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[list[object]]]:
     """Gold, predicted and correct of every run, and an interval, for each single filter."""
-    found: dict[str, list[list[Any]]] = {}
+    found: dict[str, list[list[object]]] = {}
 
     def add(key: str, place: int, cell: ExactScores | BucketScores) -> None:
         rows = found.setdefault(key, [[0, 0, 0] for _ in names])
@@ -358,14 +360,24 @@ def _known(shown: Shown, names: Sequence[str]) -> dict[str, list[list[Any]]]:
     return found
 
 
-def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+def _columns(rows: Sequence[Sequence[object]]) -> list[list[object]]:
     """The rows turned: texts beside texts and numbers beside numbers deflate a sixth better."""
     return [[row[at] if at < len(row) else 0 for row in rows] for at in range(6)]
 
 
-def _attributes(document: Evaluation) -> list[dict[str, Any]]:
-    """The attributes of mentions with the names and intervals of their buckets, as any system has them."""
-    found: dict[str, dict[str, Any]] = {}
+class PackedAttribute(TypedDict):
+    """An attribute of mentions with the names and intervals of its buckets."""
+
+    name: str
+    title: str
+    buckets: list[str]
+    titles: list[str]
+    bounds: list[list[float | bool | None]]
+
+
+def _attributes(document: Evaluation) -> list[PackedAttribute]:
+    """The attributes of mentions, as any system has them."""
+    found: dict[str, PackedAttribute] = {}
     for system in document.systems.values():
         for name, table in system.attributes.items():
             if table.unit != "mention":
@@ -382,9 +394,9 @@ def _attributes(document: Evaluation) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _bounds(bucket: BucketScores) -> list[Any]:
+def _bounds(bucket: BucketScores) -> list[float | bool | None]:
     """Both ends of a bucket, and whether it holds one special value."""
-    ends = [None if end is UNSET else end for end in (bucket.low, bucket.high)]
+    ends = [given(bucket.low), given(bucket.high)]
     return [*ends, bool(bucket.special)]
 
 
@@ -396,7 +408,7 @@ class _Packer:
         systems: Sequence[str],
         labels: list[str],
         tough: Sequence[str],
-        attributes: list[dict[str, Any]],
+        attributes: list[PackedAttribute],
     ) -> None:
         self._systems = systems
         self._labels = labels
@@ -406,7 +418,7 @@ class _Packer:
             (row["name"], {name: code for code, name in enumerate(row["buckets"])}) for row in attributes
         ]
 
-    def sentence(self, row: Sentence) -> list[Any]:
+    def sentence(self, row: Sentence) -> list[object]:
         """One sentence: id, source, tokens, gold mentions, mentions of each system, offsets of pieces."""
         tokens, where, offsets = _text(row)
         gold = [
@@ -448,17 +460,17 @@ def _or_none(place: int | None) -> int:
     return -1 if place is None else place
 
 
-def _parts(mention: Mention, where: Where) -> list[Any]:
+def _parts(mention: Mention, where: Where) -> list[object]:
     return [[list(where(start, end)) for start, end in mention.parts]] if mention.parts else []
 
 
-def _rest(mention: PredictedMention, where: Where) -> list[Any]:
+def _rest(mention: PredictedMention, where: Where) -> list[object]:
     """The parts of a mention that has several, and what was said of one that has no place."""
     parts = _parts(mention, where)
     return [*(parts or [None]), mention.answer] if mention.answer else parts
 
 
-def _text(row: Sentence) -> tuple[Any, Where, list[int]]:
+def _text(row: Sentence) -> tuple[object, Where, list[int]]:
     """The tokens to show, how positions of mentions map to them, and where they lie in the text."""
     if row.tokens is not UNSET:
         plain = all(token and not re.search(r"\s", token) for token in row.tokens)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from msgspec import json
+from msgspec.structs import asdict
 
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.dataset import Description
@@ -146,7 +147,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.globals.update(
         words=words, titled=titled, link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
-        statements=statements, chosen=chosen,
+        statements=statements, chosen=chosen, fields=asdict,
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,

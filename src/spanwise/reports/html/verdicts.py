@@ -19,7 +19,7 @@ from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports import _wording as words
 from spanwise.reports._charts.style import shortened, titled
 from spanwise.reports._document import compared, examples, ranked, score_path
-from spanwise.reports.html.packing import Path, Shown, both_ends, mean_score, run_values, score_at
+from spanwise.reports.html.packing import Path, ShownDataset, both_ends, mean_score, run_values, score_at
 
 # ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
 
@@ -398,7 +398,7 @@ def _bucket(attribute: str, bucket: BucketScores, unit: str) -> Measured:
 # ---- what the script is given -------------------------------------------------------------------
 
 
-def packed_pairs(shown: Shown) -> dict[str, object]:
+def packed_pairs(shown: ShownDataset) -> dict[str, object]:
     """What the script draws a pair from: the scores of every system, and the tests of every pair."""
     document, order = shown.document, shown.order
     names, place = list(order), {name: at for at, name in enumerate(order)}
@@ -429,7 +429,7 @@ def packed_pairs(shown: Shown) -> dict[str, object]:
     }
 
 
-def _own(shown: Shown, name: str) -> Sequence[Found]:
+def _own(shown: ShownDataset, name: str) -> Sequence[Found]:
     """What is said of a system alone; of several runs what more than half of them show."""
     document = shown.document
     if not shown.several(name):
@@ -439,7 +439,7 @@ def _own(shown: Shown, name: str) -> Sequence[Found]:
     )
 
 
-def _numbers(shown: Shown, name: str, path: Path) -> list[float | None] | None:
+def _numbers(shown: ShownDataset, name: str, path: Path) -> list[float | None] | None:
     """A score in points with both ends of its interval; of several runs the mean, and the score of each."""
     if not shown.several(name):
         value, ends = score_at(shown.document.systems[name], path)
@@ -458,7 +458,7 @@ def _points(value: float) -> float:
 
 
 def _pair(
-    shown: Shown, names: Sequence[str], i: int, j: int,
+    shown: ShownDataset, names: Sequence[str], i: int, j: int,
     comparison: Comparison | None, row_of: Mapping[Path, int],
 ) -> dict[str, object]:  # fmt: skip
     """The finding, the tests and the parts of the lead of the system at `i` over that at `j`."""
@@ -480,7 +480,7 @@ def _pair(
 
 
 def _lead_parts(
-    shown: Shown, one: str, other: str, comparison: Comparison | None
+    shown: ShownDataset, one: str, other: str, comparison: Comparison | None
 ) -> tuple[int, Mapping[str, Sequence[LeadPart]]]:
     """The parts of a lead, and the sign that they have; of several runs the mean over all pairs of runs."""
     if not shown.several(one) and not shown.several(other):
@@ -522,7 +522,9 @@ def _test_row(row: ScoreTest, sign: int) -> list[object]:
     return [difference, *ends, words.p_value(row.p_corrected), int(row.significant)]
 
 
-def headline(shown: Shown, names: Sequence[str], i: int, j: int, comparison: Comparison | None) -> Markup:
+def headline(
+    shown: ShownDataset, names: Sequence[str], i: int, j: int, comparison: Comparison | None
+) -> Markup:
     """Who of two systems scores what, and whether the lead is real; the better one stands at `i`."""
     first, second = (Markup('<span class="{}"><bdi>{}</bdi></span>').format(colour, words.visible(names[at]))
                      for at, colour in ((i, "c0"), (j, "c1")))  # fmt: skip

@@ -28,9 +28,9 @@ from spanwise.document.analyses import (
 from spanwise.reports import _wording as say
 from spanwise.reports._wording import visible
 from spanwise.reports.terminal._layout import (
-    Cell,
     Column,
-    Line,
+    ScreenCell,
+    ScreenLine,
     and_more,
     banner,
     bar,
@@ -50,7 +50,7 @@ ENOUGH = 100  # predictions from which on a calibration error is shown
 MOST_LABELS = 20
 
 
-def confidence_lines(document: Confidence, width: int) -> list[Line]:
+def confidence_lines(document: Confidence, width: int) -> list[ScreenLine]:
     """All sections, system by system."""
     inputs = [replace(row, role="dev") if row.role.startswith("dev") else row for row in document.inputs]
     result = [*banner(document, None), *files(inputs, width, notes=document.notes)]
@@ -59,11 +59,11 @@ def confidence_lines(document: Confidence, width: int) -> list[Line]:
     return [*result, *_pairs(document, width)]
 
 
-def _pairs(document: Confidence, width: int) -> list[Line]:
+def _pairs(document: Confidence, width: int) -> list[ScreenLine]:
     """Systems side by side where their curves can be compared."""
     if not document.pairs:
         return []
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for pair in document.pairs:
         names = " − ".join(map(say.visible, pair.systems))
         for title, one in (
@@ -88,9 +88,9 @@ def _pairs(document: Confidence, width: int) -> list[Line]:
             *grid(columns, rows, width)]  # fmt: skip
 
 
-def _buckets(one: SystemConfidence, width: int) -> list[Line]:
+def _buckets(one: SystemConfidence, width: int) -> list[ScreenLine]:
     """What the scores are worth in every bucket, where attributes were asked for."""
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for attribute, cells in one.buckets.items():
         title = say.attribute(attribute)
         for bucket, cell in cells.items():
@@ -115,10 +115,10 @@ def _buckets(one: SystemConfidence, width: int) -> list[Line]:
             *grid(columns, rows, width)]  # fmt: skip
 
 
-def _scored_system(name: str, one: SystemConfidence, document: Confidence, width: int) -> list[Line]:
+def _scored_system(name: str, one: SystemConfidence, document: Confidence, width: int) -> list[ScreenLine]:
     overall = one.overall
     note = f"{say.plural(overall.predicted, 'prediction')}, {overall.correct:,} right, {overall.gold:,} gold"
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         _confidence_row("all", overall),
         *(_confidence_row(label, cell) for label, cell in _labels(one)),
     ]
@@ -150,7 +150,7 @@ def _interval(document: Confidence) -> str:
     return "95% CI" + ("†" if document.settings.few_units else "") if document.settings.resamples else ""
 
 
-def _confidence_row(name: str, cell: ConfidenceCell) -> list[Cell]:
+def _confidence_row(name: str, cell: ConfidenceCell) -> list[ScreenCell]:
     shown = cell.predicted >= ENOUGH
     ends = None if cell.interval is UNSET else cell.interval.get("average_precision")
     chance = cell.chance_ece.high
@@ -186,7 +186,7 @@ def _calibrated(cell: ConfidenceCell) -> str:
     )
 
 
-def _thresholds(one: SystemConfidence, width: int) -> list[Line]:
+def _thresholds(one: SystemConfidence, width: int) -> list[ScreenLine]:
     result = heading("Thresholds", "", width)
     chosen, at = one.threshold, one.at_precision
     if chosen.value is not None:
@@ -218,10 +218,10 @@ def _within(ends: Sequence[float | None] | None) -> str:
     return f" ({shown})" if shown else ""
 
 
-def _reliability(cell: ConfidenceCell, width: int) -> list[Line]:
+def _reliability(cell: ConfidenceCell, width: int) -> list[ScreenLine]:
     if len(cell.bins) < 2:
         return []
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         [
             _scores(one),
             say.count(one.predicted),
@@ -251,7 +251,7 @@ def _scores(one: ReliabilityBin) -> str:
 # ---- slices ----------------------------------------------------------------------------------------
 
 
-def slices_lines(document: Slices, width: int) -> list[Line]:
+def slices_lines(document: Slices, width: int) -> list[ScreenLine]:
     """All sections: one for each system and one for each pair."""
     result = [*banner(document, None), *files(document.inputs, width, notes=document.notes)]
     for name, one in document.systems.items():
@@ -265,7 +265,7 @@ def _score(document: Slices) -> str:
     return "recall" if document.over == "recall" else "F1"
 
 
-def _sliced_system(name: str, one: SystemSlices, document: Slices, width: int) -> list[Line]:
+def _sliced_system(name: str, one: SystemSlices, document: Slices, width: int) -> list[ScreenLine]:
     score = None if one.overall.loss is None else 1 - one.overall.loss
     note = f"{_score(document)} {say.points(score)} over {say.plural(one.overall.units, 'mention')}"
     result = heading(f"Where {say.visible(name)} is weak", note, width)
@@ -293,9 +293,9 @@ def _verdict(tested: int, significant: int, listed: int, document: Slices, findi
 
 def _weak(
     rows: tuple[SearchedSlice, ...], one: SystemSlices, document: Slices, width: int, *, after: bool = True
-) -> list[Line]:
+) -> list[ScreenLine]:
     top = max((row.rest_loss or 0.0 for row in rows), default=0.0) or 1.0
-    cells: list[list[Cell]] = [
+    cells: list[list[ScreenCell]] = [
         [
             text(f"{place}"),
             text(_conditions(row.conditions)),
@@ -315,7 +315,7 @@ def _weak(
     return grid(columns, cells, width)
 
 
-def _pair(pair: PairSlices, document: Slices, width: int) -> list[Line]:
+def _pair(pair: PairSlices, document: Slices, width: int) -> list[ScreenLine]:
     first, second = (say.visible(name) for name in pair.systems)
     result = heading(f"Where {first} and {second} differ", f"by {_score(document)}", width)
     result += sentence(
@@ -330,8 +330,8 @@ def _pair(pair: PairSlices, document: Slices, width: int) -> list[Line]:
 
 def _different(
     rows: tuple[DifferentSlice, ...], document: Slices, width: int, *, after: bool = True
-) -> list[Line]:
-    cells: list[list[Cell]] = [
+) -> list[ScreenLine]:
+    cells: list[list[ScreenCell]] = [
         [
             text(f"{place}"),
             text(_conditions(row.conditions)),
@@ -350,7 +350,7 @@ def _different(
     return grid(columns, cells, width)
 
 
-def _confirmed(found_on: int, tested_on: int, document: Slices, width: int) -> list[Line]:
+def _confirmed(found_on: int, tested_on: int, document: Slices, width: int) -> list[ScreenLine]:
     unit = document.settings.unit
     words = f"The best slices of {say.plural(found_on, unit)}, tested on the other {tested_on:,}:"
     return [[], *sentence(words, width, indent=2)]
@@ -365,7 +365,7 @@ def _condition(one: SliceCondition) -> str:
     return f"{name} {one.value}" if one.label is UNSET else f"{name} {one.label}"
 
 
-def _next(document: Slices, width: int) -> list[Line]:
+def _next(document: Slices, width: int) -> list[ScreenLine]:
     """The command that lists the errors of the first slice."""
     found = [(name, one.slices[0]) for name, one in document.systems.items() if one.slices]
     paths = {row.system: row.path for row in document.inputs if row.role == "predicted"}
@@ -394,7 +394,7 @@ _WHAT = {
 }
 
 
-def placement_lines(document: PlacementDocument, width: int) -> list[Line]:
+def placement_lines(document: PlacementDocument, width: int) -> list[ScreenLine]:
     """All sections: units, answers, policies, strings, what was left over."""
     return [
         *banner(document, None),
@@ -406,7 +406,7 @@ def placement_lines(document: PlacementDocument, width: int) -> list[Line]:
     ]
 
 
-def _answers(document: PlacementDocument, width: int) -> list[Line]:
+def _answers(document: PlacementDocument, width: int) -> list[ScreenLine]:
     units, answers = document.units, document.answers
     counts = {name: getattr(units, name) for name in units.__struct_fields__}
     levels = {name: getattr(answers.levels, name) for name in answers.levels.__struct_fields__}
@@ -439,9 +439,9 @@ def _answers(document: PlacementDocument, width: int) -> list[Line]:
     return result
 
 
-def _policies(document: PlacementDocument, width: int) -> list[Line]:
+def _policies(document: PlacementDocument, width: int) -> list[ScreenLine]:
     low, high = document.spread
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for name, what in _WHAT.items():
         score: Score = getattr(document.policies, name)
         chosen = name == document.settings.policy
@@ -466,7 +466,7 @@ def _policies(document: PlacementDocument, width: int) -> list[Line]:
     return result
 
 
-def _numbers(score: Score, *, strong: bool = False) -> list[Cell]:
+def _numbers(score: Score, *, strong: bool = False) -> list[ScreenCell]:
     return [
         say.count(score.predicted), say.count(score.correct), say.points(score.precision),
         say.points(score.recall), [(say.points(score.f1), "score" if strong else "strong")],
@@ -480,9 +480,9 @@ def _score_columns() -> list[Column]:
     ]  # fmt: skip
 
 
-def _strings(document: PlacementDocument, width: int) -> list[Line]:
+def _strings(document: PlacementDocument, width: int) -> list[ScreenLine]:
     both = {"as-written": document.strings, **document.normalised}
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for name, scores in both.items():
         for how in ("set", "multiset"):
             rows.append([text(f"{name}, {how}s"), *_numbers(getattr(scores, how))])
@@ -491,24 +491,24 @@ def _strings(document: PlacementDocument, width: int) -> list[Line]:
     return [*heading("Without positions, and as others do", "", width), *grid(columns, rows, width)]
 
 
-def _left(document: PlacementDocument, width: int) -> list[Line]:
+def _left(document: PlacementDocument, width: int) -> list[ScreenLine]:
     wrong = [one for one in document.unplaced if one.kind in ("hallucinated", "failed")]
     if not wrong:
         return []
-    rows: list[list[Cell]] = [_leftover_row(one) for one in wrong[:MOST_LEFT]]
+    rows: list[list[ScreenCell]] = [_leftover_row(one) for one in wrong[:MOST_LEFT]]
     columns = [Column(), Column("text", least=16), Column("label"), Column("where", least=12, rank=1)]
     result = heading("Answers that the text does not hold", "all of them: --report FILE", width)
     return [*result, *grid(columns, rows, width), *and_more(len(wrong) - MOST_LEFT, width)]
 
 
-def _leftover_row(one: Leftover) -> list[Cell]:
+def _leftover_row(one: Leftover) -> list[ScreenCell]:
     return [text(one.kind), text(one.text or one.why, "strong"), text(one.label), text(one.source, "faint")]
 
 
 # ---- explanation -----------------------------------------------------------------------------------
 
 
-def explanation_lines(document: Explanation, width: int) -> list[Line]:
+def explanation_lines(document: Explanation, width: int) -> list[ScreenLine]:
     """The rows in points; `change` is F1 less that of the first row."""
     name = max(len(row.name) for row in document.rows)
     screen = [f"{'convention':<{name}}      P      R     F1  change", ""]

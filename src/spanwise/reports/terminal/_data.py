@@ -20,9 +20,9 @@ from spanwise.document.dataset import (
 from spanwise.document.scores import BucketEdges
 from spanwise.reports import _wording as say
 from spanwise.reports.terminal._layout import (
-    Cell,
     Column,
-    Line,
+    ScreenCell,
+    ScreenLine,
     and_more,
     banner,
     bar,
@@ -46,7 +46,7 @@ MOST_GROUPS = 4
 MOST_SAME = 2
 
 
-def description_lines(document: Description, width: int, seconds: float | None) -> list[Line]:
+def description_lines(document: Description, width: int, seconds: float | None) -> list[ScreenLine]:
     """All sections of a description."""
     dataset = document.dataset
     return [
@@ -64,12 +64,12 @@ def _order(dataset: DatasetFacts) -> tuple[str, ...]:
     return dataset.label_order or tuple(sorted(labels, key=lambda label: -labels[label]))
 
 
-def _described_labels(dataset: DatasetFacts, width: int) -> list[Line]:
+def _described_labels(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
     labels, order = dataset.labels, _order(dataset)
     if not labels:
         return []
     top, total = max(labels.values()) or 1, dataset.mentions or 1
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         [text(label), say.count(labels[label]), say.percent(labels[label] / total), bar(labels[label] / top)]
         for label in order[:MOST_LABELS]
     ]
@@ -88,10 +88,10 @@ def _described_labels(dataset: DatasetFacts, width: int) -> list[Line]:
     ]
 
 
-def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentions") -> list[Line]:
+def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentions") -> list[ScreenLine]:
     """How many gold mentions lie in each tough subset, overall and by label."""
     order = _order(dataset)[: max(1, (width - 50) // 8)]
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for subset, shares in (dataset.tough or {}).items():
         cells = [shares.labels.get(label) for label in order]
         rows.append(
@@ -113,9 +113,9 @@ def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentio
     )
 
 
-def _attributes(dataset: DatasetFacts, width: int) -> list[Line]:
+def _attributes(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
     zeta, tables = dataset.zeta, dataset.attributes
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for name in dict.fromkeys([*tables, *zeta]):
         if name == "label":
             continue  # the labels stand above
@@ -123,7 +123,7 @@ def _attributes(dataset: DatasetFacts, width: int) -> list[Line]:
         shown = [[(f"{_bucket(bucket)} ", "faint"), (say.percent(bucket.share), "")] for bucket in buckets]
         rows.append([text(say.attribute(name)), _zeta(zeta.get(name)), packed(shown, join="  ")])
     columns = [Column("attribute", least=16), Column("ζ", right=True), Column("buckets", least=20, most=110)]
-    result: list[Line] = []
+    result: list[ScreenLine] = []
     if rows:
         result += heading("Attributes", "ζ: mean over gold units · share of gold units in each bucket", width)
         result += grid(
@@ -140,12 +140,12 @@ def _bucket(bucket: BucketEdges) -> str:
     return say.bucket(bucket).replace(" ", "") if bucket.value is UNSET else say.bucket(bucket)
 
 
-def _conflicts(dataset: DatasetFacts, width: int) -> list[Line]:
+def _conflicts(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
     """Names that carry several labels, and sentences annotated in two ways: what a reader may want to fix."""
     if dataset.conflicts is None:
         return []
     names, sentences = dataset.conflicts.labels, dataset.conflicts.sentences
-    result: list[Line] = []
+    result: list[ScreenLine] = []
     if names.sequences:
         mentions = say.plural(names.mentions, "mention")
         size = f"{say.plural(names.sequences, 'name')} with several labels, {mentions}"
@@ -164,7 +164,7 @@ def _conflicts(dataset: DatasetFacts, width: int) -> list[Line]:
         result += flow(
             [text(f"{places} read otherwise elsewhere between the same neighbours")], width, indent=2
         )
-        parts: list[Line] = [
+        parts: list[ScreenLine] = [
             [
                 (say.visible(row.text), "strong"),
                 (f" {say.visible(row.label)}, elsewhere {say.visible(row.elsewhere)}", "faint"),
@@ -175,7 +175,7 @@ def _conflicts(dataset: DatasetFacts, width: int) -> list[Line]:
     return [*heading("Conflicts", "worth a look before any system is run", width), *result] if result else []
 
 
-def _name(row: LabelConflict) -> Line:
+def _name(row: LabelConflict) -> ScreenLine:
     counts = " ".join(f"{say.visible(label)} {say.count(number)}" for label, number in row.labels.items())
     shown = text(row.text, "strong") if row.text else []
     return [*shown, (f" {counts}" if shown else counts, "faint")]
@@ -184,7 +184,7 @@ def _name(row: LabelConflict) -> Line:
 # ---- split -----------------------------------------------------------------------------------------
 
 
-def split_lines(document: Split, width: int) -> list[Line]:
+def split_lines(document: Split, width: int) -> list[ScreenLine]:
     """All sections, the parts first."""
     return [
         *banner(document, None),
@@ -195,9 +195,9 @@ def split_lines(document: Split, width: int) -> list[Line]:
     ]
 
 
-def _parts(document: Split, width: int) -> list[Line]:
+def _parts(document: Split, width: int) -> list[ScreenLine]:
     by_documents = document.settings.unit == "document"
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for name, part in document.parts.items():
         facts = part.facts
         sizes = [facts.documents] if by_documents else []
@@ -208,8 +208,8 @@ def _parts(document: Split, width: int) -> list[Line]:
     return [*heading("Parts", f"seed {document.settings.seed}", width), *grid(columns, rows, width)]
 
 
-def _shares(document: Split, width: int) -> list[Line]:
-    rows: list[list[Cell]] = []
+def _shares(document: Split, width: int) -> list[ScreenLine]:
+    rows: list[list[ScreenCell]] = []
     asked: list[tuple[str, SplitShare]] = [*document.shares.items(), ("sentences", document.size)]
     for subset, share in asked:
         mean, low, high = share.random
@@ -240,7 +240,7 @@ _MOST_LABELS = 12
 _MOST_EXAMPLES = 3
 
 
-def agreement_lines(document: Agreement, width: int) -> list[Line]:
+def agreement_lines(document: Agreement, width: int) -> list[ScreenLine]:
     """All sections, the answer first."""
     return [
         *banner(document, None),
@@ -256,7 +256,7 @@ def agreement_lines(document: Agreement, width: int) -> list[Line]:
     ]
 
 
-def _files(document: Agreement, width: int) -> list[Line]:
+def _files(document: Agreement, width: int) -> list[ScreenLine]:
     parts = [
         text(say.plural(len(document.annotators), "annotator")),
         text(f"{say.plural(document.documents, 'document')} shared by two or more"),
@@ -274,9 +274,9 @@ def _mean(mean: PairMean) -> str:
     return f"{say.points(mean.f1)}{spread}"
 
 
-def _overview(document: Agreement, width: int) -> list[Line]:
+def _overview(document: Agreement, width: int) -> list[ScreenLine]:
     mean = document.mean
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         [text("the same span and label", "strong"), text(_mean(mean.overall), "score")],
         ["the same span, any label", _mean(mean.spans)],
         ["near misses credited by half (fair)", _mean(mean.fair)],
@@ -293,8 +293,8 @@ def _overview(document: Agreement, width: int) -> list[Line]:
     ]
 
 
-def _annotators(document: Agreement, width: int) -> list[Line]:
-    rows: list[list[Cell]] = [
+def _annotators(document: Agreement, width: int) -> list[ScreenLine]:
+    rows: list[list[ScreenCell]] = [
         [
             text(row.annotator, "strong"),
             say.count(row.mentions),
@@ -314,9 +314,9 @@ def _annotators(document: Agreement, width: int) -> list[Line]:
     return result
 
 
-def _ceiling(document: Agreement, width: int) -> list[Line]:
+def _ceiling(document: Agreement, width: int) -> list[ScreenLine]:
     top = document.ceiling
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         [
             text("human ceiling", "strong"),
             text(say.points(top.mean), "score"),
@@ -336,11 +336,11 @@ def _interval(found: tuple[float | None, float | None] | None) -> str:
     return "" if found is None else f"{say.points(found[0])} – {say.points(found[1])}"
 
 
-def _pairs(document: Agreement, width: int) -> list[Line]:
+def _pairs(document: Agreement, width: int) -> list[ScreenLine]:
     if len(document.pairs) < 2:
         return []
     ranked = sorted(document.pairs, key=lambda pair: (pair.overall.f1 is None, pair.overall.f1 or 0))
-    cells: list[list[Cell]] = [
+    cells: list[list[ScreenCell]] = [
         [
             text(" – ".join(pair.annotators)),
             say.points(pair.overall.f1),
@@ -366,9 +366,9 @@ def _pairs(document: Agreement, width: int) -> list[Line]:
     ]
 
 
-def _agreed_labels(document: Agreement, width: int) -> list[Line]:
+def _agreed_labels(document: Agreement, width: int) -> list[ScreenLine]:
     found = sorted(document.mean.labels.items(), key=lambda pair: (pair[1].f1 is None, pair[1].f1 or 0))
-    cells: list[list[Cell]] = [
+    cells: list[list[ScreenCell]] = [
         [text(name), _mean(mean), _decimal(document.alpha_u.labels.get(name))]
         for name, mean in found[:_MOST_LABELS]
     ]
@@ -380,14 +380,14 @@ def _agreed_labels(document: Agreement, width: int) -> list[Line]:
     ]
 
 
-def _kinds(document: Agreement, width: int) -> list[Line]:
+def _kinds(document: Agreement, width: int) -> list[ScreenLine]:
     counts = document.disagreement
     named = {kind: counts.get(kind, 0) for kind in ("LE", "BE", "LBE")}
     named["alone"] = counts.get("FN", 0) + counts.get("FP", 0)
     whole = sum(named.values())
     if not whole:
         return []
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         [text(DISAGREEMENTS[kind]), say.count(number), say.percent(number / whole), bar(number / whole)]
         for kind, number in sorted(named.items(), key=lambda pair: -pair[1])
     ]
@@ -396,10 +396,10 @@ def _kinds(document: Agreement, width: int) -> list[Line]:
     return [*heading("What they differ in", note, width), *grid(columns, rows, width)]
 
 
-def _chance(document: Agreement, width: int) -> list[Line]:
+def _chance(document: Agreement, width: int) -> list[ScreenLine]:
     tokens, units = document.tokens, document.alpha_u
     kappas = [row.kappa for row in tokens.cohen if row.kappa is not None]
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         [
             "α_u: where mentions begin and end",
             text(_decimal(units.all), "score"),
@@ -422,7 +422,7 @@ def _chance(document: Agreement, width: int) -> list[Line]:
             *grid([Column(), Column(right=True), Column(rank=1, least=10)], rows, width)]  # fmt: skip
 
 
-def _outside(share: float | None) -> Line:
+def _outside(share: float | None) -> ScreenLine:
     if share is None:
         return []
     return text(f"{say.percent(share)} of token labels are O, which dominates it", "faint")
@@ -432,7 +432,7 @@ def _decimal(value: float | None) -> str:
     return say.UNDEFINED if value is None else f"{value:.3f}".replace("-", say.MINUS)
 
 
-def _majority(document: Agreement, width: int) -> list[Line]:
+def _majority(document: Agreement, width: int) -> list[ScreenLine]:
     found = document.majority
     words = (
         f"{say.plural(found.accepted, 'mention')} with {found.rule} of the votes, "
@@ -441,7 +441,7 @@ def _majority(document: Agreement, width: int) -> list[Line]:
     return [*heading("Majority", "", width), *sentence(words, width)]
 
 
-def _examples(document: Agreement, width: int) -> list[Line]:
+def _examples(document: Agreement, width: int) -> list[ScreenLine]:
     if not document.sentences:
         return []
     result = heading("Sentences", "the most mentions that not all marked", width)
@@ -450,8 +450,8 @@ def _examples(document: Agreement, width: int) -> list[Line]:
     return result[:-1]
 
 
-def _side_by_side(example: DisagreementExample, width: int) -> list[Line]:
-    rows: list[list[Cell]] = []
+def _side_by_side(example: DisagreementExample, width: int) -> list[ScreenLine]:
+    rows: list[list[ScreenCell]] = []
     whole = len(example.annotators)
     for mention in example.mentions:
         if len(mention.annotators) == whole:
@@ -477,7 +477,7 @@ SUSPICIONS = {
 _MOST = 15
 
 
-def suspects_lines(document: Suspects, width: int) -> list[Line]:
+def suspects_lines(document: Suspects, width: int) -> list[ScreenLine]:
     """All sections, the summary first."""
     return [
         *banner(document, None),
@@ -487,7 +487,7 @@ def suspects_lines(document: Suspects, width: int) -> list[Line]:
     ]
 
 
-def _summary(document: Suspects, width: int) -> list[Line]:
+def _summary(document: Suspects, width: int) -> list[ScreenLine]:
     voters = f"{say.plural(len(document.voters), 'voter')}: {', '.join(document.voters)}"
     parts = [
         text(say.plural(document.found, "suspect"), "strong"),
@@ -502,7 +502,7 @@ def _summary(document: Suspects, width: int) -> list[Line]:
         "words can be read in two ways."
     )
     result += [[], *sentence(words, width, style="faint")]
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         [text(f"evidence for {SUSPICIONS[kind]}"), say.count(number)]
         for kind, number in document.kinds.items()
         if number
@@ -510,7 +510,7 @@ def _summary(document: Suspects, width: int) -> list[Line]:
     return [*result, *heading("Kinds", "", width), *grid([Column(), Column(right=True)], rows, width)]
 
 
-def _listed(document: Suspects, width: int) -> list[Line]:
+def _listed(document: Suspects, width: int) -> list[ScreenLine]:
     if not document.suspects:
         return []
     result = heading("Suspects", "score 0 to 1; suspects of one rank are tied", width)
@@ -528,7 +528,7 @@ def _listed(document: Suspects, width: int) -> list[Line]:
     return [*result[:-1], *and_more(len(document.suspects) - _MOST, width, "suspects")]
 
 
-def _drawn(one: Suspect) -> Line:
+def _drawn(one: Suspect) -> ScreenLine:
     """The words around the mention, gold in square brackets, the proposal in braces."""
     if not one.tokens:
         return [("    ", ""), *_named("gold", one.gold), (" → ", "faint"), *_named("proposal", one.proposal)]
@@ -538,7 +538,7 @@ def _drawn(one: Suspect) -> Line:
     units, around, join = (one.tokens[0], 30, "") if by_characters else (one.tokens, 5, " ")
     first = max(min(mention.start for mention in spans) - around, 0)
     last = min(max(mention.end for mention in spans) + around, len(units))
-    line: Line = [("    " + ("… " if first else ""), "")]
+    line: ScreenLine = [("    " + ("… " if first else ""), "")]
     for at in range(first, last):
         for mention, mark in ((one.proposal, "{"), (one.gold, "[")):
             if mention is not None and mention.start == at:
@@ -552,17 +552,17 @@ def _drawn(one: Suspect) -> Line:
     return [*line, ("…", "")] if last < len(units) else line
 
 
-def _named(what: str, mention: SuspectMention | None) -> Line:
+def _named(what: str, mention: SuspectMention | None) -> ScreenLine:
     if mention is None:
         return text(f"{what}: none")
     return text(f"{what}: {mention.label} [{mention.start}, {mention.end})")
 
 
-def _effects(document: Suspects, width: int) -> list[Line]:
+def _effects(document: Suspects, width: int) -> list[ScreenLine]:
     if not document.effects:
         return []
     steps = [one.k for one in max(document.effects.values(), key=len)]
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for name, effect in document.effects.items():
         by_step = {one.k: one.f1 for one in effect}
         rows.append([text(name), *(say.points(by_step[step]) if step in by_step else "" for step in steps)])

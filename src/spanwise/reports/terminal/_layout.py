@@ -19,10 +19,10 @@ from spanwise.reports import _wording as say
 from spanwise.reports._document import statements
 from spanwise.reports._wording import visible
 
-Piece: TypeAlias = tuple[str, str]
-Line: TypeAlias = list[Piece]
-Drawing: TypeAlias = Callable[[int], Line]
-Cell: TypeAlias = str | Line | Drawing
+Piece: TypeAlias = tuple[str, str]  # text and the name of its style
+ScreenLine: TypeAlias = list[Piece]
+Stretch: TypeAlias = Callable[[int], ScreenLine]  # fills the width that it is given
+ScreenCell: TypeAlias = str | ScreenLine | Stretch
 
 # The sixteen colours of the terminal's own theme and no background: readable on dark and on light.
 STYLES = {
@@ -47,7 +47,7 @@ class Column(Struct, frozen=True):
         rank: columns of the highest rank are left out first; those of rank 0 always stay.
     """
 
-    title: str | Drawing = ""
+    title: str | Stretch = ""
     right: bool = False
     style: str = ""
     least: int | None = None
@@ -55,21 +55,21 @@ class Column(Struct, frozen=True):
     rank: int = 0
 
 
-def text(value: object, style: str = "") -> Line:
+def text(value: object, style: str = "") -> ScreenLine:
     """One piece, with whatever is hidden in it made visible."""
     return [(visible(value), style)]
 
 
-def size(line: Line) -> int:
+def size(line: ScreenLine) -> int:
     """How many cells a line takes."""
     return sum(cell_len(piece) for piece, _ in line)
 
 
-def fit(line: Line, width: int) -> Line:
+def fit(line: ScreenLine, width: int) -> ScreenLine:
     """The line within `width` cells, ending in `…` where something was cut."""
     if size(line) <= width:
         return line
-    result: Line = []
+    result: ScreenLine = []
     room = max(width - 1, 0)
     for piece, style in line:
         length = cell_len(piece)
@@ -94,7 +94,7 @@ def tail(value: object, width: int) -> str:
     return "…" + shown
 
 
-def heading(title: str, note: str, width: int) -> list[Line]:
+def heading(title: str, note: str, width: int) -> list[ScreenLine]:
     """A blank line, then the title of a section with a faint note at the right end."""
     room = width - cell_len(title) - 4
     if not note or room < 12:
@@ -104,10 +104,10 @@ def heading(title: str, note: str, width: int) -> list[Line]:
     return [[], [(" " + title, "title"), (" " * gap, ""), *short]]
 
 
-def flow(parts: Sequence[Line], width: int, *, indent: int = 1, join: str = " · ") -> list[Line]:
+def flow(parts: Sequence[ScreenLine], width: int, *, indent: int = 1, join: str = " · ") -> list[ScreenLine]:
     """The parts one after another, wrapped between parts, each line indented."""
-    lines: list[Line] = []
-    current: Line = []
+    lines: list[ScreenLine] = []
+    current: ScreenLine = []
     for part in parts:
         part = fit(part, width - indent)
         if current and size(current) + cell_len(join) + size(part) > width - indent:
@@ -117,23 +117,23 @@ def flow(parts: Sequence[Line], width: int, *, indent: int = 1, join: str = " ·
     return [*lines, [(" " * indent, ""), *current]] if current else lines
 
 
-def and_more(left: int, width: int, what: str = "") -> list[Line]:
+def and_more(left: int, width: int, what: str = "") -> list[ScreenLine]:
     """A line that says how many rows a list leaves out, where it does."""
     if left <= 0:
         return []
     return flow([[(f"… and {left} more{what and f' {what}'}, all in the JSON", "faint")]], width, indent=2)
 
 
-def sentence(value: str, width: int, *, indent: int = 2, style: str = "") -> list[Line]:
+def sentence(value: str, width: int, *, indent: int = 2, style: str = "") -> list[ScreenLine]:
     """A sentence wrapped between words."""
     return flow([[(word, style)] for word in visible(value).split(" ")], width, indent=indent, join=" ")
 
 
-def packed(parts: Sequence[Line], *, join: str = " · ") -> Drawing:
+def packed(parts: Sequence[ScreenLine], *, join: str = " · ") -> Stretch:
     """As many of the parts as fit, none of them cut."""
 
-    def draw(width: int) -> Line:
-        line: Line = []
+    def draw(width: int) -> ScreenLine:
+        line: ScreenLine = []
         for part in parts:
             longer = [*line, (join, "faint"), *part] if line else list(part)
             if size(longer) > width:
@@ -157,8 +157,13 @@ def pieces(value: str, width: int, *, after: str = "|+") -> list[str]:
 
 
 def grid(
-    columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, *, indent: int = 2, gap: int = 2
-) -> list[Line]:
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[ScreenCell]],
+    width: int,
+    *,
+    indent: int = 2,
+    gap: int = 2,
+) -> list[ScreenLine]:
     """Rows in columns within `width` cells, under their titles where any column has one."""
     if not rows:
         return []
@@ -182,11 +187,11 @@ def grid(
     return [fit(line, width) for line in lines]
 
 
-def _filled(cell: Cell) -> bool:
+def _filled(cell: ScreenCell) -> bool:
     return callable(cell) or size(_line(cell, "", 0)) > 0
 
 
-def _natural(column: Column, cells: Sequence[Cell]) -> int:
+def _natural(column: Column, cells: Sequence[ScreenCell]) -> int:
     drawn = any(callable(cell) for cell in cells) or callable(column.title)
     if drawn:
         return column.least or 8
@@ -217,16 +222,20 @@ def _grow(columns: Sequence[Column], widths: list[int], kept: list[int], room: i
             widths[at] = min(columns[at].most, widths[at] + free)
 
 
-def _line(cell: Cell, style: str, width: int) -> Line:
+def _line(cell: ScreenCell, style: str, width: int) -> ScreenLine:
     if callable(cell):
         return cell(width)
     return [(visible(cell), style)] if isinstance(cell, str) else cell
 
 
 def _row(
-    columns: Sequence[Column], widths: Sequence[int], cells: Sequence[Cell] | None, indent: int, gap: int
-) -> Line:
-    line: Line = [(" " * indent, "")]
+    columns: Sequence[Column],
+    widths: Sequence[int],
+    cells: Sequence[ScreenCell] | None,
+    indent: int,
+    gap: int,
+) -> ScreenLine:
+    line: ScreenLine = [(" " * indent, "")]
     for at, (column, width) in enumerate(zip(columns, widths, strict=True)):
         cell = column.title if cells is None else cells[at]
         style = "faint" if cells is None else column.style
@@ -238,10 +247,10 @@ def _row(
     return line
 
 
-def bar(share: float, *, style: str = "mark") -> Drawing:
+def bar(share: float, *, style: str = "mark") -> Stretch:
     """A bar that fills `share` of the width it is given, to half a cell."""
 
-    def draw(width: int) -> Line:
+    def draw(width: int) -> ScreenLine:
         halves = round(max(0.0, min(1.0, share)) * width * 2)
         if share > 0 and halves == 0:
             halves = 1
@@ -271,7 +280,7 @@ class Scale(Struct, frozen=True):
         share = (value - self.low) / (self.high - self.low)
         return round(max(0.0, min(1.0, share)) * (width - 1))
 
-    def axis(self, width: int) -> Line:
+    def axis(self, width: int) -> ScreenLine:
         """The tens that have room above the strips."""
         marks = [" "] * width
         first, last = round(self.low * 100), round(self.high * 100)
@@ -290,10 +299,10 @@ class Scale(Struct, frozen=True):
 
     def strip(
         self, value: float | None, ends: Sequence[float | None] | None, *, mark: float | None = None
-    ) -> Drawing:
+    ) -> Stretch:
         """A dot at the value over its interval, and a dotted line at `mark`."""
 
-        def draw(width: int) -> Line:
+        def draw(width: int) -> ScreenLine:
             cells: list[Piece] = [(" ", "")] * width
             if mark is not None:
                 cells[self.at(mark, width)] = ("┊", "faint")
@@ -311,8 +320,8 @@ class Scale(Struct, frozen=True):
         return draw
 
 
-def _joined(cells: Sequence[Piece]) -> Line:
-    line: Line = []
+def _joined(cells: Sequence[Piece]) -> ScreenLine:
+    line: ScreenLine = []
     for piece, style in cells:
         if line and line[-1][1] == style:
             line[-1] = (line[-1][0] + piece, style)
@@ -321,7 +330,7 @@ def _joined(cells: Sequence[Piece]) -> Line:
     return line
 
 
-def paint(lines: Sequence[Line], *, color: bool) -> str:
+def paint(lines: Sequence[ScreenLine], *, color: bool) -> str:
     """The lines as one text, without blanks at their ends."""
     if not color:
         return "".join("".join(piece for piece, _ in line).rstrip() + "\n" for line in lines)
@@ -330,7 +339,7 @@ def paint(lines: Sequence[Line], *, color: bool) -> str:
 
     styles = {name: Style.parse(definition) for name, definition in STYLES.items()}
 
-    def painted(line: Line) -> str:
+    def painted(line: ScreenLine) -> str:
         bare = "".join(piece for piece, _ in line)
         room = len(bare.rstrip())
         result = ""
@@ -351,12 +360,14 @@ Held: TypeAlias = Sequence[tuple[str, str]]  # names of buckets, and what each h
 MOST = 24
 
 
-def legend(tables: Iterable[tuple[Sequence[str], Held]], titles: Sequence[str], width: int) -> list[Line]:
+def legend(
+    tables: Iterable[tuple[Sequence[str], Held]], titles: Sequence[str], width: int
+) -> list[ScreenLine]:
     """One row per table of buckets behind the names it goes by: each bucket with what it holds.
 
     Buckets that are named by what they hold, such as categories, need no row.
     """
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for names, buckets in tables:
         held = [_held(name, words) for name, words in buckets if words != say.visible(name)]
         if held:
@@ -368,7 +379,7 @@ def legend(tables: Iterable[tuple[Sequence[str], Held]], titles: Sequence[str], 
     return [[], *grid(columns, rows[:MOST], width), *and_more(len(rows) - MOST, width)]
 
 
-def _held(name: str, words: str) -> Line:
+def _held(name: str, words: str) -> ScreenLine:
     return [(f"{say.visible(name)} ", "faint"), (say.upper_bound(words), "")]
 
 
@@ -381,7 +392,7 @@ _MOST_FILES = 8
 MOST_STATEMENTS = 6
 
 
-def banner(document: Document, seconds: float | None) -> list[Line]:
+def banner(document: Document, seconds: float | None) -> list[ScreenLine]:
     """The name of the program and its version."""
     line = [*text(" spanwise", "title"), *text(f" {document.spanwise}", "faint")]
     if seconds is not None:
@@ -396,12 +407,12 @@ def files(
     dataset: DatasetFacts | None = None,
     systems: Mapping[str, SystemScores] | None = None,
     notes: Sequence[str] = (),
-) -> list[Line]:
+) -> list[ScreenLine]:
     """One row per file: role, path, and what is worth knowing of it."""
     shown = inputs if len(inputs) <= _MOST_FILES + 2 else inputs[:_MOST_FILES]
     paths = [tail(row.path, max(16, width // 5)) for row in shown]
     room = max((cell_len(path) for path in paths), default=0)
-    lines: list[Line] = []
+    lines: list[ScreenLine] = []
     for path, row in zip(paths, shown, strict=True):
         lead = text(f" {_ROLES.get(row.role, row.role):<6} ", "faint")
         lead += [(path + " " * (room - cell_len(path)), ""), ("  ", "")]
@@ -417,8 +428,8 @@ def files(
     return lines
 
 
-def _facts(row: Input, dataset: DatasetFacts | None, systems: Mapping[str, SystemScores]) -> list[Line]:
-    facts: list[Line] = []
+def _facts(row: Input, dataset: DatasetFacts | None, systems: Mapping[str, SystemScores]) -> list[ScreenLine]:
+    facts: list[ScreenLine] = []
     if row.role == "predicted" and row.system and row.system not in str(row.path):
         facts.append(text(row.system, "strong"))
     if row.role != "predicted":
@@ -443,7 +454,7 @@ def _facts(row: Input, dataset: DatasetFacts | None, systems: Mapping[str, Syste
     return facts
 
 
-def _foreign(system: SystemScores) -> list[Line]:
+def _foreign(system: SystemScores) -> list[ScreenLine]:
     """The labels that are predicted and not in gold: mostly other names for the same thing."""
     labels = system.exact.labels
     rows = {name: cell for name, cell in labels.items() if cell.predicted and not cell.gold}
@@ -454,7 +465,7 @@ def _foreign(system: SystemScores) -> list[Line]:
     return [_warned(f"{say.plural(number, 'mention')} of labels not in gold: {names}")]
 
 
-def aligned(report: Alignment | None) -> list[Line]:
+def aligned(report: Alignment | None) -> list[ScreenLine]:
     """How predictions were aligned, and what that changed, where it changed anything."""
     if report is None or report.how == "strict":
         return []
@@ -474,8 +485,8 @@ def aligned(report: Alignment | None) -> list[Line]:
     return facts
 
 
-def _unseen(dataset: DatasetFacts) -> list[Line]:
-    facts: list[Line] = []
+def _unseen(dataset: DatasetFacts) -> list[ScreenLine]:
+    facts: list[ScreenLine] = []
     unseen = (dataset.tough or {}).get("UNSEEN-TOKENS")
     if unseen is not None and say.defined(unseen.overall.share):
         facts.append(text(f"{say.percent(unseen.overall.share)} of gold mentions never seen in training"))
@@ -486,7 +497,7 @@ def _unseen(dataset: DatasetFacts) -> list[Line]:
     return facts
 
 
-def _warned(words: str) -> Line:
+def _warned(words: str) -> ScreenLine:
     return [("! ", "warn"), *text(words)]
 
 
@@ -504,7 +515,7 @@ def mark(settings: Settings, cell: Bounded | ScoreTest) -> str:
     return "†" if few and not settings.few_units and settings.resamples else ""
 
 
-def few_units(document: Evaluation, width: int) -> list[Line]:
+def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
     """The meaning of the dagger, where there is one."""
     settings = document.settings
     if not settings.resamples:
@@ -527,7 +538,7 @@ def _shown_cells(document: Evaluation) -> Iterator[Bounded | ScoreTest]:
         yield from (subset.overall for subset in system.tough.values())
 
 
-def in_words(document: Document, width: int) -> list[Line]:
+def in_words(document: Document, width: int) -> list[ScreenLine]:
     """One sentence per pair of systems that can be pasted into a paper; the first few."""
     said = statements(document)
     if not said:
@@ -537,7 +548,7 @@ def in_words(document: Document, width: int) -> list[Line]:
     return [*heading("In words", f"ready to paste{more}", width), *rows]
 
 
-def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[Line]:
+def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[ScreenLine]:
     """Commands that lead on from this screen, with the paths that were given."""
     command = document.settings.command
     if not command:
@@ -598,7 +609,7 @@ def _is_merged(inputs: Sequence[Input]) -> bool:
     return bool(gold & {row.path for row in inputs if row.role == "predicted"})
 
 
-def _command_lines(command: str, width: int) -> list[Line]:
+def _command_lines(command: str, width: int) -> list[ScreenLine]:
     # Broken between words with the shell's own continuation, so that it can still be pasted.
     lines = flow([[(word, "")] for word in command.split(" ")], width - 2, indent=4, join=" ")
     return [[*line, (" \\", "")] for line in lines[:-1]] + lines[-1:]
@@ -630,9 +641,9 @@ def _largest_confusion(table: Confusion) -> tuple[str, int]:
     return f" --gold {_quoted(gold)} --predicted {_quoted(predicted)}", number
 
 
-def footer(document: Document, width: int, saved: Sequence[str]) -> list[Line]:
+def footer(document: Document, width: int, saved: Sequence[str]) -> list[ScreenLine]:
     """The files that were saved and the signature, which carries every setting behind the numbers."""
-    lines: list[Line] = [[]]
+    lines: list[ScreenLine] = [[]]
     if saved:
         lines += flow([text(f"saved {path}" if at == 0 else path) for at, path in enumerate(saved)], width)
     if document.signature:

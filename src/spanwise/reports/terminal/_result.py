@@ -21,11 +21,11 @@ from spanwise.document.scores import (
 from spanwise.reports import _wording as say
 from spanwise.reports._document import scored_labels
 from spanwise.reports.terminal._layout import (
-    Cell,
     Column,
-    Drawing,
-    Line,
     Scale,
+    ScreenCell,
+    ScreenLine,
+    Stretch,
     and_more,
     banner,
     bar,
@@ -59,7 +59,7 @@ MOST_SLICES = 6
 FEW = 30
 
 
-def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
+def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[ScreenLine]:
     """All sections of a document with one system."""
     ((name, system),) = document.systems.items()
     settings = document.settings
@@ -79,11 +79,11 @@ def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequen
     ]
 
 
-def _scores(system: SystemScores, settings: Settings, width: int) -> list[Line]:
+def _scores(system: SystemScores, settings: Settings, width: int) -> list[ScreenLine]:
     exact = system.exact.overall
     ends = say.interval(exact.ends("f1"))
     dagger = "†" if ends and settings.few_units else ""
-    main: list[Line] = [
+    main: list[ScreenLine] = [
         [("F1 ", "strong"), (say.points(exact.f1), "score"), (f"  {ends}{dagger}" if ends else "", "faint")],
         [("precision ", ""), (say.points(exact.precision), "strong")],
         [("recall ", ""), (say.points(exact.recall), "strong")],
@@ -93,7 +93,7 @@ def _scores(system: SystemScores, settings: Settings, width: int) -> list[Line]:
             ("  each error counted once", "faint"),
         ],
     ]
-    more: list[Line] = [
+    more: list[ScreenLine] = [
         [(f"macro F1 {say.points(system.exact.macro.f1)}", "faint")],
         [(f"weighted F1 {say.points(system.exact.weighted.f1)}", "faint")],
     ]
@@ -108,20 +108,20 @@ def _scores(system: SystemScores, settings: Settings, width: int) -> list[Line]:
     return [[], *flow(main, width, indent=2, join="    "), *flow(more, width, indent=2)]
 
 
-def findings(document: Evaluation, width: int) -> list[Line]:
+def findings(document: Evaluation, width: int) -> list[ScreenLine]:
     """The findings as sentences."""
-    result: list[Line] = [[]] if document.findings else []
+    result: list[ScreenLine] = [[]] if document.findings else []
     for finding in document.findings:
         first, *rest = sentence(say.finding(finding), width - 1, indent=4)
         result += [[("  • ", "mark"), *first[1:]], *rest]
     return result
 
 
-def _errors(system: SystemScores, width: int) -> list[Line]:
+def _errors(system: SystemScores, width: int) -> list[ScreenLine]:
     gains, counts = dict(system.gains.items()), system.fair.overall
     kinds = sorted(say.ERRORS, key=lambda kind: -_or_zero(gains[kind].gain))
     top = max(_or_zero(gains[kind].gain) for kind in kinds)
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for kind in kinds:
         gain = _or_zero(gains[kind].gain)
         rows.append(
@@ -147,14 +147,14 @@ def _errors(system: SystemScores, width: int) -> list[Line]:
     return [*heading("Errors", note, width), *grid(columns, rows, width), *sides]
 
 
-def _sides(sides: BoundarySides, width: int) -> list[Line]:
+def _sides(sides: BoundarySides, width: int) -> list[ScreenLine]:
     """On which side boundaries are wrong; nothing where none is."""
     numbers = (("left", sides.left), ("right", sides.right), ("on both sides", sides.both))
     parts = [[(f"{name} ", "faint"), (say.count(number), "")] for name, number in numbers if number]
     return flow([[("boundaries wrong", "faint")], *parts], width, indent=2) if parts else []
 
 
-def mostly(system: SystemScores, kind: str) -> Drawing:
+def mostly(system: SystemScores, kind: str) -> Stretch:
     """What the errors of one kind are made of, the largest parts first, as many as there is room for."""
     parts = sorted(_parts(system, kind), key=lambda part: -part[1])
     return packed([[(f"{name} ", ""), (say.count(number), "strong")] for name, number in parts if number])
@@ -176,7 +176,7 @@ def _parts(system: SystemScores, kind: str) -> list[tuple[str, float]]:
     ]
 
 
-def _labels(document: Evaluation, system: SystemScores, width: int) -> list[Line]:
+def _labels(document: Evaluation, system: SystemScores, width: int) -> list[ScreenLine]:
     order = scored_labels(document)
     shown = order[:MOST_LABELS]
     rows = [
@@ -206,7 +206,7 @@ def _scored(
     overall: float | None,
     settings: Settings,
     width: int,
-) -> list[Line]:
+) -> list[ScreenLine]:
     """The rows with their intervals as a strip; `others` and `score` are the titles of their scores."""
     reach: list[float] = [overall] if overall is not None else []
     for row in rows:
@@ -214,7 +214,7 @@ def _scored(
             continue  # a handful of mentions must not stretch the scale of all others
         reach += [value for value in (row.score, *(row.interval or ())) if value is not None]
     scale = Scale.around(reach)
-    table: list[list[Cell]] = [
+    table: list[list[ScreenCell]] = [
         [
             text(row.name),
             say.count(row.gold),
@@ -236,7 +236,7 @@ def _scored(
     return grid(columns, table, width)
 
 
-def _tough(system: SystemScores, settings: Settings, width: int) -> list[Line]:
+def _tough(system: SystemScores, settings: Settings, width: int) -> list[ScreenLine]:
     rows = [
         ScoredRow(
             say.TOUGH[subset], cell.mentions, (), cell.recall, cell.ends("recall"), mark(settings, cell)
@@ -254,7 +254,7 @@ def _tough(system: SystemScores, settings: Settings, width: int) -> list[Line]:
     ]
 
 
-def none_of(tough: Mapping[Subset, SubsetScores], width: int) -> list[Line]:
+def none_of(tough: Mapping[Subset, SubsetScores], width: int) -> list[ScreenLine]:
     """The subsets without a mention, whose recall is undefined."""
     empty = [
         text(say.TOUGH[subset], "faint") for subset, scores in tough.items() if not scores.overall.mentions
@@ -262,10 +262,10 @@ def none_of(tough: Mapping[Subset, SubsetScores], width: int) -> list[Line]:
     return flow([[("no mention is ", "faint"), *empty[0]], *empty[1:]], width, indent=2) if empty else []
 
 
-def slices(systems: Mapping[str, SystemScores], width: int, *, most: int = MOST_SLICES) -> list[Line]:
+def slices(systems: Mapping[str, SystemScores], width: int, *, most: int = MOST_SLICES) -> list[ScreenLine]:
     """The slices that cost most, of one system or of several."""
-    rows: list[list[Cell]] = []
-    same: list[list[Line]] = []
+    rows: list[list[ScreenCell]] = []
+    same: list[list[ScreenLine]] = []
     for name, system in systems.items():
         costly = [row for row in system.slices if _or_zero(row.cost) > 0]
         for row, *others in distinct(costly, system)[:most]:
@@ -300,7 +300,7 @@ def slices(systems: Mapping[str, SystemScores], width: int, *, most: int = MOST_
     return [*heading("Weakest slices", note, width), head, *listed]
 
 
-def _also(others: Sequence[WeakSlice], width: int) -> list[Line]:
+def _also(others: Sequence[WeakSlice], width: int) -> list[ScreenLine]:
     """The other names under which a slice's mentions, or nearly all of them, cost something."""
     if not others:
         return []
@@ -308,9 +308,9 @@ def _also(others: Sequence[WeakSlice], width: int) -> list[Line]:
     return flow([[("also ", "faint"), *names[0]], *names[1:]], width, indent=4)
 
 
-def _attributes(dataset: DatasetFacts, system: SystemScores, width: int) -> list[Line]:
+def _attributes(dataset: DatasetFacts, system: SystemScores, width: int) -> list[ScreenLine]:
     small = False
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for name, table in system.attributes.items():
         worst, best = table.bucket(table.worst), table.bucket(table.best)
         small = small or any(bucket is not None and bool(bucket.small) for bucket in (worst, best))
@@ -341,7 +341,7 @@ def _attributes(dataset: DatasetFacts, system: SystemScores, width: int) -> list
     return [*result, *absent(dataset, width)] if rows else []
 
 
-def absent(dataset: DatasetFacts, width: int) -> list[Line]:
+def absent(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
     """The attributes that could not be computed, grouped by the reason."""
     reasons: dict[str, list[str]] = {}
     for name, why in (dataset.absent or {}).items():
@@ -353,13 +353,13 @@ def absent(dataset: DatasetFacts, width: int) -> list[Line]:
     ]
 
 
-def _end(bucket: BucketScores | None) -> list[Cell]:
+def _end(bucket: BucketScores | None) -> list[ScreenCell]:
     if bucket is None:
         return [say.UNDEFINED, say.UNDEFINED, ""]
     name, words = say.visible(bucket.name), say.bucket(bucket)
     # The mark stands in front, since long words are cut at the end.
-    mark: Line = [("~", "warn")] if bucket.small else []
-    shown: Line = [*mark, (name, ""), (f" {words}" if words != name else "", "faint")]
+    mark: ScreenLine = [("~", "warn")] if bucket.small else []
+    shown: ScreenLine = [*mark, (name, ""), (f" {words}" if words != name else "", "faint")]
     return [shown, say.points(bucket.f1), say.count(bucket.gold)]
 
 

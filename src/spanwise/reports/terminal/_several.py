@@ -13,10 +13,10 @@ from spanwise.document.scores import AttributeScores, Comparison, ExactScores, S
 from spanwise.reports import _wording as say
 from spanwise.reports._document import highest, own_letters, ranked, scored_labels, turned, union
 from spanwise.reports.terminal._layout import (
-    Cell,
     Column,
-    Line,
     Scale,
+    ScreenCell,
+    ScreenLine,
     and_more,
     banner,
     few_units,
@@ -48,7 +48,7 @@ class ComparedRow(Struct, frozen=True):
     path: tuple[str, ...]
 
 
-def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[Line]:
+def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[ScreenLine]:
     """All sections of a document with several systems, the best first."""
     systems = {name: document.systems[name] for name in ranked(document)}
     notes = document.notes or ()
@@ -70,11 +70,11 @@ def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequen
     ]
 
 
-def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[Line]:
+def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
     own = own_letters(document)
     scale = Scale.around(_reach(system.exact.overall for system in systems.values()))
     credits = list(union(system.credits or {} for system in systems.values()))
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for name, system in systems.items():
         exact = system.exact.overall
         better = document.letters.get(name, "")
@@ -137,9 +137,9 @@ def _facing(document: Evaluation) -> list[Comparison]:
     return sorted(comparisons, key=lambda comparison: [rank.get(name, 0) for name in comparison.systems])
 
 
-def _pairs(document: Evaluation, width: int) -> list[Line]:
+def _pairs(document: Evaluation, width: int) -> list[ScreenLine]:
     comparisons = _facing(document)
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for comparison in comparisons[:MOST_PAIRS]:
         first, second = comparison.systems
         test = comparison.primary
@@ -173,7 +173,7 @@ def _at_least(value: float | None) -> str:
     return f"{say.points(value)} or more" if say.defined(value) else ""
 
 
-def _difference(test: ScoreTest, settings: Settings) -> list[Cell]:
+def _difference(test: ScoreTest, settings: Settings) -> list[ScreenCell]:
     dagger = mark(settings, test) if test.interval else ""
     return [
         [(say.signed(test.difference), "strong")],
@@ -183,7 +183,7 @@ def _difference(test: ScoreTest, settings: Settings) -> list[Cell]:
     ]
 
 
-def _parts(document: Evaluation, width: int) -> list[Line]:
+def _parts(document: Evaluation, width: int) -> list[ScreenLine]:
     """Where a pair differs beyond the whole: the largest significant differences of parts."""
     pairs = _facing(document)
     if not any(test.p is not None for pair in pairs for test in pair.scores):
@@ -199,7 +199,7 @@ def _parts(document: Evaluation, width: int) -> list[Line]:
     once = sorted({part[2].path: part for part in differing}.values(), key=lambda part: -part[0])
     held = say.held_by_buckets(document.systems.values())
     letter = own_letters(document)
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for _, (first, second), test in once[:MOST_PARTS]:
         names = [*text(letter[first], "strong"), (" − ", "faint"), *text(letter[second], "strong")]
         mentions = given(test.mentions)
@@ -229,7 +229,7 @@ def _names(systems: Mapping[str, SystemScores], width: int, first: int, each: in
     return list(systems)[: max(1, (width - first) // each)]
 
 
-def _left_out(systems: Mapping[str, SystemScores], shown: Sequence[str], width: int) -> list[Line]:
+def _left_out(systems: Mapping[str, SystemScores], shown: Sequence[str], width: int) -> list[ScreenLine]:
     if len(shown) == len(systems):
         return []
     return flow(
@@ -245,16 +245,16 @@ def _titles(names: Sequence[str], most: int) -> list[Column]:
     ]
 
 
-def _valued(values: Sequence[float | None]) -> list[Cell]:
+def _valued(values: Sequence[float | None]) -> list[ScreenCell]:
     best = highest(values)
     return [[(say.points(value), "strong" if value == best else "")] for value in values]
 
 
-def _errors(systems: Mapping[str, SystemScores], width: int) -> list[Line]:
+def _errors(systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
     shown = _names(systems, width, 20, 14)
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for kind in say.ERRORS:
-        row: list[Cell] = [say.OUTCOMES[kind]]
+        row: list[ScreenCell] = [say.OUTCOMES[kind]]
         for name in shown:
             gain, number = systems[name].gains.of(kind).gain, systems[name].fair.overall.count(kind)
             row.append([(say.signed(gain), "strong"), (f" ({say.count(number)})", "faint")])
@@ -264,7 +264,7 @@ def _errors(systems: Mapping[str, SystemScores], width: int) -> list[Line]:
     return [*heading("Errors", note, width), *table, *_left_out(systems, shown, width)]
 
 
-def _compared(document: Evaluation, rows: Sequence[ComparedRow], width: int) -> list[list[Cell]] | None:
+def _compared(document: Evaluation, rows: Sequence[ComparedRow], width: int) -> list[list[ScreenCell]] | None:
     """For two systems: difference, interval, p and mark of each row, blank where it was not tested."""
     pairs = _facing(document)
     if len(pairs) != 1 or len(document.systems) != 2 or width < 72:
@@ -291,11 +291,11 @@ def _side_by_side(
     rows: Sequence[ComparedRow],
     first: str,
     width: int,
-) -> list[Line]:
+) -> list[ScreenLine]:
     """The rows, with differences where two systems are compared."""
     shown = _names(systems, width, 34, 9)
     tested = _compared(document, rows, width)
-    table: list[list[Cell]] = []
+    table: list[list[ScreenCell]] = []
     for at, row in enumerate(rows):
         values = _valued(row.values[: len(shown)])
         table.append([text(row.title), say.count(row.gold), *values, *(tested[at] if tested else ())])
@@ -306,7 +306,7 @@ def _side_by_side(
     ]
 
 
-def _labels(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[Line]:
+def _labels(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
     order = scored_labels(document)
     rows = []
     for label in order[:MOST_LABELS]:
@@ -321,7 +321,7 @@ def _labels(document: Evaluation, systems: Mapping[str, SystemScores], width: in
     ]
 
 
-def _tough(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[Line]:
+def _tough(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
     tough = union(system.tough for system in systems.values())
     rows = []
     for subset, scores in tough.items():
@@ -340,10 +340,10 @@ def _tough(document: Evaluation, systems: Mapping[str, SystemScores], width: int
     ]
 
 
-def _attributes(systems: Mapping[str, SystemScores], width: int) -> list[Line]:
+def _attributes(systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
     shown = _names(systems, width, 24, 22)
     tables = union(system.attributes for system in systems.values())
-    rows: list[list[Cell]] = [
+    rows: list[list[ScreenCell]] = [
         [text(say.attribute(name)), *(_ends(systems[system].attributes.get(name)) for system in shown)]
         for name in tables
     ]
@@ -365,12 +365,12 @@ def _attributes(systems: Mapping[str, SystemScores], width: int) -> list[Line]:
     ]
 
 
-def _ends(table: AttributeScores | None) -> Line:
+def _ends(table: AttributeScores | None) -> ScreenLine:
     worst = None if table is None else table.bucket(table.worst)
     best = None if table is None else table.bucket(table.best)
     if worst is None or best is None:
         return [(say.UNDEFINED, "faint")]
-    low: Line = [(f"{say.visible(worst.name)} ", "faint"), (say.points(worst.f1), "strong")]
+    low: ScreenLine = [(f"{say.visible(worst.name)} ", "faint"), (say.points(worst.f1), "strong")]
     return (
         low
         if worst is best

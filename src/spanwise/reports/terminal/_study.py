@@ -35,10 +35,10 @@ from spanwise.reports._document import (
     unbeaten,
 )
 from spanwise.reports.terminal._layout import (
-    Cell,
     Column,
     Held,
-    Line,
+    ScreenCell,
+    ScreenLine,
     and_more,
     banner,
     flow,
@@ -55,7 +55,7 @@ from spanwise.statistics import LEVEL
 MOST_FLIPS = 8
 
 
-def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
+def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine]:
     """All sections of a study."""
     analyses = document.analyses
     buckets, score = analyses.bucket_wise, say.study_score(analyses)
@@ -78,8 +78,8 @@ def lines(document: Study, width: int, seconds: float | None) -> list[Line]:
     ]
 
 
-def _inputs(datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
-    rows: list[list[Cell]] = []
+def _inputs(datasets: Mapping[str, DatasetRuns], width: int) -> list[ScreenLine]:
+    rows: list[list[ScreenCell]] = []
     for name, part in datasets.items():
         facts = part.dataset
         sizes = (facts.sentences, facts.tokens, facts.mentions, len(facts.labels)) if facts else (None,) * 4
@@ -107,11 +107,11 @@ def _matrix(
     title: str,
     rows: Sequence[str],
     columns: Sequence[str],
-    cell: Callable[[str, str], Line],
+    cell: Callable[[str, str], ScreenLine],
     width: int,
     *,
     worded: bool = False,
-) -> list[Line]:
+) -> list[ScreenLine]:
     """One row and one column a name, in as many blocks below each other as the width asks for."""
     shown = [say.attribute(name) if worded else say.visible(name) for name in rows]
     made = {column: [cell(name, column) for name in rows] for column in columns}
@@ -125,9 +125,9 @@ def _matrix(
             left = room
         blocks[-1].append(column)
         left -= need
-    result: list[Line] = []
+    result: list[ScreenLine] = []
     for block in blocks:
-        table: list[list[Cell]] = [
+        table: list[list[ScreenCell]] = [
             [text(label, "strong"), *(made[column][at] for column in block)] for at, label in enumerate(shown)
         ]
         heads = [Column(say.visible(name), right=True, least=8) for name in block]
@@ -135,7 +135,7 @@ def _matrix(
     return result[1:]
 
 
-def _holistic(analyses: Analyses, primary: str, width: int) -> list[Line]:
+def _holistic(analyses: Analyses, primary: str, width: int) -> list[ScreenLine]:
     table = analyses.holistic
     if not table:
         return []
@@ -145,13 +145,13 @@ def _holistic(analyses: Analyses, primary: str, width: int) -> list[Line]:
     lettered = any(beats.values())
     titles = {f"{own[system]}  {say.visible(system)}" if lettered else system: system for system in table}
 
-    def cell(title: str, dataset: str) -> Line:
+    def cell(title: str, dataset: str) -> ScreenLine:
         system = titles[title]
         result = table[system].get(dataset)
         mean = _mean(result)
         top = system in best[dataset]
         std = result.std if result is not None else None
-        words: Line = [(say.spread(mean, std), "strong" if top else "")]
+        words: ScreenLine = [(say.spread(mean, std), "strong" if top else "")]
         if lettered:
             # Blanks stand for missing letters, so that the numbers stay in line.
             words.append((f" {beats[system, dataset]:<{len(table) - 1}}", "good"))
@@ -175,7 +175,7 @@ def _mean(spread: Spread | None) -> float | None:
     return None if spread is None else spread.mean
 
 
-def _warnings(plan: PlanNotes | UnsetType, width: int) -> list[Line]:
+def _warnings(plan: PlanNotes | UnsetType, width: int) -> list[ScreenLine]:
     words = []
     if plan and plan.missing:
         words.append(f"{say.plural(len(plan.missing), 'run')} missing")
@@ -187,12 +187,12 @@ def _warnings(plan: PlanNotes | UnsetType, width: int) -> list[Line]:
     return flow([[("! ", "warn"), *text(word)] for word in words], width)
 
 
-def _model_wise(table: Mapping[str, Mapping[str, ModelWise]], width: int) -> list[Line]:
+def _model_wise(table: Mapping[str, Mapping[str, ModelWise]], width: int) -> list[ScreenLine]:
     if not table:
         return []
     attributes = inner_keys(table)
 
-    def cell(attribute: str, system: str) -> Line:
+    def cell(attribute: str, system: str) -> ScreenLine:
         row = table[system].get(attribute)
         if row is None:
             return [(say.UNDEFINED, "faint")]
@@ -208,8 +208,8 @@ def _model_wise(table: Mapping[str, Mapping[str, ModelWise]], width: int) -> lis
     ]
 
 
-def _attribute_wise(table: Mapping[str, Mapping[str, AttributeWise]], width: int) -> list[Line]:
-    rows: list[list[Cell]] = []
+def _attribute_wise(table: Mapping[str, Mapping[str, AttributeWise]], width: int) -> list[ScreenLine]:
+    rows: list[list[ScreenCell]] = []
     for dataset, attributes in table.items():
         for name, row in attributes.items():
             weak = greyed(row)
@@ -241,14 +241,14 @@ def _attribute_wise(table: Mapping[str, Mapping[str, AttributeWise]], width: int
 
 def _self(
     table: Mapping[str, Mapping[str, Mapping[str, SelfDiagnosis]]], score: str, width: int
-) -> list[Line]:
-    result: list[Line] = []
+) -> list[ScreenLine]:
+    result: list[ScreenLine] = []
     for system, datasets in table.items():
         attributes = inner_keys(datasets)
 
         def cell(
             attribute: str, dataset: str, datasets: Mapping[str, Mapping[str, SelfDiagnosis]] = datasets
-        ) -> Line:
+        ) -> ScreenLine:
             row = datasets[dataset].get(attribute)
             if row is None:
                 return [(say.UNDEFINED, "faint")]
@@ -268,14 +268,14 @@ def _bucket(name: str | None) -> str:
     return say.UNDEFINED if name is None else say.visible(name)
 
 
-def _comparative(pairs: Sequence[PairDiagnosis], score: str, width: int) -> list[Line]:
-    result: list[Line] = []
+def _comparative(pairs: Sequence[PairDiagnosis], score: str, width: int) -> list[ScreenLine]:
+    result: list[ScreenLine] = []
     for pair in pairs:
         one, other = pair.systems
 
         def cell(
             attribute: str, dataset: str, datasets: Mapping[str, Mapping[str, BucketLeads]] = pair.datasets
-        ) -> Line:
+        ) -> ScreenLine:
             leads = datasets[dataset].get(attribute)
             if leads is None:
                 return [(say.UNDEFINED, "faint")]
@@ -291,13 +291,13 @@ def _comparative(pairs: Sequence[PairDiagnosis], score: str, width: int) -> list
     return [*heading("Comparative diagnosis", note, width), *result] if result else []
 
 
-def _end(lead: BucketLead | None, style: str) -> Line:
+def _end(lead: BucketLead | None, style: str) -> ScreenLine:
     if lead is None:
         return [(say.UNDEFINED, "faint")]
     return [(f"{_bucket(lead.bucket)} ", "faint"), (say.signed(lead.difference), style)]
 
 
-def _wilcoxon(tests: Mapping[str, Mapping[str, PairedTest]], width: int) -> list[Line]:
+def _wilcoxon(tests: Mapping[str, Mapping[str, PairedTest]], width: int) -> list[ScreenLine]:
     """The buckets that differ over datasets and runs, or why none can be said to."""
     tested: list[tuple[float, str, PairedTest]] = []
     for name, buckets in tests.items():
@@ -315,7 +315,7 @@ def _wilcoxon(tests: Mapping[str, Mapping[str, PairedTest]], width: int) -> list
     return sentence(f"fu20-wilcoxon: no bucket differs significantly{why}", width, style="faint")
 
 
-def _held(datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
+def _held(datasets: Mapping[str, DatasetRuns], width: int) -> list[ScreenLine]:
     """What the buckets of each attribute hold: in all datasets where it is the same, else in each."""
     tables: dict[str, dict[str, Held]] = {}
     for dataset, part in datasets.items():
@@ -338,8 +338,8 @@ def _held(datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
     return [*heading("Buckets", "from the lowest values to the highest", width), *shown[1:]] if shown else []
 
 
-def _flips(rows: Sequence[RankFlip], width: int) -> list[Line]:
-    table: list[list[Cell]] = [
+def _flips(rows: Sequence[RankFlip], width: int) -> list[ScreenLine]:
+    table: list[list[ScreenCell]] = [
         [
             text(flip.dataset),
             text(slice_words(flip)),
@@ -367,8 +367,8 @@ def _flips(rows: Sequence[RankFlip], width: int) -> list[Line]:
     ]
 
 
-def _tough(table: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]], width: int) -> list[Line]:
-    result: list[Line] = []
+def _tough(table: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]], width: int) -> list[ScreenLine]:
+    result: list[ScreenLine] = []
     for dataset in inner_keys(table):
         parts = {
             system: {str(subset): spread for subset, spread in row.get(dataset, {}).items()}
@@ -385,7 +385,7 @@ def _tough(table: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]], wid
             system: str,
             parts: Mapping[str, Mapping[str, SubsetSpread]] = parts,
             words: Mapping[str, str] = words,
-        ) -> Line:
+        ) -> ScreenLine:
             spread = parts[system].get(words[word])
             std = spread.std if spread is not None else None
             small = spread is not None and spread.mentions is not UNSET and spread.mentions < TINY
@@ -408,7 +408,7 @@ MOST_PAIRS = 15
 
 def differences(
     datasets: Mapping[str, DatasetRuns], pairs: Sequence[PairDiagnosis], score: str, width: int
-) -> list[Line]:
+) -> list[ScreenLine]:
     """Every pair: the difference on each dataset with its paired test, and over all of them."""
     several = len(datasets) > 1
     tests: dict[tuple[str, str], dict[str, ScoreTest]] = {}
@@ -420,10 +420,10 @@ def differences(
     diagnosed = {pair.systems: pair for pair in pairs}
     shown = list(datasets)[: max(1, (width - 40) // 9)]
     keys = list(dict.fromkeys([*diagnosed, *tests]))
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for key in keys[:MOST_PAIRS]:
         names = [*text(key[0]), (" − ", "faint"), *text(key[1])]
-        each: list[Cell] = [_marked(tests.get(key, {}).get(name)) for name in shown]
+        each: list[ScreenCell] = [_marked(tests.get(key, {}).get(name)) for name in shown]
         whole = _over_all(diagnosed.get(key))
         rows.append([names, *each, *(whole if several else whole[-1:])])
     if not rows:
@@ -461,7 +461,7 @@ def differences(
     ]
 
 
-def _over_all(pair: PairDiagnosis | None) -> list[Cell]:
+def _over_all(pair: PairDiagnosis | None) -> list[ScreenCell]:
     """The mean difference over datasets with its test, on how many it holds by itself, and Fu20's p."""
     if pair is None or not pair.overall:
         return ["", "", "", ""]
@@ -477,9 +477,9 @@ def _over_all(pair: PairDiagnosis | None) -> list[Cell]:
     ]
 
 
-def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width: int) -> list[Line]:
+def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width: int) -> list[ScreenLine]:
     """The differences when data and runs are both drawn anew, where systems have several runs."""
-    rows: list[list[Cell]] = []
+    rows: list[list[ScreenCell]] = []
     for dataset in shown:
         for comparison in datasets[dataset].comparisons:
             test = comparison.primary
@@ -511,14 +511,14 @@ def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width:
     ]
 
 
-def _cut(shown: Sequence[str], datasets: Mapping[str, DatasetRuns], width: int) -> list[Line]:
+def _cut(shown: Sequence[str], datasets: Mapping[str, DatasetRuns], width: int) -> list[ScreenLine]:
     if len(shown) == len(datasets):
         return []
     words = f"the first {len(shown)} of {len(datasets)} datasets; all are in the JSON"
     return flow([[(words, "faint")]], width, indent=2)
 
 
-def _marked(test: ScoreTest | None) -> Line:
+def _marked(test: ScoreTest | None) -> ScreenLine:
     if test is None:
         return []
     return [(say.signed(test.difference), "strong"), ("*" if test.significant else " ", "good")]
