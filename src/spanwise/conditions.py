@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -22,18 +23,22 @@ from spanwise.attributes import (
     why_absent,
 )
 from spanwise.buckets import Bucket, Bucketing, Strategy, default_strategy, fit
-from spanwise.columns import Bools, Ints
+from spanwise.columns import Bools, Column, Ints, ints, offsets
+from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._choices import Inputs
 
 __all__ = [
     "DEFAULT",
+    "SENTENCE",
+    "TEXT",
     "TOUGHNESS",
     "Comparison",
     "Condition",
     "Described",
     "Sides",
     "Told",
+    "WordSearch",
     "bucket_holds",
     "describe_sides",
     "listed_attributes",
@@ -41,13 +46,16 @@ __all__ = [
 ]
 
 Operator: TypeAlias = Literal["=", "!=", ">=", "<=", ">", "<"]
+Search: TypeAlias = Callable[[str], Bools]  # which mentions hold a word, phrase or prefix*
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 DEFAULT = ("fu20", "label")  # attributes of mentions that a reader understands; tough subsets always join
 TOUGHNESS = "toughness"  # the attribute whose values are the tough subsets of gold mentions
+TEXT, SENTENCE = "text", "sentence"  # the attributes whose values are words of a mention, or around it
 _ALIASES = {"tough": TOUGHNESS}
 _OPERATOR = re.compile("!=|>=|<=|=|>|<")
 _SPECIAL = re.compile(r'[&,=<>!"]|^\s|\s$|^$')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_WORD = re.compile(r"\w+|[^\w\s]")  # in texts without tokens
 _EXAMPLE = "Write it like label=MISC & entity_length>=3; a comma means or, ! means not."
 
 
@@ -206,6 +214,102 @@ def _number(text: str) -> float | None:
     return number if number == number else None
 
 
+class WordSearch(Struct, frozen=True, eq=False, dict=True):
+    """The words of a text, searched by word, phrase or prefix*, whatever their case.
+
+    Examples:
+        >>> words = WordSearch.of_tokens(np.array([0, 1, 2]), ["New", "York", "City"], np.array([0, 3]))
+        >>> windows = words.mentions(np.array([0, 0]), np.array([0, 2]), np.array([2, 3]))
+        >>> words.holding("new york", *windows).tolist(), words.holding("c*", *windows).tolist()
+        ([True, False], [False, True])
+    """
+
+    tokens: Column
+    vocabulary: Sequence[str]
+    sentences: Ints
+    characters: tuple[Ints, Ints, Ints] | None = None  # where texts begin, and where tokens begin and end
+
+    @classmethod
+    def of_tokens(cls, tokens: Column, vocabulary: Sequence[str], sentences: Column) -> WordSearch:
+        """The tokens of sentences, as codes of their words."""
+        return cls(tokens, vocabulary, ints(sentences))
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str]) -> WordSearch:
+        """The words of texts in which positions count characters."""
+        numbers: dict[str, int] = {}
+        code: list[int] = []
+        begin: list[int] = []
+        end: list[int] = []
+        sizes: list[int] = []
+        base = offsets(ints([len(text) for text in texts]))
+        for first, text in zip(base.tolist(), texts, strict=False):
+            words = list(_WORD.finditer(text))
+            code += [numbers.setdefault(word[0], len(numbers)) for word in words]
+            begin += [first + word.start() for word in words]
+            end += [first + word.end() for word in words]
+            sizes.append(len(words))
+        return cls(ints(code), list(numbers), offsets(ints(sizes)), (base, ints(begin), ints(end)))
+
+    @cached_property
+    def _folded(self) -> tuple[list[str], dict[str, list[int]]]:
+        folded = [word.casefold() for word in self.vocabulary]
+        codes: dict[str, list[int]] = {}
+        for code, word in enumerate(folded):
+            codes.setdefault(word, []).append(code)
+        return folded, codes
+
+    def mentions(self, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """The tokens of mentions, from the first to behind the last; none of those without a place."""
+        placed = np.asarray(start) >= 0
+        if self.characters is None:
+            base = self.sentences[sentence]
+            return ints(np.where(placed, base + start, 0)), ints(np.where(placed, base + end, 0))
+        base, begins, ends = self.characters
+        low = np.searchsorted(begins, base[sentence] + start)
+        high = np.searchsorted(ends, base[sentence] + end, "right")
+        return ints(np.where(placed, low, 0)), ints(np.where(placed, high, 0))
+
+    def around(self, sentence: Ints) -> tuple[Ints, Ints]:
+        """The tokens of whole sentences."""
+        return ints(self.sentences[sentence]), ints(self.sentences[np.asarray(sentence) + 1])
+
+    def holding(self, asked: str, low: Ints, high: Ints) -> Bools:
+        """Which of these stretches of tokens hold a word or phrase; one that ends in * may go on."""
+        text = " ".join(asked.casefold().split())
+        more = text.endswith("*")
+        text = text.removesuffix("*").rstrip() if more else text
+        words = text.split() if self.characters is None else _WORD.findall(text)
+        if not words:
+            return np.full(len(low), more)
+        found = self._runs(words, low, high, more=more)
+        # A token may hold blanks itself.
+        return found | self._runs([text], low, high, more=more) if len(words) > 1 else found
+
+    def _runs(self, words: Sequence[str], low: Ints, high: Ints, *, more: bool) -> Bools:
+        begins = self._is(words[0], more=more and len(words) == 1)[self.tokens]
+        for place, word in enumerate(words[1:], start=1):
+            held = self._is(word, more=more and place == len(words) - 1)[self.tokens[place:]]
+            begins[: len(held)] &= held
+            begins[len(held) :] = False
+        where = np.flatnonzero(begins)
+        last = np.maximum(high - len(words) + 1, low)
+        if len(where) < len(low) // 8:
+            return np.asarray(np.searchsorted(where, last) > np.searchsorted(where, low))
+        before = np.zeros(len(begins) + 1, dtype=np.int64)
+        np.cumsum(begins, out=before[1:])
+        return np.asarray(before[last] > before[low])
+
+    def _is(self, word: str, *, more: bool) -> Bools:
+        """Which words of the vocabulary are this one, or begin with it."""
+        folded, codes = self._folded
+        if more:
+            return np.array([one.startswith(word) for one in folded], dtype=bool)
+        found = np.zeros(len(folded), dtype=bool)
+        found[codes.get(word, [])] = True
+        return found
+
+
 class Told(Struct, frozen=True, eq=False):
     """One attribute of mentions: the bucket of each, and its value where one is known."""
 
@@ -220,6 +324,7 @@ class Described(Struct, frozen=True, eq=False):
     number: int
     attributes: Mapping[str, Told]
     toughness: Toughness | None = None
+    words: Mapping[str, Search] = {}  # which mentions hold a word, or stand beside it
 
     def mask(self, condition: str | Condition) -> Bools:
         """Which mentions meet a condition.
@@ -236,8 +341,14 @@ class Described(Struct, frozen=True, eq=False):
             return ~self.compare(one.opposite())
         if one.attribute == TOUGHNESS:
             return self._tough(one)
+        if one.attribute in self.words:
+            if one.operator != "=":
+                raise unsearchable(one)
+            search = self.words[one.attribute]
+            return np.asarray(np.logical_or.reduce([search(value) for value in one.values]))
         if one.attribute not in self.attributes:
-            raise unknown("attribute of these mentions", one.attribute, [*self.attributes, TOUGHNESS])
+            names = [*self.attributes, TOUGHNESS, *self.words]
+            raise unknown("attribute of these mentions", one.attribute, names)
         told = self.attributes[one.attribute]
         if one.operator == "=":
             return np.asarray(np.logical_or.reduce([_equal(told, value, one) for value in one.values]))
@@ -259,6 +370,14 @@ class Described(Struct, frozen=True, eq=False):
         if one.operator != "=":
             raise ChoiceError(f"{str(one)!r} compares names of subsets by size.\nUse = or != with them.")
         return np.asarray(np.logical_or.reduce([self.toughness.of(value) for value in one.values]))
+
+
+def unsearchable(one: Comparison) -> ChoiceError:
+    """The error of a comparison that no text can answer."""
+    return ChoiceError(
+        f"{str(one)!r} cannot be searched for.\n"
+        "Use text=WORD or sentence=WORD, or != with them, where text is at hand."
+    )
 
 
 class Sides(Struct, frozen=True, eq=False):
@@ -307,11 +426,42 @@ def describe_sides(
     tough: Toughness | None = None
     if not inputs.corpus.without_text:
         tough = toughness(inputs.corpus, gold, lexicon, side=gold_side)
+    search = _search_of(inputs.corpus)
     return Sides(
-        Described(len(gold), told.pop(""), tough),
-        {system: Described(len(inputs.systems[system]), one) for system, one in told.items()},
+        Described(len(gold), told.pop(""), tough, words_of(search, lambda: gold)),
+        {
+            system: Described(len(mentions), told[system], None, words_of(search, partial(_itself, mentions)))
+            for system, mentions in inputs.systems.items()
+        },
         absent,
     )
+
+
+def _search_of(corpus: Corpus) -> WordSearch | None:
+    if corpus.without_text:
+        return None
+    if corpus.texts is not None:
+        return WordSearch.of_texts(corpus.texts)
+    return WordSearch.of_tokens(corpus.tokens, corpus.vocabulary, corpus.sentences)
+
+
+def _itself(mentions: Mentions) -> Mentions:
+    return mentions
+
+
+def words_of(search: WordSearch | None, mentions: Callable[[], Mentions]) -> dict[str, Search]:
+    """What can be asked of the text of mentions and of their sentences; nothing without text."""
+    if search is None:
+        return {}
+
+    def inside(asked: str) -> Bools:
+        one = mentions()
+        return search.holding(asked, *search.mentions(one.sentence, one.start, one.end))
+
+    def around(asked: str) -> Bools:
+        return search.holding(asked, *search.around(mentions().sentence))
+
+    return {TEXT: inside, SENTENCE: around}
 
 
 def listed_attributes(attributes: str | Attribute | Iterable[str | Attribute]) -> list[str | Attribute]:

@@ -17,7 +17,7 @@ from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
 from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.evaluation import tested, unpacked, with_lead_intervals
+from spanwise.evaluation import compared, unpacked, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.uncertainty import Resampling
 
@@ -48,15 +48,19 @@ def compare_documents(
     check_same_gold(results, names)
     renamed = _renamed(results, stems, always=pairs is not None)
     differing, notes = _differing(results)
+    asked = None if pairs is None else {name for pair in pairs for name in pair}
     measures = {
         renamed[stem, system]: [
             one for one in unpacked(_units(document).systems[system], place=name) if one.name not in differing
         ]
         for stem, document, name in zip(stems, results, names, strict=True)
         for system in document.systems
+        if asked is None or renamed[stem, system] in asked
     }
-    _, compared = tested(
-        measures,
+    if not resamples:  # nothing but totals is asked for, and units need not be told apart
+        measures = {name: [one.of_one_unit() for one in own] for name, own in measures.items()}
+    tests = compared(
+        {name: [own] for name, own in measures.items()},
         list(combinations(measures, 2)) if pairs is None else list(pairs),
         Resampling(_units(results[0]).number, resamples, seed),
         confidence=confidence,
@@ -68,7 +72,7 @@ def compare_documents(
     settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
     scores = {name: system.primary(primary) for name, system in merged.systems.items()}
     comparisons = with_lead_intervals(
-        with_leads(convert(compared, tuple[Comparison, ...]), merged.systems),
+        with_leads(convert(tests, tuple[Comparison, ...]), merged.systems),
         measures,
         _units(results[0]).number if resamples else 0,
         confidence,

@@ -35,7 +35,7 @@ from spanwise.evaluation._counting import (
 from spanwise.evaluation._dataset import Shared, fixed, looked
 from spanwise.evaluation._lake import any_in_lake, collected, in_lake
 from spanwise.evaluation._opened import framed, opened_elsewhere, opened_here, spark_opened, unheard
-from spanwise.evaluation._uncertain import tested, unpacked, with_lead_intervals
+from spanwise.evaluation._uncertain import unpacked, with_lead_intervals
 from spanwise.evaluation.result import (
     UNMARKED,
     MentionColumns,
@@ -68,7 +68,6 @@ __all__ = [
     "parse_memory",
     "same_cells",
     "sentences_with_errors",
-    "tested",
     "unpacked",
     "with_lead_intervals",
 ]

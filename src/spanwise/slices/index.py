@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,19 @@ from msgspec import Struct, field
 
 from spanwise.buckets import Bucket
 from spanwise.columns import Bools, Column, Floats, Ints, Words, floats, ints, plain, ratio
-from spanwise.conditions import TOUGHNESS, Comparison, Condition, bucket_holds, parse
+from spanwise.conditions import (
+    SENTENCE,
+    TEXT,
+    TOUGHNESS,
+    Comparison,
+    Condition,
+    Search,
+    WordSearch,
+    bucket_holds,
+    parse,
+    unsearchable,
+    words_of,
+)
 from spanwise.counts import Counts
 from spanwise.document.loading import wrong_part
 from spanwise.errors import ChoiceError, InputError, many, unknown
@@ -23,7 +35,6 @@ from spanwise.matching import OUTCOMES
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, exact
 from spanwise.slices._search import Facet, Items, search
 
-TEXT = "text"  # the attribute whose values are words of a mention
 LABEL = "label"
 OVERALL = ("exact", "overall")
 
@@ -71,7 +82,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
     buckets: Mapping[str, Sequence[Bucket]]
     subsets: Sequence[str] = ()
     tough: Column | None = None
-    holds_text: Callable[[str], Bools] | None = None
+    words: Mapping[str, Search] = {}  # which mentions hold a word, or stand beside it
 
     @cached_property
     def all(self) -> Words:
@@ -107,12 +118,14 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         """The mentions that meet one comparison."""
         if one.operator == "!=":
             return self.all & ~self.compare(one.opposite())
-        if one.attribute == TEXT:
+        if one.attribute in (TEXT, SENTENCE):
             return self._with_text(one)
         if one.attribute == TOUGHNESS:
             return self._tough(one)
         if one.attribute not in self.buckets:
-            raise unknown("attribute of these mentions", one.attribute, [*self.buckets, TOUGHNESS, TEXT])
+            raise unknown(
+                "attribute of these mentions", one.attribute, [*self.buckets, TOUGHNESS, TEXT, SENTENCE]
+            )
         found = [bucket_holds(bucket, one) for bucket in self.buckets[one.attribute]]
         known = [bucket.name for bucket in self.buckets[one.attribute] if not bucket.rest]
         if None in found:
@@ -147,14 +160,11 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         return result
 
     def _with_text(self, one: Comparison) -> Words:
-        if self.holds_text is None or one.operator != "=":
-            raise ChoiceError(
-                f"{str(one)!r} cannot be searched for.\n"
-                "Use text=WORD or text!=WORD, and columns of an evaluation that was not redacted."
-            )
+        if one.attribute not in self.words or one.operator != "=":
+            raise unsearchable(one)
         result = np.zeros_like(self.all)
         for value in one.values:
-            result = result | packed(self.holds_text(value))
+            result = result | packed(self.words[one.attribute](value))
         return result
 
 
@@ -183,11 +193,12 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
     def of(cls, columns: MentionColumns, *others: MentionColumns, left: Sequence[str] = ()) -> SliceIndex:
         """The index of one or more files of columns over the same gold; attributes in `left` are left out."""
         buckets = {name: cut for name, cut in columns.head.buckets.items() if name not in left}
-        gold = _bits(columns, "gold", buckets)
+        search = _search(columns)
+        gold = _bits(columns, "gold", buckets, search)
         systems: dict[str, SystemBits] = {}
         for one in (columns, *others):
             for name in one.head.systems:
-                systems.setdefault(name, _system(one, name, buckets, gold))
+                systems.setdefault(name, _system(one, name, buckets, gold, search))
         unit = ints(columns.unit_of_sentence[columns.column("gold", "sentence")])
         return cls(columns, gold, unit, systems)
 
@@ -267,7 +278,20 @@ def _all_buckets(
     return {LABEL: _label_buckets(columns.head.labels), **{k: v for k, v in buckets.items() if k != LABEL}}
 
 
-def _bits(columns: MentionColumns, side: str, buckets: Mapping[str, Sequence[Bucket]]) -> Bits:
+def _search(columns: MentionColumns) -> WordSearch | None:
+    if columns.head.redacted or not columns.vocabulary:
+        return None
+    if columns.head.positions == "character":
+        return WordSearch.of_texts(columns.vocabulary)
+    return WordSearch.of_tokens(columns.arrays["tokens"], columns.vocabulary, columns.arrays["sentences"])
+
+
+def _bits(
+    columns: MentionColumns,
+    side: str,
+    buckets: Mapping[str, Sequence[Bucket]],
+    search: WordSearch | None,
+) -> Bits:
     head = columns.head
     return Bits(
         number=len(columns.column(side, "sentence")),
@@ -275,15 +299,19 @@ def _bits(columns: MentionColumns, side: str, buckets: Mapping[str, Sequence[Buc
         buckets=_all_buckets(columns, buckets),
         subsets=head.subsets if side == "gold" else (),
         tough=columns.arrays.get("gold.tough") if side == "gold" else None,
-        holds_text=None if head.redacted else Surfaces(columns, side).holding,
+        words=words_of(search, lambda: columns.mentions(side)),
     )
 
 
 def _system(
-    columns: MentionColumns, name: str, buckets: Mapping[str, Sequence[Bucket]], gold: Bits
+    columns: MentionColumns,
+    name: str,
+    buckets: Mapping[str, Sequence[Bucket]],
+    gold: Bits,
+    search: WordSearch | None,
 ) -> SystemBits:
     side = columns.side(name)
-    predicted = _bits(columns, side, buckets)
+    predicted = _bits(columns, side, buckets, search)
     partner = columns.column(side, "partner").astype(np.int64)
     found = partner >= 0
     codes: dict[str, Column] = {}
@@ -295,44 +323,13 @@ def _system(
     return SystemBits(
         predicted=predicted,
         right=packed(found),
-        there=Bits(gold.number, codes, predicted.buckets, holds_text=gold.holds_text),
+        there=Bits(gold.number, codes, predicted.buckets, words=gold.words),
         outcome=columns.column(side, "outcome"),
         unit=ints(columns.unit_of_sentence[columns.column(side, "sentence")]),
         found=columns.column(side, "found"),
         side=side,
         columns=columns,
     )
-
-
-class Surfaces(Struct, frozen=True, eq=False, dict=True):
-    """The words of the mentions of one side, searched by word, phrase or prefix*."""
-
-    columns: MentionColumns
-    side: str
-
-    @cached_property
-    def _texts(self) -> tuple[list[str], Ints]:
-        """The distinct surfaces, in lower case between blanks, and the one of each mention."""
-        columns = self.columns
-        number: dict[str, int] = {}
-        by_characters = columns.head.positions == "character"
-        rows = zip(
-            *(columns.column(self.side, name).tolist() for name in ("sentence", "start", "end")), strict=True
-        )
-        code = []
-        for sentence, start, end in rows:
-            words = columns.words(sentence)[max(start, 0) : max(end, 0)]
-            text = "".join(words) if by_characters else " ".join(words)
-            code.append(number.setdefault(f" {' '.join(text.casefold().split())} ", len(number)))
-        return list(number), ints(code)
-
-    def holding(self, asked: str) -> Bools:
-        """Which mentions hold a word or phrase; one that ends in * may go on."""
-        texts, code = self._texts
-        wanted = " ".join(asked.casefold().split())
-        wanted = f" {wanted[:-1]}" if wanted.endswith("*") else f" {wanted} "
-        held = np.array([wanted in text for text in texts], dtype=bool)
-        return np.asarray(held[code]) if len(code) else np.zeros(0, dtype=bool)
 
 
 class FoundSlice(Struct, frozen=True, kw_only=True):
