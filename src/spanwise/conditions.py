@@ -43,6 +43,8 @@ __all__ = [
     "describe_sides",
     "listed_attributes",
     "parse",
+    "unsearchable",
+    "words_of",
 ]
 
 Operator: TypeAlias = Literal["=", "!=", ">=", "<=", ">", "<"]
@@ -233,6 +235,11 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
     def of_tokens(cls, tokens: Column, vocabulary: Sequence[str], sentences: Column) -> WordSearch:
         """The tokens of sentences, as codes of their words."""
         return cls(tokens, vocabulary, ints(sentences))
+
+    @classmethod
+    def of_words(cls, words: Sequence[str]) -> WordSearch:
+        """One sentence."""
+        return cls(ints(np.arange(len(words))), words, ints([0, len(words)]))
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> WordSearch:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.buckets import Bucket
 from spanwise.cli.main import main
-from spanwise.conditions import Comparison, Condition, bucket_holds, parse
+from spanwise.conditions import Comparison, Condition, WordSearch, bucket_holds, parse
 from spanwise.evaluation import gather
 from spanwise.slices import describe_sides
 
@@ -41,6 +41,52 @@ def conditions(draw: st.DrawFn) -> Condition:
 def test_a_condition_is_read_back_from_its_text(condition: Condition) -> None:
     assert parse(str(condition)) == condition
     assert str(parse(str(condition))) == str(condition)
+
+
+WORDS = st.lists(st.sampled_from(["Ann", "an", "ann", "Anna", "of", "OF", "x"]), min_size=1, max_size=6)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=3), WORDS, st.booleans(), st.data())
+def test_words_are_found_as_by_a_search_in_the_joined_text(
+    sentences: list[list[str]], asked: list[str], more: bool, data: st.DataObject
+) -> None:
+    rows = []
+    for number, words in enumerate(sentences):
+        start = data.draw(st.integers(0, len(words)))
+        rows.append((number, start, data.draw(st.integers(start, len(words)))))
+    vocabulary = sorted({word for words in sentences for word in words})
+    tokens = np.array([vocabulary.index(word) for words in sentences for word in words])
+    search = WordSearch.of_tokens(tokens, vocabulary, np.cumsum([0, *map(len, sentences)]))
+    wanted = " ".join(asked[:2]).casefold()
+    pattern = f" {wanted}" if more else f" {wanted} "
+    inside = [f" {' '.join(sentences[s][a:b])} ".casefold() for s, a, b in rows]
+    around = [f" {' '.join(words)} ".casefold() for words in sentences]
+    mention, sentence = np.array(rows).T, np.arange(len(sentences))
+    text = " ".join(asked[:2]) + "*" * more
+    found = search.holding(text, *search.mentions(*mention))
+    assert found.tolist() == [pattern in one for one in inside]
+    assert search.holding(text, *search.around(sentence)).tolist() == [pattern in one for one in around]
+
+
+def test_words_of_texts_without_tokens_are_found_between_punctuation() -> None:
+    search = WordSearch.of_texts(["In (Rome), U.S. troops", "Romeo"])
+    window = search.mentions(np.array([0, 0, 1]), np.array([4, 11, 0]), np.array([8, 15, 5]))
+    assert search.holding("rome", *window).tolist() == [True, False, False]
+    assert search.holding("u.s.", *window).tolist() == [False, True, False]
+    assert search.holding("rome*", *window).tolist() == [True, False, True]
+    assert search.holding("troops", *search.around(np.array([0, 1]))).tolist() == [True, False]
+
+
+def test_errors_are_listed_by_words_of_the_mention_and_of_its_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, predicted = tmp_path / "gold.conll", tmp_path / "pred.conll"
+    gold.write_text("in O\nRome B-LOC\n\nnear O\nRome B-LOC\n\nin O\nOslo B-LOC\n", encoding="utf-8")
+    predicted.write_text("in O\nRome O\n\nnear O\nRome O\n\nin O\nOslo O\n", encoding="utf-8")
+    listed = {"text=rome": 2, "sentence=in": 2, "text=rome & sentence=in": 1, "text!=ro*": 1}
+    for where, number in listed.items():
+        assert main(["errors", str(gold), str(predicted), "--where", where, "--as", "jsonl"]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == number
 
 
 @pytest.mark.parametrize(

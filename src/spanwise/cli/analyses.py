@@ -205,9 +205,9 @@ def _choose_attributes(args: argparse.Namespace) -> None:
 
 def _attributes_of(where: str, bucket: str | None) -> list[str]:
     """The attributes that a condition, and maybe a bucket, asks for."""
-    from spanwise.conditions import TOUGHNESS, parse
+    from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, parse
 
-    names = [name for name in parse(where).attributes if name not in (TOUGHNESS, "label")]
+    names = [name for name in parse(where).attributes if name not in (TOUGHNESS, TEXT, SENTENCE, "label")]
     return [*names, *([bucket.partition("=")[0].strip()] if bucket else [])]
 
 

@@ -12,7 +12,18 @@ from msgspec import UNSET, Struct, to_builtins
 
 from spanwise import spreadsheet
 from spanwise.buckets import Bucket
-from spanwise.conditions import TOUGHNESS, Comparison, Condition, bucket_holds, parse
+from spanwise.columns import ints
+from spanwise.conditions import (
+    SENTENCE,
+    TEXT,
+    TOUGHNESS,
+    Comparison,
+    Condition,
+    WordSearch,
+    bucket_holds,
+    parse,
+    unsearchable,
+)
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.head import Document, DocumentLike, given
 from spanwise.document.loading import as_document
@@ -488,8 +499,9 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
                 rows |= {edges.name: _bucket_of(edges) for edges in table.buckets}
     subsets: set[str] = {name for scores in systems for name in scores.tough}
     for name in condition.attributes:
-        if name not in ("label", TOUGHNESS) and name not in buckets:
-            raise unknown("attribute of mentions in this result", name, {*buckets, "label", TOUGHNESS})
+        if name not in ("label", TOUGHNESS, TEXT, SENTENCE) and name not in buckets:
+            names = {*buckets, "label", TOUGHNESS, TEXT, SENTENCE}
+            raise unknown("attribute of mentions in this result", name, names)
     for value in (value for one in condition.comparisons(TOUGHNESS) for value in one.values):
         if value not in subsets:
             raise unknown("tough subset", value, subsets)
@@ -502,6 +514,8 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
             return bool(set(one.values) & set(error.subsets)) == (one.operator == "=")
         if one.attribute == "label":
             return (mention.label in one.values) == (one.operator == "=")
+        if one.attribute in (TEXT, SENTENCE):
+            return _says(error.sentence, mention, one)
         name = (mention.buckets or {}).get(one.attribute)
         bucket = None if name is None else buckets[one.attribute].get(name)
         held = None if bucket is None else bucket_holds(bucket, one)
@@ -516,6 +530,21 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
         return bool(condition.mask(lambda one: np.asarray(holds(one, error))))
 
     return meets
+
+
+def _says(sentence: Sentence, mention: ShownMention, one: Comparison) -> bool:
+    """Whether a mention, or its sentence, holds one of some words or phrases."""
+    if one.operator not in ("=", "!=") or (sentence.tokens is UNSET and sentence.text is UNSET):
+        raise unsearchable(one)
+    search = (
+        WordSearch.of_words(sentence.tokens)
+        if sentence.tokens is not UNSET
+        else WordSearch.of_texts([sentence.text or ""])
+    )
+    place = (ints([value]) for value in (0, mention.start, mention.end))
+    window = search.mentions(*place) if one.attribute == TEXT else search.around(ints([0]))
+    held = any(bool(search.holding(value, *window)[0]) for value in one.values)
+    return held == (one.operator == "=")
 
 
 def _bucket_of(edges: BucketEdges) -> Bucket:

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
-from spanwise.conditions import TOUGHNESS, Condition, parse
+from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, Condition, parse
 from spanwise.matching import OUTCOMES
 from spanwise.reports import _wording as words
 from spanwise.slices.index import unpacked_bits
@@ -242,12 +242,13 @@ def slices_page(
         facets=_facets(indexed.index, answer, view), saved=bench.store.slices(gold.slug), current=saved,
         left=indexed.left,
         found=sentences_of(bench, gold, view, int(after) if after.isdecimal() else -1, FEW),
-        choices=_choices(list(answer.systems)), text=_text_of(view),
+        choices=_choices(list(answer.systems)),
+        typed={name: _words_of(view, name) for name in (TEXT, SENTENCE)},
     )  # fmt: skip
 
 
-def _text_of(view: View) -> str:
-    found = view.condition.comparisons("text") if view.condition else ()
+def _words_of(view: View, attribute: str) -> str:
+    found = view.condition.comparisons(attribute) if view.condition else ()
     return ",".join(found[0].values) if found and found[0].operator == "=" else ""
 
 

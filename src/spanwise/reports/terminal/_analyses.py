@@ -433,7 +433,7 @@ def _answers(document: PlacementDocument, width: int) -> list[ScreenLine]:
     if unknown:
         names = ", ".join(f"{say.visible(name)} {number:,}" for name, number in list(unknown.items())[:6])
         result += sentence(f"Labels that gold does not have: {names}.", width, indent=2)
-    if document.readable.gold != document.policies.first.gold:
+    if document.readable.gold != document.score.gold:
         words = f"Over units that could be read, F1 is {say.points(document.readable.f1)}."
         result += sentence(words, width, indent=2)
     return result
@@ -444,7 +444,7 @@ def _policies(document: PlacementDocument, width: int) -> list[ScreenLine]:
     rows: list[list[ScreenCell]] = []
     for name, what in _WHAT.items():
         score: Score = getattr(document.policies, name)
-        chosen = name == document.settings.policy
+        chosen = name == document.chosen
         ceiling = getattr(document.ceilings, name, None)
         rows.append(
             [
@@ -462,6 +462,12 @@ def _policies(document: PlacementDocument, width: int) -> list[ScreenLine]:
     result = [*heading("Policies", "ceiling: F1 with gold as answers", width), *grid(columns, rows, width)]
     if low is not None and high is not None:
         words = f"F1 lies between {say.points(low)} and {say.points(high)}, depending on the rule alone."
+        result += sentence(words, width, indent=2)
+    if document.settings.rule is not None:
+        words = (
+            f"{document.chosen} compares strings: its F1 is {say.points(document.score.f1)}, below. Answers "
+            f"are counted as placed, hallucinated or repeated by {document.settings.policy}."
+        )
         result += sentence(words, width, indent=2)
     return result
 
@@ -486,7 +492,10 @@ def _strings(document: PlacementDocument, width: int) -> list[ScreenLine]:
     for name, scores in both.items():
         for how in ("set", "multiset"):
             rows.append([text(f"{name}, {how}s"), *_numbers(getattr(scores, how))])
-    rows += [[text(f"as {name} does"), *_numbers(score)] for name, score in document.presets.items()]
+    for name, score in document.presets.items():
+        chosen = name == document.chosen
+        title = text(f"as {name} does", "strong" if chosen else "")
+        rows.append([title, *_numbers(score, strong=chosen)])
     columns = [Column("texts and labels", least=16), *_score_columns()]
     return [*heading("Without positions, and as others do", "", width), *grid(columns, rows, width)]
 
