@@ -68,6 +68,8 @@ def listed(
             variants = [
                 ("CminilmWnoneMlp", f"K{k}", {"context": k, "cross": dataset == "wnut16"}) for k in CONTEXT
             ]
+        elif what == "head":  # an LSTM over the window
+            variants = [("CminilmWnoneLstmMlp", f"K{k}", {"context": k}) for k in (1, 10)]
         elif what == "around":  # the target sentence with context on both sides
             variants = [
                 (
@@ -97,7 +99,7 @@ def train(args: argparse.Namespace) -> None:
         for run in listed(what, args.datasets.split(","), args.seeds, args.zoo, json.loads(args.options))
     ]
     if args.longest_first:
-        runs.sort(key=lambda run: run[0] != "conll2003")
+        runs.sort(key=lambda run: (run[0] != "conll2003", "flair" not in run[1]))
     jobs = [
         Job(
             model,
@@ -190,7 +192,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="+", help="grid, minilm, context, around, or MODEL@VARIANT@OPTIONS")
+    parser.add_argument(
+        "what", nargs="+", help="grid, minilm, context, head, around, or MODEL@VARIANT@OPTIONS"
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--zoo", type=Path)
     parser.add_argument("--out", default=".")

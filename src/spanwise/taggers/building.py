@@ -155,7 +155,8 @@ def network(known: Known, table: Matrix | None, feature_width: int = 0, bert: Be
         size = len(vocabulary.characters) + 2
         inputs.append(Characters(size, settings.char_size, settings.char_filters, settings.char_dropout))
     if _tunes_encoder(known):
-        inputs.append(Pieces(bert if bert is not None else read_bert(encoder_folder(settings))))
+        encoder_read = bert if bert is not None else read_bert(encoder_folder(settings))
+        inputs.append(Pieces(encoder_read, mean=settings.mean_pieces))
     if _has_features(known):
         inputs.append(Features(feature_width, settings.feature_size))
     if settings.case:

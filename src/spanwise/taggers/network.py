@@ -148,15 +148,16 @@ class Case(nn.Module):
 
 
 class Pieces(nn.Module):
-    """A BERT-type encoder, trained along: the vector of a word is that of its first piece."""
+    """A BERT-type encoder, trained along: a word is its first piece, or the mean of its pieces."""
 
-    def __init__(self, bert: Bert) -> None:
+    def __init__(self, bert: Bert, *, mean: bool = False) -> None:
         super().__init__()
         self.bert = bert
+        self.mean = mean
         self.size = bert.width
 
     def forward(self, batch: Batch, drop: Dropping) -> Tensor:
-        return piece_states(self.bert, batch, drop, last=True)[0]
+        return piece_states(self.bert, batch, drop, last=True, mean=self.mean)[0]
 
 
 def piece_states(

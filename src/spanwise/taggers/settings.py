@@ -21,6 +21,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
     epochs: int = 18
     batch: int = 32  # sentences per update; with windows, as many windows as hold these
+    mixing: float = 0.0  # how far the lengths within a batch may differ, as a logarithm; 0: like lengths
     rate: float = 1.5e-3
     encoder_rate: float = 1e-4  # of an encoder that is trained along
     decay: float = 0.05  # the share of the learning rate that is left at the end
@@ -38,6 +39,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     char_filters: int = 100
     char_dropout: float = 0.25
     feature_size: int = 512
+    mean_pieces: bool = False  # whether a word is the mean of its pieces in an encoder, not the first
     word_size: int = 100  # of random vectors
     unknown: float = 0.5  # how often a word seen once is taken for an unknown one
     lowercase: bool = (
@@ -79,11 +81,17 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
         start |= {"dropout": 0.25}
     if model.characters == "flair":
         start |= {"dropout": 0.33, "word_dropout": 0.05, "feature_size": 1024, "average": 0.999}
+        if large:
+            start |= {"batch": 16, "rate": 1e-3, "weight_decay": 0.1, "mixing": 0.3, "average": 0.9995}
     if model.characters == "minilm":
         start |= {"case": True, "dropout": 0.5, "rate": 1e-3, "feature_size": 768}
         if (options or {}).get("finetune", True):
-            start |= {"warmup": 0.1, "dropout": 0.2}
-            start |= {"epochs": 6, "encoder_rate": 1e-4} if large else {"epochs": 12, "encoder_rate": 2e-4}
+            start |= {"warmup": 0.1, "dropout": 0.2, "mean_pieces": True, "mixing": 0.3}
+            start |= (
+                {"epochs": 6, "encoder_rate": 1e-4, "average": 0.998}
+                if large
+                else {"epochs": 12, "encoder_rate": 2e-4, "average": 0.99}
+            )
     given = dict(options or {})
     for key in given:
         if key not in Settings.__struct_fields__:

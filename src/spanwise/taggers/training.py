@@ -11,6 +11,7 @@ import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -27,7 +28,6 @@ from spanwise.taggers.settings import Settings
 
 Result = TypeVar("Result")
 
-EAGER = 1  # updates of a shape before it becomes a graph
 EVALUATED = {"cuda": 4_096, "cpu": 2_048}  # tokens in one batch of predictions
 
 
@@ -50,7 +50,7 @@ class Outcome(Struct, frozen=True, eq=False):
     predictions: dict[str, Ints]  # tag numbers per token
 
 
-def rounded(size: int, least: int = 4) -> int:
+def rounded(size: int) -> int:
     """The size up to which a window of this size is padded: few shapes, little padding.
 
     Examples:
@@ -58,7 +58,18 @@ def rounded(size: int, least: int = 4) -> int:
         [4, 12, 40, 80, 320]
     """
     step = 4 if size <= 32 else 8 if size <= 64 else 16 if size <= 128 else 32
-    return -(-size // max(step, least)) * max(step, least)
+    return -(-size // step) * step
+
+
+def rounded_pieces(size: int) -> int:
+    """The same for an encoder, of which a graph is dear to make: fewer shapes, more padding.
+
+    Examples:
+        >>> [rounded_pieces(size) for size in (9, 65, 300)]
+        [16, 96, 320]
+    """
+    step = 16 if size <= 64 else 32 if size <= 160 else 64
+    return min(-(-size // step) * step, 512)
 
 
 class Shapes(Struct, frozen=True, eq=False):
@@ -82,10 +93,8 @@ class Shapes(Struct, frozen=True, eq=False):
     def shape(self, rows: Ints) -> tuple[int, int]:
         """The padded size of a batch, in tokens and in pieces."""
         tokens, pieces = int(self.tokens[rows].max()), int(self.pieces[rows].max())
-        if not pieces:
-            return rounded(tokens), 0
-        # Two sizes make many shapes, and a graph of an encoder is dear to make: coarser steps.
-        return rounded(tokens, 16), min(rounded(pieces, 8), 512)
+        # With an encoder one size serves both: a token has at least one piece.
+        return (rounded(tokens), 0) if not pieces else (rounded_pieces(pieces),) * 2
 
 
 class Run:
@@ -115,7 +124,7 @@ class Run:
         self._tagging: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = {}
         self._tagged: Counter[int] = Counter()
         self._plans: dict[int, list[Planned]] = {}
-        self._seen: Counter[tuple[int, int]] = Counter()
+        self._seen: set[tuple[int, int]] = set()
         self._prepare_optimiser()
 
     def _prepare_optimiser(self) -> None:
@@ -183,13 +192,20 @@ class Run:
                 torch._foreach_copy_(self._average, present)
 
     def _turn(self, shape: tuple[int, int]) -> None:
-        self._seen[shape] += 1
-        if not self._on_gpu or self._seen[shape] <= EAGER:
+        if shape not in self._graphs and shape in self._seen and self._on_gpu:
+            self._graphs[shape] = self._captured(partial(self._update, *shape))[0]
+        self._seen.add(shape)
+        if shape in self._graphs:
+            self._graphs[shape].replay()
+        else:
             self._update(*shape)
-            return
-        if shape not in self._graphs:
-            self._graphs[shape] = self._captured(lambda: self._update(*shape))[0]
-        self._graphs[shape].replay()
+
+    def _make_graphs(self, shapes: Sequence[tuple[int, int]]) -> None:
+        """A graph for every shape of the first epoch: the largest first, whose memory serves the others."""
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.cuda.empty_cache()
+        for shape in sorted(set(shapes), key=max, reverse=True):
+            self._graphs[shape] = self._captured(partial(self._update, *shape))[0]
 
     def _captured(self, work: Callable[[], Result]) -> tuple[torch.cuda.CUDAGraph, Result]:
         """A graph of some work on the device, and what the work gives back: filled at each replay."""
@@ -240,6 +256,8 @@ class Run:
                     self._ranges.copy_(windows[batch])
                     self._set_rate(step)
                     self._turn(shape)
+                    if not step and self._on_gpu:
+                        self._make_graphs(shapes)
                 step += 1
                 yield None
             f1 = None
@@ -295,7 +313,8 @@ class Run:
         count = len(shapes.tokens)
         order = draw.permutation(count)
         size = shapes.pieces if shapes.pieces.any() else shapes.tokens
-        order = order[np.argsort(size[order], kind="stable")]
+        blur = np.exp(draw.uniform(-self.settings.mixing, self.settings.mixing, count))
+        order = order[np.argsort(size[order] * blur, kind="stable")]
         # The short batch is anywhere, not always among the longest windows.
         padded = np.full(self.updates_per_epoch * self.batch, count, np.int64)
         lack = len(padded) - count
