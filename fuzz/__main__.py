@@ -1,4 +1,4 @@
-"""Attack spanwise: `python -m fuzz --inputs 20000`, or `python -m fuzz --kills 50`.
+"""Attack spanwise: `python -m fuzz --inputs 20000`, or with `--kills 50` its processes, `--spark 200` Spark.
 
 Inputs are numbered, and a number always gives the same bytes: `--only NUMBER` repeats one, with its
 traceback. Anything but a result or an error of our own is a failure, and so is an input that takes
@@ -29,10 +29,13 @@ def main() -> int:
     parser.add_argument("--target", help="only inputs of this kind, such as document or answers")
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--kills", type=int, help="kill so many workers, commands and studies instead")
+    parser.add_argument("--spark", type=int, help="so many folders and frames for Spark instead")
     parser.add_argument("--minutes", type=float, help="stop after so long")
     args = parser.parse_args()
     if args.kills is not None:
         return _kills(args.kills)
+    if args.spark is not None:
+        return _spark(args.spark, args.first)
     if args.only is not None:
         return _only(args.only)
     return _inputs(args)
@@ -115,6 +118,17 @@ def _kills(times: int) -> int:
         sys.stdout.write("".join(f"  {text}\n" for text in wrong))
     sys.stdout.write(f"{time.monotonic() - began:.0f} s\n")
     return 1 if any(found.values()) else 0
+
+
+def _spark(inputs: int, first: int) -> int:
+    from fuzz import lake
+    from spanwise.engines.spark import spark_session
+
+    began = time.monotonic()
+    found = lake.run(inputs, first, spark_session("local[2]"))
+    passed = time.monotonic() - began
+    sys.stdout.write(f"{inputs:,} inputs for Spark, {len(found)} failures, {passed:.0f} s\n")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate
@@ -248,11 +249,15 @@ def _prepared(frame: Any, columns: Columns, partitions: int | None) -> Any:
         wanted.append(of(columns.document).cast("string").alias("document"))
     if columns.sentence:
         wanted.append(of(columns.sentence).alias("sentence"))
+    logger = logging.getLogger("DataFrameQueryContextLogger")
+    disabled, logger.disabled = logger.disabled, True  # that a frame is not of files is not an error
     try:
         places = [functions.col("_metadata.file_path"), functions.col("_metadata.row_index")]
         chosen = frame.select(*wanted, places[0].alias("file"), places[1].alias("row"))
     except AnalysisException:  # no frame of files
         chosen = frame.select(*wanted)
+    finally:
+        logger.disabled = disabled
     keys = [key for key in ("document", "sentence") if getattr(columns, key)]
     if keys:
         how = [partitions, keys[0]] if partitions else [keys[0]]
