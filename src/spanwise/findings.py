@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.diagnosis import LEAST_GOLD, distinct, lettering, mean_of, slice_path
+from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, mean_of, slice_path
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Settings
-from spanwise.document.scores import Comparison, Finding, ScoreTest, SystemScores, WeakSlice
+from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores, WeakSlice
 from spanwise.statistics import LEVEL
 
 MOST_FINDINGS = 4
@@ -225,6 +225,7 @@ def lead_finding(comparison: Comparison, first: str) -> Finding | None:
         other=second,
         score=overall.path[-1],
         overall=lead,
+        primary=next((name for name, path in PRIMARY.items() if path == overall.path != F1), UNSET),
         p=overall.p_corrected,
         significant=True,
         even=not real,

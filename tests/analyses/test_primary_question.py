@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -187,3 +188,24 @@ def test_the_same_file_under_two_systems_is_said(study_of: Any) -> None:
 def test_a_study_refuses_an_unknown_primary_score(study_of: Any) -> None:
     with pytest.raises(ChoiceError, match="no primary score is called 'micro'"):
         study_of(primary="micro")
+
+
+def test_screen_page_tables_and_letters_follow_the_primary_score() -> None:
+    gold: Tags = [["B-A", "O", "B-B"]] * 40
+    many = [["B-A", "B-A", "B-B"]] * 40  # finds everything, and something wrong
+    few = [["B-A", "O", "O"]] * 40  # finds half, and nothing wrong
+    systems = {"few": few, "many": many}
+    for primary, best, other in (("recall", "many", "few"), ("precision", "few", "many")):
+        result = spanwise.evaluate(gold, systems, primary=primary, **OPTIONS)
+        assert result.letters == {best: "b", other: ""}
+        scored = f"{best} scores 100.0 in {primary}"
+        assert scored in re.sub(r"<[^>]*>", "", result.to_html())
+        assert any(line.split()[:3] == ["a", best, "100.0"] for line in result.to_text().splitlines())
+        shown = table(result, "holistic")
+        assert shown.header[:3] == ("letter", "system", primary)
+        assert shown.rows[0][1] == best
+        assert f"{best} scores 100.0 in {primary}" in " ".join(
+            str(row[0]) for row in table(result, "statements").rows
+        )
+        lead = next(finding for finding in result.findings if finding.kind == "lead")
+        assert (lead.system, lead.primary) == (best, primary)

@@ -460,6 +460,7 @@ class Finding(Part, frozen=True, kw_only=True):
     title: str | UnsetType = UNSET
     other: str | UnsetType = UNSET
     overall: float | UnsetType = UNSET
+    primary: str | UnsetType = UNSET  # the score of a lead, where it is not F1
     p: Probability | UnsetType = UNSET
     interval: Interval | UnsetType | None = UNSET
     among: Count | UnsetType = UNSET  # the slices that were tested together

@@ -295,7 +295,8 @@ def _of_study(document: Study, *, every: bool) -> list[str]:
         here = [compared_statement(row, settings) for row in part.comparisons]
         if every:
             results = analyses.holistic.items()
-            here += [_over_runs(name, row[dataset]) for name, row in results if dataset in row]
+            score = say.study_score(analyses)
+            here += [_over_runs(name, row[dataset], score) for name, row in results if dataset in row]
             here += [text for row in part.comparisons for text in _others(row, settings)]
         sentences += [f"{say.visible(dataset)}: {text}" for text in here if text]
     pairs = analyses.bucket_wise.comparative
@@ -304,29 +305,29 @@ def _of_study(document: Study, *, every: bool) -> list[str]:
 
 
 def _scored(name: str, system: SystemScores, settings: Settings) -> str:
-    """F1 of one system with its interval."""
-    overall = system.exact.overall
-    bounds = overall.ends("f1")
-    if overall.f1 is None or not bounds:
+    """The primary score of one system with its interval."""
+    primary = settings.primary or "f1"
+    value, bounds = system.primary(primary), system.primary_ends(primary)
+    if value is None or not bounds:
         return ""
     units = say.plural(settings.units, settings.unit)
     level = f"{100 * settings.confidence:g} %"
     within = f"[{_points(bounds[0])}, {_points(bounds[1])}]"
     return (
-        f"{say.visible(name)} scores {_points(overall.f1)} F1 {within}, "
+        f"{say.visible(name)} scores {_points(value)} {say.SCORED[primary]} {within}, "
         f"{level} logit-t interval over {units}{_blocks(settings)}."
     )
 
 
-def _over_runs(name: str, result: MainResult) -> str:
-    """Mean F1 of one system over its runs, with its interval and spread."""
+def _over_runs(name: str, result: MainResult, score: str) -> str:
+    """The mean score of one system over its runs, with its interval and spread."""
     if result.mean is None:
         return ""
     bounds = result.ends("mean")
     within = f" [{_points(bounds[0])}, {_points(bounds[1])}]" if bounds else ""
     spread = f" (s = {_points(result.std)})" if result.std is not None else ""
     runs = f", mean over {result.runs} runs{spread}" if result.runs > 1 else ", one run"
-    return f"{say.visible(name)} scores {_points(result.mean)} F1{within}{runs}."
+    return f"{say.visible(name)} scores {_points(result.mean)} {score}{within}{runs}."
 
 
 def _all_systems(analyses: Analyses) -> str:

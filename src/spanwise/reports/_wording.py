@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import UNSET, UnsetType
 
 from spanwise.document.head import given
-from spanwise.document.scores import BucketEdges, Finding, Subset, SystemScores
+from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores
 from spanwise.document.study import Analyses
 from spanwise.streams import visible as visible
 
@@ -51,6 +51,9 @@ STUDY_SCORES = {
 PRIMARY_SCORES = {
     "f1": "F1", "precision": "precision", "recall": "recall", "macro": "macro F1", "fair": "fair F1",
 }  # fmt: skip
+
+# What a system scores, after the number.
+SCORED = {**PRIMARY_SCORES, "precision": "in precision", "recall": "in recall"}
 
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
 
@@ -401,12 +404,12 @@ def _against(found: Finding, what: str) -> str:
 
 def _lead(found: Finding) -> tuple[str, str]:
     leader, other = visible(found.system), visible(found.other or "the next")
-    overall = given(found.overall)
+    overall, score = given(found.overall), SCORED[found.primary or "f1"]
     margin, p = points(found.value if overall is None else overall), p_value(given(found.p))
     chance = f"p {p}" if p.startswith("<") else f"p = {p}"
     if not found.significant:
-        return f"{leader}'s lead over {other} may be chance", f"{margin} F1, {chance}"
-    words = f"{margin} F1, {chance}"
+        return f"{leader}'s lead over {other} may be chance", f"{margin} {score}, {chance}"
+    words = f"{margin} {score}, {chance}"
     path = found.path
     if found.even:
         gain = f"{signed(found.value)} {SCORES.get(path[-1], path[-1])} on {_mentions(path)}"
@@ -415,7 +418,7 @@ def _lead(found: Finding) -> tuple[str, str]:
             f"{leader} and {other} are even overall but differ on parts of the data",
             f"{leader} has {gain}, {loss} on {_mentions(found.loses)}",
         )
-    if path and path[1:2] != ("overall",):
+    if path and path not in PRIMARY.values():
         words += f"; most of it on {_mentions(path)}, {signed(found.value)} {SCORES.get(path[-1], path[-1])}"
     if found.loses:
         words += f"; {other} is ahead on {_mentions(found.loses)}"

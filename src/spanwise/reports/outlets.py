@@ -311,12 +311,15 @@ class ChangedScore(Protocol):
     def p(self) -> float | None: ...
     @property
     def new(self) -> bool: ...
+    @property
+    def score(self) -> str: ...
 
 
 def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
-    """A row for each system: F1 before and now, the difference with its interval, and p."""
+    """A row for each system: the score before and now, the difference with its interval, and p."""
+    about = changes[0].score
     rows = [
-        f"| system | F1 before | F1 now | difference | {100 * confidence:g} % interval | p |",
+        f"| system | {about} before | {about} now | difference | {100 * confidence:g} % interval | p |",
         "|---|---:|---:|---:|---|---:|",
     ]
     for change in changes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
-from spanwise.diagnosis import F1, distinct
+from spanwise.diagnosis import distinct
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import (
+    PRIMARY,
     BucketScores,
     Rates,
     ScoreTest,
@@ -61,35 +62,43 @@ def says(system: str, score: ChartScore, cell: ScoredCell | None, *, wrong: int 
 
 
 def score(document: Evaluation, style: Style) -> Drawing:
-    """F1 of every system with its interval, and the paired differences."""
+    """The primary score of every system with its interval, and the paired differences."""
     names = shown(document, most=style.most)
-    cells = [document.systems[name].exact.overall for name in names]
+    primary = document.settings.primary or "f1"
+    title = words.PRIMARY_SCORES[primary]
+    systems = [document.systems[name] for name in names]
+    bounds = [points_pair(system.primary_ends(primary)) for system in systems]
     differences = _differences(document, names)
     palette, plot, step, top = style.palette, 190.0, 36.0, 4.0
     split = top + step * len(names)
     height = split + (46 + 30 * len(differences) if differences else 0)
-    values = [share(cell.f1) for cell in cells]
+    values = [share(system.primary(primary)) for system in systems]
     reached = [v for v in values if v is not None]
-    reached += [end for cell in cells for end in (ends(cell, "f1") or ())]
+    reached += [end for pair in bounds for end in pair or ()]
     low, high = reach(reached)
     at = split - height + 12
     x = marks.quantity("v", low, high, span=(0, plot), offset=at, grid=False, tickCount=4)
     layers: list[Layer] = []
-    for place, (name, cell, value) in enumerate(zip(names, cells, values, strict=True)):
+    for place, (name, system, value) in enumerate(zip(names, systems, values, strict=True)):
         if value is None:
             continue
         y, colour = top + step * (place + 0.5), palette.series(place)
-        pair = ends(cell, "f1")
+        pair = bounds[place]
         if pair:
             band = {"v": pair[0], "hi": pair[1], "y": y}
             layers.append(
                 marks.bands([band], height, x, colour=colour, thick=13, cornerRadius=6.5, opacity=0.26)
             )
-        point = {"v": value, "y": y, "d": says(name, "f1", cell)}
+        within = words.interval(system.primary_ends(primary))
+        said = f"{words.visible(name)}: {title} {words.points(system.primary(primary))}"
+        point = {"v": value, "y": y, "d": said + (f" ({within})" if within else "")}
         fill = {"fill": palette["panel"]} if place == 1 else {}
         layers.append(marks.dots([point], height, x, colour=colour, place=place, size=110, **fill))
     names_shown = [{"y": top + step * (p + 0.5), "t": shortened(n, 20)} for p, n in enumerate(names)]
-    numbers = [{"y": top + step * (p + 0.5), "t": words.points(c.f1)} for p, c in enumerate(cells)]
+    numbers = [
+        {"y": top + step * (p + 0.5), "t": words.points(one.primary(primary))}
+        for p, one in enumerate(systems)
+    ]
     layers.append(marks.texts(names_shown, height, at=-120, colour=palette["ink"], limit=116))
     layers.append(
         marks.texts(numbers, height, at=plot + 52, colour=palette["ink"], align="right", fontWeight="bold")
@@ -97,19 +106,20 @@ def score(document: Evaluation, style: Style) -> Drawing:
     chart = marks.plot(*layers)
     if differences:
         chart = marks.apart(
-            chart, marks.plot(*_difference_layers(differences, split + 34, height, plot, style))
+            chart, marks.plot(*_difference_layers(differences, split + 34, height, plot, style, title))
         )
-    return Drawing("score", "F1 with intervals", chart, plot, height, 120, 60, 4, 22)
+    return Drawing("score", f"{title} with intervals", chart, plot, height, 120, 60, 4, 22)
 
 
 def _differences(document: Evaluation, names: Sequence[str]) -> list[tuple[str, ScoreTest]]:
     """The first system against each other one, whichever way round the document tested them."""
-    tests = [(other, compared(document, names[0], other, F1)) for other in names[1:]]
+    path = PRIMARY[document.settings.primary or "f1"]
+    tests = [(other, compared(document, names[0], other, path)) for other in names[1:]]
     return [(other, test) for other, test in tests if test is not None and words.defined(test.difference)]
 
 
 def _difference_layers(
-    tests: Sequence[tuple[str, ScoreTest]], top: float, height: float, plot: float, style: Style
+    tests: Sequence[tuple[str, ScoreTest]], top: float, height: float, plot: float, style: Style, title: str
 ) -> list[Layer]:
     palette = style.palette
     pairs = [points_pair(test.interval) for _, test in tests]
@@ -125,7 +135,7 @@ def _difference_layers(
     for place, ((other, test), pair, value) in enumerate(zip(tests, pairs, values, strict=True)):
         y, colour = top + 18 + 30.0 * place, palette["s0"]
         text = (
-            f"difference to {words.visible(other)}: {words.signed(test.difference)} F1 "
+            f"difference to {words.visible(other)}: {words.signed(test.difference)} {title} "
             f"({words.signed_interval(test.interval)}), p {words.p_value(test.p_corrected)}"
         )
         if pair:

@@ -8,11 +8,10 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.diagnosis import F1
 from spanwise.document.analyses import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Interval
-from spanwise.document.scores import Confusion, ScoreTest, SystemScores
+from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import MainResult, PairDiagnosis, Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import analyses, errors, evaluation, marks, study
@@ -21,7 +20,6 @@ from spanwise.reports._charts.style import PAGE, Style, reach, shortened, titled
 from spanwise.reports._document import compared, inner_keys, label_order
 from spanwise.reports.html.analyses import conditions, panel, readings
 from spanwise.reports.html.packing import (
-    Path,
     ShownDataset,
     both_ends,
     contents,
@@ -52,7 +50,8 @@ class Standing(Struct, frozen=True):
     short: str
     brief: str  # for the narrowest places
     system: SystemScores
-    scores: Mapping[str, float | None]  # f1, precision, recall, macro, fair: the mean where there are runs
+    score: float | None  # the primary one; the mean where there are runs
+    scores: Mapping[str, float | None]  # f1, precision, recall, macro, fair
     spread: float | None  # of F1 over runs
     beats: str
     dot: float | None
@@ -73,20 +72,16 @@ class MatrixCell(Struct, frozen=True):
 
 # ---- the leaderboard --------------------------------------------------------------------------
 
-COLUMNS: Mapping[str, Path] = {
-    "precision": ("exact", "overall", "precision"),
-    "recall": ("exact", "overall", "recall"),
-    "macro": ("exact", "macro", "f1"),
-    "fair": ("fair", "overall", "f1"),
-}
+# The short names of the scores that stand beside the primary one.
+COLUMNS = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro", "fair": "fair"}
 
 
 def standings_of(shown: ShownDataset) -> list[Standing]:
     """Every system with its rank, its place on a common axis and the brackets that it stands in."""
     order, document = shown.order, shown.document
-    ends = {name: both_ends(shown.f1_interval(name)) for name in order}
-    runs = {name: run_values(shown, name, F1) for name in order}
-    values = [value for name in order for value in (shown.f1(name), *runs[name]) if value is not None]
+    ends = {name: both_ends(shown.score_interval(name)) for name in order}
+    runs = {name: run_values(shown, name, PRIMARY[shown.primary]) for name in order}
+    values = [value for name in order for value in (shown.score(name), *runs[name]) if value is not None]
     low, high = reach([100 * v for v in (*values, *(end for pair in ends.values() if pair for end in pair))])
 
     def at(value: float) -> float:
@@ -95,7 +90,7 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
     groups = ties(document, list(order))
     rows = []
     for place, (name, letter) in enumerate(order.items()):
-        pair, f1 = ends[name], shown.f1(name)
+        pair, score = ends[name], shown.score(name)
         rows.append(
             Standing(
                 place=place,
@@ -104,12 +99,13 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
                 short=shortened(name, 30),
                 brief=shortened(name, 18),
                 system=document.systems[name],
-                scores={key: mean_score(shown, name, path) for key, path in COLUMNS.items()} | {"f1": f1},
+                score=score,
+                scores={key: mean_score(shown, name, path) for key, path in PRIMARY.items()},
                 spread=shown.means[name].std if shown.several(name) and name in shown.means else None,
                 beats=document.letters.get(name, ""),
-                dot=None if f1 is None else at(f1),
+                dot=None if score is None else at(score),
                 band=None if pair is None else (at(pair[0]), at(pair[1])),
-                interval=shown.f1_interval(name),
+                interval=shown.score_interval(name),
                 runs=[at(value) for value in runs[name] if value is not None] if shown.several(name) else [],
                 ties=[_bracket(place, group) for group in groups],
             )
@@ -129,7 +125,7 @@ def ties(document: Evaluation, order: Sequence[str]) -> list[tuple[int, int]]:
     differ = {
         frozenset(row.systems)
         for row in document.comparisons
-        for test in [row.score(F1)]
+        for test in [row.primary]
         if test is None or test.significant
     }
     tested = {frozenset(row.systems) for row in document.comparisons}
@@ -147,18 +143,24 @@ def ties(document: Evaluation, order: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def matrix(shown: ShownDataset) -> list[list[MatrixCell | None]]:
-    """For each system against each other one the difference of F1, shaded where it is significant."""
+    """The difference of the primary score between any two systems, shaded where it is significant."""
     order, document = list(shown.order), shown.document
-    tests = _tests_by_pair(document, F1)
+    tests = {row.systems: test for row in document.comparisons if (test := row.primary) is not None}
+    about = words.PRIMARY_SCORES[shown.primary]
     most = max((abs(test.difference or 0.0) for test in tests.values()), default=0.0)
     return [
-        [None if one == other else _cell(order, i, j, tests, most) for j, other in enumerate(order)]
+        [None if one == other else _cell(order, i, j, tests, most, about) for j, other in enumerate(order)]
         for i, one in enumerate(order)
     ]
 
 
 def _cell(
-    order: Sequence[str], row: int, column: int, tests: Mapping[tuple[str, str], ScoreTest], most: float
+    order: Sequence[str],
+    row: int,
+    column: int,
+    tests: Mapping[tuple[str, str], ScoreTest],
+    most: float,
+    about: str,
 ) -> MatrixCell:
     one, other = order[row], order[column]
     test, sign = tests.get((one, other)), 1
@@ -173,12 +175,8 @@ def _cell(
     if test.significant and most:
         shade = f"h{max(1, round(10 * (abs(difference) / most) ** 0.5))}" + (" neg" if difference < 0 else "")
     p_said = p if p.startswith("<") else f"= {p}"
-    return MatrixCell(words.signed(difference), f"{names}: {words.signed(difference)} F1, p {p_said}", shade,
-                (row, column))  # fmt: skip
-
-
-def _tests_by_pair(document: Evaluation, path: Path) -> dict[tuple[str, str], ScoreTest]:
-    return {row.systems: test for row in document.comparisons for test in [row.score(path)] if test}
+    says = f"{names}: {words.signed(difference)} {about}, p {p_said}"
+    return MatrixCell(words.signed(difference), says, shade, (row, column))
 
 
 def brackets(rows: Iterable[Standing]) -> int:
@@ -267,6 +265,8 @@ class DatasetView(Struct, frozen=True):
     standings: Sequence[Standing]
     tied: int
     matrix: Sequence[Sequence[MatrixCell | None]]
+    about: str  # the primary score
+    beside: Sequence[tuple[str, str]]  # the other scores and their short names
     charts: Mapping[str, Markup]
     middle: Mapping[str, str]  # which run stands for a system that has several
 
@@ -284,6 +284,8 @@ def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
         standings=standings,
         tied=brackets(standings),
         matrix=matrix(shown),
+        about=words.PRIMARY_SCORES[shown.primary],
+        beside=[(key, title) for key, title in COLUMNS.items() if key != shown.primary],
         charts={name: Markup(chart) for name, chart in drawn.items()},
         middle={name: shown.middle(name) for name in shown.order if shown.several(name)},
     )
@@ -324,6 +326,8 @@ def _few(document: Evaluation, view: DatasetView) -> dict[str, object]:
         "order": view.order,
         "labels": view.labels,
         "attributes": view.attributes,
+        "primary": document.settings.primary or "f1",
+        "primary_path": PRIMARY[document.settings.primary or "f1"],
         "verdict": verdict(document),
         "findings": findings(document),
         "most_labels": evaluation.MOST_LABELS,

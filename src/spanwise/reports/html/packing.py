@@ -18,7 +18,15 @@ from msgspec.structs import replace
 from spanwise.diagnosis import lettering, mean_of, or_nan
 from spanwise.document.evaluation import Evaluation, ExampleCounts, GoldMention, PredictedMention, Sentence
 from spanwise.document.head import Interval, Settings, given
-from spanwise.document.scores import Bounded, BucketScores, ExactScores, Outcome, SubsetRecall, SystemScores
+from spanwise.document.scores import (
+    PRIMARY,
+    Bounded,
+    BucketScores,
+    ExactScores,
+    Outcome,
+    SubsetRecall,
+    SystemScores,
+)
 from spanwise.document.study import DatasetRuns, MainResult, Study
 from spanwise.reports import _wording as words
 
@@ -36,26 +44,36 @@ class ShownDataset(Struct, frozen=True):
     name: str
     document: Evaluation
     runs: Runs
-    means: Mapping[str, MainResult]  # F1 over runs; empty where each system has one run
+    means: Mapping[str, MainResult]  # over runs; empty where each system has one run
     sentences: Sequence[Sentence]
     examples: ExampleCounts
+    about: str = "f1"  # the score of the means
 
     @property
     def order(self) -> dict[str, str]:
-        """The systems from the highest F1 (its mean over runs) to the lowest, each with its letter."""
-        return lettering({name: self.f1(name) for name in self.document.systems})
+        """The systems from the highest primary score to the lowest, each with its letter."""
+        return lettering({name: self.score(name) for name in self.document.systems})
 
-    def f1(self, name: str) -> float | None:
-        """F1 of a system, its mean over runs."""
-        mean = self.means.get(name)
-        return self.document.systems[name].exact.overall.f1 if mean is None else mean.mean
+    @property
+    def primary(self) -> str:
+        """The score that systems are ranked and tested by: "f1" unless another was chosen."""
+        return self.document.settings.primary or "f1"
 
-    def f1_interval(self, name: str) -> Interval | None:
-        """The interval of that F1."""
-        mean = self.means.get(name)
-        if mean is None:
-            return self.document.systems[name].exact.overall.interval.get("f1")
-        return mean.interval.get("mean") if mean.interval else None
+    def score(self, name: str) -> float | None:
+        """The primary score of a system, its mean over runs."""
+        mean = self._mean(name)
+        return mean_score(self, name, PRIMARY[self.primary]) if mean is None else mean.mean
+
+    def score_interval(self, name: str) -> Interval | None:
+        """The interval of that score; of runs it is known for the score that the study is about."""
+        mean = self._mean(name)
+        if mean is not None:
+            return mean.interval.get("mean") if mean.interval else None
+        return None if self.several(name) else self.document.systems[name].primary_ends(self.primary)
+
+    def _mean(self, name: str) -> MainResult | None:
+        """The mean over runs, where it is of the primary score."""
+        return self.means.get(name) if self.about == self.primary else None
 
     def several(self, name: str) -> bool:
         """Whether a system has several runs."""
@@ -122,6 +140,7 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
         findings=dataset.findings,
     )
     sentences = _merged(dataset) if dataset.sentences else []
+    score = study.analyses.score or "f1"
     counts = dataset.examples.values() if dataset.examples else ()
     complete = bool(dataset.sentences) and all(one.shown == one.of for one in counts)
     policy = next((one.policy for one in counts), "none")
@@ -139,6 +158,7 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
             shown=len(sentences),
             of=len(sentences) if complete else max((one.of for one in counts), default=0),
         ),
+        about={"macro_f1": "macro", "fair_f1": "fair"}.get(score, score),
     )
 
 

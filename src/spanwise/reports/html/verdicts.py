@@ -12,7 +12,15 @@ from msgspec import UNSET, Struct, to_builtins
 from spanwise.diagnosis import F1, PREDICTED, mean_of, or_nan, parts_of_lead
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import given
-from spanwise.document.scores import BucketScores, Comparison, Finding, LeadPart, ScoreTest, SystemScores
+from spanwise.document.scores import (
+    PRIMARY,
+    BucketScores,
+    Comparison,
+    Finding,
+    LeadPart,
+    ScoreTest,
+    SystemScores,
+)
 from spanwise.document.scores import Finding as Found
 from spanwise.document.study import DatasetTest, Study
 from spanwise.findings import findings_of, findings_over_runs, lead_finding
@@ -39,15 +47,17 @@ def verdict(document: Evaluation) -> list[tuple[str, str]]:
     """The headline as pieces of text, each with the name of the system it is about, or nothing."""
     order = ranked(document)
     first = order[0]
-    overall = document.systems[first].exact.overall
-    pieces = [(words.visible(first), first), (f" scores {words.points(overall.f1)} F1", "")]
+    primary = document.settings.primary or "f1"
+    best = document.systems[first]
+    scored = f" scores {words.points(best.primary(primary))} {words.SCORED[primary]}"
+    pieces = [(words.visible(first), first), (scored, "")]
     if len(order) == 1:
-        pair = words.interval(overall.ends("f1"))
+        pair = words.interval(best.primary_ends(primary))
         return [*pieces, (f", between {pair.replace('–', ' and ')}." if pair else ".", "")]
     second = order[1]
-    test = compared(document, first, second, F1)
+    test = compared(document, first, second, PRIMARY[primary])
     if test is None or not words.defined(test.difference):
-        score = words.points(document.systems[second].exact.overall.f1)
+        score = words.points(document.systems[second].primary(primary))
         return [*pieces, (", ", ""), (words.visible(second), second), (f" {score}.", "")]
     rank = "" if len(order) == 2 else f", the next of {len(order)} systems"
     lead = words.signed(test.difference).lstrip("+")
@@ -124,8 +134,9 @@ def _lead_item(document: Evaluation, finding: Finding) -> VerdictItem:
         rest = f"{words.signed(finding.value)} {gain[1]} on {gain[0]}, "
         rest += f"{words.signed(given(finding.loss))} {loss[1]} on {loss[0]}."
         return VerdictItem("+", strong, rest, *_mentions(document, finding), even=True)
-    if finding.path == F1:
-        strong, rest = f"Ahead of {other} overall:", f"{words.signed(finding.value)} F1."
+    if finding.path in PRIMARY.values():
+        lead = f"{words.signed(finding.value)} {words.SCORED[finding.primary or 'f1']}."
+        strong, rest = f"Ahead of {other} overall:", lead
     else:
         part = words.path_title(finding.path).rsplit(", ", 1)[0]
         score = words.SCORES.get(finding.score or "", finding.score)
@@ -448,7 +459,7 @@ def _numbers(shown: ShownDataset, name: str, path: Path) -> list[float | None] |
     mean = mean_score(shown, name, path)
     if mean is None:
         return None
-    ends = both_ends(shown.f1_interval(name)) if path == F1 else None
+    ends = both_ends(shown.score_interval(name)) if path == PRIMARY[shown.primary] else None
     runs = [_points(value) for value in run_values(shown, name, path) if value is not None]
     return [_points(mean), *(map(_points, ends) if ends else (None, None)), *runs]
 
@@ -528,19 +539,19 @@ def headline(
     """Who of two systems scores what, and whether the lead is real; the better one stands at `i`."""
     first, second = (Markup('<span class="{}"><bdi>{}</bdi></span>').format(colour, words.visible(names[at]))
                      for at, colour in ((i, "c0"), (j, "c1")))  # fmt: skip
-    scores = [words.points(shown.f1(names[at])) for at in (i, j)]
-    test = None if comparison is None else comparison.score(F1)
+    values = [shown.score(names[at]) for at in (i, j)]
+    scored = f"{words.points(values[0])} {words.SCORED[shown.primary]}"
+    test = None if comparison is None else comparison.primary
     if test is None or test.difference is None:
-        values = [shown.f1(names[at]) for at in (i, j)]
         if values[0] is None or values[1] is None:
-            return Markup("{} scores {} F1, {} {}.").format(first, scores[0], second, scores[1])
+            return Markup("{} scores {}, {} {}.").format(first, scored, second, words.points(values[1]))
         lead = words.signed(abs(values[0] - values[1])).lstrip("+")
-        return Markup("{} scores {} F1, {} above {}. The lead was not tested.").format(
-            first, scores[0], lead, second
+        return Markup("{} scores {}, {} above {}. The lead was not tested.").format(
+            first, scored, lead, second
         )
     lead = words.signed(abs(test.difference)).lstrip("+")
     if lead == "0.0":
-        return Markup("{} scores {} F1, the same as {}.").format(first, scores[0], second)
+        return Markup("{} scores {}, the same as {}.").format(first, scored, second)
     if comparison is not None and test.p_corrected is None:
         end = ""
     elif test.significant:
@@ -548,7 +559,7 @@ def headline(
     else:
         p = words.p_value(test.p_corrected)
         end = f" A lead this small can be chance (p {p if p.startswith('<') else '= ' + p})."
-    return Markup("{} scores {} F1, {} above {}.{}").format(first, scores[0], lead, second, end)
+    return Markup("{} scores {}, {} above {}.{}").format(first, scored, lead, second, end)
 
 
 def _item(finding: VerdictItem) -> Markup:

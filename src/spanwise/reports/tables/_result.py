@@ -88,26 +88,25 @@ def _tested(settings: Settings) -> str:
 
 
 def holistic(document: Evaluation) -> Table | None:
-    """One row per system: F1 with interval and letters, precision, recall, fair and macro F1."""
+    """One row per system: the primary score with interval and letters, then the other overall scores."""
     given, letters = document.systems, document.letters
-    # The letters stand in order of F1, and so do the rows.
+    primary = document.settings.primary or "f1"
+    others = [name for name in ("f1", "precision", "recall", "fair", "macro") if name != primary]
+    # The letters stand in order of the primary score, and so do the rows.
     systems = {name: given[name] for name in dict.fromkeys([*letters, *given]) if name in given}
     columns = [
         [
-            replace(points(one.exact.overall.f1), letters=letters.get(name) or "")
+            replace(points(one.primary(primary)), letters=letters.get(name) or "")
             for name, one in systems.items()
         ],
-        [points(system.exact.overall.precision) for system in systems.values()],
-        [points(system.exact.overall.recall) for system in systems.values()],
-        [points(system.fair.overall.f1) for system in systems.values()],
-        [points(system.exact.macro.f1) for system in systems.values()],
+        *([points(system.primary(name)) for system in systems.values()] for name in others),
     ]
-    f1, *others = [marked(column) for column in columns]
+    first, *beside = [marked(column) for column in columns]
     rows: list[tuple[Cell, ...]] = []
     for at, (name, system) in enumerate(systems.items()):
-        ends = interval(system.exact.overall.interval.get("f1"))
+        ends = interval(system.primary_ends(primary))
         signs = [letter(at)] if letters else []
-        rows.append((*signs, name, f1[at], ends, *(column[at] for column in others)))
+        rows.append((*signs, name, first[at], ends, *(column[at] for column in beside)))
     settings = document.settings
     caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + _resampling(settings)
     if len(systems) > 1:
@@ -116,7 +115,8 @@ def holistic(document: Evaluation) -> Table | None:
         caption += (
             f" Raised letters: significantly better than the system with that letter ({_tested(settings)})."
         )
-    header = ("system", "F1", "interval", "precision", "recall", "fair F1", "macro F1")
+    titles = [say.PRIMARY_SCORES[name] for name in (primary, *others)]
+    header = ("system", titles[0], "interval", *titles[1:])
     return Table("holistic", caption, (("letter", *header) if letters else header), tuple(rows))
 
 

@@ -81,20 +81,31 @@ def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequen
 
 def _scores(system: SystemScores, settings: Settings, width: int) -> list[ScreenLine]:
     exact = system.exact.overall
-    ends = say.interval(exact.ends("f1"))
+    primary = settings.primary or "f1"
+    ends = say.interval(system.primary_ends(primary))
     dagger = "†" if ends and settings.few_units else ""
     main: list[ScreenLine] = [
-        [("F1 ", "strong"), (say.points(exact.f1), "score"), (f"  {ends}{dagger}" if ends else "", "faint")],
-        [("precision ", ""), (say.points(exact.precision), "strong")],
-        [("recall ", ""), (say.points(exact.recall), "strong")],
         [
-            ("fair F1 ", ""),
-            (say.points(system.fair.overall.f1), "strong"),
-            ("  each error counted once", "faint"),
+            (f"{say.PRIMARY_SCORES[primary]} ", "strong"),
+            (say.points(system.primary(primary)), "score"),
+            (f"  {ends}{dagger}" if ends else "", "faint"),
         ],
+        *(
+            [(f"{say.PRIMARY_SCORES[name]} ", ""), (say.points(system.primary(name)), "strong")]
+            for name in ("f1", "precision", "recall")
+            if name != primary
+        ),
     ]
+    if primary != "fair":
+        main.append(
+            [
+                ("fair F1 ", ""),
+                (say.points(system.fair.overall.f1), "strong"),
+                ("  each error counted once", "faint"),
+            ]
+        )
     more: list[ScreenLine] = [
-        [(f"macro F1 {say.points(system.exact.macro.f1)}", "faint")],
+        *([] if primary == "macro" else [[(f"macro F1 {say.points(system.exact.macro.f1)}", "faint")]]),
         [(f"weighted F1 {say.points(system.exact.weighted.f1)}", "faint")],
     ]
     for name, credit in (system.credits or {}).items():

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import Settings, given
-from spanwise.document.scores import AttributeScores, Comparison, ExactScores, ScoreTest, SystemScores
+from spanwise.document.scores import AttributeScores, Comparison, ScoreTest, SystemScores
 from spanwise.reports import _wording as say
 from spanwise.reports._document import highest, own_letters, ranked, scored_labels, turned, union
 from spanwise.reports.terminal._layout import (
@@ -72,44 +72,44 @@ def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequen
 
 def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
     own = own_letters(document)
-    scale = Scale.around(_reach(system.exact.overall for system in systems.values()))
+    primary = document.settings.primary or "f1"
+    scale = Scale.around(_reach(systems.values(), primary))
+    beside = [name for name in ("f1", "precision", "recall", "fair") if name != primary]
     credits = list(union(system.credits or {} for system in systems.values()))
     rows: list[list[ScreenCell]] = []
     for name, system in systems.items():
-        exact = system.exact.overall
+        value, ends = system.primary(primary), system.primary_ends(primary)
         better = document.letters.get(name, "")
         rows.append(
             [
                 [(own[name], "faint")],
                 text(name, "strong"),
-                [(say.points(exact.f1), "score")],
-                [(say.interval(exact.ends("f1")), "faint")],
-                say.points(exact.precision),
-                say.points(exact.recall),
-                say.points(system.fair.overall.f1),
+                [(say.points(value), "score")],
+                [(say.interval(ends), "faint")],
+                *(say.points(system.primary(name)) for name in beside),
                 *(_credited(system, credit) for credit in credits),
-                say.points(system.exact.macro.f1),
+                *([] if primary == "macro" else [say.points(system.exact.macro.f1)]),
                 [(" ".join(better) or "–", "good" if better else "faint")],
-                scale.strip(exact.f1, exact.ends("f1")),
+                scale.strip(value, ends),
             ]
         )
     columns = [
         Column(),
         Column("system", least=8),
-        Column("F1", right=True),
+        Column(say.PRIMARY_SCORES[primary], right=True),
         Column(interval_title(document.settings)),
-        Column("P", right=True),
-        Column("R", right=True),
-        Column("fair F1", right=True),
+        *(Column(_SHORT[name], right=True) for name in beside),
         *(Column(say.visible(name), right=True, least=7, rank=1) for name in credits),
-        Column("macro", right=True, rank=1),
+        *([] if primary == "macro" else [Column("macro", right=True, rank=1)]),
         Column("beats", least=5),
         Column(scale.axis, least=18, most=36, rank=2),
     ]
-    primary = document.settings.primary
-    by = f" by {say.PRIMARY_SCORES[primary]}" if primary else ""
+    by = f" by {say.PRIMARY_SCORES[primary]}" if primary != "f1" else ""
     note = f"beats: significantly better{by} than the system with that letter"
     return [*heading("Systems", note if document.letters else "", width), *grid(columns, rows, width)]
+
+
+_SHORT = {"f1": "F1", "precision": "P", "recall": "R", "fair": "fair F1"}
 
 
 def _credited(system: SystemScores, credit: str) -> str:
@@ -117,11 +117,9 @@ def _credited(system: SystemScores, credit: str) -> str:
     return say.points(scores.overall.f1 if scores is not None else None)
 
 
-def _reach(cells: Iterable[ExactScores]) -> list[float]:
-    values: list[float] = []
-    for cell in cells:
-        values += [value for value in (cell.f1, *(cell.ends("f1") or ())) if value is not None]
-    return values
+def _reach(systems: Iterable[SystemScores], primary: str) -> list[float]:
+    both = ((one.primary(primary), *(one.primary_ends(primary) or ())) for one in systems)
+    return [value for values in both for value in values if value is not None]
 
 
 def _facing(document: Evaluation) -> list[Comparison]:
