@@ -180,8 +180,7 @@ def wrong_part(
     message, _, where = str(error).partition(" - at `")
     # Of a key that is not allowed the decoder says: at `key` in `$.tough`.
     path = _named(where.removeprefix("key` in `").rstrip("`") or "$", str(error), content, kind)
-    inside = "" if path == "$" else f"{path}: "
-    return InputError(f"{place}: {inside}{_in_words(message)}.\n{advice}")
+    return InputError(f"{place}: {path}: {_in_words(message)}.\n{advice}")
 
 
 def _in_words(message: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import UNSET, UnsetType
 
 from spanwise.document.head import given
-from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores
+from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
 from spanwise.document.study import Analyses
 from spanwise.streams import visible as visible
 
@@ -341,6 +341,13 @@ def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None =
     if rest[:1] == ["overall"]:
         return score if head == "exact" else f"{head} {score}"
     return " ".join((*([] if head == "exact" else [head]), *rest[:-1], score))
+
+
+def slice_score(row: WeakSlice, system: SystemScores) -> str:
+    """The score of a slice by name; that of tokens is held against the F1 of all tokens."""
+    table = system.attributes.get(row.attribute or "")
+    score = SCORES.get(row.score, row.score)
+    return score if table is None or table.unit == "mention" else f"{table.unit} {score}"
 
 
 def finding(found: Finding) -> str:

@@ -324,7 +324,7 @@ def slices(document: Evaluation) -> Table | None:
     for name, system in document.systems.items():
         for row in system.slices:
             title = say.slice_title(row.kind, row.name, row.title)
-            score = say.SCORES.get(row.score, row.score)
+            score = say.slice_score(row, system)
             numbers = (points(row.value), interval(row.interval), points(row.cost))
             rows.append((name, title, count(row.gold), score, *numbers))
     header = ("system", "slice", "gold", "score", "value", "interval", "cost")

@@ -287,7 +287,7 @@ def slices(systems: Mapping[str, SystemScores], width: int, *, most: int = MOST_
                     text(say.slice_title(row.kind, row.name, row.title)),
                     say.count(row.gold),
                     [(say.points(row.value), "strong")],
-                    [(say.SCORES[row.score], "faint")],
+                    [(say.slice_score(row, system), "faint")],
                     [(say.interval(row.interval), "faint")],
                     [("costs ", "faint"), (say.points(row.cost), "strong")],
                 ]
