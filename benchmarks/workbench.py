@@ -1,9 +1,11 @@
 """How fast the workbench answers, how it bears sixteen clients, and what outlives a kill.
 
-    python -m benchmarks.workbench FOLDER [--tokens 6M] [--seconds 60] [--kills 50]
+    python -m benchmarks.workbench FOLDER [PART …] [--tokens 6M] [--seconds 60] [--kills 50]
 
-FOLDER keeps the corpus that is made (6M test tokens hold about a million gold mentions) and its result
-documents. Five systems are shown: the generator's predictions under several names. The table is printed.
+Parts: start, slices, compare, new, load, kills; by default all. FOLDER keeps the corpus that is made (6M test
+tokens hold about a million gold mentions) and its result documents. Five systems are shown: the generator's
+predictions under several names. Wall time is what a person waits for, so measure on a quiet machine; CPU
+seconds of the server stand beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,8 @@ from urllib.parse import quote
 
 from benchmarks.data import SYSTEMS, make
 from spanwise.cli.main import main as spanwise
+
+PARTS = ("start", "slices", "compare", "new", "load", "kills")
 
 
 class Server:
@@ -78,10 +82,31 @@ class Server:
                 return int(line.split()[1]) / 1024
         return float("nan")
 
+    def cpu(self) -> float:
+        """The CPU seconds that it took so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def children(self) -> list[int]:
+        """The processes that it started."""
+        found: list[int] = []
+        for path in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            try:
+                found += map(int, path.read_text().split())
+            except OSError:  # the thread has ended
+                continue
+        return found
+
     def end(self, how: int = signal.SIGTERM) -> None:
-        """End it."""
+        """End it, and with SIGKILL what it started."""
+        started = self.children() if how == signal.SIGKILL else []
         self.process.send_signal(how)
         self.process.wait()
+        for number in started:
+            try:
+                os.kill(number, how)
+            except ProcessLookupError:
+                continue
 
 
 @contextmanager
@@ -137,35 +162,63 @@ def prepared(folder: Path, tokens: str) -> Path:
     return runs
 
 
-def answers(folder: Path, seconds: float) -> None:
+def answers(folder: Path, parts: Sequence[str], seconds: float) -> None:
     """One person, sixteen clients, a comparison, a new file."""
-    server = Server(folder)
+    with served(folder):
+        pass  # so that the results are known
     began = time.perf_counter()
+    server = Server(folder)
     server.wait()
     gold = json.loads(server.ask("GET", "/api/v1/golds")[1])[0]
     slug = gold["slug"]
     server.ask("GET", f"/g/{slug}")
-    print(f"start to first page: {time.perf_counter() - began:.2f} s")
-    began = time.perf_counter()
-    questions = Questions(server, slug)
-    print(f"first slice of {gold['mentions']:,} mentions: {1000 * (time.perf_counter() - began):.0f} ms")
-    chance = random.Random(0)
-    taken = sorted(timed(lambda: server.ask("GET", questions.draw(chance))) for _ in range(200))
-    print(f"slice, one client: p50 {taken[100]:.0f} ms, p99 {taken[197]:.0f} ms")
-    ids = [one["id"] for one in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])][:2]
-    pair = f"/api/v1/golds/{slug}/comparison?a={ids[0]}&b={ids[1]}"
-    first, again = (timed(lambda: server.ask("GET", pair)) for _ in range(2))
-    print(f"compare: first {first:.0f} ms, again {again:.0f} ms")
-    load(server, slug, questions, seconds)
-    known = len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1]))
-    began = time.perf_counter()
-    shutil.copy(folder / "all.json", folder / "new.json")
-    while len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])) <= known:
-        time.sleep(0.05)
-    print(f"new file on the board: {time.perf_counter() - began:.2f} s")
+    if "start" in parts:
+        print(f"start to first page: {time.perf_counter() - began:.2f} s, {server.cpu():.2f} s CPU")
+    if "compare" in parts:
+        ids = [one["id"] for one in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])][:2]
+        pair = f"/api/v1/golds/{slug}/comparison?a={ids[0]}&b={ids[1]}"
+        before = server.cpu()
+        first = timed(lambda: server.ask("GET", pair))
+        cpu = 1000 * (server.cpu() - before)
+        again = timed(lambda: server.ask("GET", pair))
+        print(f"compare: first {first:.0f} ms ({cpu:.0f} ms CPU), again {again:.0f} ms")
+    if "slices" in parts or "load" in parts:
+        began = time.perf_counter()
+        questions = Questions(server, slug)
+        wait = 1000 * (time.perf_counter() - began)
+        print(f"first slice of {gold['mentions']:,} mentions: {wait:.0f} ms")
+    if "slices" in parts:
+        slices(server, questions)
+    if "load" in parts:
+        load(server, slug, questions, seconds)
+    if "new" in parts:
+        known = len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1]))
+        began = time.perf_counter()
+        shutil.copy(folder / "all.json", folder / "new.json")
+        while len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])) <= known:
+            time.sleep(0.05)
+        print(f"new file on the board: {time.perf_counter() - began:.2f} s")
+        (folder / "new.json").unlink()
     print(f"memory: {server.memory():.0f} MB")
-    (folder / "new.json").unlink()
     server.end()
+
+
+def slices(server: Server, questions: Questions) -> None:
+    """One person: slices that were never asked for, and words of sentences."""
+    chance = random.Random(0)
+    before = server.cpu()
+    taken = sorted(timed(lambda: server.ask("GET", questions.draw(chance))) for _ in range(200))
+    cpu = 1000 * (server.cpu() - before) / 200
+    print(f"slice, one client: p50 {taken[100]:.0f} ms, p99 {taken[197]:.0f} ms, {cpu:.0f} ms CPU each")
+    before = server.cpu()
+    taken = sorted(timed(lambda: server.ask("GET", f"{questions.draw(chance)}&intervals")) for _ in range(50))
+    cpu = 1000 * (server.cpu() - before) / 50
+    print(f"the same with intervals: p50 {taken[25]:.0f} ms, {cpu:.0f} ms CPU each")
+    for words in ("text=of", "text=the*", "sentence=of", 'sentence="of the"'):
+        path = f"{questions.path}/slice?{words.replace(' ', '%20')}"
+        before = server.cpu()
+        wait = timed(lambda path=path: server.ask("GET", path))  # type: ignore[misc]
+        print(f"{words}: {wait:.0f} ms, {1000 * (server.cpu() - before):.0f} ms CPU")
 
 
 def load(server: Server, slug: str, questions: Questions, seconds: float) -> None:
@@ -244,7 +297,6 @@ def kills(folder: Path, number: int) -> None:
         stop.set()
         for thread in threads:
             thread.join()
-        subprocess.run(["pkill", "-9", "-f", "spanwise.workbench.child"], check=False)
         print(f"{attempt + 1}/{number}: {len(noted)} notes, {len(sent)} uploads", end="\r", file=sys.stderr)
     with served(folder) as server:
         slug = json.loads(server.ask("GET", "/api/v1/golds")[1])[0]["slug"]
@@ -275,14 +327,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--tokens", default="6M")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--kills", type=int, default=50)
     args = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if args.seconds:
-        answers(prepared(args.folder, args.tokens), args.seconds)
-    if args.kills:
+    chosen = args.parts or PARTS
+    if unknown := set(chosen) - set(PARTS):
+        parser.error(f"no part is called {sorted(unknown)[0]!r}; there are: {', '.join(PARTS)}")
+    if set(chosen) - {"kills"}:
+        answers(prepared(args.folder, args.tokens), chosen, args.seconds)
+    if "kills" in chosen:
         kills(prepared(args.folder, "10k"), args.kills)
 
 

@@ -178,6 +178,9 @@ def test_notes_are_kept_changed_by_one_and_given_as_a_worksheet(
         assert client.put(path, json=change, headers={"if-match": "1"}).json()["version"] == 2
         late = client.put(path, json=change, headers={"if-match": "1"})
         assert late.status_code == 412 and "second" in late.json()["detail"]
+        assert client.delete(path).status_code == 428
+        assert client.delete(path, headers={"if-match": "1"}).status_code == 412
+        assert client.get(f"/api/v1/golds/{gold}/notes").json()[0]["text"] == "second"
         sheet = client.get(f"/api/v1/golds/{gold}/worksheet").text
         assert "gold is wrong" in client.get(f"/g/{gold}/worksheet").text
     rows = list(csv.DictReader(io.StringIO(sheet)))

@@ -122,6 +122,36 @@ def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tu
     assert "ends too early" in Path(download.value.path()).read_text(encoding="utf-8")
 
 
+def test_two_tabs_on_one_note_lose_nothing(page: Any, served: tuple[str, Path]) -> None:
+    def change(tab: Any, text: str) -> None:
+        tab.locator(".said input[name=text]:visible").fill(text)
+        tab.locator(".said button:visible").click()
+
+    page.goto(served[0])
+    page.get_by_role("link", name="Sentences").click()
+    page.get_by_role("heading", name="Sentences").wait_for()
+    noting = page.locator("[data-sentence] > .noting").last
+    noting.locator("summary").click()
+    noting.locator("input[name=text]").fill("first words")
+    noting.get_by_role("button", name="Keep note").click()
+    page.get_by_text("first words").first.wait_for()
+    other = page.context.new_page()
+    other.goto(page.url)
+    for tab in (page, other):
+        tab.locator(".said", has_text="first words").locator("summary").click()
+    change(page, "of the first tab")
+    page.get_by_text("of the first tab").first.wait_for()
+    change(other, "of the second tab")
+    alert = other.get_by_role("alert").filter(has_text="of the first tab")
+    alert.wait_for()
+    assert other.locator(".said input[name=text]:visible").input_value() == "of the second tab"
+    other.reload()
+    assert other.locator(".said", has_text="of the first tab").count() == 1
+    other.locator(".said", has_text="of the first tab").locator("summary").click()
+    change(other, "both have a point")
+    other.get_by_text("both have a point").first.wait_for()
+
+
 def test_a_bad_file_is_answered_and_a_way_out_taken(
     page: Any, served: tuple[str, Path], tmp_path: Path
 ) -> None:

@@ -39,6 +39,9 @@ LABEL = "label"
 OVERALL = ("exact", "overall")
 
 
+KEPT, DECIDED = 32, 4096  # comparisons whose mentions, and whose buckets, are remembered
+
+
 def packed(mask: Bools) -> Words:
     """A bit for each of a column of truths, in whole words."""
     words = np.zeros(-(-len(mask) // 64), dtype=np.uint64)
@@ -80,6 +83,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
     number: int
     codes: Mapping[str, Column]
     buckets: Mapping[str, Sequence[Bucket]]
+    decided: dict[Comparison, tuple[int, ...]]  # the buckets that meet comparisons; shared by all sides
     subsets: Sequence[str] = ()
     tough: Column | None = None
     words: Mapping[str, Search] = {}  # which mentions hold a word, or stand beside it
@@ -115,7 +119,20 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         return result
 
     def compare(self, one: Comparison) -> Words:
-        """The mentions that meet one comparison."""
+        """The mentions that meet one comparison; the latest ones are kept."""
+        kept = self._compared.get(one)
+        if kept is None:
+            kept = self._meeting(one)
+            if len(self._compared) >= KEPT:
+                self._compared.clear()
+            self._compared[one] = kept
+        return kept
+
+    @cached_property
+    def _compared(self) -> dict[Comparison, Words]:
+        return {}
+
+    def _meeting(self, one: Comparison) -> Words:
         if one.operator == "!=":
             return self.all & ~self.compare(one.opposite())
         if one.attribute in (TEXT, SENTENCE):
@@ -126,6 +143,23 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             raise unknown(
                 "attribute of these mentions", one.attribute, [*self.buckets, TOUGHNESS, TEXT, SENTENCE]
             )
+        held = self.decided.get(one)
+        if held is None:
+            held = self._buckets_of(one)
+            if len(self.decided) >= DECIDED:
+                self.decided.clear()
+            self.decided[one] = held
+        result = np.zeros_like(self.all)
+        for number in held:
+            result = result | self.values(one.attribute)[number]
+        return result
+
+    def _buckets_of(self, one: Comparison) -> tuple[int, ...]:
+        """The buckets that meet a comparison.
+
+        Raises:
+            ChoiceError: it cuts through a bucket, or names an unknown value.
+        """
         found = [bucket_holds(bucket, one) for bucket in self.buckets[one.attribute]]
         known = [bucket.name for bucket in self.buckets[one.attribute] if not bucket.rest]
         if None in found:
@@ -140,11 +174,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
                     for b in self.buckets[one.attribute]
                 ):
                     raise unknown(f"value of {one.attribute}", value, known)
-        result = np.zeros_like(self.all)
-        for held, words in zip(found, self.values(one.attribute), strict=True):
-            if held:
-                result = result | words
-        return result
+        return tuple(number for number, held in enumerate(found) if held)
 
     def _tough(self, one: Comparison) -> Words:
         if self.tough is None:
@@ -194,7 +224,8 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         """The index of one or more files of columns over the same gold; attributes in `left` are left out."""
         buckets = {name: cut for name, cut in columns.head.buckets.items() if name not in left}
         search = _search(columns)
-        gold = _bits(columns, "gold", buckets, search)
+        decided: dict[Comparison, tuple[int, ...]] = {}
+        gold = _bits(columns, "gold", buckets, search, decided)
         systems: dict[str, SystemBits] = {}
         for one in (columns, *others):
             for name in one.head.systems:
@@ -291,12 +322,14 @@ def _bits(
     side: str,
     buckets: Mapping[str, Sequence[Bucket]],
     search: WordSearch | None,
+    decided: dict[Comparison, tuple[int, ...]],
 ) -> Bits:
     head = columns.head
     return Bits(
         number=len(columns.column(side, "sentence")),
         codes=_codes(columns, side, buckets),
         buckets=_all_buckets(columns, buckets),
+        decided=decided,
         subsets=head.subsets if side == "gold" else (),
         tough=columns.arrays.get("gold.tough") if side == "gold" else None,
         words=words_of(search, lambda: columns.mentions(side)),
@@ -311,7 +344,7 @@ def _system(
     search: WordSearch | None,
 ) -> SystemBits:
     side = columns.side(name)
-    predicted = _bits(columns, side, buckets, search)
+    predicted = _bits(columns, side, buckets, search, gold.decided)
     partner = columns.column(side, "partner").astype(np.int64)
     found = partner >= 0
     codes: dict[str, Column] = {}
@@ -323,7 +356,7 @@ def _system(
     return SystemBits(
         predicted=predicted,
         right=packed(found),
-        there=Bits(gold.number, codes, predicted.buckets, words=gold.words),
+        there=Bits(gold.number, codes, predicted.buckets, gold.decided, words=gold.words),
         outcome=columns.column(side, "outcome"),
         unit=ints(columns.unit_of_sentence[columns.column(side, "sentence")]),
         found=columns.column(side, "found"),

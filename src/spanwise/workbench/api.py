@@ -112,8 +112,9 @@ OPERATIONS = (
         "GET",
         "/golds/{gold}/slice",
         "slice",
-        "counts and scores of every system on some mentions",
+        "counts and scores of every system on some mentions; intervals where they are asked for",
         SliceAnswer,
+        query=("intervals",),
         conditions=True,
     ),
     Operation(
@@ -164,7 +165,13 @@ OPERATIONS = (
         Note,
         NoteChange,
     ),
-    Operation("DELETE", "/golds/{gold}/notes/{note}", "remove_note", "remove a note", status=204),
+    Operation(
+        "DELETE",
+        "/golds/{gold}/notes/{note}",
+        "remove_note",
+        "remove a note; If-Match names its version",
+        status=204,
+    ),
     Operation(
         "GET",
         "/golds/{gold}/worksheet",
@@ -431,7 +438,8 @@ def slice(bench: Bench, request: Request, _: Any) -> Any:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     bench.look(gold, str(view.condition or ""))
-    return bench.shelf.slice(bench.indexed(gold), view.condition)
+    intervals = "intervals" in request.query_params
+    return bench.shelf.slice(bench.indexed(gold), view.condition, intervals=intervals)
 
 
 def test(bench: Bench, request: Request, _: Any) -> Any:
@@ -570,7 +578,7 @@ def change_note(bench: Bench, request: Request, body: NoteChange) -> Note:
 
 
 def remove_note(bench: Bench, request: Request, _: Any) -> None:
-    bench.store.remove_note(_note(bench, request).id)
+    bench.store.remove_note(_note(bench, request).id, _version(request))
 
 
 def _note(bench: Bench, request: Request) -> Note:

@@ -28,6 +28,7 @@ from spanwise.uncertainty import Resampling
 from spanwise.workbench.store import File, Gold, Result, Store
 
 SHUFFLES = 1000
+NO_BOUNDS = np.full(2, np.nan)
 BUDGET = 1 << 30  # bytes of columns and bitmaps that are kept
 HISTORY = 30  # files of columns in the history of a slice
 TESTED = 20  # systems that are tested against each other
@@ -147,7 +148,7 @@ class Shelf:
         self._found: Recent[tuple[str, str, str | None], FoundSlices] = Recent(64)
         self._ties: Recent[tuple[int, ...], dict[tuple[int, int], ScoreTest]] = Recent(64)
         self._pairs: Recent[tuple[int, int], Evaluation] = Recent(64)
-        self._answers: Recent[tuple[str, str], SliceAnswer] = Recent(512)
+        self._answers: Recent[tuple[str, str, bool], SliceAnswer] = Recent(512)
         self._tests: Recent[tuple[str, str, str, str], SliceTest] = Recent(512)
 
     def document(self, result: Result) -> Evaluation:
@@ -236,10 +237,11 @@ class Shelf:
             names |= {name: path for name in one.head.systems if name not in names}
         return Indexed(SliceIndex.of(*kept, left=sorted(left)), tuple(sorted(left)), names, key)
 
-    def slice(self, indexed: Indexed, condition: Condition | None) -> SliceAnswer:
-        """Counts, scores and intervals of every system in a slice."""
+    def slice(self, indexed: Indexed, condition: Condition | None, *, intervals: bool = True) -> SliceAnswer:
+        """Counts and scores of every system in a slice, with intervals or without."""
         return self._answers.get(
-            (indexed.key, str(condition or "")), lambda: _answer(indexed.index, condition)
+            (indexed.key, str(condition or ""), intervals),
+            lambda: _answer(indexed.index, condition, intervals=intervals),
         )
 
     def slice_test(
@@ -301,13 +303,13 @@ def overall_of(result: Result) -> Measure:
     return unpacked(entries, place=result.path)[0].cell_by_cell.of_paths([0])
 
 
-def _answer(index: SliceIndex, condition: Condition | None) -> SliceAnswer:
+def _answer(index: SliceIndex, condition: Condition | None, *, intervals: bool) -> SliceAnswer:
     inside = index.gold.mask(condition)
     cells, whole = index.counted(condition), index.counted(None)
     score = "f1" if index.defined(condition) else "recall"
     systems = {}
     for name, cell in cells.items():
-        bounds = jackknife(index.measure(name, condition))[score].interval()[0]
+        bounds = jackknife(index.measure(name, condition))[score].interval()[0] if intervals else NO_BOUNDS
         systems[name] = SystemAnswer(
             gold=cell.gold,
             predicted=cell.predicted,
@@ -320,14 +322,14 @@ def _answer(index: SliceIndex, condition: Condition | None) -> SliceAnswer:
             outcomes=index.outcomes(name, inside),
         )
     rows = np.flatnonzero(np.unpackbits(inside.view(np.uint8), count=index.gold.number, bitorder="little"))
-    sentences = np.unique(index.columns.column("gold", "sentence")[rows])
+    sentence = index.columns.column("gold", "sentence")[rows]  # in ascending order
     why = None
     if score == "recall":
         why = "toughness exists for gold mentions only, so the slice has recall and neither precision nor F1"
     return SliceAnswer(
         where=str(condition or ""),
         mentions=len(rows),
-        sentences=len(sentences),
+        sentences=int(np.count_nonzero(np.diff(sentence))) + bool(len(sentence)),
         score=score,
         systems=systems,
         facets=index.facets(condition),

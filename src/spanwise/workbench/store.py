@@ -315,18 +315,15 @@ class Store:
             ).rowcount
         found = self.note(number)
         if not done or found is None:
-            who = (
-                "was removed"
-                if found is None
-                else f"was changed by {found.by or 'someone else'}: {found.text!r}"
-            )
-            raise Changed(f"the note {who}.\nReload it and try again.")
+            raise _changed(found)
         return found
 
-    def remove_note(self, number: int) -> bool:
-        """Remove a note; whether there was one."""
+    def remove_note(self, number: int, version: int) -> None:
+        """Remove a note that nobody changed since `version`."""
         with self._writing() as db:
-            return db.execute("DELETE FROM note WHERE id=?", (number,)).rowcount > 0
+            done = db.execute("DELETE FROM note WHERE id=? AND version=?", (number, version)).rowcount
+        if not done:
+            raise _changed(self.note(number))
 
     # ---- jobs
 
@@ -383,3 +380,9 @@ def _result(row: Sequence[Any]) -> Result:
 def _job(row: Sequence[Any]) -> Job:
     number, gold, system, body, *rest = row
     return Job(number, gold, system, msgspec.json.decode(body, type=JobOptions), *rest)
+
+
+def _changed(found: Note | None) -> Changed:
+    """That a note is not what it was when it was read."""
+    who = "was removed" if found is None else f"was changed by {found.by or 'someone else'}: {found.text!r}"
+    return Changed(f"the note {who}.\nReload it and try again.")

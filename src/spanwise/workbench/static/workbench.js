@@ -45,6 +45,7 @@ async function send(form) {
     options.headers["content-type"] = "application/json";
     options.body = JSON.stringify(valuesOf(form));
   }
+  if (form.dataset.version) options.headers["if-match"] = `"${form.dataset.version}"`;
   const answer = await fetch(form.dataset.api, options);
   if (answer.ok) {
     if (form.dataset.then) location.assign(form.dataset.then);
@@ -53,7 +54,16 @@ async function send(form) {
     return;
   }
   const told = answer.headers.get("content-type")?.includes("json") ? (await answer.json()).detail : await answer.text();
-  form.querySelector('[role="alert"]').textContent = told;
+  form.querySelector('[role="alert"]').textContent = answer.status === 412 && await caughtUp(form) ? `${told.split("\n")[0]} What you typed is still here: press again to replace theirs.` : told;
+}
+
+// What somebody else changed meanwhile has been told: the next try is about that version.
+async function caughtUp(form) {
+  const [, listed, number] = form.dataset.api.match(/^(.*)\/(\d+)$/) ?? [];
+  if (!listed) return false;
+  const now = (await (await fetch(listed)).json()).find((one) => one.id === Number(number));
+  if (now) form.dataset.version = now.version;
+  return Boolean(now);
 }
 
 document.addEventListener("submit", (event) => {
@@ -133,7 +143,7 @@ document.addEventListener("keydown", (event) => {
   const at = all.indexOf(document.activeElement.closest("[data-sentence]"));
   if (event.key === "j") all[Math.min(at + 1, all.length - 1)]?.focus();
   else if (event.key === "k") all[Math.max(at - 1, 0)]?.focus();
-  else if (event.key === "n" && at >= 0) { const noting = all[at].querySelector(".noting"); noting.open = true; noting.querySelector("input[name=text]").focus(); event.preventDefault(); }
+  else if (event.key === "n" && at >= 0) { const noting = all[at].querySelector(":scope > .noting"); noting.open = true; noting.querySelector("input[name=text]").focus(); event.preventDefault(); }
   else if (event.key === "Enter" && at >= 0) location.assign(all[at].querySelector("a.source").href);
   else if (event.key === "/") { document.querySelector("input[type=search]")?.focus(); event.preventDefault(); }
 });
