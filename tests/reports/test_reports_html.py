@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -287,8 +289,6 @@ def test_a_link_is_made_for_every_count_of_a_bucket(page: str) -> None:
 
 
 def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     from spanwise.errors import MissingExtra
     from spanwise.reports import html
 
@@ -299,3 +299,31 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
         MissingExtra, match=r"(?s)the HTML page needs the package 'jinja2'.*spanwise\[report\]"
     ):
         render(result("crf"))
+
+
+@pytest.mark.parametrize("names", [("crf",), ("crf", "bert"), ("a", "b", "c", "d")])
+def test_charts_written_as_svg_show_what_vega_draws(names: tuple[str, ...]) -> None:
+    from spanwise.reports._charts import svg as writing
+    from spanwise.reports.html.evaluation import evaluation_drawings
+
+    document = document_of(result(*names))
+    assert isinstance(document, Evaluation)
+    drawings = evaluation_drawings(document, list(next(iter(document.systems.values())).attributes))
+    written = writing.svg(drawings)
+    drawn = writing.converted(drawings, writing.PAGE)
+    for name, text in drawn.items():
+        for part in (r">([^<>]+)</text>", r'href="([^"]*)"'):
+            assert sorted(re.findall(part, written[name])) == sorted(re.findall(part, text)), (name, part)
+        # Vega says nothing of a mark without a link among marks with links; here each says what it is.
+        said = r'aria-label="([^"]*)"'
+        assert set(re.findall(said, text)) <= set(re.findall(said, written[name])), name
+
+
+def test_the_page_of_an_evaluation_needs_neither_altair_nor_vega() -> None:
+    code = (
+        "import sys, spanwise\n"
+        "spanwise.evaluate([['B-PER']], {'a': [['B-LOC']], 'b': [['B-PER']]}, resamples=0).to_html()\n"
+        "print({'altair', 'vl_convert'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "set()"

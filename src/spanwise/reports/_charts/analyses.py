@@ -205,7 +205,7 @@ def _thinned(rows: Sequence[T], most: int = 300) -> list[T]:
 
 
 def _scales(across: str, up: str) -> tuple[alt.X, alt.Y]:
-    x = quantity("x", 0, 100, span=(0, SIZE), title=across, format=".0f", titlePadding=8)
+    x = quantity("x", 0, 100, span=(0, SIZE), title=across, format=".0f", titlePadding=8).altair()
     y = alt.Y(
         "y:Q",
         scale=alt.Scale(domain=[0, 100], range=[SIZE, 0], nice=False, clamp=True),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import altair as alt
-
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import BucketScores
 from spanwise.reports import _wording as words
@@ -113,6 +111,8 @@ def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style
 
 def confusion(document: Evaluation, focus: str, style: Style) -> Drawing:
     """Errors by gold and predicted label; boundary errors on the diagonal, missed and spurious apart."""
+    import altair as alt
+
     table = document.systems[focus].confusion
     labels = [shortened(label, 16) for label in table.labels]
     size = len(labels)

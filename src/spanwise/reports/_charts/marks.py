@@ -1,32 +1,108 @@
-"""What charts are put together from: marks, rows of dots, and drawings as SVG for the page."""
+"""What charts are put together from: marks, axes, rows of dots, and drawings that hold them."""
 
 from __future__ import annotations
 
-import re
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from html import escape
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import altair as alt
-import vl_convert
-from altair.utils import schemapi
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.reports._charts.style import PAGE, Palette, Style, fitted, reach, width_of
+from spanwise.reports._charts.style import Palette, Style, fitted, reach, width_of
 from spanwise.reports._wording import visible
+
+if TYPE_CHECKING:
+    import altair as alt
 
 Row: TypeAlias = dict[str, Any]  # the fields of a mark, which Altair writes as JSON
 Options: TypeAlias = dict[str, Any]  # of a mark or a channel, under Altair's names
-Layer: TypeAlias = alt.Chart
-Channel: TypeAlias = alt.X | alt.XValue
+Layer: TypeAlias = "MarkLayer | alt.Chart"
+Channel: TypeAlias = "Quantity | Fixed | alt.X"
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
 LATER_SHAPES = ("cross", "triangle-right", "triangle-left")  # where the colours begin again
 MARGIN = 8.0  # around a chart that stands alone
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
+
+
+class Quantity(Struct, frozen=True):
+    """An x channel from `low` to `high` over the pixels `span`, with an axis below where it has options."""
+
+    field: str
+    low: float
+    high: float
+    span: tuple[float, float]
+    axis: Options | None = None
+    clamp: bool = True
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        share = min(max(share, 0.0), 1.0) if self.clamp else share
+        return self.span[0] + share * (self.span[1] - self.span[0])
+
+    def altair(self) -> alt.X:
+        """The channel as Altair has it."""
+        import altair as alt
+
+        clamp: Options = {"clamp": True} if self.clamp else {}
+        scale = alt.Scale(
+            domain=[self.low, self.high], range=list(self.span), nice=False, zero=False, **clamp
+        )
+        return alt.X(f"{self.field}:Q", scale=scale, axis=alt.Axis(**self.axis) if self.axis else None)
+
+
+class Fixed(Struct, frozen=True):
+    """An x channel that is one pixel for all rows."""
+
+    pixel: float
+
+
+class MarkLayer(Struct, frozen=True):
+    """A mark per row; the page writes it as SVG by itself, figures take it as an Altair chart."""
+
+    mark: Literal["text", "rule", "bar", "point"]
+    rows: tuple[Row, ...]
+    height: float
+    colour: str
+    options: Options
+    x: Channel
+    until: Literal["", "x2", "y2"] = ""  # where a rule or a bar ends, along x in the field `hi`
+
+    def altair(self) -> alt.Chart:
+        """The layer as an Altair chart."""
+        import altair as alt
+
+        # A channel given as an object: for what `alt.value` gives, Altair searches its whole schema every
+        # time. Altair copies charts deeply at every step, but not what lies in a tuple.
+        channels: Options = {"text": alt.Text("t:N")} if self.mark == "text" else {}
+        if isinstance(self.x, Fixed):
+            channels["x"] = alt.XValue(self.x.pixel)  # type: ignore[no-untyped-call]
+        else:
+            channels["x"] = self.x.altair() if isinstance(self.x, Quantity) else self.x
+        if self.until == "x2":
+            channels["x2"] = alt.X2("hi:Q")
+        elif self.until == "y2":
+            channels["y2"] = alt.Y2("y2:Q")
+        extent = [0, self.height]
+        scale = alt.Scale(domain=extent, range=extent, nice=False, zero=False)
+        channels["y"] = alt.Y("y:Q", scale=scale, axis=None)
+        options = self.options
+        if any(row.get("d") for row in self.rows):
+            channels["description"] = alt.Description("d:N")
+        else:
+            options = {**options, "aria": False}
+        if any(row.get("href") for row in self.rows):
+            channels["href"] = alt.Href("href:N")
+        chart = alt.Chart(alt.InlineData(values=self.rows))
+        drawn: alt.Chart = getattr(chart, f"mark_{self.mark}")(color=self.colour, **options)
+        return drawn.encode(**channels)
+
+
+def chart_of(layer: Layer) -> alt.Chart:
+    """A layer as an Altair chart."""
+    return layer.altair() if isinstance(layer, MarkLayer) else layer
 
 
 class Plot(Struct, frozen=True):
@@ -36,16 +112,18 @@ class Plot(Struct, frozen=True):
 
     def altair(self) -> alt.LayerChart:
         """The layers as one Altair chart."""
-        if len(self.groups) == 1:
-            return alt.LayerChart(layer=list(self.groups[0]))
-        parts = [alt.LayerChart(layer=list(group)) for group in self.groups]
+        import altair as alt
+
+        parts = [alt.LayerChart(layer=[chart_of(layer) for layer in group]) for group in self.groups]
+        if len(parts) == 1:
+            return parts[0]
         apart: alt.LayerChart = alt.LayerChart(layer=parts).resolve_scale(x="independent")
         return apart
 
     def specification(self, context: Options) -> Options:
         """What Altair would write for the chart, without the copies that it makes of every part."""
         groups: list[Options] = [
-            {"layer": [_unmeasured(layer, context) for layer in group]} for group in self.groups
+            {"layer": [_unmeasured(chart_of(layer), context) for layer in group]} for group in self.groups
         ]
         if len(groups) == 1:
             return groups[0]
@@ -85,6 +163,8 @@ class Drawing(Struct, frozen=True):
 
     def altair(self, palette: Palette, *, background: str = "white") -> alt.LayerChart:
         """The chart as it stands alone: sized, padded, configured and with its legend; an Altair chart."""
+        import altair as alt
+
         key, height = _below(self, palette)
         room = {"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom + height}
         padding = {side: size + MARGIN for side, size in room.items()}
@@ -109,6 +189,8 @@ class Drawing(Struct, frozen=True):
 
 def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
     """The title of the axis and the legend under a chart that has no page around it, and their height."""
+    import altair as alt
+
     layers: list[Layer] = []
     room = 0.0
     if drawing.axis:
@@ -146,6 +228,8 @@ def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
 
 def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer], float]:
     """The marks of the systems or datasets below the title of the axis, and the height of both."""
+    import altair as alt
+
     if len(drawing.legend) < 2:
         return [], 0.0
     layers: list[Layer] = []
@@ -169,7 +253,7 @@ def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer
     return layers, y + line - drawing.height - drawing.bottom
 
 
-def _unmeasured(layer: Layer, context: Options) -> Options:
+def _unmeasured(layer: alt.Chart, context: Options) -> Options:
     # Measuring a text costs vl-convert two milliseconds, a page has hundreds, and at fixed places
     # nothing depends on their widths. Vega takes no measure of a text with a negative size; the
     # sign is dropped later.
@@ -211,19 +295,15 @@ def apart(*plots: Plot) -> Plot:
 
 def quantity(
     field: str, low: float, high: float, *, span: Sequence[float], axis: bool = True, **options: Any
-) -> alt.X:
+) -> Quantity:
     """An x channel from `low` to `high` over the pixels `span`, with its axis below."""
     shown = {"orient": "bottom", "title": None, "tickCount": 4, "format": ".2~f", **options}
-    return alt.X(
-        f"{field}:Q",
-        scale=alt.Scale(domain=[low, high], range=list(span), nice=False, zero=False, clamp=True),
-        axis=alt.Axis(**shown) if axis else None,
-    )
+    return Quantity(field, low, high, (span[0], span[1]), shown if axis else None)
 
 
-def pixels(field: str, extent: float) -> alt.X:
+def pixels(field: str, extent: float) -> Quantity:
     """An x channel whose values are pixels already."""
-    return alt.X(f"{field}:Q", scale=_identity(extent), axis=None)
+    return Quantity(field, 0, extent, (0, extent), clamp=False)
 
 
 def texts(
@@ -233,13 +313,13 @@ def texts(
     options = _lettering(12, "left", style)
     if limit is not None:
         rows = [{**row, "t": fitted(row["t"], options["fontSize"], limit)} for row in rows]
-    return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=alt.XValue(at))  # type: ignore[no-untyped-call]
+    return MarkLayer("text", tuple(rows), height, colour, options, Fixed(at))
 
 
 def written(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **style: Any) -> Layer:
     """A text per row at its own x."""
     options = _lettering(11, "center", style)
-    return _layer(rows, height, "text", colour, options, text=alt.Text("t:N"), x=x)
+    return MarkLayer("text", tuple(rows), height, colour, options, x)
 
 
 def _lettering(size: float, align: str, style: Options) -> Options:
@@ -255,9 +335,9 @@ def bands(
     if thick <= 4:
         # A line takes a third of the bytes of a rounded bar.
         options = {"strokeWidth": thick, "opacity": 0.35, **style}
-        return _layer(rows, height, "rule", colour, options, x=x, x2=alt.X2("hi:Q"))
+        return MarkLayer("rule", tuple(rows), height, colour, options, x, "x2")
     options = {"height": thick, "cornerRadius": 2, "opacity": 0.35, **style}
-    return _layer(rows, height, "bar", colour, options, x=x, x2=alt.X2("hi:Q"))
+    return MarkLayer("bar", tuple(rows), height, colour, options, x, "x2")
 
 
 def dots(
@@ -268,34 +348,12 @@ def dots(
         "shape": shape(place), "size": 70, "opacity": 1, "strokeWidth": 2,
         "filled": place != 1, **style,
     }  # fmt: skip
-    return _layer(rows, height, "point", colour, options, x=x)
+    return MarkLayer("point", tuple(rows), height, colour, options, x)
 
 
 def lines(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **style: Any) -> Layer:
     """A vertical line per row from `y` to `y2`."""
-    return _layer(rows, height, "rule", colour, {"strokeWidth": 1, **style}, x=x, y2=alt.Y2("y2:Q"))
-
-
-def _layer(
-    rows: Iterable[Row], height: float, mark: str, colour: str, options: Options, **channels: Any
-) -> Layer:
-    # A channel given as an object: for what `alt.value` gives, Altair searches its whole schema every time.
-    # Altair copies charts deeply at every step, but not what lies in a tuple.
-    rows = tuple(rows)
-    channels["y"] = alt.Y("y:Q", scale=_identity(height), axis=None)
-    if any(row.get("d") for row in rows):
-        channels["description"] = alt.Description("d:N")
-    else:
-        options = {**options, "aria": False}
-    if any(row.get("href") for row in rows):
-        channels["href"] = alt.Href("href:N")
-    chart = alt.Chart(alt.InlineData(values=rows))
-    drawn: Layer = getattr(chart, f"mark_{mark}")(color=colour, **options)
-    return drawn.encode(**channels)
-
-
-def _identity(extent: float) -> alt.Scale:
-    return alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False)
+    return MarkLayer("rule", tuple(rows), height, colour, {"strokeWidth": 1, **style}, x, "y2")
 
 
 def unchecked() -> AbstractContextManager[None]:
@@ -303,6 +361,8 @@ def unchecked() -> AbstractContextManager[None]:
 
     The checks take most of the time of a page; the tests build the same charts with them.
     """
+    from altair.utils import schemapi
+
     return schemapi.debug_mode(False)
 
 
@@ -521,137 +581,3 @@ def _right(
     if flags:
         layers.append(texts(flags, height, at=layout.plot + 4, colour=style.palette["wrong"], fontSize=9))
     return layers
-
-
-# ---- drawings as SVG: many in one call of vl-convert, each then cut out and made small -------------
-
-
-_SVG = "{http://www.w3.org/2000/svg}"
-_LINK = "{http://www.w3.org/1999/xlink}href"
-# vl-convert makes links absolute; ours point into the page.
-_BASE = re.compile(r"^https?://[^#]*(?=#)")
-_TAGS = {"g", "path", "line", "text", "tspan", "rect", "a"}
-_KEPT = (
-    "transform", "d", "x", "y", "x1", "y1", "x2", "y2", "width", "height", "dx", "dy", "fill", "stroke",
-    "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity", "text-anchor",
-    "font-size", "font-weight", "font-style",
-)  # fmt: skip
-_INHERITED = ("fill", "stroke", "stroke-width", "text-anchor", "font-size", "font-weight", "stroke-dasharray")
-# Values that are so without being written: of a group, a line's stroke, and text as vega anchors it.
-_USUAL = {
-    ("opacity", "1"), ("transform", "translate(0,0)"), ("text-anchor", "start"), ("x2", "0"), ("y2", "0"),
-}  # fmt: skip
-_NUMBER = re.compile(r"-?\d+\.\d+")
-
-
-def svg(drawings: Sequence[Drawing], *, palette: Palette = PAGE) -> dict[str, str]:
-    """The SVG of every drawing by its name; the same drawings give the same bytes.
-
-    Fields `href` become links into the page and descriptions become `aria-label`s.
-    """
-    if not drawings:
-        return {}
-    context: Options = {"top_level": False, "datasets": {}}
-    column = {
-        "vconcat": [drawing.specification(context) for drawing in drawings],
-        "datasets": context["datasets"],
-        "bounds": "flush",
-        "spacing": 0,
-        "config": unmeasured(config(palette)),
-    }
-    root = ET.fromstring(vl_convert.vegalite_to_svg(column))
-    groups = _groups(root)
-    return {drawing.name: _picture(drawing, groups[place]) for place, drawing in enumerate(drawings)}
-
-
-def _groups(root: ET.Element) -> dict[int, ET.Element]:
-    """The content of the n-th chart of the column; its own group, without the offset it has there."""
-    found = {}
-    for element in root.iter(f"{_SVG}g"):
-        match = re.search(r"\bconcat_(\d+)_group\b", element.get("class", ""))
-        if match:
-            found[int(match[1])] = element
-    return found
-
-
-def _picture(drawing: Drawing, group: ET.Element) -> str:
-    width, height = drawing.size
-    # The group of a chart holds one group that is moved to its place in the column.
-    inner = "".join(_written(child) for child in group[0])
-    box = f"{_short(-drawing.left)} {_short(-drawing.top)} {_short(width)} {_short(height)}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="group" aria-label="{escape(drawing.title)}" '
-        f'viewBox="{box}" width="{_short(width)}" height="{_short(height)}" fill="none">{inner}</svg>'
-    )
-
-
-def _written(element: ET.Element, *, linked: bool = False) -> str:
-    tag = element.tag.removeprefix(_SVG)
-    if tag not in _TAGS or element.get("display") == "none" or "background" in element.get("class", ""):
-        return ""
-    if tag == "a":
-        return _link(element)
-    if tag == "g":
-        shared = _shared(element)
-        inner = "".join(_written(child, linked=linked) for child in element)
-        kept = _attributes(element) + shared
-        return f"<g{kept}>{inner}</g>" if inner and kept else inner
-    inner = "".join(_written(child, linked=linked) for child in element)
-    named = "" if linked else _label(element)
-    if tag in {"text", "tspan"}:
-        return f"<{tag}{_attributes(element)}{named}>{escape(element.text or '')}{inner}</{tag}>"
-    return f"<{tag}{_attributes(element)}{named}/>"
-
-
-def _shared(group: ET.Element) -> str:
-    """The inherited attributes that all marks of a group have alike, moved to the group."""
-    marked = [child[0] if child.tag == f"{_SVG}a" and len(child) else child for child in group]
-    if len(marked) < 2 or any(mark.tag == f"{_SVG}g" for mark in marked):
-        return ""
-    moved = []
-    for name in _INHERITED:
-        values = {mark.get(name) for mark in marked}
-        value = values.pop()
-        if values or value is None or group.get(name) is not None:
-            continue
-        for mark in marked:
-            del mark.attrib[name]
-        moved.append(_attribute(name, value))
-    return "".join(moved)
-
-
-def _link(element: ET.Element) -> str:
-    target = _BASE.sub("", element.get(_LINK, ""))
-    inner = "".join(_written(child, linked=True) for child in element)
-    if not target.startswith("#"):
-        return inner
-    label = next((child.get("aria-label") for child in element if child.get("aria-label")), None)
-    named = f' aria-label="{escape(label)}"' if label else ""
-    return f'<a href="{escape(target)}"{named}>{inner}</a>'
-
-
-def _label(element: ET.Element) -> str:
-    label = element.get("aria-label")
-    return f' role="img" aria-label="{escape(label)}"' if label else ""
-
-
-def _attributes(element: ET.Element) -> str:
-    found = []
-    for name in _KEPT:
-        value = element.get(name)
-        if value is not None and (name, value) not in _USUAL:
-            found.append(_attribute(name, value))
-    return "".join(found)
-
-
-def _attribute(name: str, value: str) -> str:
-    if name == "font-size":
-        value = value.removeprefix("-").removesuffix("px")
-    elif name in {"d", "transform", "x", "y", "x2", "y2", "width", "height"}:
-        value = _NUMBER.sub(lambda match: _short(float(match[0])), value)
-    return f' {name}="{escape(value)}"'
-
-
-def _short(number: float) -> str:
-    text = f"{number:.1f}"
-    return text.removesuffix(".0").replace("-0", "0") if text in {"-0.0", "-0"} else text.removesuffix(".0")

@@ -14,9 +14,9 @@ from spanwise.document.head import Interval
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import MainResult, PairDiagnosis, Study
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import analyses, errors, evaluation, marks, study
-from spanwise.reports._charts.marks import svg
+from spanwise.reports._charts import errors, evaluation, marks
 from spanwise.reports._charts.style import PAGE, Style, reach, shortened, titled
+from spanwise.reports._charts.svg import svg
 from spanwise.reports._document import compared, inner_keys, label_order
 from spanwise.reports.html.analyses import conditions, panel, readings
 from spanwise.reports.html.packing import (
@@ -296,7 +296,7 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
     shown = evaluation_shown(document)
     few = len(shown.order) < FEWEST_ON_BOARD
     order = list(shown.order)
-    drawings = _evaluation_drawings(document, _attributes(shown)) if few else own_drawings(document, order)
+    drawings = evaluation_drawings(document, _attributes(shown)) if few else own_drawings(document, order)
     view = view_of(shown, svg(drawings))
     suspects = document.suspects.suspects if document.suspects else ()
     return {
@@ -341,13 +341,12 @@ def own_drawings(document: Evaluation, order: Sequence[str]) -> list[marks.Drawi
     """The charts of each system alone: what it is compared by is drawn for the pair that is chosen."""
     style = Style(PAGE, linked=True)
     drawings = []
-    with marks.unchecked():
-        for place, name in enumerate(order):
-            alone = replace(document, systems={name: document.systems[name]}, comparisons=())
-            for make in (errors.gains, errors.shares, evaluation.slices, errors.diagnosis):
-                drawing = make(alone, name, style)
-                if drawing is not None:
-                    drawings.append(replace(drawing, name=f"{drawing.name}-{place}"))
+    for place, name in enumerate(order):
+        alone = replace(document, systems={name: document.systems[name]}, comparisons=())
+        for make in (errors.gains, errors.shares, evaluation.slices, errors.diagnosis):
+            drawing = make(alone, name, style)
+            if drawing is not None:
+                drawings.append(replace(drawing, name=f"{drawing.name}-{place}"))
     return drawings
 
 
@@ -366,22 +365,22 @@ def _attributes(shown: ShownDataset) -> list[str]:
     return sorted(found, key=lambda name: (-found[name], titled(name)))
 
 
-def _evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list[marks.Drawing]:
+def evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list[marks.Drawing]:
+    """The charts of an evaluation."""
     style = Style(PAGE, linked=True)
-    with marks.unchecked():
-        found: list[marks.Drawing | None] = [evaluation.score(document, style)]
-        for place, focus in enumerate(evaluation.shown(document)):
-            per_system = (
-                errors.gains(document, focus, style),
-                errors.shares(document, focus, style),
-                evaluation.tough(document, focus, style),
-                evaluation.slices(document, focus, style),
-                errors.diagnosis(document, focus, style),
-            )
-            found += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
-        found += [evaluation.attribute(document, name, style) for name in attributes]
-        if label_order(document):
-            found.append(evaluation.labels(document, style))
+    found: list[marks.Drawing | None] = [evaluation.score(document, style)]
+    for place, focus in enumerate(evaluation.shown(document)):
+        per_system = (
+            errors.gains(document, focus, style),
+            errors.shares(document, focus, style),
+            evaluation.tough(document, focus, style),
+            evaluation.slices(document, focus, style),
+            errors.diagnosis(document, focus, style),
+        )
+        found += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
+    found += [evaluation.attribute(document, name, style) for name in attributes]
+    if label_order(document):
+        found.append(evaluation.labels(document, style))
     return [drawing for drawing in found if drawing is not None]
 
 
@@ -398,6 +397,8 @@ class IncreaseTable(Struct, frozen=True):
 
 def study_parts(document: Study) -> dict[str, object]:
     """Everything that the template of a study asks for."""
+    from spanwise.reports._charts import study
+
     analyses = document.analyses
     datasets = list(document.datasets)
     results = [cell for row in analyses.holistic.values() for cell in row.values()]
@@ -447,6 +448,8 @@ def _best(holistic: Mapping[str, Mapping[str, MainResult]], dataset: str) -> flo
 
 
 def _increase(pair: PairDiagnosis) -> IncreaseTable:
+    from spanwise.reports._charts import study
+
     values = {
         dataset: {(attribute, bucket): value for attribute, bucket, value in study.heat_row(pair, dataset)}
         for dataset in pair.datasets
@@ -456,6 +459,8 @@ def _increase(pair: PairDiagnosis) -> IncreaseTable:
 
 
 def _study_drawings(document: Study) -> list[marks.Drawing]:
+    from spanwise.reports._charts import study
+
     style = Style(PAGE)
     with marks.unchecked():
         drawings: list[marks.Drawing | None] = [
@@ -480,6 +485,8 @@ CHARTS = {
 
 def confidence_parts(document: Confidence) -> dict[str, object]:
     """Everything that the template asks for."""
+    from spanwise.reports._charts import analyses
+
     names = list(document.systems)
     with marks.unchecked():
         drawings = analyses.confidence_drawings(document, Style(PAGE))
