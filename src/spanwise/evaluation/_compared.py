@@ -367,17 +367,16 @@ def _fractions(
     """Numerators, then denominators of one system, per unit or group of units, and their totals."""
     number = min(units, groups)
     matrix = np.zeros((number, 2 * len(places)))
-    tables = {}
-    for at, (key, _, cell, above, below) in enumerate(places):
+    for key in dict.fromkeys(place[0] for place in places):  # one table at a time: all of them are large
         if system not in aligned[key]:
             continue
-        if key not in tables:
-            counts = aligned[key][system][0].counts
-            rows = counts.matrix() if units <= groups else grouped(counts, groups)
-            tables[key] = rows.reshape(number, len(counts.cells), len(counts.columns))
-        part = tables[key][:, cell]
-        matrix[:, at] = _weighted(part, above)
-        matrix[:, len(places) + at] = _weighted(part, below)
+        counts = aligned[key][system][0].counts
+        rows = counts.matrix() if units <= groups else grouped(counts, groups)
+        table = rows.reshape(number, len(counts.cells), len(counts.columns))
+        for at, (owner, _, cell, above, below) in enumerate(places):
+            if owner == key:
+                matrix[:, at] = _weighted(table[:, cell], above)
+                matrix[:, len(places) + at] = _weighted(table[:, cell], below)
     return compact(matrix), matrix.sum(axis=0)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Floats, codes, plain, ratio
-from spanwise.counts import Counts
+from spanwise.columns import Column, Floats, codes, plain, ratio
+from spanwise.counts import Counts, distinct_rows
 from spanwise.diagnosis import LEAST_GOLD, PREDICTED
 from spanwise.document.evaluation import PackedMeasure
 from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
@@ -132,24 +133,8 @@ def weak_slices(
     if not chosen:
         return {}
     groups = max(BLOCK_COUNTS // (4 * len(chosen)), FEWEST_GROUPS)
-    overall = _rows(whole, groups)[:, 0]
-    # Of F1 the items are gold and predicted mentions, of recall gold mentions alone.
-    f1 = overall[:, 0] + overall[:, 1] - 2 * overall[:, 2], overall[:, 0] + overall[:, 1]
-    recall = overall[:, 0] - overall[:, 2], overall[:, 0]
-    columns = []
-    for one in dict.fromkeys(measure.key for measure, _ in chosen):
-        places = [place for measure, place in chosen if measure.key == one]
-        measure = next(measure for measure, _ in chosen if measure.key == one)
-        rows = _rows(measure.cell_by_cell.counts, groups)[:, places]
-        if measure.scorer == "recall":
-            columns.append(excess_losses(rows[..., 0] - rows[..., 1], rows[..., 0], *recall))
-        else:
-            items = rows[..., 0] + rows[..., 1]
-            columns.append(excess_losses(items - 2 * rows[..., 2], items, *f1))
-    losses = np.concatenate(columns, axis=1)
-    rows = np.ascontiguousarray(losses.T)
-    del losses, columns
-    distinct = len({(row.round(9) + 0.0).tobytes() for row in rows})  # row by row: a copy of all is large
+    rows = _excess_rows(chosen, whole, groups)
+    distinct = len({blake2b((row.round(9) + 0.0).tobytes()).digest() for row in rows})
     one_sided, two_sided = (
         Flips(rows.shape[1], resampling.resamples, resampling.seed, two_sided=both) for both in (False, True)
     )
@@ -165,6 +150,28 @@ def weak_slices(
         }
         for at, ((measure, place), t, p) in enumerate(zip(chosen, statistics, p_values, strict=True))
     }
+
+
+def _excess_rows(chosen: Sequence[tuple[Measure, int]], whole: Counts, groups: int) -> Floats:
+    """By how much each unit's losses in each slice exceed what is expected (slices × units)."""
+    overall = _rows(whole, groups)[:, 0]
+    # Of F1 the items are gold and predicted mentions, of recall gold mentions alone.
+    f1 = overall[:, 0] + overall[:, 1] - 2 * overall[:, 2], overall[:, 0] + overall[:, 1]
+    recall = overall[:, 0] - overall[:, 2], overall[:, 0]
+    rows = np.empty((len(chosen), len(overall)))
+    at = 0
+    for one in dict.fromkeys(measure.key for measure, _ in chosen):
+        places = [place for measure, place in chosen if measure.key == one]
+        measure = next(measure for measure, _ in chosen if measure.key == one)
+        counted = _rows(measure.cell_by_cell.counts.of_cells(places), groups)
+        if measure.scorer == "recall":
+            losses = excess_losses(counted[..., 0] - counted[..., 1], counted[..., 0], *recall)
+        else:
+            items = counted[..., 0] + counted[..., 1]
+            losses = excess_losses(items - 2 * counted[..., 2], items, *f1)
+        rows[at : at + len(places)] = losses.T
+        at += len(places)
+    return rows
 
 
 def _rows(counts: Counts, groups: int) -> Floats:
@@ -261,16 +268,8 @@ def _unpack(text: str) -> np.ndarray[Any, Any]:
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i4").astype(np.int32)
 
 
-MOST = (
-    60_000_000  # values that are computed for all pairs of systems together; beyond it there are no intervals
-)
-
-
-class _Division(Struct, frozen=True, eq=False):
-    """The mentions of one system per unit and part: predicted, and right (units × parts)."""
-
-    predicted: Floats
-    correct: Floats
+MOST = 60_000_000  # values for all pairs of systems together; beyond them there are no intervals of leads
+BLOCK_LEADS = 1_000_000  # counts of units that are left out together
 
 
 def with_lead_intervals(
@@ -306,9 +305,7 @@ def _bounded(
 ) -> tuple[LeadPart, ...]:
     if not all(_key(division) in table for table in tables):
         return tuple(parts)  # the two results cut this attribute differently
-    names = [part.name for part in parts]
-    exact = [_matrix(table[MeasureKey("exact")]).sum(axis=1) for table in tables]
-    errors = _errors(exact, [_division(table, division, names) for table in tables])
+    errors = _contribution_errors(tables, division, [part.name for part in parts])
     return tuple(
         replace(part, interval=_interval(part.contribution, float(error), t))
         for part, error in zip(parts, errors, strict=True)
@@ -321,48 +318,87 @@ def _interval(value: float, error: float, t: float) -> tuple[float | None, float
     return plain(value - t * error), plain(value + t * error)
 
 
-def _matrix(measure: Measure) -> Floats:
-    """Units × cells × (gold, predicted, correct), or (mentions, correct) of a subset."""
-    counts = measure.counts
-    matrix = counts.matrix().reshape(-1, len(counts.cells), len(counts.columns))
-    return np.asarray(matrix, dtype=np.float64)
-
-
 def _key(division: str) -> MeasureKey:
     known = {"labels": MeasureKey("exact"), "tough": MeasureKey("tough")}
     return known.get(division) or MeasureKey("attribute", division)
 
 
-def _division(table: Mapping[MeasureKey, Measure], division: str, names: Sequence[str]) -> _Division:
-    measure = table[_key(division)]
-    cells, rows = list(measure.counts.cells), _matrix(measure)
-    predicted, correct = (np.zeros((len(rows), len(names))) for _ in range(2))
-    for at, name in enumerate(names):
-        if name in cells:
-            correct[:, at] = rows[:, cells.index(name), -1]
-            if division != "tough":
-                predicted[:, at] = rows[:, cells.index(name), 1]
-        elif division == "tough" and name == PREDICTED:
-            predicted[:, at] = _matrix(table[MeasureKey("exact")]).sum(axis=1)[:, 1]
-    return _Division(predicted, correct)
+class _Division(Struct, frozen=True, eq=False):
+    """One system's counts in some units: gold, predicted and correct, and the last two of each part."""
+
+    exact: Floats  # units × 3
+    predicted: Floats  # units × parts
+    correct: Floats
+
+    @classmethod
+    def of(cls, exact: Counts, parts: Counts, names: Sequence[str], rows: Column) -> _Division:
+        """The counts of the units that have these rows (of `exact`, of `parts`)."""
+        whole = _by_cell(exact, rows[:, 0]).sum(axis=1)
+        by_cell, cells = _by_cell(parts, rows[:, 1]), list(parts.cells)
+        predicted, correct = (np.zeros((len(rows), len(names))) for _ in range(2))
+        tough = len(parts.columns) == 2  # mentions and correct: tough subsets hold no predictions
+        for at, name in enumerate(names):
+            if name in cells:
+                correct[:, at] = by_cell[:, cells.index(name), -1]
+                if not tough:
+                    predicted[:, at] = by_cell[:, cells.index(name), 1]
+            elif tough and name == PREDICTED:
+                predicted[:, at] = whole[:, 1]
+        return cls(whole, predicted, correct)
+
+    @classmethod
+    def total(cls, exact: Counts, parts: Counts, names: Sequence[str]) -> _Division:
+        """The counts of all units, as those of a single one."""
+        return cls.of(exact.as_one_unit(), parts.as_one_unit(), names, np.zeros((1, 2), dtype=np.int64))
+
+    def without(self, units: _Division) -> _Division:
+        """What is left without each of some units."""
+        return _Division(
+            self.exact - units.exact, self.predicted - units.predicted, self.correct - units.correct
+        )
 
 
-def _errors(exact: Sequence[Floats], divisions: Sequence[_Division]) -> Floats:
+def _by_cell(counts: Counts, rows: Column) -> Floats:
+    matrix = np.asarray(counts.rows[rows], np.float64)
+    return np.asarray(matrix.reshape(len(rows), len(counts.cells), len(counts.columns)))
+
+
+def _contribution_errors(
+    tables: Sequence[Mapping[MeasureKey, Measure]], division: str, names: Sequence[str]
+) -> Floats:
     """The jackknife's standard error of every part's contribution.
 
-    Args:
-        exact: gold, predicted and correct of each system per unit.
+    Units whose counts are equal have equal values, so that each combination of rows is left out once.
     """
-    rest = [one.sum(axis=0) - one for one in exact]  # of everything but one unit
-    size = [one[:, 0] + one[:, 1] for one in rest]
-    f1 = [ratio(2 * one[:, 2], below) for one, below in zip(rest, size, strict=True)]
-    first, second = divisions
-    right = (first.correct - second.correct).sum(axis=0) - (first.correct - second.correct)
-    predicted = (first.predicted - second.predicted).sum(axis=0) - (first.predicted - second.predicted)
-    without = sum(
+    counts = [(table[MeasureKey("exact")].counts, table[_key(division)].counts) for table in tables]
+    totals = [_Division.total(*pair, names) for pair in counts]
+    whole = _contributions(*totals)
+    columns = [np.asarray(one.row, dtype=np.int32) for pair in counts for one in pair]
+    distinct, number = distinct_rows(np.stack(columns, axis=1))
+    times = np.bincount(number, minlength=len(distinct)).astype(np.float64)
+    moved, squares = np.zeros(len(names)), np.zeros(len(names))
+    step = max(1, BLOCK_LEADS // sum(one.rows.shape[1] for pair in counts for one in pair))
+    for at in range(0, len(distinct), step):
+        rows = distinct[at : at + step]
+        left = [
+            total.without(_Division.of(*pair, names, rows[:, 2 * place : 2 * place + 2]))
+            for place, (total, pair) in enumerate(zip(totals, counts, strict=True))
+        ]
+        deviation = _contributions(*left) - whole
+        weights = times[at : at + step, None]
+        moved += (weights * deviation).sum(axis=0)
+        squares += (weights * deviation**2).sum(axis=0)
+    units = len(number)
+    return np.asarray(np.sqrt(np.maximum(squares - moved**2 / units, 0) * (units - 1) / units))
+
+
+def _contributions(first: _Division, second: _Division) -> Floats:
+    """What each part contributes to the difference of F1; 0 where it is undefined."""
+    size = [one.exact[:, 0] + one.exact[:, 1] for one in (first, second)]
+    f1 = [ratio(2 * one.exact[:, 2], below) for one, below in zip((first, second), size, strict=True)]
+    right, predicted = first.correct - second.correct, first.predicted - second.predicted
+    values = sum(
         ratio(2 * right - price[:, None] * predicted, 2 * below[:, None])
         for price, below in ((f1[1], size[0]), (f1[0], size[1]))
     )
-    values = np.nan_to_num(np.asarray(without))
-    spread = ((values - values.mean(axis=0)) ** 2).sum(axis=0)
-    return np.asarray(np.sqrt(spread * (len(values) - 1) / len(values)))
+    return np.asarray(np.nan_to_num(np.asarray(values)))

@@ -13,10 +13,11 @@ from msgspec import Struct
 from spanwise.columns import Bools, Floats, Ints, ints, on_grid, ratio
 
 BLOCK_OUTCOMES = 4_000_000  # outcomes drawn at once
-FLIPS_TOGETHER = 500  # sign flips that are multiplied at once
+FLIPS_TOGETHER = 500  # sign flips that are multiplied at once, where units are few
+SIGNS_TOGETHER = 1 << 21  # signs that are multiplied at once, where units are many
 UNITS_TOGETHER = 1024  # units that are summed in single precision
 MOST_SIGNS = 1 << 24  # signs that are held as numbers
-BLOCK_SIGNS = 1 << 21  # numbers of candidates for the highest T that are summed again at once
+BLOCK_SIGNS = 1 << 19  # numbers of candidates for the highest T that are summed again at once
 FLIP_TIE = 1e-8  # sums of the same numbers in another order differ in the last bits; they are ties
 
 
@@ -39,16 +40,19 @@ class Flips(Struct, frozen=True):
 
     def maxima(self, blocks: Iterable[Floats]) -> Floats:
         """The highest T, or |T|, over all rows of all blocks, in each flip."""
-        signs = self._signs()
+        signs, together = self._signs()
         highest = np.full(self.flips, 0.0 if self.two_sided else -np.inf)
         for rows in blocks:
-            scale = np.sqrt((rows**2).sum(axis=1))[:, None]
-            # Σ|x| of a row of length 1 is at most √units.
-            scaled = on_grid(ratio_or_zero(rows, scale), 2 * np.sqrt(self.units))
+            scaled = np.empty(rows.shape)
+            step = max(1, BLOCK_SIGNS // max(self.units, 1))
+            for at in range(0, len(rows), step):
+                some = rows[at : at + step]
+                scale = np.sqrt((some**2).sum(axis=1))[:, None]
+                # Σ|x| of a row of length 1 is at most √units.
+                scaled[at : at + step] = on_grid(ratio_or_zero(some, scale), 2 * np.sqrt(self.units))
             single = scaled.astype(np.float32)
-            for at in range(0, self.flips, FLIPS_TOGETHER):
-                here = highest[at : at + FLIPS_TOGETHER]
-                self._raise(here, signs(at), scaled, single)
+            for at in range(0, self.flips, together):
+                self._raise(highest[at : at + together], signs(at), scaled, single)
         return highest
 
     def _raise(
@@ -84,8 +88,8 @@ class Flips(Struct, frozen=True):
             value = np.einsum("iu,iu->i", signs[flip[some]], rows[row[some]])
             np.maximum.at(highest, flip[some], np.abs(value) if self.two_sided else value)
 
-    def _signs(self) -> Callable[[int], npt.NDArray[np.float32]]:
-        """-1 or 1 (flips x units) of those flips that are multiplied at once, from one of them on.
+    def _signs(self) -> tuple[Callable[[int], npt.NDArray[np.float32]], int]:
+        """-1 or 1 (flips x units) of those flips that are multiplied at once, from one of them on; how many.
 
         Where all of them together are large, they are kept as bits.
         """
@@ -99,9 +103,10 @@ class Flips(Struct, frozen=True):
             return bits
 
         if self.flips * self.units > MOST_SIGNS:
-            return lambda at: signs(at, at + FLIPS_TOGETHER)
+            together = min(FLIPS_TOGETHER, max(1, SIGNS_TOGETHER // self.units))
+            return lambda at: signs(at, at + together), together
         every = signs(0, self.flips)
-        return lambda at: every[at : at + FLIPS_TOGETHER]
+        return lambda at: every[at : at + FLIPS_TOGETHER], FLIPS_TOGETHER
 
     def p_values(self, statistics: Floats, maxima: Floats) -> Floats:
         """(1 + flips whose highest T reaches this one) / (1 + flips)."""

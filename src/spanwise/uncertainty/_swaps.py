@@ -280,10 +280,11 @@ class Swapping(Struct, frozen=True, eq=False):
 
 def compact(matrix: Numbers) -> Numbers:
     """A matrix whose column sums are exact in any order: in single precision where that is enough."""
-    most = float(np.abs(matrix).sum(axis=0, dtype=np.float64).max(initial=0))
-    quarters = 4 * matrix
-    if most < 2**22 and bool((quarters == np.rint(quarters)).all()):
-        return matrix.astype(np.float32)
+    step = max(1, BLOCK_BITS // 8 // max(len(matrix), 1))  # columns: copies of all of them would be large
+    parts = [matrix[:, at : at + step] for at in range(0, matrix.shape[1], step)]
+    most = max((float(np.abs(one).sum(axis=0, dtype=np.float64).max(initial=0)) for one in parts), default=0)
+    if most < 2**22 and all(bool((4 * one == np.rint(4 * one)).all()) for one in parts):
+        return matrix.astype(np.float32, copy=False)
     return on_grid(matrix, most)
 
 
