@@ -379,6 +379,23 @@ def test_the_signature_is_never_cut() -> None:
     assert "".join(line[1:] for line in tail.splitlines()) == made["signature"]
 
 
+def test_the_signature_leaves_out_what_is_usual() -> None:
+    made = documents.result()
+    made["signature"] = "spanwise|v:0.2.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341"
+    screen = render_screen(made, width=80, color=False)
+    assert screen.rstrip("\n").endswith(" spanwise|v:0.2.0|focus:predicted|gold:3d30d341")
+    assert "seed:0" not in screen
+
+
+def test_long_names_are_cut_in_the_middle_and_letters_head_their_columns() -> None:
+    names = [f"bert-base-multilingual-cased-finetuned-on-news-seed-{seed}" for seed in range(1, 4)]
+    screen = render_screen(documents.result(*names), width=80, color=False)
+    rows = [line for line in screen.splitlines() if line.startswith(("  a  ", "  b  ", "  c  "))]
+    assert len(rows) >= 3 and all(f"seed-{seed}" in "".join(rows) for seed in range(1, 4))
+    heads = next(line for line in screen.splitlines() if line.startswith("  kind"))
+    assert heads.split() == ["kind", "a", "b", "c"]
+
+
 def test_saved_files_and_the_next_commands_are_named() -> None:
     made = documents.result()
     screen = render_screen(made, width=100, color=False, saved=["run.json", "run.html"])

@@ -23,6 +23,7 @@ from spanwise.document.scores import BucketScores, Rates, SystemScores
 from spanwise.document.study import Analyses, Study
 from spanwise.errors import ChoiceError, MissingExtra, unknown
 from spanwise.reports import _wording as say
+from spanwise.reports._document import short_signature
 from spanwise.reports._wording import ERRORS, count, defined, finding, visible
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables, text_of
 
@@ -381,7 +382,7 @@ def step_summary(
             title = name.replace("_", " ")
             parts.append(f"<details><summary>{title}</summary>\n\n{made[name].to_markdown()}\n</details>")
     if document.signature:
-        parts.append(f"<sub>{markdown(document.signature)}</sub>")
+        parts.append(f"<sub>{markdown(short_signature(document.signature))}</sub>")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
@@ -415,7 +416,7 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
     systems = typed.systems if isinstance(typed, Evaluation) else {}
     called = (typed.dataset.name if isinstance(typed, Evaluation) else "") or "unknown"
     # A comment, since a `source` must carry an address; `visible` keeps it on one line.
-    lines = [f"# {visible(typed.signature)}"] if typed.signature else []
+    lines = [f"# {visible(short_signature(typed.signature))}"] if typed.signature else []
     lines.append("model-index:")
     for system, found in systems.items():
         model = name if name is not None and len(systems) == 1 else system
@@ -461,7 +462,7 @@ def notebook_table(document: DocumentLike) -> str:
         items = "".join(f"<li>{_escaped(finding(row))}</li>" for row in document.findings)
         parts.insert(1, f"<ul>{items}</ul>")
     if document.signature:
-        parts.append(f"<small>{_escaped(document.signature)}</small>")
+        parts.append(f"<small>{_escaped(short_signature(document.signature))}</small>")
     return f"<div>{''.join(parts)}</div>"
 
 

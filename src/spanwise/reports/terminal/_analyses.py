@@ -80,7 +80,7 @@ def _pairs(document: Confidence, width: int) -> list[ScreenLine]:
             )  # fmt: skip
             names = ""
     columns = [
-        Column("pair", least=8), Column("score", least=14), Column("first", right=True),
+        Column("pair", least=8, names=True), Column("score", least=14), Column("first", right=True),
         Column("second", right=True), Column("difference", right=True),
         Column("95% CI" if document.settings.resamples else "", rank=1),
     ]  # fmt: skip

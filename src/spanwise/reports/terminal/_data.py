@@ -354,7 +354,7 @@ def _pairs(document: Agreement, width: int) -> list[ScreenLine]:
         for pair in ranked[:_MOST_PAIRS]
     ]
     columns = [
-        Column("pair", least=12), Column("F1", right=True), Column("spans", right=True),
+        Column("pair", least=12, names=True), Column("F1", right=True), Column("spans", right=True),
         Column("labels", right=True), Column("κ of labels", right=True, rank=1),
         Column("both", right=True, rank=2), Column("first", right=True, rank=2),
         Column("second", right=True, rank=2),

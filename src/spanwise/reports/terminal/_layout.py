@@ -16,7 +16,7 @@ from spanwise.document.head import Alignment, Document, Input, Settings
 from spanwise.document.scores import Bounded, Confusion, ScoreTest, SystemScores
 from spanwise.intervals import FEW_UNITS
 from spanwise.reports import _wording as say
-from spanwise.reports._document import statements
+from spanwise.reports._document import short_signature, statements
 from spanwise.reports._wording import visible
 
 Piece: TypeAlias = tuple[str, str]  # text and the name of its style
@@ -45,6 +45,7 @@ class Column(Struct, frozen=True):
         least: it may shrink to so many cells, the text ending in `…`; a drawing needs so many.
         most: a drawing grows up to so many cells.
         rank: columns of the highest rank are left out first; those of rank 0 always stay.
+        names: it holds names, which are cut in the middle, since they differ at their ends.
     """
 
     title: str | Stretch = ""
@@ -53,6 +54,7 @@ class Column(Struct, frozen=True):
     least: int | None = None
     most: int = 0
     rank: int = 0
+    names: bool = False
 
 
 def text(value: object, style: str = "") -> ScreenLine:
@@ -79,6 +81,33 @@ def fit(line: ScreenLine, width: int) -> ScreenLine:
         result.append((piece, style))
         room -= length
     return result
+
+
+def squeezed(line: ScreenLine, width: int) -> ScreenLine:
+    """The line within `width` cells, its longest pieces cut in the middle.
+
+    Examples:
+        >>> squeezed([("bert-base-cased", ""), (" − ", ""), ("bert-base-uncased", "")], 21)
+        [('bert…ased', ''), (' − ', ''), ('bert…ased', '')]
+        >>> squeezed([("roberta-large-seed-1", "")], 12)
+        [('robert…eed-1', '')]
+    """
+    room = [cell_len(piece) for piece, _ in line]
+    while sum(room) > width and max(room) > 3:
+        room[room.index(max(room))] -= 1
+    return fit(
+        [(_middle_cut(piece, cells), style) for (piece, style), cells in zip(line, room, strict=True)], width
+    )
+
+
+def _middle_cut(piece: str, width: int) -> str:
+    if cell_len(piece) <= width:
+        return piece
+    end = (width - 1) // 2
+    last = piece
+    while cell_len(last) > end:
+        last = last[1:]
+    return f"{set_cell_size(piece, width - 1 - end).rstrip()}…{last}"
 
 
 def tail(value: object, width: int) -> str:
@@ -239,7 +268,7 @@ def _row(
     for at, (column, width) in enumerate(zip(columns, widths, strict=True)):
         cell = column.title if cells is None else cells[at]
         style = "faint" if cells is None else column.style
-        content = fit(_line(cell, style, width), width)
+        content = (squeezed if column.names and cells else fit)(_line(cell, style, width), width)
         blank = (" " * (width - size(content)), "")
         line += [blank, *content] if column.right else [*content, blank]
         if at + 1 < len(columns):
@@ -642,12 +671,12 @@ def _largest_confusion(table: Confusion) -> tuple[str, int]:
 
 
 def footer(document: Document, width: int, saved: Sequence[str]) -> list[ScreenLine]:
-    """The files that were saved and the signature, which carries every setting behind the numbers."""
+    """The files that were saved and the short signature: every setting that is not the usual one."""
     lines: list[ScreenLine] = [[]]
     if saved:
         lines += flow([text(f"saved {path}" if at == 0 else path) for at, path in enumerate(saved)], width)
     if document.signature:
         # Broken behind its bars: a copied signature is the same once the line ends are dropped.
-        parts = pieces(document.signature, width - 2)
+        parts = pieces(short_signature(document.signature), width - 2)
         lines += flow([[(piece, "faint")] for piece in parts], width, join="")
     return lines if len(lines) > 1 else []

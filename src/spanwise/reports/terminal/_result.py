@@ -295,7 +295,7 @@ def slices(systems: Mapping[str, SystemScores], width: int, *, most: int = MOST_
     if not rows:
         return []
     columns = [
-        Column("system" if len(systems) > 1 else "", least=8),
+        Column("system" if len(systems) > 1 else "", least=8, names=True),
         Column("slice", least=28),
         Column("gold", right=True),
         Column("", right=True),

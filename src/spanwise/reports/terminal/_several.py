@@ -21,7 +21,6 @@ from spanwise.reports.terminal._layout import (
     banner,
     few_units,
     files,
-    fit,
     flow,
     grid,
     heading,
@@ -30,6 +29,7 @@ from spanwise.reports.terminal._layout import (
     legend,
     mark,
     next_steps,
+    size,
     text,
 )
 from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, slices
@@ -59,11 +59,11 @@ def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequen
         *_pairs(document, width),
         *findings(document, width),
         *_parts(document, width),
-        *_errors(systems, width),
+        *_errors(document, systems, width),
         *_labels(document, systems, width),
         *_tough(document, systems, width),
         *slices(systems, width, most=max(1, MOST_SLICES // len(systems))),
-        *_attributes(systems, width),
+        *_attributes(document, systems, width),
         *in_words(document, width),
         *few_units(document, width),
         *next_steps(document, width, saved),
@@ -95,7 +95,7 @@ def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: in
         )
     columns = [
         Column(),
-        Column("system", least=8),
+        Column("system", least=8, names=True),
         Column(say.PRIMARY_SCORES[primary], right=True),
         Column(interval_title(document.settings)),
         *(Column(_SHORT[name], right=True) for name in beside),
@@ -153,7 +153,7 @@ def _pairs(document: Evaluation, width: int) -> list[ScreenLine]:
     if not rows:
         return []
     columns = [
-        Column("pair", least=16),
+        Column("pair", least=16, names=True),
         Column(say.PRIMARY_SCORES[document.settings.primary or "f1"], right=True),
         Column(interval_title(document.settings)),
         Column("p", right=True),
@@ -237,10 +237,11 @@ def _left_out(systems: Mapping[str, SystemScores], shown: Sequence[str], width: 
     )
 
 
-def _titles(names: Sequence[str], most: int) -> list[Column]:
-    return [
-        Column("".join(piece for piece, _ in fit(text(name), most)), right=True, least=5) for name in names
-    ]
+def _titles(document: Evaluation, names: Sequence[str], most: int) -> list[Column]:
+    """The names of systems as heads of columns; their letters where a name does not fit."""
+    letters = own_letters(document)
+    fitting = all(size(text(name)) <= most for name in names)
+    return [Column(say.visible(name) if fitting else letters[name], right=True, least=5) for name in names]
 
 
 def _valued(values: Sequence[float | None]) -> list[ScreenCell]:
@@ -248,7 +249,7 @@ def _valued(values: Sequence[float | None]) -> list[ScreenCell]:
     return [[(say.points(value), "strong" if value == best else "")] for value in values]
 
 
-def _errors(systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
+def _errors(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
     shown = _names(systems, width, 20, 14)
     rows: list[list[ScreenCell]] = []
     for kind in say.ERRORS:
@@ -258,7 +259,7 @@ def _errors(systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]
             row.append([(say.signed(gain), "strong"), (f" ({say.count(number)})", "faint")])
         rows.append(row)
     note = "F1 that fixing all errors of a kind would add (errors)"
-    table = grid([Column("kind"), *_titles(shown, 16)], rows, width)
+    table = grid([Column("kind"), *_titles(document, shown, 16)], rows, width)
     return [*heading("Errors", note, width), *table, *_left_out(systems, shown, width)]
 
 
@@ -297,7 +298,7 @@ def _side_by_side(
     for at, row in enumerate(rows):
         values = _valued(row.values[: len(shown)])
         table.append([text(row.title), say.count(row.gold), *values, *(tested[at] if tested else ())])
-    columns = [Column(first, least=22), Column("gold", right=True), *_titles(shown, 12)]
+    columns = [Column(first, least=22), Column("gold", right=True), *_titles(document, shown, 12)]
     return [
         *grid([*columns, *(_difference_columns(document.settings) if tested else ())], table, width),
         *_left_out(systems, shown, width),
@@ -338,14 +339,14 @@ def _tough(document: Evaluation, systems: Mapping[str, SystemScores], width: int
     ]
 
 
-def _attributes(systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
+def _attributes(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
     shown = _names(systems, width, 24, 22)
     tables = union(system.attributes for system in systems.values())
     rows: list[list[ScreenCell]] = [
         [text(say.attribute(name)), *(_ends(systems[system].attributes.get(name)) for system in shown)]
         for name in tables
     ]
-    columns = [Column("attribute", least=14), *_titles(shown, 20)]
+    columns = [Column("attribute", least=14), *_titles(document, shown, 20)]
     if not rows:
         return []
     return [

@@ -430,7 +430,7 @@ def differences(
         return []
     blocks = [pair.over_datasets for pair in pairs if pair.over_datasets]
     columns = [
-        Column("pair", least=14),
+        Column("pair", least=14, names=True),
         *(Column(say.visible(name), right=True, least=6) for name in shown),
         *(
             Column(title, right=True, rank=rank)
@@ -497,7 +497,7 @@ def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width:
     if not rows:
         return []
     columns = [
-        Column("pair", least=14),
+        Column("pair", least=14, names=True),
         Column("dataset", least=6),
         Column("95% CI"),
         Column("p", right=True),
