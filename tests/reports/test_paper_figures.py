@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,8 @@ import study_documents
 
 import spanwise
 from spanwise.document.study import Ranking
-from spanwise.errors import ChoiceError
-from spanwise.reports.figures import figures, save
+from spanwise.errors import ChoiceError, InputError
+from spanwise.reports.figures import figures, paper, papers, save
 from spanwise.studies._scores import ranking_over_datasets
 
 LABELS = ["B-PER", "B-LOC"]
@@ -66,3 +68,46 @@ def test_mean_ranks_and_the_critical_difference_are_those_of_demsar() -> None:
     tied = ranking_over_datasets({"a": [0.9, 0.8], "b": [0.9, 0.9], "c": [0.1, None]})
     assert isinstance(tied, Ranking)
     assert tied.ranks == {"a": 1.5, "b": 1.5, "c": 3}
+
+
+def about(score: str) -> dict[str, Any]:
+    """A study whose analyses are about a score."""
+    document = study_documents.study()
+    return {**document, "analyses": {**document["analyses"], "score": score}}
+
+
+@pytest.mark.parametrize(("score", "name"), [("recall", "recall"), ("fair_f1", "fair F1")])
+def test_every_figure_of_a_study_names_the_score_that_it_is_about(score: str, name: str) -> None:
+    document = about(score)
+    drawn = dict(figures(document))
+    for one in papers():
+        with contextlib.suppress(InputError):
+            drawn |= paper(document, one)
+    assert len(drawn) > 10
+    for title, chart in drawn.items():
+        written = texts(chart).replace("fair F1", "fair").replace("Fair F1", "fair")
+        assert "F1" not in written, title
+    assert name in texts(drawn["holistic"])
+
+
+def test_confusions_of_a_study_stand_side_by_side_with_the_labels_chosen() -> None:
+    document = study_documents.study()
+    drawn = paper(document, "ort22-figure2")
+    assert len(drawn) == len(document["analyses"]["holistic"])
+    written = texts(next(iter(drawn.values())))
+    assert all(f'"t": "{name}"' in written for name in document["datasets"])
+    assert "runs added up" in written
+    chosen = paper(document, "ort22-figure2", labels=["PER"])
+    assert '"t": "others"' in texts(next(iter(chosen.values())))
+    with pytest.raises(ChoiceError, match="no label of this study is called 'X'"):
+        paper(document, "ort22-figure2", labels=["X"])
+
+
+def test_gains_against_zeta_have_a_panel_for_each_attribute_and_a_dot_for_each_dataset(data: Path) -> None:
+    manifest = (Path(__file__).parents[2] / "examples" / "masakhaner.toml").read_text(encoding="utf-8")
+    settings = {**tomllib.loads(manifest), "resamples": 0}
+    document = spanwise.study(settings, root=data / "masakhaner", workers=1, cache=False)
+    drawn = paper(document, "fu20-pays")
+    pairs = document.analyses.bucket_wise.comparative
+    assert len(drawn) == len(pairs)
+    assert texts(next(iter(drawn.values()))).count("ζ of ") == len(pairs[0].pays) * len(pairs[0].gains) == 24

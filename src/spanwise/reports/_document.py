@@ -291,11 +291,11 @@ def _of_evaluation(document: Evaluation, *, every: bool) -> list[str]:
 def _of_study(document: Study, *, every: bool) -> list[str]:
     settings, analyses = document.settings, document.analyses
     sentences = []
+    score = say.study_score(analyses)
     for dataset, part in document.datasets.items():
         here = [compared_statement(row, settings) for row in part.comparisons]
         if every:
             results = analyses.holistic.items()
-            score = say.study_score(analyses)
             here += [_over_runs(name, row[dataset], score) for name, row in results if dataset in row]
             here += [text for row in part.comparisons for text in _others(row, settings)]
         sentences += [f"{say.visible(dataset)}: {text}" for text in here if text]

@@ -58,6 +58,16 @@ SCORED = {**PRIMARY_SCORES, "precision": "in precision", "recall": "in recall"}
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
 
 
+def capital(text: str) -> str:
+    """The text with a capital at its beginning, as a title.
+
+    Examples:
+        >>> capital("fair F1")
+        'Fair F1'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def study_score(analyses: Analyses) -> str:
     """The score that the analyses of a study are about, in words."""
     score = analyses.score or "f1"

@@ -86,7 +86,10 @@ def study(
     _tell(plan, said)
     tasks = tasks_of(read, plan, cache=kept)
     number = max(1, workers if workers is not None else cores())
-    cells = run_cells(tasks, engine=engine_of(engine) or local_engine(number), progress=said)
+    cells = run_cells(
+        tasks, engine=engine_of(engine) or local_engine(number), progress=said,
+        score=read.settings.get("score", "f1"),
+    )  # fmt: skip
     tested = run_pairs(read, tasks, cells, progress=said, cache=kept)
     datasets = {
         dataset.name: _dataset(

@@ -23,7 +23,7 @@ from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, un
 from spanwise.studies._kept import Cache, key_of
 from spanwise.studies._manifest import READING, Cell, Dataset, Manifest, Plan
 from spanwise.studies._paired import PairedTests, paired
-from spanwise.studies._scores import CHOOSABLE
+from spanwise.studies._scores import CHOOSABLE, SCORES, ScoreKind
 
 Progress = Callable[[str], None]
 OF_PAIRS = (
@@ -268,8 +268,12 @@ def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
 # ---- in the main process --------------------------------------------------------------------
 
 
-def run_cells(tasks: Sequence[Task], *, engine: Engine, progress: Progress) -> dict[str, CellResult]:
+def run_cells(
+    tasks: Sequence[Task], *, engine: Engine, progress: Progress, score: str = "f1"
+) -> dict[str, CellResult]:
     """The result of every task by its key, kept ones as they are; nothing depends on the engine.
+
+    Progress tells the `score` that the study is about.
 
     Raises:
         InputError: a file cannot be used; the first in the order of cells is told, before any is computed.
@@ -295,7 +299,7 @@ def run_cells(tasks: Sequence[Task], *, engine: Engine, progress: Progress) -> d
     computed = engine.map(compute_cell, fresh, texts)
     for number, (task, result) in enumerate(zip(fresh, computed, strict=True), start=1):
         results[task.key] = result
-        progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result)}")
+        progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result, SCORES[score])}")
     return {task.key: results[task.key] for task in tasks}
 
 
@@ -308,9 +312,9 @@ def _prepare(cache: Path | None, progress: Progress) -> None:
         progress(f"nothing will be kept: {cache} cannot be written to ({error.strerror})")
 
 
-def _spoken(result: CellResult) -> str:
-    scores = [run.exact.overall.f1 for run in result.runs.values()]
-    return "F1 " + ", ".join("n/a" if score is None else f"{100 * score:.1f}" for score in scores)
+def _spoken(result: CellResult, score: ScoreKind) -> str:
+    values = [score.of_run(run) for run in result.runs.values()]
+    return f"{score.words} " + ", ".join("n/a" if one is None else f"{100 * one:.1f}" for one in values)
 
 
 class PairTask(Struct, frozen=True):

@@ -213,7 +213,7 @@ def _scales(across: str, up: str) -> tuple[alt.X, alt.Y]:
             title=up,
             tickCount=4,
             labelPadding=6,
-            labelBaseline="middle",
+            **marks.LEVEL,
             titleX=-34,
             titleY=SIZE / 2,
             titleAlign="center",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import BucketScores
+from spanwise.document.scores import BucketScores, Confusion
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.evaluation import places, shown
@@ -109,11 +109,15 @@ def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style
     return pieces
 
 
-def confusion(document: Evaluation, focus: str, style: Style) -> Drawing:
-    """Errors by gold and predicted label; boundary errors on the diagonal, missed and spurious apart."""
+def confusion(
+    table: Confusion, style: Style, *, title: str = "", begin: float = 0.0, height: float | None = None
+) -> Drawing:
+    """Errors by gold and predicted label; boundary errors on the diagonal, missed and spurious apart.
+
+    Of several that stand side by side, each has a title, begins at a pixel and is as high as the highest.
+    """
     import altair as alt
 
-    table = document.systems[focus].confusion
     labels = [shortened(label, 16) for label in table.labels]
     size = len(labels)
     step = 46.0 if size <= 8 else 34.0
@@ -141,24 +145,29 @@ def confusion(document: Evaluation, focus: str, style: Style) -> Drawing:
                 "d": f"{gold}, {other}: {words.plural(number, 'error')}",
             }
         )  # fmt: skip
+    high = width if height is None else height
     base = alt.Chart(alt.InlineData(values=rows))
     flat: Options = {
-        "scale": alt.Scale(domain=[0, width], range=[0, width], nice=False, zero=False),
+        "scale": alt.Scale(domain=[0, width], range=[begin, begin + width], nice=False, zero=False),
+        "axis": None,
+    }
+    down: Options = {
+        "scale": alt.Scale(domain=[0, high], range=[0, high], nice=False, zero=False),
         "axis": None,
     }
     boxes = base.mark_rect(cornerRadius=4).encode(
-        x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **flat), y2="y2:Q",
+        x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **down), y2="y2:Q",
         color=alt.Color("c:N", scale=None), opacity=alt.Opacity("o:Q", scale=None), description="d:N",
     )  # fmt: skip
     diagonal = (
         alt.Chart(alt.InlineData(values=[row for row in rows if row["dash"]]))
         .mark_rect(cornerRadius=4, fill=None, stroke=palette["s0"], strokeDash=[3, 2], aria=False)
-        .encode(x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **flat), y2="y2:Q")
+        .encode(x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **down), y2="y2:Q")
     )
     numbers = base.mark_text(
         fontSize=11.5, fontWeight="bold", baseline="alphabetic", dy=4, aria=False
     ).encode(
-        x=alt.X("cx:Q", **flat), y=alt.Y("cy:Q", **flat), text="t:N", color=alt.Color("ink:N", scale=None)
+        x=alt.X("cx:Q", **flat), y=alt.Y("cy:Q", **down), text="t:N", color=alt.Color("ink:N", scale=None)
     )
     left = max(70.0, max((width_of(label, 12) for label in labels), default=0) + 16)
     heads: list[Row] = [
@@ -171,14 +180,47 @@ def confusion(document: Evaluation, focus: str, style: Style) -> Drawing:
     ]
     sides[-1]["y"] += 12
     turned = {"angle": 320, "align": "left"} if size > 6 or max(map(len, labels), default=0) > 7 else {}
-    columns = marks.written(heads, width, alt.X("x:Q", **flat), colour=palette["ink"], **turned)
-    lines = marks.texts(sides, width, at=-8, colour=palette["ink"], align="right")
+    columns = marks.written(heads, high, alt.X("x:Q", **flat), colour=palette["ink"], **turned)
+    lines = marks.texts(sides, high, at=begin - 8, colour=palette["ink"], align="right")
     top = 80.0 if turned else 26.0
     right = 50.0 if turned else 10.0
-    chart = marks.plot(boxes, diagonal, numbers, columns, lines)
+    layers = [boxes, diagonal, numbers, columns, lines]
+    if title:
+        head = [{"x": 0.0, "y": -top - 4, "t": title}]
+        layers.append(
+            marks.written(
+                head, high, alt.X("x:Q", **flat), colour=palette["ink"], align="left", fontWeight="bold"
+            )
+        )
+        top += 18
     return Drawing(
-        "confusion", "Errors by gold and predicted label", chart, width, width, left, right, top, 6
+        "confusion",
+        "Errors by gold and predicted label",
+        marks.plot(*layers),
+        width,
+        high,
+        left,
+        right,
+        top,
+        6,
     )
+
+
+def confusions(tables: Mapping[str, Confusion], style: Style) -> Drawing:
+    """The confusion matrices of several datasets side by side, each under its name."""
+    sizes = [confusion(table, style, title=name) for name, table in tables.items()]
+    height = max(one.height for one in sizes)
+    begin = 0.0
+    plots = []
+    for place, (name, table) in enumerate(tables.items()):
+        if place:
+            begin += sizes[place - 1].width + sizes[place - 1].right + sizes[place].left
+        plots.append(confusion(table, style, title=name, begin=begin, height=height).plot)
+    first, last = sizes[0], sizes[-1]
+    return Drawing(
+        "confusion", "Errors by gold and predicted label, by dataset", marks.apart(*plots),
+        begin + last.width, height, first.left, last.right, max(one.top for one in sizes), 6,
+    )  # fmt: skip
 
 
 def shares(document: Evaluation, focus: str, style: Style) -> Drawing:

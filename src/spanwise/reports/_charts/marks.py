@@ -269,6 +269,10 @@ def unmeasured(settings: Options) -> Options:
     return {**settings, "axis": axis}
 
 
+# Labels of a y axis at the height of their ticks: fonts are not measured, and "middle" would lie too high.
+LEVEL: Options = {"labelBaseline": "alphabetic", "labelOffset": 4}
+
+
 def config(palette: Palette) -> Options:
     """What all charts share: fonts, no frame, thin grid, quiet axes."""
     return {
@@ -500,7 +504,13 @@ def _points(
         return []
     options = {"fill": style.palette["panel"]} if kind == 1 else {}
     layers = [dots(found, height, x, colour=colour, place=kind, size=60, **options)]
-    small = [{"v": run, "y": y + 9} for y, point in _placed(rows, middle, place) for run in point.runs]
+    # Runs lie below the lowest dot of their row.
+    low = _shift(_systems(rows) - 1, _systems(rows), layout.step)
+    small = [
+        {"v": run, "y": y + 8 + (low if apart else 0.0)}
+        for (y, point), apart in zip(_placed(rows, middle, place), dodged, strict=False)
+        for run in point.runs
+    ]
     return [*layers, dots(small, height, x, colour=colour, size=12, opacity=0.7)] if small else layers
 
 
@@ -513,7 +523,7 @@ def _placed(rows: Sequence[ChartRow], middle: Sequence[float], place: int) -> It
 
 def _shift(place: int, systems: int, step: float) -> float:
     """Intervals of several systems lie one under the other, so that none hides another, within their row."""
-    apart = min(7.0, (step - 12) / max(systems - 1, 1))
+    apart = min(9.0, (step - 12) / max(systems - 1, 1))
     return apart * (place - (systems - 1) / 2)
 
 

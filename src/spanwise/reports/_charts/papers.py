@@ -8,13 +8,14 @@ from typing import Any, TypeAlias
 import altair as alt
 from msgspec import UNSET, Struct
 
-from spanwise.document.study import BucketSpread, Study
+from spanwise.document.study import BucketSpread, PairDiagnosis, Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
 from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.study import alias
 from spanwise.reports._charts.style import Style, reach, share, shortened, titled, width_of
 
-STEP, TALL = 34.0, 110.0
+STEP, TALL = 38.0, 110.0
 HEAD, FOOT, BETWEEN = 40.0, 44.0, 30.0  # room above, below and beside a panel
 WIDEST = 900.0
 GOOD, BAD = "s2", "wrong"  # best buckets are green, worst ones red, as in the papers
@@ -227,6 +228,72 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
     return Drawing(name, title, marks.plot(*layers), width, height, 30, 4, 4, 4, legend=legend)
 
 
+def pays(
+    pair: PairDiagnosis, zetas: Mapping[str, Mapping[str, float | None]], style: Style, *, score: str
+) -> Drawing | None:
+    """The gain of the first system over the second against ζ: a panel per attribute, a dot per dataset.
+
+    All panels have the same scale of gains, which holds 0.
+    """
+    gains = {name: value for name, gain in pair.gains.items() if (value := share(gain)) is not None}
+    panels = {
+        attribute: {name: zeta for name in gains if (zeta := row.get(name)) is not None}
+        for attribute, row in zetas.items()
+    }
+    panels = {attribute: row for attribute, row in panels.items() if len(row) > 1}
+    if not panels:
+        return None
+    wide, tall, line, columns = 132.0, 92.0, 158.0, min(4, len(panels))
+    low, high = reach([0.0, *gains.values()], pad=0.12)
+    palette, room = style.palette, high - low
+    width, height = columns * (wide + 34) - 34, line * -(-len(panels) // columns)
+    names = list(gains)
+    dots: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    heads, feet, axis, zeros = [], [], [], []
+    for number, (attribute, row) in enumerate(panels.items()):
+        left, top = (number % columns) * (wide + 34), (number // columns) * line + 24
+        trend = pair.pays.get(attribute)
+        rank = "" if trend is None or trend.statistic is None else f"  r {words.correlation(trend.statistic)}"
+        heads.append({"x": left + wide / 2, "y": top - 12, "t": f"{alias(attribute)}{rank}"})
+        axis += [
+            {"x": left - 4, "y": top + tall * (high - v) / room, "t": words.signed(v / 100) if v else "0"}
+            for v in sorted({0.0, *(v for v in (min(gains.values()), max(gains.values())))})
+            if not v or abs(v) / room > 0.14
+        ]
+        zeros.append({"x": left, "x2": left + wide, "y": top + tall * high / room})
+        least, most = min(row.values()), max(row.values())
+        span = (most - least) or abs(most) or 1.0
+        for name, zeta in row.items():
+            x = left + wide * (0.12 + 0.76 * (zeta - least) / span)
+            y = top + tall * (high - gains[name]) / room
+            told = f"{words.visible(name)}: ζ of {words.attribute(attribute)} {words.plain(zeta)}, gain "
+            dots[name].append({"x": x, "y": y, "d": f"{told}{words.signed(gains[name] / 100)} {score}"})
+        for share_of, value in ((0.12, least), (0.88, most)):
+            feet.append({"x": left + wide * share_of, "y": top + tall + 12, "t": words.plain(value)})
+    across = marks.pixels("x", width)
+    flat = alt.Scale(domain=[0, height], range=[0, height], nice=False, zero=False)
+    rules = (
+        alt.Chart(alt.InlineData(values=tuple(zeros)))
+        .mark_rule(color=palette["axis"], strokeDash=[2, 2], aria=False)
+        .encode(x=across, x2="x2:Q", y=alt.Y("y:Q", scale=flat, axis=None))
+    )
+    layers: list[Any] = [rules]
+    for place, name in enumerate(names):
+        colour = palette.series(place)
+        layers.append(marks.dots(dots[name], height, across, colour=colour, place=place, size=46))
+    layers += [
+        marks.written(heads, height, across, colour=palette["ink"], fontSize=10.5, fontWeight="bold"),
+        marks.written(feet, height, across, colour=palette["muted"], fontSize=8.5),
+        marks.written(axis, height, across, colour=palette["muted"], fontSize=8.5, align="right"),
+    ]
+    first, second = (words.visible(name) for name in pair.systems)
+    title = f"Gain of {first} over {second} against ζ"
+    head = [{"y": -10.0, "t": f"{first} over {second}"}]
+    layers.append(marks.texts(head, height, at=0, colour=palette["ink"]))
+    legend = tuple(enumerate(names))
+    return Drawing(f"pays-{first}-{second}", title, marks.plot(*layers), width, height, 36, 8, 22, 4, legend)
+
+
 _DASHES = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2])
 
 
@@ -252,7 +319,7 @@ _PANEL, _GAP, _STEP = 130.0, 26.0, 34.0
 
 
 def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
-    """Mean F1 over runs of every system in every bucket, a panel per dataset, all on one scale."""
+    """Mean score over runs of every system in every bucket, a panel per dataset, all on one scale."""
     table = document.analyses.performance_table
     datasets = [name for name in document.datasets if any(_rows(table, s, name, attribute) for s in table)]
     names = list(
@@ -270,7 +337,7 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
     if not names or not values:
         return None
     low, high = reach(values)
-    height = 18.0 + _STEP * len(names)
+    height, score = 18.0 + _STEP * len(names), words.study_score(document.analyses)
     plots = []
     for at, dataset in enumerate(datasets):
         begin = at * (_PANEL + _GAP)
@@ -285,7 +352,7 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
                     continue
                 told = f"{words.visible(system)} on {words.visible(dataset)}, {words.visible(row.name)}: "
                 rows.append({"v": value, "y": _height(names.index(row.name), place, len(table)),
-                             "d": told + f"F1 {words.points(row.f1)}"})  # fmt: skip
+                             "d": told + f"{score} {words.points(row.f1)}"})  # fmt: skip
             size = 46 if len(table) <= 6 else 26
             layers.append(
                 marks.dots(rows, height, x, colour=style.palette.series(place), place=place, size=size)
@@ -296,9 +363,10 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
     sides = [{"y": 18.0 + _STEP * (row + 0.5), "t": shortened(name, 10)} for row, name in enumerate(names)]
     width = len(datasets) * (_PANEL + _GAP) - _GAP
     plots.append(marks.plot(marks.texts(sides, height, at=-12, colour=style.palette["ink"], align="right")))
+    title = f"{words.capital(score)} by {words.attribute(attribute)}"
     return Drawing(
-        f"buckets-{attribute}", f"F1 by {words.attribute(attribute)}", marks.apart(*plots), width, height,
-        74, 12, 8, 24, tuple(enumerate(table)), axis=f"F1 (points) by bucket of {titled(attribute).lower()}",
+        f"buckets-{attribute}", title, marks.apart(*plots), width, height, 74, 12, 8, 24,
+        tuple(enumerate(table)), axis=f"{score} (points) by bucket of {titled(attribute).lower()}",
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -30,7 +30,7 @@ def systems(document: Study) -> list[str]:
 
 
 def holistic(document: Study, style: Style) -> Drawing:
-    """Mean F1 over runs of every system on every dataset, with the runs as small dots."""
+    """Mean score over runs of every system on every dataset, with the runs as small dots."""
     names = systems(document)
     table, score = document.analyses.holistic, words.study_score(document.analyses)
     rows = []
@@ -132,7 +132,7 @@ def _path(points: Sequence[tuple[float, float]], colour: str, extent: float, **o
     scale = alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False)
     line: Layer = (
         alt.Chart(alt.InlineData(values=rows))
-        .mark_line(color=colour, aria=False, **options)
+        .mark_line(color=colour, aria=False, strokeJoin="round", **options)
         .encode(
             x=alt.X("x:Q", scale=scale, axis=None),
             y=alt.Y("y:Q", scale=scale, axis=None),
@@ -183,12 +183,12 @@ def drivers(document: Study, style: Style) -> Drawing | None:
             )
             points.append(Dot(rho, None, says))
         rows.append(ChartRow(titled(name), "", points))
-    layout = ChartLayout(left=160, plot=210, columns=(4,), step=28, intervals=False, domain=(-0.03, 1.03))
+    layout = ChartLayout(left=160, plot=210, columns=(4,), step=30, intervals=False, domain=(-0.03, 1.03))
     return draw("drivers", "ρ by attribute and dataset", rows, layout, style)
 
 
 def factor(document: Study, name: str, style: Style) -> Drawing | None:
-    """Gain in F1 over the lowest value of a numeric factor, one line per group of comparable systems.
+    """Gain over the lowest value of a numeric factor, one line per group of comparable systems.
 
     A group is equal in all other factors. Where there is one group alone, it has one line per dataset.
 
@@ -198,17 +198,17 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
     groups = document.analyses.factors[name].groups
     if not groups:
         return None
-    plot, height = 280.0, 170.0
+    plot, height, score = 280.0, 170.0, words.study_score(document.analyses)
     series: list[tuple[str, list[Row]]] = []
     if len(groups) == 1:
         for dataset in document.datasets:
             steps = [(step, step.gains.get(dataset)) for step in groups[0].steps]
-            series.append((dataset, _steps(name, f" on {words.visible(dataset)}", steps)))
+            series.append((dataset, _steps(name, f" on {words.visible(dataset)}", steps, score)))
     else:
         for group in groups:
             others = ", ".join(f"{key} = {value}" for key, value in group.factors.items())
             steps = [(step, step.gain) for step in group.steps]
-            series.append((others or "no other factor", _steps(name, ", mean over datasets", steps)))
+            series.append((others or "no other factor", _steps(name, ", mean over datasets", steps, score)))
     low, high = reach([row["f"] for _, rows in series for row in rows])
     left, right = reach([row["v"] for _, rows in series for row in rows])
     x = alt.X(
@@ -218,7 +218,7 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
     y = alt.Y(
         "f:Q", scale=alt.Scale(domain=[low, high], nice=False, zero=False),
         axis=alt.Axis(
-            title="gain in F1, points", titleX=-38, tickCount=5, labelBaseline="middle", labelPadding=6
+            title=f"gain in {score}, points", titleX=-38, tickCount=5, labelPadding=6, **marks.LEVEL
         ),
     )  # fmt: skip
     layers: list[Layer] = []
@@ -240,12 +240,12 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
                 shape=marks.shape(place),
             ).encode(x=x, y=y, description=alt.Description("d:N"))
         )
-    title = f"Gain in F1 over the lowest {shortened(name, 30)}"
+    title = f"Gain in {score} over the lowest {shortened(name, 30)}"
     legend = tuple((at, label) for at, (label, _) in enumerate(series))
     return Drawing(f"factor-{name}", title, marks.plot(*layers), plot, height, 60, 16, 8, 44, legend=legend)
 
 
-def _steps(name: str, where: str, steps: Sequence[tuple[FactorStep, float | None]]) -> list[Row]:
+def _steps(name: str, where: str, steps: Sequence[tuple[FactorStep, float | None]], score: str) -> list[Row]:
     """The points of one line, with what each says."""
     rows = []
     for n, (step, gain) in enumerate(steps):
@@ -253,56 +253,17 @@ def _steps(name: str, where: str, steps: Sequence[tuple[FactorStep, float | None
         if value is not None:
             says = (
                 f"{words.visible(step.system)}{where}: "
-                f"{words.visible(name)} {words.plain(step.value)}, gain {words.signed(gain)} F1"
+                f"{words.visible(name)} {words.plain(step.value)}, gain {words.signed(gain)} {score}"
             )
             rows.append({"v": float(step.value), "f": value, "n": n, "d": says})
     return rows
 
 
-def pay(
-    pair: PairDiagnosis, attribute: str, zeta: Mapping[str, float | None], style: Style
-) -> Drawing | None:
-    """The gain of the first system over the second against ζ of an attribute, one point per dataset."""
-    rows: list[Row] = [
-        {
-            "v": zeta[dataset], "f": share(gain), "t": shortened(dataset, 14),
-            "d": f"{words.visible(dataset)}: ζ {words.plain(zeta[dataset])}, gain {words.signed(gain)} F1",
-        }
-        for dataset, gain in pair.gains.items()
-        if gain is not None and zeta.get(dataset) is not None
-    ]  # fmt: skip
-    if len(rows) < 2:
-        return None
-    values = [row["v"] for row in rows]
-    pad = 0.15 * (max(values) - min(values)) or 0.1 * abs(values[0]) or 1.0
-    left, right = min(values) - pad, max(values) + pad
-    low, high = reach([0.0, *(row["f"] for row in rows)], pad=0.12)
-    x = alt.X(
-        "v:Q", scale=alt.Scale(domain=[left, right], nice=False, zero=False),
-        axis=alt.Axis(title=f"ζ of {titled(attribute)}", grid=False, tickCount=4, titlePadding=6),
-    )  # fmt: skip
-    y = alt.Y(
-        "f:Q", scale=alt.Scale(domain=[low, high], nice=False, zero=False),
-        axis=alt.Axis(
-            title="gain in F1, points", titleX=-38, tickCount=4, labelBaseline="middle", labelPadding=6
-        ),
-    )  # fmt: skip
-    base = alt.Chart(alt.InlineData(values=tuple(rows)))
-    points = base.mark_point(color=style.palette["s0"], filled=True, size=50, opacity=1)
-    names = base.mark_text(color=style.palette["ink"], align="left", dx=7, fontSize=10, aria=False)
-    chart = marks.plot(
-        points.encode(x=x, y=y, description=alt.Description("d:N")), names.encode(x=x, y=y, text="t:N")
-    )
-    first, second = (words.visible(name) for name in pair.systems)
-    title = f"Gain of {first} over {second} against ζ of {titled(attribute)}"
-    return Drawing(f"pays-{first}-{second}-{attribute}", title, chart, 240.0, 150.0, 60, 60, 8, 44)
-
-
 # ---- bucket-wise ----------------------------------------------------------------------------
 
 
-def increase(pair: PairDiagnosis, style: Style, *, wide: float | None = None) -> Drawing | None:
-    """The relative increase of F1 by dataset, attribute and bucket (Fu20, Figure 6).
+def increase(pair: PairDiagnosis, style: Style, *, score: str, wide: float | None = None) -> Drawing | None:
+    """The relative increase of a score by dataset, attribute and bucket (Fu20, Figure 6).
 
     Attributes go on in another line where they would take more than `wide` pixels.
     """
@@ -380,10 +341,10 @@ def increase(pair: PairDiagnosis, style: Style, *, wide: float | None = None) ->
         marks.written(ticks, height, across, colour=style.palette["muted"], fontSize=9),
         marks.texts([{"y": -44.0, "t": f"{first} over {second}"}], height, at=0, colour=style.palette["ink"]),
     )
-    title = f"Relative increase of F1 in percent, {first} over {second}"
+    title = f"Relative increase of {score} in percent, {first} over {second}"
     made = Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 54, 40)
     leads = (("s0", f"{first} leads"), ("s1", f"{second} leads"))
-    return replace(made, axis="relative increase of F1 (percent)", swatches=leads) if wide else made
+    return replace(made, axis=f"relative increase of {score} (percent)", swatches=leads) if wide else made
 
 
 def _heat_scale(most: float, top: float, style: Style) -> tuple[list[Options], list[Options]]:

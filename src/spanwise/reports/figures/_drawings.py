@@ -43,19 +43,24 @@ _AXES = {
     "diagnosis": "F1 of the best and the worst bucket (points)",
     "shares": "share of all errors (percent)",
     "confusion": "rows: gold label · columns: predicted label · numbers: mentions",
-    "holistic": "mean F1 over runs (points); small dots are runs",
+    "holistic": "mean {score} over runs (points); small dots are runs",
     "radar-zeta": "ζ relative to the highest dataset (the outer ring is 1)",
     "radar-rho": "ρ: how much the attribute explains (the outer ring is 1)",
-    "drivers": "|ρ| between bucket and F1, mean over systems",
+    "drivers": "|ρ| between bucket and {score}, mean over systems",
 }
 
 
-def _titled(drawing: Drawing) -> Drawing:
+def _score(document: Document) -> str:
+    """The score that the figures of a document are about, in words."""
+    return words.study_score(document.analyses) if isinstance(document, Study) else "F1"
+
+
+def _titled(drawing: Drawing, score: str = "F1") -> Drawing:
     """The drawing with the title of its axis, unless it has one."""
     if drawing.axis:
         return drawing
     known = next((text for name, text in _AXES.items() if drawing.name.startswith(name)), "")
-    return replace(drawing, axis=known)
+    return replace(drawing, axis=known.format(score=score))
 
 
 def drawings(document: Document) -> list[Drawing]:
@@ -64,7 +69,7 @@ def drawings(document: Document) -> list[Drawing]:
         case Evaluation():
             return [_titled(chart) for chart in _of_evaluation(document)]
         case Study():
-            return [_titled(chart) for chart in _of_study(document)]
+            return [_titled(chart, _score(document)) for chart in _of_study(document)]
         case Agreement():
             return analyses.agreement_drawings(document, STYLE)
         case Confidence():
@@ -89,7 +94,10 @@ def _of_evaluation(document: Evaluation) -> list[Drawing]:
             evaluation.slices(document, name, STYLE), errors.diagnosis(document, name, STYLE),
         )  # fmt: skip
         charts += [replace(chart, name=f"{chart.name}-{name}", legend=legend) for chart in several if chart]
-        alone = (errors.shares(document, name, STYLE), errors.confusion(document, name, STYLE))
+        alone = (
+            errors.shares(document, name, STYLE),
+            errors.confusion(document.systems[name].confusion, STYLE),
+        )
         charts += [replace(chart, name=f"{chart.name}-{name}") for chart in alone]
     return charts
 
@@ -110,7 +118,9 @@ def _of_study(document: Study) -> list[Drawing]:
     ranks = papers.critical_difference(document, STYLE)
     charts += [ranks] if ranks else []
     pairs = document.analyses.bucket_wise.comparative
-    charts += [chart for pair in pairs if (chart := study.increase(pair, STYLE, wide=440))]
+    charts += [
+        chart for pair in pairs if (chart := study.increase(pair, STYLE, score=_score(document), wide=440))
+    ]
     return charts
 
 
@@ -125,6 +135,7 @@ class Paper(Struct, frozen=True):
     function: Callable[[Document, Sequence[str]], Sequence[Drawing]]
     needs: str
     source: str
+    axis: str = ""  # what the numbers are and their unit; {score} is the score of the document
 
 
 PAPERS: Registry[Paper] = Registry("figure of a paper")
@@ -144,7 +155,8 @@ def paper_drawings(document: Document, name: str, labels: Sequence[str] = ()) ->
             f"{asked.name} cannot be drawn from this document.\nIt needs {asked.needs}.\n"
             "Draw it from another one, or ask for another figure."
         )
-    return charts
+    axis = asked.axis.format(score=_score(document))
+    return [chart if chart.axis else replace(chart, axis=axis) for chart in charts]
 
 
 def _figure_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
@@ -155,12 +167,13 @@ def _figure_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
     for measure, part in (("zeta", "zeta"), ("rho1", "rho")):
         drawing = study.radar(document, measure, STYLE)
         if drawing:
-            charts.append(replace(drawing, name=f"fu20-figure4-{part}", legend=legend))
+            axis = _AXES[f"radar-{part}"]
+            charts.append(replace(drawing, name=f"fu20-figure4-{part}", legend=legend, axis=axis))
     return charts
 
 
 def _table_3(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """For each system a histogram per dataset: best less worst bucket, both named, and F1 in the worst."""
+    """For each system a histogram per dataset: best less worst bucket, both named, and the worst score."""
     found = []
     for name, parts in _tables(document).items():
         panels = []
@@ -171,7 +184,9 @@ def _table_3(document: Document, labels: Sequence[str]) -> list[Drawing]:
                 if words.defined(row.gap) and row.best is not None
             ]
             if groups:
-                panels.append(Panel(shortened(dataset, 24), f"F1 {words.points(score)}", groups))
+                panels.append(
+                    Panel(shortened(dataset, 24), f"{_score(document)} {words.points(score)}", groups)
+                )
         if panels:
             title = f"{words.visible(name)}: best less worst bucket"
             found.append(papers.panels(f"fu20-table3-{name}", title, panels, STYLE))
@@ -186,7 +201,7 @@ def _gap(attribute: str, row: Diagnosed, best: str) -> Bar:
 
 
 def _table_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """For each pair a histogram per dataset: the biggest win and the biggest loss, with the F1 of both."""
+    """For each pair a histogram per dataset: the biggest win and the biggest loss, with the score of both."""
     found = []
     for (first, second), parts in _pairs(document).items():
         panels = []
@@ -197,7 +212,7 @@ def _table_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
                 if row.best and row.worst
             ]
             if groups:
-                both = f"F1 {words.points(scores[0])} and {words.points(scores[1])}"
+                both = f"{_score(document)} {words.points(scores[0])} and {words.points(scores[1])}"
                 panels.append(Panel(shortened(dataset, 24), both, groups))
         if panels:
             title = f"{words.visible(first)} less {words.visible(second)}: biggest win and biggest loss"
@@ -227,7 +242,7 @@ def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
                 told = f"{words.attribute(attribute)}: β {beta:+.1f} in {lead.bucket}"
                 groups.append((study.alias(attribute), [Bar(beta, size, beta >= 0, told)]))
             if groups:
-                both = f"F1 {words.points(scores[0])} and {words.points(scores[1])}"
+                both = f"{_score(document)} {words.points(scores[0])} and {words.points(scores[1])}"
                 panels.append(Panel(shortened(dataset, 24), both, groups))
         if panels:
             title = f"β of {words.visible(first)} against {words.visible(second)}"
@@ -297,7 +312,7 @@ def _models(document: Document, labels: Sequence[str]) -> list[Drawing]:
                 add(document.dataset.name, attribute, system, scored.buckets)
     for dataset, by_attribute in rows.items():
         named = {study.alias(attribute): by_system for attribute, by_system in by_attribute.items()}
-        title = f"F1 of every system over buckets, {words.visible(dataset)}"
+        title = f"{words.capital(_score(document))} of every system over buckets, {words.visible(dataset)}"
         found.append(papers.models(f"fu20-models-{dataset}", title, named, STYLE))
     return found
 
@@ -381,7 +396,8 @@ def _figure_5(document: Document, labels: Sequence[str]) -> list[Drawing]:
 def _figure_6(document: Document, labels: Sequence[str]) -> list[Drawing]:
     if not isinstance(document, Study):
         return []
-    charts = [study.increase(pair, STYLE) for pair in document.analyses.bucket_wise.comparative]
+    pairs = document.analyses.bucket_wise.comparative
+    charts = [study.increase(pair, STYLE, score=_score(document)) for pair in pairs]
     return _renamed(charts, "increase-", "fu20-figure6-")
 
 
@@ -391,9 +407,11 @@ def _pays(document: Document, labels: Sequence[str]) -> list[Drawing]:
     table = document.analyses.attribute_wise
     charts = []
     for pair in document.analyses.bucket_wise.comparative:
-        for attribute in pair.pays:
-            zeta = {dataset: row[attribute].zeta for dataset, row in table.items() if attribute in row}
-            charts.append(study.pay(pair, attribute, zeta, STYLE))
+        zetas = {
+            attribute: {dataset: row[attribute].zeta for dataset, row in table.items() if attribute in row}
+            for attribute in pair.pays
+        }
+        charts.append(papers.pays(pair, zetas, STYLE, score=_score(document)))
     return _renamed(charts, "pays-", "fu20-pays-")
 
 
@@ -437,30 +455,73 @@ def _traditional(scores: Sequence[SystemScores]) -> dict[str, float]:
 
 
 def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """Gold against predicted labels; with labels chosen, all others are added up."""
-    if not isinstance(document, Evaluation):
+    """Gold against predicted labels; with labels chosen, all others are added up.
+
+    Of a study, the datasets of a system side by side, its runs added up.
+    """
+    axis = _AXES["confusion"]
+    if isinstance(document, Evaluation):
+        charts = {
+            name: errors.confusion(_narrowed(system.confusion, labels), STYLE)
+            for name, system in document.systems.items()
+        }
+    elif isinstance(document, Study):
+        tables: dict[str, dict[str, Confusion]] = {}
+        for dataset, part in document.datasets.items():
+            for system, runs in part.runs.items():
+                table = _added([scores.confusion for scores in runs.values()])
+                tables.setdefault(system, {})[shortened(dataset, 24)] = table
+        everywhere = {label for one in tables.values() for table in one.values() for label in table.labels}
+        for label in labels:
+            if label not in everywhere:
+                raise unknown("label of this study", label, everywhere)
+        tables = {
+            system: {
+                name: _narrowed(table, [label for label in labels if label in table.labels])
+                for name, table in one.items()
+            }
+            for system, one in tables.items()
+        }
+        charts = {name: errors.confusions(one, STYLE) for name, one in tables.items()}
+        axis += ", runs added up"
+    else:
         return []
     return [
-        replace(
-            errors.confusion(_narrowed(document, name, labels), name, STYLE), name=f"ort22-figure2-{name}"
-        )
-        for name in document.systems
+        replace(chart, name=f"ort22-figure2-{name}", axis=chart.axis or axis)
+        for name, chart in charts.items()
     ]
 
 
-def _narrowed(document: Evaluation, name: str, labels: Sequence[str]) -> Evaluation:
-    """The document with the chosen labels of one system's confusion, and one row and column of all others."""
-    system = document.systems[name]
-    table = system.confusion
+def _added(tables: Sequence[Confusion]) -> Confusion:
+    """The sum of the tables of several runs, whose labels may differ."""
+    labels = tuple(dict.fromkeys(label for table in tables for label in table.labels))
+
+    def total(read: Callable[[Confusion, int, int], int], first: str, second: str) -> int:
+        return sum(
+            read(table, table.labels.index(first), table.labels.index(second))
+            for table in tables
+            if first in table.labels and second in table.labels
+        )
+
+    return Confusion(
+        labels=labels,
+        counts=tuple(tuple(total(lambda t, i, j: t.counts[i][j], a, b) for b in labels) for a in labels),
+        missed=tuple(total(lambda t, i, _: t.missed[i], a, a) for a in labels),
+        spurious=tuple(total(lambda t, i, _: t.spurious[i], a, a) for a in labels),
+    )
+
+
+def _narrowed(table: Confusion, labels: Sequence[str]) -> Confusion:
+    """The chosen labels of a confusion, and one row and column of all others."""
     if not labels:
-        return document
+        return table
     for label in labels:
         if label not in table.labels:
             raise unknown("label of this result", label, table.labels)
     places = [[table.labels.index(label)] for label in labels]
     rest = [at for at, label in enumerate(table.labels) if label not in labels]
     places += [rest] if rest else []
-    narrowed = Confusion(
+    return Confusion(
         labels=(*labels, *(["others"] if rest else [])),
         counts=tuple(
             tuple(sum(table.counts[a][b] for a in rows for b in columns) for columns in places)
@@ -469,7 +530,6 @@ def _narrowed(document: Evaluation, name: str, labels: Sequence[str]) -> Evaluat
         missed=tuple(sum(table.missed[a] for a in rows) for rows in places),
         spurious=tuple(sum(table.spurious[a] for a in rows) for rows in places),
     )
-    return replace(document, systems={**document.systems, name: replace(system, confusion=narrowed)})
 
 
 _FU20 = "Fu, Liu and Neubig 2020"
@@ -477,31 +537,31 @@ _ORT22 = "Ortmann 2022"
 _FU19 = "Fu, Liu and Huang 2019"
 _BUCKETS = "buckets of attributes, and for pairs two systems"
 _STUDY = "a study document"
-_RESULT = "the document of an evaluation, with at least one system"
-for _name, _summary, _function, _needs, _source in (
-    ("fu20-figure4", "radars of ζ and ρ over datasets", _figure_4, f"{_STUDY} with three attributes", _FU20),
-    ("fu20-table3", "histograms of self-diagnosis, one panel per dataset", _table_3, _BUCKETS, _FU20),
-    ("fu20-table4", "histograms of comparative diagnosis, one panel per dataset", _table_4, _BUCKETS, _FU20),
-    ("fu20-models", "every system over the buckets of every attribute", _models, _BUCKETS, _FU20),
-    ("fu20-figure5", "score against a factor", _figure_5, f"{_STUDY} with a numeric factor", _FU20),
-    ("fu20-figure6", "heat map of relative increase", _figure_6, f"{_STUDY} with a pair to compare", _FU20),
-    (
-        "fu20-pays",
-        "gain of one system over another against ζ",
-        _pays,
-        f"{_STUDY} with a pair to compare and two datasets",
-        _FU20,
-    ),
-    ("fu19-rho2", "ρ² with its sign", _signed_rho, _STUDY, _FU19),
-    ("fu19-sigma", "radar of σ over datasets", _sigma, f"{_STUDY} with three attributes", _FU19),
-    ("fu19-beta", "histograms of β", _beta, f"{_STUDY} with a pair to compare", _FU19),
-    (
-        "ort22-figure1",
-        "shares of errors, traditional and fair, all systems and datasets",
-        _shares,
-        _RESULT,
-        _ORT22,
-    ),
-    ("ort22-figure2", "confusion matrix of errors", _confusion, _RESULT, _ORT22),
-):
-    PAPERS.add(Paper(_name, _summary, _function, _needs, _source))
+_RESULT = "the document of an evaluation or a study, with at least one system"
+for _paper in (
+    Paper("fu20-figure4", "radars of ζ and ρ over datasets", _figure_4,
+          f"{_STUDY} with three attributes", _FU20),
+    Paper("fu20-table3", "histograms of self-diagnosis, one panel per dataset", _table_3, _BUCKETS, _FU20,
+          "{score} of the best bucket (green) less that of the worst (red, with its {score} below), points"),
+    Paper("fu20-table4", "histograms of comparative diagnosis, one panel per dataset", _table_4, _BUCKETS,
+          _FU20, "{score} of the first less that of the second in the bucket named, points"),
+    Paper("fu20-models", "every system over the buckets of every attribute", _models, _BUCKETS, _FU20,
+          "{score} (points) by bucket"),
+    Paper("fu20-figure5", "score against a factor", _figure_5, f"{_STUDY} with a numeric factor", _FU20),
+    Paper("fu20-figure6", "heat map of relative increase", _figure_6,
+          f"{_STUDY} with a pair to compare", _FU20, "relative increase of {score} (percent)"),
+    Paper("fu20-pays", "gain of one system over another against ζ, one panel per attribute", _pays,
+          f"{_STUDY} with a pair to compare and two datasets", _FU20,
+          "gain in {score} (points) against ζ, the mean of the attribute; r is Spearman's correlation"),
+    Paper("fu19-rho2", "ρ² with its sign", _signed_rho, _STUDY, _FU19,
+          "Spearman's correlation of {score} with the bucket number, mean over systems"),
+    Paper("fu19-sigma", "radar of σ over datasets", _sigma, f"{_STUDY} with three attributes", _FU19,
+          "σ: deviation of {score} over buckets, mean over systems"),
+    Paper("fu19-beta", "histograms of β", _beta, f"{_STUDY} with a pair to compare", _FU19,
+          "β: difference of {score} in the bucket named, points"),
+    Paper("ort22-figure1", "shares of errors, traditional and fair, all systems and datasets", _shares,
+          _RESULT, _ORT22, "share of all errors (percent)"),
+    Paper("ort22-figure2", "confusion matrix of errors; of a study, its datasets side by side", _confusion,
+          _RESULT, _ORT22),
+):  # fmt: skip
+    PAPERS.add(_paper)
