@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import time
 import zipfile
 from pathlib import Path
@@ -173,6 +174,36 @@ def test_a_worksheet_comes_in_three_formats(folder: Path, tmp_path: Path) -> Non
     texts = [node.text for node in sheet.iter() if node.tag.endswith("}t")]
     assert "=1+1" in texts and "decision" in texts
     assert not [node for node in sheet.iter() if node.tag.endswith("}f")]
+
+
+def test_runs_of_one_system_are_pooled_on_the_board_and_in_the_history(folder: Path, tmp_path: Path) -> None:
+    there = tmp_path / "runs"
+    there.mkdir()
+    shutil.copy(folder / "gold.conll", there)
+    found = {}
+    for name, system, tags in (
+        ("a.json", "memoriser", {"seed": "1", "commit": "x"}),
+        ("b.json", "swapper", {"seed": "2", "commit": "x"}),
+        ("c.json", "swapper", {"commit": "y"}),
+    ):
+        result = spanwise.evaluate(
+            there / "gold.conll", {"net": folder / f"{system}.conll"}, resamples=100, tags=tags
+        )
+        found[name] = result["net"].exact.overall.f1
+        result.to_json(there / name)
+        time.sleep(0.02)
+    mean = 100 * (found["a.json"] + found["b.json"]) / 2
+    with client_of(there) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        board = client.get(f"/g/{slug}?tag=commit:y").text
+        assert "mean of" not in board and f"{100 * found['c.json']:.1f}" in board
+        history = client.get(f"/g/{slug}/history?systems=net").text
+        assert f"{mean:.1f} <small>mean of 2 runs</small>" in history
+        assert "mean of" not in client.get(f"/g/{slug}?runs=each").text
+        (there / "c.json").unlink()
+        client.app.app.state.bench.watcher.scan()
+        pooled = client.get(f"/g/{slug}").text
+        assert f"{mean:.1f}<small>mean of 2 runs, sd " in pooled
 
 
 def test_a_workbook_is_read_by_others() -> None:

@@ -438,7 +438,8 @@ def slice(bench: Bench, request: Request, _: Any) -> Any:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     bench.look(gold, str(view.condition or ""))
-    intervals = "intervals" in request.query_params
+    page = request.url.path.endswith(".json")  # which shows them
+    intervals = page or "intervals" in request.query_params
     return bench.shelf.slice(bench.indexed(gold), view.condition, intervals=intervals)
 
 

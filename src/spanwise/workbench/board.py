@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 from spanwise.document.scores import ScoreTest
 from spanwise.statistics import LEVEL
 from spanwise.workbench.bench import Bench
-from spanwise.workbench.store import Gold, Result
+from spanwise.workbench.store import Gold, Pool, Result, pooled
 
 SHAPES = 6
 SORTS = ("f1", "precision", "recall", "fair", "unseen", "system", "made_at")
@@ -52,7 +52,9 @@ class Axis(Struct, frozen=True):
 class BoardRow(Struct, frozen=True):
     """A row of the leaderboard."""
 
-    result: Result
+    result: Result  # the newest run
+    runs: int
+    deviation: float | None  # of F1 over runs
     shape: int
     values: Mapping[str, float | None]
     low: float | None
@@ -70,37 +72,44 @@ def board(
     sort: str = "-f1",
 ) -> tuple[list[BoardRow], Axis]:  # fmt: skip
     """The rows of the leaderboard, sorted and filtered, with their ties."""
-    every = [one for one in bench.store.results(gold.slug) if not one.gone]
-    rows = list(reversed(every)) if each else bench.latest(gold)
+    here = [one for one in bench.store.results(gold.slug) if not one.gone]
+    every = [Pool((one,)) for one in here] if each else pooled(here)
+    newest = {pool.result.system: pool for pool in every}
+    rows = list(reversed(every)) if each else list(newest.values())
     name, _, value = tag.partition(":")
     rows = [
         one
         for one in rows
-        if (not asked or asked.casefold() in f"{one.system} {' '.join(one.board.tags.values())}".casefold())
-        and (not tag or one.board.tags.get(name) == value)
+        if (not asked or asked.casefold() in _words(one).casefold())
+        and (not tag or any(run.board.tags.get(name) == value for run in one.runs))
     ]
     values = {one.id: _values(one, label) for one in rows}
     key = sort.lstrip("-")
     if key == "system":
-        rows.sort(key=lambda one: one.system, reverse=sort.startswith("-"))
+        rows.sort(key=lambda one: one.result.system, reverse=sort.startswith("-"))
     elif key == "made_at":
-        rows.sort(key=lambda one: one.board.made_at, reverse=sort.startswith("-"))
+        rows.sort(key=lambda one: one.result.board.made_at, reverse=sort.startswith("-"))
     else:
         rows.sort(
-            key=lambda one: (values[one.id].get(key) is None, -(values[one.id].get(key) or 0), one.system)
+            key=lambda one: (
+                values[one.id].get(key) is None,
+                -(values[one.id].get(key) or 0),
+                one.result.system,
+            )
         )
         if not sort.startswith("-"):
             rows.reverse()
     tests = bench.shelf.ties(gold, sorted(rows, key=lambda one: one.id)) if not label and not each else {}
     brackets = _brackets([one.id for one in rows], tests)
     shapes = shapes_of(bench, gold)
-    bounds = [(one.board.interval or (None, None)) if not label else (None, None) for one in rows]
+    bounds = [(bench.shelf.interval(one) or (None, None)) if not label else (None, None) for one in rows]
     axis = Axis.of([*(bound for pair in bounds for bound in pair), *(values[one.id]["f1"] for one in rows)])
-    named = {one.id: one.system for one in rows}
+    named = {one.id: one.result.system for one in rows}
     found = []
     for place, one in enumerate(rows):
-        own = [other for other in every if other.system == one.system]
-        before = next((other for other in reversed(own) if other.board.made_at < one.board.made_at), None)
+        own = [other for other in every if other.result.system == one.result.system]
+        made_at = one.result.board.made_at
+        before = next((other for other in reversed(own) if other.result.board.made_at < made_at), None)
         change, significant = None, False
         if before is not None and not label:
             test = bench.shelf.tests(gold, [one, before], [(one.id, before.id)]).get((one.id, before.id))
@@ -113,17 +122,19 @@ def board(
         )
         found.append(
             BoardRow(
-                result=one,
-                shape=shapes[one.system],
+                result=one.result,
+                runs=len(one.runs),
+                deviation=one.deviation,
+                shape=shapes[one.result.system],
                 values=values[one.id],
                 low=bounds[place][0],
                 high=bounds[place][1],
                 tied=tied,
                 brackets=tuple(column[place] for column in brackets),
-                line=_sparkline([other.board.scores.get("f1") for other in own]),
+                line=_sparkline([other.scores.get("f1") for other in own]),
                 change=change,
                 significant=significant,
-                results=len(own),
+                results=sum(len(other.runs) for other in own),
             )
         )
     return found, axis
@@ -142,10 +153,15 @@ def is_tie(test: ScoreTest) -> bool:
     return not test.significant
 
 
-def _values(one: Result, label: str) -> dict[str, float | None]:
+def _values(one: Pool, label: str) -> dict[str, float | None]:
     if label:
-        return {"f1": one.board.labels.get(label)}
-    return dict(one.board.scores)
+        return {"f1": one.mean([run.board.labels.get(label) for run in one.runs])}
+    return one.scores
+
+
+def _words(one: Pool) -> str:
+    """What the search field of the board looks into."""
+    return " ".join([one.result.system, *(value for run in one.runs for value in run.board.tags.values())])
 
 
 def _brackets(order: Sequence[int], tests: Mapping[tuple[int, int], ScoreTest]) -> list[list[str]]:
@@ -189,7 +205,10 @@ class Point(Struct, frozen=True):
     y: float
     low: float
     high: float
-    result: Result
+    result: Result  # the newest run
+    runs: int
+    f1: float | None
+    interval: tuple[float | None, float | None] | None
     name: str  # what stands on the axis
     change: float | None
     p: float | None
@@ -218,28 +237,29 @@ class Track(Struct, frozen=True):
 def history(bench: Bench, gold: Gold, systems: Sequence[str], by: str) -> tuple[list[Track], Axis, list[str]]:
     """The history of some systems; a fall is named only where the paired test says so."""
     every = bench.store.results(gold.slug)
-    chosen = [one for one in every if one.system in systems]
-    names = list(dict.fromkeys(_step(one, by) for one in chosen))
+    chosen = [one for one in pooled(every) if one.result.system in systems]
+    names = list(dict.fromkeys(_step(one.result, by) for one in chosen))
     if by == "epoch":
         names.sort(key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
-    bounds = [bound for one in chosen for bound in (one.board.interval or ())]
-    axis = Axis.of([*bounds, *(one.board.scores.get("f1") for one in chosen)])
+    bounds = [bound for one in chosen for bound in (bench.shelf.interval(one) or ())]
+    axis = Axis.of([*bounds, *(one.scores.get("f1") for one in chosen)])
     shapes = shapes_of(bench, gold)
     tracks = []
     for system in systems:
         own = sorted(
-            (one for one in chosen if one.system == system), key=lambda one: names.index(_step(one, by))
+            (one for one in chosen if one.result.system == system),
+            key=lambda one: names.index(_step(one.result, by)),
         )
         points: list[Point] = []
         for place, one in enumerate(own):
-            f1 = one.board.scores.get("f1")
-            low, high = one.board.interval or (f1, f1)
+            f1, interval = one.scores.get("f1"), bench.shelf.interval(one)
+            low, high = interval or (f1, f1)
             test = None
             if place:
                 pair = (one.id, own[place - 1].id)
                 test = bench.shelf.tests(gold, [one, own[place - 1]], [pair]).get(pair)
             fell = test is not None and (test.difference or 0) < 0 and test.p is not None and test.p < LEVEL
-            x = 40 + 880 * (names.index(_step(one, by)) + 0.5) / max(len(names), 1)
+            x = 40 + 880 * (names.index(_step(one.result, by)) + 0.5) / max(len(names), 1)
             f1_at, low_at, high_at = (round(250 - 2.3 * axis.at(value), 1) for value in (f1, low, high))
             points.append(
                 Point(
@@ -247,8 +267,11 @@ def history(bench: Bench, gold: Gold, systems: Sequence[str], by: str) -> tuple[
                     y=f1_at,
                     low=low_at,
                     high=high_at,
-                    result=one,
-                    name=_step(one, by),
+                    result=one.result,
+                    runs=len(one.runs),
+                    f1=f1,
+                    interval=interval,
+                    name=_step(one.result, by),
                     change=None if test is None else test.difference,
                     p=None if test is None else test.p,
                     fell=fell,

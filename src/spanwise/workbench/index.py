@@ -25,7 +25,7 @@ from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.slices.index import FoundSlices, SliceIndex, weak_slices
 from spanwise.uncertainty import Resampling
-from spanwise.workbench.store import File, Gold, Result, Store
+from spanwise.workbench.store import File, Gold, Pool, Result, Store
 
 SHUFFLES = 1000
 NO_BOUNDS = np.full(2, np.nan)
@@ -146,7 +146,10 @@ class Shelf:
             64, size=lambda one: one.bytes, budget=BUDGET
         )
         self._found: Recent[tuple[str, str, str | None], FoundSlices] = Recent(64)
-        self._ties: Recent[tuple[int, ...], dict[tuple[int, int], ScoreTest]] = Recent(64)
+        self._ties: Recent[
+            tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...]], dict[tuple[int, int], ScoreTest]
+        ] = Recent(64)
+        self._bounds: Recent[tuple[int, ...], tuple[float | None, float | None] | None] = Recent(256)
         self._pairs: Recent[tuple[int, int], Evaluation] = Recent(64)
         self._answers: Recent[tuple[str, str, bool], SliceAnswer] = Recent(512)
         self._tests: Recent[tuple[str, str, str, str], SliceTest] = Recent(512)
@@ -256,25 +259,42 @@ class Shelf:
 
     # ---- tests over documents
 
-    def ties(self, gold: Gold, results: Sequence[Result]) -> dict[tuple[int, int], ScoreTest]:
-        """The paired test of F1 between every two of some results, by their numbers."""
-        chosen = [one for one in results if one.board.packed][:TESTED]
-        return self.tests(gold, chosen, list(combinations([one.id for one in chosen], 2)))
+    def ties(self, gold: Gold, pools: Sequence[Pool]) -> dict[tuple[int, int], ScoreTest]:
+        """The paired test of F1 between every two of some systems, by their numbers."""
+        chosen = [pool for pool in pools if _countable(pool)][:TESTED]
+        return self.tests(gold, chosen, list(combinations([pool.id for pool in chosen], 2)))
 
     def tests(
-        self, gold: Gold, results: Sequence[Result], pairs: Sequence[tuple[int, int]]
+        self, gold: Gold, pools: Sequence[Pool], pairs: Sequence[tuple[int, int]]
     ) -> dict[tuple[int, int], ScoreTest]:
-        """The paired tests of F1 between pairs of results, corrected together."""
+        """The paired tests of F1 between pairs of systems with all their runs, corrected together."""
         if not pairs:
             return {}
-        key = tuple(number for pair in pairs for number in pair)
-        return self._ties.get(key, lambda: self._test(gold, results, pairs))
+        runs = tuple(tuple(one.id for one in pool.runs) for pool in pools)
+        return self._ties.get((runs, tuple(pairs)), lambda: self._test(gold, pools, pairs))
+
+    def interval(self, pool: Pool) -> tuple[float | None, float | None] | None:
+        """The interval of F1, or of its mean over runs."""
+        if len(pool.runs) == 1 or not _countable(pool):
+            return pool.result.board.interval
+
+        def made() -> tuple[float | None, float | None] | None:
+            measures = [overall_of(one) for one in pool.runs]
+            if len({one.counts.units for one in measures}) > 1:
+                return None
+            low, high = jackknife(*measures)["f1"].interval()[0].tolist()
+            return None if np.isnan(low) else (low, high)
+
+        return self._bounds.get(tuple(one.id for one in pool.runs), made)
 
     def _test(
-        self, gold: Gold, results: Sequence[Result], pairs: Sequence[tuple[int, int]]
+        self, gold: Gold, pools: Sequence[Pool], pairs: Sequence[tuple[int, int]]
     ) -> dict[tuple[int, int], ScoreTest]:
-        measures = {str(one.id): [[overall_of(one)]] for one in results if one.board.packed}
-        units = {name: runs[0][0].counts.units for name, runs in measures.items()}
+        measures = {
+            str(pool.id): [[overall_of(one)] for one in pool.runs] for pool in pools if _countable(pool)
+        }
+        sizes = {name: {run[0].counts.units for run in runs} for name, runs in measures.items()}
+        units = {name: max(found) for name, found in sizes.items() if len(found) == 1}
         alike = [pair for pair in pairs if units.get(str(pair[0])) == units.get(str(pair[1])) == gold.units]
         if not alike:
             return {}
@@ -295,6 +315,11 @@ class Shelf:
             )
 
         return self._pairs.get((a.id, b.id), compare), *names
+
+
+def _countable(pool: Pool) -> bool:
+    """Whether all runs came with their counts per unit."""
+    return all(one.board.packed for one in pool.runs)
 
 
 def overall_of(result: Result) -> Measure:

@@ -8,12 +8,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import stdev
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
 from spanwise.errors import InputError
+
+RUN_TAGS = ("run", "seed")  # the tags by which runs of one system differ
 
 # Each step takes a file from the version of its place to the next one; they are never changed, only added.
 MIGRATIONS = (
@@ -91,6 +94,60 @@ class Result(Struct, frozen=True):
     sha256: str
     gone: bool
     board: Board
+
+
+class Pool(Struct, frozen=True):
+    """The runs of one system that are alike in everything but their seed, or one result alone."""
+
+    runs: tuple[Result, ...]  # the newest last
+
+    @property
+    def result(self) -> Result:
+        """The newest run, which stands for all."""
+        return self.runs[-1]
+
+    @property
+    def id(self) -> int:
+        """The number of that run."""
+        return self.result.id
+
+    def mean(self, values: Sequence[float | None]) -> float | None:
+        """The mean over runs; undefined where it is for one of them."""
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if len(known) == len(values) else None
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The mean of every score."""
+        return {name: self.mean([one.board.scores.get(name) for one in self.runs]) for name in self.names}
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The scores that the board has."""
+        return tuple(self.result.board.scores)
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of F1 over runs."""
+        known = [value for one in self.runs if (value := one.board.scores.get("f1")) is not None]
+        return stdev(known) if len(known) > 1 else None
+
+
+def pooled(results: Sequence[Result]) -> list[Pool]:
+    """Results in the order they came, with runs pooled: those of one system whose tags differ in run or seed.
+
+    A run that was made again counts once, with its newest result.
+    """
+    pools: dict[tuple[object, ...], dict[tuple[str, ...], Result]] = {}
+    for one in results:
+        run = tuple(one.board.tags[name] for name in RUN_TAGS if name in one.board.tags)
+        others = sorted((key, value) for key, value in one.board.tags.items() if key not in RUN_TAGS)
+        key = (one.system, one.gone, *others) if run else (one.id,)
+        runs = pools.setdefault(key, {})
+        runs.pop(run, None)
+        runs[run] = one
+    found = [Pool(tuple(runs.values())) for runs in pools.values()]
+    return sorted(found, key=lambda one: one.id)
 
 
 class Slice(Struct, frozen=True):
