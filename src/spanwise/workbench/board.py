@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 from spanwise.document.scores import ScoreTest
 from spanwise.statistics import LEVEL
 from spanwise.workbench.bench import Bench
-from spanwise.workbench.store import Gold, Pool, Result, pooled
+from spanwise.workbench.store import Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
 SORTS = ("f1", "precision", "recall", "fair", "unseen", "system", "made_at")
@@ -73,7 +73,7 @@ def board(
 ) -> tuple[list[BoardRow], Axis]:  # fmt: skip
     """The rows of the leaderboard, sorted and filtered, with their ties."""
     here = [one for one in bench.store.results(gold.slug) if not one.gone]
-    every = [Pool((one,)) for one in here] if each else pooled(here)
+    every = [PooledRuns((one,)) for one in here] if each else pooled(here)
     newest = {pool.result.system: pool for pool in every}
     rows = list(reversed(every)) if each else list(newest.values())
     name, _, value = tag.partition(":")
@@ -153,13 +153,13 @@ def is_tie(test: ScoreTest) -> bool:
     return not test.significant
 
 
-def _values(one: Pool, label: str) -> dict[str, float | None]:
+def _values(one: PooledRuns, label: str) -> dict[str, float | None]:
     if label:
         return {"f1": one.mean([run.board.labels.get(label) for run in one.runs])}
     return one.scores
 
 
-def _words(one: Pool) -> str:
+def _words(one: PooledRuns) -> str:
     """What the search field of the board looks into."""
     return " ".join([one.result.system, *(value for run in one.runs for value in run.board.tags.values())])
 

@@ -25,7 +25,7 @@ from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.slices.index import FoundSlices, SliceIndex, weak_slices
 from spanwise.uncertainty import Resampling
-from spanwise.workbench.store import File, Gold, Pool, Result, Store
+from spanwise.workbench.store import File, Gold, PooledRuns, Result, Store
 
 SHUFFLES = 1000
 NO_BOUNDS = np.full(2, np.nan)
@@ -259,13 +259,13 @@ class Shelf:
 
     # ---- tests over documents
 
-    def ties(self, gold: Gold, pools: Sequence[Pool]) -> dict[tuple[int, int], ScoreTest]:
+    def ties(self, gold: Gold, pools: Sequence[PooledRuns]) -> dict[tuple[int, int], ScoreTest]:
         """The paired test of F1 between every two of some systems, by their numbers."""
         chosen = [pool for pool in pools if _countable(pool)][:TESTED]
         return self.tests(gold, chosen, list(combinations([pool.id for pool in chosen], 2)))
 
     def tests(
-        self, gold: Gold, pools: Sequence[Pool], pairs: Sequence[tuple[int, int]]
+        self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]]
     ) -> dict[tuple[int, int], ScoreTest]:
         """The paired tests of F1 between pairs of systems with all their runs, corrected together."""
         if not pairs:
@@ -273,7 +273,7 @@ class Shelf:
         runs = tuple(tuple(one.id for one in pool.runs) for pool in pools)
         return self._ties.get((runs, tuple(pairs)), lambda: self._test(gold, pools, pairs))
 
-    def interval(self, pool: Pool) -> tuple[float | None, float | None] | None:
+    def interval(self, pool: PooledRuns) -> tuple[float | None, float | None] | None:
         """The interval of F1, or of its mean over runs."""
         if len(pool.runs) == 1 or not _countable(pool):
             return pool.result.board.interval
@@ -288,7 +288,7 @@ class Shelf:
         return self._bounds.get(tuple(one.id for one in pool.runs), made)
 
     def _test(
-        self, gold: Gold, pools: Sequence[Pool], pairs: Sequence[tuple[int, int]]
+        self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]]
     ) -> dict[tuple[int, int], ScoreTest]:
         measures = {
             str(pool.id): [[overall_of(one)] for one in pool.runs] for pool in pools if _countable(pool)
@@ -317,7 +317,7 @@ class Shelf:
         return self._pairs.get((a.id, b.id), compare), *names
 
 
-def _countable(pool: Pool) -> bool:
+def _countable(pool: PooledRuns) -> bool:
     """Whether all runs came with their counts per unit."""
     return all(one.board.packed for one in pool.runs)
 

@@ -96,7 +96,7 @@ class Result(Struct, frozen=True):
     board: Board
 
 
-class Pool(Struct, frozen=True):
+class PooledRuns(Struct, frozen=True):
     """The runs of one system that are alike in everything but their seed, or one result alone."""
 
     runs: tuple[Result, ...]  # the newest last
@@ -133,7 +133,7 @@ class Pool(Struct, frozen=True):
         return stdev(known) if len(known) > 1 else None
 
 
-def pooled(results: Sequence[Result]) -> list[Pool]:
+def pooled(results: Sequence[Result]) -> list[PooledRuns]:
     """Results in the order they came, with runs pooled: those of one system whose tags differ in run or seed.
 
     A run that was made again counts once, with its newest result.
@@ -146,7 +146,7 @@ def pooled(results: Sequence[Result]) -> list[Pool]:
         runs = pools.setdefault(key, {})
         runs.pop(run, None)
         runs[run] = one
-    found = [Pool(tuple(runs.values())) for runs in pools.values()]
+    found = [PooledRuns(tuple(runs.values())) for runs in pools.values()]
     return sorted(found, key=lambda one: one.id)
 
 

@@ -190,7 +190,8 @@ def risk_coverage(name: str, system: SystemConfidence, style: Style, place: int 
         {"x": 100 * point.coverage, "y": 100 * point.risk, "k": at}
         for at, point in enumerate(_thinned(system.risk))
     ]
-    x, y = _scales("coverage", "risk")
+    highest = max(float(row["y"]) for row in rows)
+    x, y = _scales("coverage", "risk", next(top for top in (10, 20, 40, 60, 100) if highest <= top))
     line = _line(rows, x, y, style.palette.series(place), strokeWidth=2)
     return _drawing(f"risk-coverage-{name}", f"Risk and coverage of {words.visible(name)}", line)
 
@@ -204,11 +205,11 @@ def _thinned(rows: Sequence[T], most: int = 300) -> list[T]:
     return [*rows[:-1:step], *rows[-1:]]
 
 
-def _scales(across: str, up: str) -> tuple[alt.X, alt.Y]:
+def _scales(across: str, up: str, most: float = 100) -> tuple[alt.X, alt.Y]:
     x = quantity("x", 0, 100, span=(0, SIZE), title=across, format=".0f", titlePadding=8).altair()
     y = alt.Y(
         "y:Q",
-        scale=alt.Scale(domain=[0, 100], range=[SIZE, 0], nice=False, clamp=True),
+        scale=alt.Scale(domain=[0, most], range=[SIZE, 0], nice=False, clamp=True),
         axis=alt.Axis(
             title=up,
             tickCount=4,
