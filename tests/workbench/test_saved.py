@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import json
 import re
 import shutil
 import time
@@ -23,6 +25,7 @@ from spanwise.workbench import bundle
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.child import Task
 from spanwise.workbench.index import Recent
+from spanwise.workbench.store import JobOptions
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +142,7 @@ def test_a_saved_slice_has_a_history_and_is_confirmed_by_later_results(larger: P
     [
         ("/index.json", "/golds"),
         ("/g/{gold}.json", "/golds/{gold}/results"),
-        ("/g/{gold}/slices.json?label=ORG", "/golds/{gold}/slice?label=ORG"),
+        ("/g/{gold}/slices.json?label=ORG", "/golds/{gold}/slice?label=ORG&intervals=1"),
         ("/g/{gold}/sentences.json", "/golds/{gold}/mentions"),
         ("/g/{gold}/sentences/3.json", "/golds/{gold}/sentences/3"),
         ("/g/{gold}/gate.json", "/golds/{gold}/gate"),
@@ -204,6 +207,79 @@ def test_runs_of_one_system_are_pooled_on_the_board_and_in_the_history(folder: P
         client.app.app.state.bench.watcher.scan()
         pooled = client.get(f"/g/{slug}").text
         assert f"{mean:.1f}<small>mean of 2 runs, sd " in pooled
+
+
+def test_a_changed_gold_file_is_named_and_its_results_stand_apart(folder: Path, tmp_path: Path) -> None:
+    there = tmp_path / "runs"
+    there.mkdir()
+    for name in ("gold", "swapper"):
+        shutil.copy(folder / f"{name}.conll", there)
+
+    def evaluated(name: str) -> None:
+        gold, systems = there / "gold.conll", {"swapper": there / "swapper.conll"}
+        spanwise.evaluate(gold, systems, resamples=0).to_json(there / name)
+
+    evaluated("old.json")
+    with client_of(there) as client:
+        old = client.get("/api/v1/golds").json()[0]["slug"]
+        assert "has changed" not in client.get(f"/g/{old}").text
+        lines = (there / "gold.conll").read_text(encoding="utf-8").replace("B-ORG", "B-LOC", 1)
+        (there / "gold.conll").write_text(lines, encoding="utf-8")
+        evaluated("new.json")
+        client.app.app.state.bench.watcher.scan()
+        page = client.get(f"/g/{old}").text
+        assert "The gold file has changed" in page and "no test mixes the two" in page
+        new = next(one["slug"] for one in client.get("/api/v1/golds").json() if one["slug"] != old)
+        assert "has changed" not in client.get(f"/g/{new}").text
+        ids = [client.get(f"/api/v1/golds/{slug}/results").json()[0]["id"] for slug in (old, new)]
+        mixed = client.get(f"/api/v1/golds/{old}/comparison?a={ids[0]}&b={ids[1]}")
+        assert mixed.status_code == 404
+
+
+def test_a_board_of_many_results_comes_in_pages(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    document = json.loads((there / "all.json").read_text(encoding="utf-8"))
+    one = document["systems"]["swapper"]
+    document["systems"] = {f"s{number:03}": one for number in range(230)}
+    document["units"]["systems"] = {}
+    (there / "many.json").write_text(json.dumps(document), encoding="utf-8")
+    with client_of(there) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        first = client.get(f"/g/{slug}?sort=system")
+        assert first.text.count('name="r"') == 200
+        further = re.search(r'href="(/g/[^"]*after=200[^"]*)"', first.text)
+        assert further is not None
+        assert client.get(further[1].replace("&amp;", "&")).text.count('name="r"') == 32
+
+
+def test_jobs_of_an_earlier_server_are_interrupted_and_their_uploads_kept(
+    folder: Path, tmp_path: Path
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    bench = Bench(there)
+    slug = "gold-x"
+    bench.store.add_job(slug, "mine", JobOptions(upload="u.conll", name="mine.conll"))
+    bench.store.close()
+    again = Bench(there)
+    again.jobs.start()
+    assert [one.state for one in again.store.jobs()] == ["interrupted"]
+    again.jobs.stop()
+    again.store.close()
+
+
+def test_a_full_disk_is_answered_as_such(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with client_of(there) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(client.app.app.state.bench.store, "add_note", full)
+        answer = client.post(f"/api/v1/golds/{slug}/notes", json={"sentence": 0, "tag": "t"})
+        assert answer.status_code == 507
 
 
 def test_a_workbook_is_read_by_others() -> None:

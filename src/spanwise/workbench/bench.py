@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 
 from spanwise.conditions import parse
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import write_atomically
+from spanwise.formats import sha256_of, write_atomically
 from spanwise.gates import Outcome, gate
 from spanwise.slices.index import (
     Check,
@@ -31,7 +31,7 @@ from spanwise.slices.index import (
     written_slices,
 )
 from spanwise.workbench.guard import IDLE, MOST_UPLOAD, Refused
-from spanwise.workbench.index import Indexed, Shelf
+from spanwise.workbench.index import Indexed, Recent, Shelf
 from spanwise.workbench.jobs import OPTIONS, Jobs, inside
 from spanwise.workbench.store import Gold, JobOptions, Result, Slice, Store
 from spanwise.workbench.watch import PRIVATE, Events, Watcher
@@ -62,6 +62,7 @@ class Bench:
         self.shelf = Shelf(self.folder, self.store)
         self.door_token = ""
         self._looked: dict[str, set[str]] = {}
+        self._digests: Recent[tuple[str, int, int], str] = Recent(16)
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -114,6 +115,21 @@ class Bench:
         """The latest result of every system, the best first."""
         found = {one.system: one for one in self.store.results(gold.slug) if not one.gone}
         return sorted(found.values(), key=lambda one: (-(one.board.scores.get("f1") or 0), one.system))
+
+    def gold_changed(self, gold: Gold) -> bool:
+        """Whether the gold file lies in the folder and is no longer the one that results were made with."""
+        if not gold.path or not gold.sha256:
+            return False
+        path = (self.folder / gold.path).resolve()
+        if not path.is_relative_to(self.folder) or not path.is_file():
+            return False
+        about = path.stat()
+        key = (str(path), about.st_size, about.st_mtime_ns)
+        return self._digests.get(key, lambda: sha256_of(path)) != gold.sha256
+
+    def other_golds(self, gold: Gold) -> list[Gold]:
+        """Golds of the same name with another content; no test mixes results over both."""
+        return [one for one in self.store.golds() if one.name == gold.name and one.slug != gold.slug]
 
     # ---- looking is testing
 

@@ -9,6 +9,8 @@ from msgspec import UNSET, Struct
 from spanwise.document.scores import ScoreTest
 from spanwise.statistics import LEVEL
 from spanwise.workbench.bench import Bench
+from spanwise.workbench.guard import MOST_ROWS
+from spanwise.workbench.index import TESTED
 from spanwise.workbench.store import Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
@@ -69,9 +71,12 @@ class BoardRow(Struct, frozen=True):
 
 def board(
     bench: Bench, gold: Gold, *, asked: str = "", tag: str = "", label: str = "", each: bool = False,
-    sort: str = "-f1",
-) -> tuple[list[BoardRow], Axis]:  # fmt: skip
-    """The rows of the leaderboard, sorted and filtered, with their ties."""
+    sort: str = "-f1", after: int = 0,
+) -> tuple[list[BoardRow], Axis, int]:  # fmt: skip
+    """At most 200 rows of the leaderboard behind `after`, sorted and filtered, with ties; how many there are.
+
+    The twenty best are tested against each other.
+    """
     here = [one for one in bench.store.results(gold.slug) if not one.gone]
     every = [PooledRuns((one,)) for one in here] if each else pooled(here)
     newest = {pool.result.system: pool for pool in every}
@@ -99,12 +104,14 @@ def board(
         )
         if not sort.startswith("-"):
             rows.reverse()
-    tests = bench.shelf.ties(gold, sorted(rows, key=lambda one: one.id)) if not label and not each else {}
+    number, best = len(rows), sorted(rows, key=lambda one: -(values[one.id].get("f1") or 0))[:TESTED]
+    rows = rows[after : after + MOST_ROWS]
+    tests = bench.shelf.ties(gold, sorted(best, key=lambda one: one.id)) if not label and not each else {}
     brackets = _brackets([one.id for one in rows], tests)
     shapes = shapes_of(bench, gold)
     bounds = [(bench.shelf.interval(one) or (None, None)) if not label else (None, None) for one in rows]
     axis = Axis.of([*(bound for pair in bounds for bound in pair), *(values[one.id]["f1"] for one in rows)])
-    named = {one.id: one.result.system for one in rows}
+    named = {one.id: one.result.system for one in (*rows, *best)}
     found = []
     for place, one in enumerate(rows):
         own = [other for other in every if other.result.system == one.result.system]
@@ -137,7 +144,7 @@ def board(
                 results=sum(len(other.runs) for other in own),
             )
         )
-    return found, axis
+    return found, axis, number
 
 
 def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 import mimetypes
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -128,9 +130,12 @@ def leaderboard(bench: Bench, request: Request) -> Response:
     sort = sort if sort.lstrip("-") in SORTS else "-f1"
     each = asked.get("runs") == "each"
     label = asked.get("label", "") if asked.get("label", "") in gold.labels else ""
-    rows, axis = board(
-        bench, gold, asked=asked.get("q", ""), tag=asked.get("tag", ""), label=label, each=each, sort=sort
-    )
+    after = int(asked.get("after", "")) if re.fullmatch(r"\d{1,9}", asked.get("after", "")) else 0
+    rows, axis, listed = board(
+        bench, gold, asked=asked.get("q", ""), tag=asked.get("tag", ""), label=label, each=each, sort=sort,
+        after=after,
+    )  # fmt: skip
+    further = {**asked, "after": str(after + len(rows))}
     every = bench.store.results(gold.slug)
     tags = sorted({f"{name}:{value}" for one in every for name, value in one.board.tags.items()})
     gone = [one for one in every if one.gone and one.system not in {row.result.system for row in rows}]
@@ -138,7 +143,8 @@ def leaderboard(bench: Bench, request: Request) -> Response:
     return _render(
         bench, request, "board", gold, rows=rows, axis=axis, label=label, each=each, sort=sort,
         q=asked.get("q", ""), tag=asked.get("tag", ""), tags=tags, number=len(every), gone=gone, lead=lead,
-        unreadable=_unreadable(bench),
+        unreadable=_unreadable(bench), changed=bench.gold_changed(gold), others=bench.other_golds(gold),
+        after=after, listed=listed, further=urlencode(further),
     )  # fmt: skip
 
 

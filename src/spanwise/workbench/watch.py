@@ -195,7 +195,7 @@ def board_of(document: Evaluation, name: str, system: SystemScores, made_at: flo
     packed = ""
     if document.units is not UNSET:
         entries = [one for one in document.units.systems.get(name, ()) if one.name == "exact"]
-        packed = msgspec.json.encode(entries).decode()
+        packed = msgspec.json.encode(entries).decode() if entries else ""
     return Board(
         scores=scores,
         interval=overall.interval.get("f1"),
