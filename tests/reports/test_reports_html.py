@@ -327,3 +327,28 @@ def test_the_page_of_an_evaluation_needs_neither_altair_nor_vega() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"
+
+
+def test_a_study_without_attributes_has_no_empty_parts() -> None:
+    made = document_of(study())
+    assert isinstance(made, Study)
+    pairs = tuple(
+        replace(pair, datasets={name: {} for name in pair.datasets}, wilcoxon={})
+        for pair in made.analyses.bucket_wise.comparative
+    )
+    bare = replace(
+        made,
+        analyses=replace(
+            made.analyses,
+            model_wise={name: {} for name in made.analyses.model_wise},
+            attribute_wise={name: {} for name in made.analyses.attribute_wise},
+            performance_table={},
+            tough={},
+            bucket_wise=replace(made.analyses.bucket_wise, self_={}, comparative=pairs),
+        ),
+    )
+    page, screen = render(bare), bare.to_text(width=100)
+    for title in ("How systems react to attributes", "Relative increase", 'id="tough"', 'href="#models"'):
+        assert title in render(made) and title not in page
+    for title in ("By model", "Comparative diagnosis"):
+        assert title in made.to_text(width=100) and title not in screen

@@ -269,6 +269,17 @@ class DatasetView(Struct, frozen=True):
     beside: Sequence[tuple[str, str]]  # the other scores and their short names
     charts: Mapping[str, Markup]
     middle: Mapping[str, str]  # which run stands for a system that has several
+    untested: str  # why some pairs have no test, in words
+
+
+def _untested(shown: ShownDataset) -> str:
+    """Why some pairs of systems were not tested, in words; nothing where all were."""
+    systems = len(shown.order)
+    if len(shown.document.comparisons) >= systems * (systems - 1) // 2:
+        return ""
+    if any(len(runs) > 1 for runs in shown.runs.values()):
+        return "a study tests the pairs that it names under compare and those that differ in one factor alone"
+    return "the document holds no test of that pair"
 
 
 def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
@@ -287,6 +298,7 @@ def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
         about=words.PRIMARY_SCORES[shown.primary],
         beside=[(key, title) for key, title in COLUMNS.items() if key != shown.primary],
         charts={name: Markup(chart) for name, chart in drawn.items()},
+        untested=_untested(shown),
         middle={name: shown.middle(name) for name in shown.order if shown.several(name)},
     )
 

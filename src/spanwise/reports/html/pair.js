@@ -282,7 +282,8 @@
   const drawParts = () => {
     const parts = pairOf().parts, names = Object.keys(parts);
     if (!names.length) return [];
-    const section = card("What the lead is made of", "Points of F1 that do not overlap and add up to A less B; 95% intervals in brackets.");
+    const bounded = names.some((name) => parts[name].some((row) => row.length > 2 && row[2] !== null)), pooled = data.systems.length > data.names.length;
+    const section = card("What the lead is made of", `Points of F1 that do not overlap and add up to A less B${bounded ? `; ${Math.round(100 * data.confidence)}% intervals in brackets.` : `. ${pooled ? "They are means over all pairs of runs" : "They come"} without intervals${pooled ? "." : ": these were not asked for, or there are too many pairs and parts to resample."}`}`);
     const titles = { labels: "labels", tough: "what training showed" };
     const choice = make("select");
     choice.setAttribute("aria-label", "Divide the lead by");

@@ -188,9 +188,9 @@ def _warnings(plan: PlanNotes | UnsetType, width: int) -> list[ScreenLine]:
 
 
 def _model_wise(table: Mapping[str, Mapping[str, ModelWise]], width: int) -> list[ScreenLine]:
-    if not table:
-        return []
     attributes = inner_keys(table)
+    if not attributes:
+        return []
 
     def cell(attribute: str, system: str) -> ScreenLine:
         row = table[system].get(attribute)
@@ -272,6 +272,9 @@ def _comparative(pairs: Sequence[PairDiagnosis], score: str, width: int) -> list
     result: list[ScreenLine] = []
     for pair in pairs:
         one, other = pair.systems
+        names = inner_keys(pair.datasets)
+        if not names:
+            continue
 
         def cell(
             attribute: str, dataset: str, datasets: Mapping[str, Mapping[str, BucketLeads]] = pair.datasets
@@ -284,7 +287,6 @@ def _comparative(pairs: Sequence[PairDiagnosis], score: str, width: int) -> list
         if result:
             result.append([])
         result.append([("  ", ""), *text(one, "strong"), (" − ", "faint"), *text(other, "strong")])
-        names = inner_keys(pair.datasets)
         result += _matrix("attribute", names, list(pair.datasets), cell, width, worded=True)
         result += _wilcoxon(pair.wilcoxon, width)
     note = f"buckets where the first leads most and least, {score}"
