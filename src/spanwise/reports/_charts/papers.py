@@ -260,7 +260,7 @@ def pays(
             for v in sorted({0.0, *(v for v in (min(gains.values()), max(gains.values())))})
             if not v or abs(v) / room > 0.14
         ]
-        zeros.append({"x": left, "x2": left + wide, "y": top + tall * high / room})
+        zeros.append({"x": left, "hi": left + wide, "y": top + tall * high / room})
         least, most = min(row.values()), max(row.values())
         span = (most - least) or abs(most) or 1.0
         for name, zeta in row.items():
@@ -271,12 +271,7 @@ def pays(
         for share_of, value in ((0.12, least), (0.88, most)):
             feet.append({"x": left + wide * share_of, "y": top + tall + 12, "t": words.plain(value)})
     across = marks.pixels("x", width)
-    flat = alt.Scale(domain=[0, height], range=[0, height], nice=False, zero=False)
-    rules = (
-        alt.Chart(alt.InlineData(values=tuple(zeros)))
-        .mark_rule(color=palette["axis"], strokeDash=[2, 2], aria=False)
-        .encode(x=across, x2="x2:Q", y=alt.Y("y:Q", scale=flat, axis=None))
-    )
+    rules = marks.bands(zeros, height, across, colour=palette["axis"], thick=1, opacity=1, strokeDash=[2, 2])
     layers: list[Any] = [rules]
     for place, name in enumerate(names):
         colour = palette.series(place)
