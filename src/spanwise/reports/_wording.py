@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
+from spanwise.document.dataset import Drift
 from spanwise.document.head import given
 from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
 from spanwise.document.study import Analyses
@@ -56,6 +57,36 @@ PRIMARY_SCORES = {
 SCORED = {**PRIMARY_SCORES, "precision": "in precision", "recall": "in recall"}
 
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
+
+
+LENGTHS = {
+    "sentence_length": "tokens per sentence",
+    "entity_length": "tokens per mention",
+    "mentions_per_sentence": "mentions per sentence",
+}
+MOST_DRIFT = 12  # labels whose shares are compared
+
+
+def drift_rows(drift: Drift) -> list[tuple[str, str, str, str]]:
+    """What is compared, in the training data and in the test set, and how far the two lie apart.
+
+    Labels stand with the largest difference first.
+    """
+    rows = []
+    if drift.unknown_tokens is not None:
+        pair = drift.unknown_tokens
+        rows.append(("unknown tokens", percent(pair.train), percent(pair.test), ""))
+    for subset, pair in drift.tough.items():
+        rows.append((TOUGH[subset], percent(pair.train), percent(pair.test), ""))
+    for name, moved in drift.lengths.items():
+        rows.append((LENGTHS[name], plain(moved.train), plain(moved.test), percent(moved.distance)))
+    rows.append(("labels", "", "", percent(drift.label_distance)))
+    apart = sorted(
+        drift.labels.items(), key=lambda item: -abs((item[1].train or 0.0) - (item[1].test or 0.0))
+    )
+    for label, pair in apart[:MOST_DRIFT]:
+        rows.append((f"  {visible(label)}", percent(pair.train), percent(pair.test), ""))
+    return rows
 
 
 def capital(text: str) -> str:

@@ -96,6 +96,9 @@ def remarks(facts: DatasetFacts) -> list[Remark]:
     if unseen is not None:
         share = words.percent(unseen.overall.share)
         rest = "training did not show them with their label."
+        if facts.drift is not None and (pair := facts.drift.tough.get("UNSEEN-ANY")) is not None:
+            within = words.percent(pair.train)
+            rest = f"training did not show them with their label; within the training data it is {within}."
         found.append(("dot", f"{share} of the mentions are new:", rest, "#tough"))
     if facts.duplicates_with_train:
         number = words.plural(facts.duplicates_with_train, "test sentence")

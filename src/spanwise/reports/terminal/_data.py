@@ -55,6 +55,7 @@ def description_lines(document: Description, width: int, seconds: float | None) 
         *_described_labels(dataset, width),
         *tough_lines(dataset, width),
         *_attributes(dataset, width),
+        *_drift(dataset, width),
         *_conflicts(dataset, width),
     ]
 
@@ -138,6 +139,22 @@ def _zeta(value: float | None) -> str:
 
 def _bucket(bucket: BucketEdges) -> str:
     return say.bucket(bucket).replace(" ", "") if bucket.value is UNSET else say.bucket(bucket)
+
+
+def _drift(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
+    """The test set beside its training data: labels, lengths, unknown tokens, unseen mentions."""
+    drift = dataset.drift
+    if drift is None:
+        return []
+    rows: list[list[ScreenCell]] = [
+        [text(title), train, test, apart] for title, train, test, apart in say.drift_rows(drift)
+    ]
+    columns = [
+        Column("", least=24), Column("training", right=True), Column("test", right=True),
+        Column("distance", right=True),
+    ]  # fmt: skip
+    units = f"training: each {drift.left_out} beside the others" if drift.left_out else ""
+    return [*heading("Drift", units, width), *grid(columns, rows, width)]
 
 
 def _conflicts(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
