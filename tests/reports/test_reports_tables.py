@@ -237,6 +237,12 @@ def test_latex_sets_a_table_of_more_than_a_page_over_several() -> None:
     assert "\\begin{longtable}{lr}\n\\caption{All.}\\label{tab:t}\\\\\n" in made and "{table}" not in made
 
 
+def test_latex_breaks_the_longest_text_of_a_long_table_that_is_too_wide() -> None:
+    made = Table("t", "", ("x", "text"), (("PER", "a word " * 40),) * 41).to_latex()
+    assert re.search(r"\\begin\{longtable\}\{lp\{0\.\d\d\\linewidth\}\}", made)
+    assert made.splitlines()[1].startswith("\\begingroup\\makeatletter") and "\\if@twocolumn" in made
+
+
 def test_latex_says_which_letters_need_a_font() -> None:
     assert "font" not in Table("t", "≤ ≥ × →", ("é",), (("ü",),)).to_latex()
     made = Table("t", "", ("x",), (("\u4eba",), ("\u0105",))).to_latex()
@@ -257,7 +263,8 @@ def renamed(value: Any, labels: Mapping[str, str]) -> Any:
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex to typeset with")
-def test_latex_typesets_every_table_whatever_its_labels_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
+def test_latex_typesets_every_table_whatever_its_labels_are(tmp_path: Path, columns: str) -> None:
     evil = {
         "PER": "_ & % $ # { } ~ ^ \\ < > | \" ' ` -- ?` !` *",
         "LOC": "→ × ≥ ≤ ± … – — \u202e \u200f é ü ø",
@@ -271,7 +278,8 @@ def test_latex_typesets_every_table_whatever_its_labels_are(tmp_path: Path) -> N
         *tables(renamed(STUDY, evil)).values(),
     ]
     (tmp_path / "t.tex").write_text(
-        "\\documentclass{article}\\usepackage{booktabs,graphicx,longtable,xcolor}\\begin{document}\n"
+        f"\\documentclass[{columns}]{{article}}"
+        "\\usepackage{booktabs,graphicx,longtable,xcolor}\\begin{document}\n"
         + "\\clearpage\n".join(one.to_latex() for one in made)
         + "\\end{document}\n"
     )

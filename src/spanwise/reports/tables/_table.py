@@ -14,9 +14,10 @@ from spanwise.spreadsheet import to_csv
 # ---- LaTeX that typesets as it stands, on a page of any width --------------------------------------
 
 
-_NARROW = 48  # characters that fit one column of a page with two
+_NARROW = 40  # characters that fit one column of a page with two
 _WIDE = 80  # characters above which long titles stand upright
 _LONG = 40  # rows that fit one page
+_TINY = 125  # characters of the smallest letters that fit a page
 _SIZES = ((85, "\\footnotesize"), (100, "\\scriptsize"))  # the letters in which so many fit a page
 
 _SIGNS = {
@@ -52,10 +53,14 @@ _SIGNS = {
     "·": "$\\cdot$",
     "–": "--",
     "…": "\\ldots{}",
+    "α": "$\\alpha$",
+    "β": "$\\beta$",
+    "γ": "$\\gamma$",
     "ζ": "$\\zeta$",
+    "κ": "$\\kappa$",
     "ρ": "$\\rho$",
     "σ": "$\\sigma$",
-    "β": "$\\beta$",
+    "Δ": "$\\Delta$",
     **{sign: f"$^{{{digit}}}$" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     "⁻": "$^{-}$",
     "⟨": "\\textless{}",
@@ -115,6 +120,8 @@ def typeset(
     label = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     named = [f"\\caption{{{latex(caption)}}}", f"\\label{{tab:{label}}}"]
     body = [_row(row) for row in rows]
+    if long and wide > _SIZES[-1][0]:
+        columns = _wrapped(titles, numeric, widths, wide)
     lines = (_over_pages if long else _floating)(columns, head, body, named, wide)
     boxed = upright or (wide > _NARROW and not long)
     packages = ["booktabs", *(["graphicx"] if boxed else []), *(["longtable"] if long else []), "xcolor"]
@@ -139,19 +146,37 @@ def _floating(
     return ["\\begin{table}[t]", "\\centering", *tabular, *named, "\\end{table}"]
 
 
+def _wrapped(titles: Sequence[str], numeric: Sequence[bool], widths: Sequence[int], wide: int) -> str:
+    """Columns of which the longest text is broken into lines, so that all of them fit a page."""
+    most = _TINY * 0.8  # letters differ in width
+    lengths = [0 if number else width for number, width in zip(numeric, widths, strict=True)]
+    longest = lengths.index(max(lengths))
+    rest = wide - max(len(titles[longest]), widths[longest]) - 2
+    share = max(0.1, (most - rest) / _TINY)
+    kinds = ["r" if number else "l" for number in numeric]
+    kinds[longest] = f"p{{{share:.2f}\\linewidth}}"
+    return "".join(kinds)
+
+
 def _over_pages(
     columns: str, head: Sequence[str], body: Sequence[str], named: Sequence[str], wide: int
 ) -> list[str]:
     # What goes over pages cannot be shrunk once it is set, so it is set small.
     size = next((size for most, size in _SIZES if wide <= most), "\\tiny")
+    # And it cannot stand in one of two columns: it gets a page of its own, then columns begin again.
+    alone = (
+        "\\makeatletter\\let\\columnsagain\\relax"
+        "\\if@twocolumn\\onecolumn\\let\\columnsagain\\twocolumn\\fi\\makeatother"
+    )
     return [
-        f"\\begingroup{size}\\setlength{{\\tabcolsep}}{{3pt}}",
+        f"\\begingroup{alone}",
+        f"{size}\\setlength{{\\tabcolsep}}{{3pt}}",
         f"\\begin{{longtable}}{{{columns}}}",
         "".join(named) + "\\\\",
         *head, "\\endfirsthead", *head, "\\endhead", "\\bottomrule", "\\endfoot",
         *body,
         "\\end{longtable}",
-        "\\endgroup",
+        "\\columnsagain\\endgroup",
     ]  # fmt: skip
 
 
