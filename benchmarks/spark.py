@@ -111,10 +111,15 @@ def main() -> None:
     parser.add_argument("--output", default=str(RESULTS), help="the table (- for none)")
     args = parser.parse_args()
     keep_freed_memory()
-    session = spark_session(args.master)
+    sizes = [size for size in args.sizes.split(",") if size]
     with tempfile.TemporaryDirectory() as folder:
         where = Path(args.folder or folder)
-        costs = [_measured(session, args, where, size) for size in args.sizes.split(",") if size]
+        # Spark's threads forbid to fork, so that local processes come first.
+        local = {
+            size: _timed(*_files(where, size)[:3], workers=args.cores, memory=args.memory) for size in sizes
+        }
+        session = spark_session(args.master)
+        costs = [_measured(session, args, where, size, *local[size]) for size in sizes]
         words = [_words(session, args, where, size) for size in args.natural.split(",") if size]
     session.stop()
     text = _table(costs, words, args)
@@ -123,31 +128,36 @@ def main() -> None:
         Path(args.output).write_text(text, encoding="utf-8")
 
 
-def _measured(session: Any, args: argparse.Namespace, folder: Path, size: str) -> Cost:
+def _files(folder: Path, size: str) -> tuple[str, dict[str, str], str, dict[str, Any]]:
+    """Gold, systems and training data of a corpus, and what is said of it."""
     made: Any = make(folder, size)
     files = made["files"]
-    systems = {name: files[name] for name in SYSTEMS}
-    options: dict[str, Any] = {"resamples": 0, "examples_cap": 100, "unit": "sentence"}
-    documents = set()
+    return files["gold"], {name: files[name] for name in SYSTEMS}, files["train"], made
 
-    def timed(gold: Any, predicted: Any, train: Any, **where: Any) -> tuple[str, tuple[float, float]]:
-        began, used = time.perf_counter(), cpu_seconds()
-        result = spanwise.evaluate(gold, predicted, train=train, **options, **where)
-        return result.to_json(), (cpu_seconds() - used, time.perf_counter() - began)
 
-    plain = (files["gold"], systems, files["train"])
+def _timed(gold: Any, systems: Any, train: Any, **where: Any) -> tuple[str, tuple[float, float]]:
+    """The document of one evaluation, and the CPU and wall seconds that it took."""
+    began, used = time.perf_counter(), cpu_seconds()
+    result = spanwise.evaluate(
+        gold, systems, train=train, resamples=0, examples_cap=100, unit="sentence", **where
+    )
+    return result.to_json(), (cpu_seconds() - used, time.perf_counter() - began)
+
+
+def _measured(
+    session: Any, args: argparse.Namespace, folder: Path, size: str, expected: str, local: tuple[float, float]
+) -> Cost:
+    *plain, made = _files(folder, size)
     weighed = Weighed(SparkEngine(session))
-    documents.add(timed(*plain, engine=weighed, memory=args.memory)[0])  # packs everything twice, to weigh it
-    expected, local = timed(*plain, workers=args.cores, memory=args.memory)
-    found, on_files = timed(*plain, engine=SparkEngine(session), memory=args.memory)
-    documents |= {expected, found}
-    assert len(documents) == 1, "Spark and local processes differ"
+    first, _ = _timed(*plain, engine=weighed, memory=args.memory)  # packs everything twice, to weigh it
+    found, on_files = _timed(*plain, engine=SparkEngine(session), memory=args.memory)
+    assert first == found == expected, "Spark and local processes differ"
     shares = 4 * args.cores
-    several = {name: _split(Path(path), shares) for name, path in files.items()}
+    several = {name: _split(Path(path), shares) for name, path in made["files"].items()}
     lake = (several["gold"], {name: several[name] for name in SYSTEMS}, several["train"])
-    timed(*lake, engine=SparkEngine(session))
+    _timed(*lake, engine=SparkEngine(session))
     before = shuffled_bytes(session)
-    _, on_folders = timed(*lake, engine=SparkEngine(session))
+    _, on_folders = _timed(*lake, engine=SparkEngine(session))
     lexicon = weighed.lexicon
     assert lexicon is not None
     cost = Cost(

@@ -517,6 +517,10 @@ class KnownSentences(Struct, frozen=True, eq=False):
         """The sentences of all parts."""
         return cls(ordered_hashes(np.concatenate([part.hashes for part in parts])))
 
+    def within(self, others: KnownSentences) -> KnownSentences:
+        """Those that are among others too."""
+        return KnownSentences(self.hashes[find_hashes(others.hashes, self.hashes) >= 0])
+
     def count(self, test: Corpus) -> int:
         """How many sentences of a test set stand in the training data; empty ones are none."""
         used = np.zeros(len(test.vocabulary), dtype=bool)

@@ -10,11 +10,17 @@ import pytest
 from sparking import Outliving, frame, session, split, starts, table
 
 import spanwise
+from spanwise.attributes import Wanted
+from spanwise.attributes._forms import Forms
 from spanwise.cli.main import main
+from spanwise.columns import ints
+from spanwise.corpus import Corpus
 from spanwise.demo import generate
+from spanwise.description import KnownSentences
 from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.evaluation import _blocks, _lake
+from spanwise.evaluation._blocks import Asked
 from spanwise.reports.error_frames import error_table
 from spanwise.reports.errors import cells_of, listing
 
@@ -67,6 +73,35 @@ def test_errors_are_rows_that_executors_write(demo: Any, tmp_path: Path) -> None
 def text_of(row: Sequence[object]) -> str:
     """A row without where its sentence stands, which tells one file from several."""
     return repr([*row[:11], row[14]])
+
+
+def test_a_large_lexicon_goes_to_blocks_in_parts_and_changes_no_byte(demo: Any, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"attributes": "all", "lowercase": True, "resamples": 20}
+    bounded = SparkEngine(session(), 3, lexicon=20_000)
+    expected = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, **options).to_json()
+    found = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, engine=bounded, **options)
+    assert found.to_json() == expected
+    gold, systems, train = folders(demo, tmp_path)
+    whole = spanwise.evaluate(gold, systems, train=train, engine=session(), **options)
+    parts = spanwise.evaluate(gold, systems, train=train, engine=bounded, **options)
+    assert parts.to_json() == whole.to_json()
+    rows = [
+        sorted(map(text_of, error_table(gold, systems, train=train, engine=one, **CHOSEN).frame.collect()))
+        for one in (bounded, session())
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_what_blocks_ask_together_stays_within_the_bound() -> None:
+    asked = [
+        Asked(Wanted.of(words, Forms(ints([]), ints([]), 0)), KnownSentences.of([Corpus.of([words])]))
+        for words in (["a", "b"], ["a", "b"], ["c", "d"], ["e"], ["a"])
+    ]
+    bound = 3 * _blocks.WORD + 2 * 16
+    parts = list(_blocks._together(asked, bound))
+    assert [blocks for blocks, _ in parts] == [2, 2, 1]
+    assert all(one.size <= bound for _, one in parts)
+    assert [blocks for blocks, _ in _blocks._together(asked, None)] == [5]
 
 
 SLICES: dict[str, Any] = {"least": 5, "flips": 99, "level": 0.5, "confirm": True}

@@ -19,6 +19,7 @@ from spanwise.errors import ChoiceError, MissingExtra, WorkerLost
 
 ROUNDS = 2  # blocks per core in the first job; later jobs are larger, up to MOST blocks
 MOST = 4096
+LEXICON = 1 << 30
 ATTEMPTS = 4  # of a task, where Spark runs on this machine alone; elsewhere Spark's own setting holds
 
 Block = TypeVar("Block")
@@ -37,6 +38,7 @@ class SparkEngine(Struct, frozen=True, eq=False):
 
     session: Any
     partitions: int | None = None  # of one job; by default one per block
+    lexicon: int = LEXICON  # bytes of what training data know that are broadcast at once, about
 
     @property
     def elsewhere(self) -> bool:
@@ -115,11 +117,15 @@ def answers(context: Any, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
         except BaseException:
             context.cancelJobsWithTag(tag)
             raise
-    for row in rows:
-        failed, outcome = unpacked(row)
-        if failed:
-            raise outcome
-        yield outcome
+    yield from map(outcome_of, rows)
+
+
+def outcome_of(row: bytes) -> Any:
+    """What `answer` packed: the result of a block; its error is raised."""
+    failed, outcome = unpacked(row)
+    if failed:
+        raise outcome
+    return outcome
 
 
 def answer(function: Callable[[Any, Any], Any], block: Any, shared: Any) -> bytes:
@@ -282,7 +288,7 @@ class FrameEngine(Struct, frozen=True, eq=False):
         The blocks must stay until the frame is written.
         """
         session = self.packed.frame.sparkSession
-        sent = session.sparkContext.broadcast(Sent.of((list(blocks), shared)))
+        sent = session.sparkContext.broadcast(Sent.of(({block.number: block for block in blocks}, shared)))
         job = partial(_made_of_all, function, sent, self._begins())
         return session.createDataFrame(self.packed.rows.mapPartitionsWithIndex(job), schema)
 
@@ -320,7 +326,8 @@ def _made_of_all(
 ) -> Iterator[Any]:
     blocks, shared = sent.value
     for number, row in enumerate(rows, start=begins[partition]):
-        yield from function(blocks[number].with_data(bytes(row[0])), shared)
+        if number in blocks:
+            yield from function(blocks[number].with_data(bytes(row[0])), shared)
 
 
 def _of_some(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -208,12 +208,14 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
     def open(self, reference: Mapping[int, Piece], *, gold_only: bool = False) -> Block:
         """Read the pieces, and put the predictions on the gold text."""
+        found = self.layers_of(reference, gold_only=gold_only)
+        return block_of(found.pop(""), found, self.how)
+
+    def layers_of(self, reference: Mapping[int, Piece], *, gold_only: bool = False) -> dict[str, Annotation]:
+        """Read the pieces: gold, "", and the predictions of every system."""
         found = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
-        gold = found[self.gold.file][self.gold.layer]
-        if gold_only:
-            return block_of(gold, {}, self.how)
-        predicted = {name: found[one.file][one.layer] for name, one in self.layers.items()}
-        return block_of(gold, predicted, self.how)
+        layers = {"": self.gold} if gold_only else {"": self.gold, **self.layers}
+        return {name: found[one.file][one.layer] for name, one in layers.items()}
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
         """The `inputs` of the document for gold and predictions, as they are for files read whole."""
@@ -354,6 +356,7 @@ def _looked_at(
     return Held.of(layers, tokens=tokens, sentences=sentences)
 
 
+WORD, FORM = 30, 18  # bytes that a word and a token sequence take in a lexicon, about
 TRAINING_TOKENS = 1 << 19  # of a training block
 
 
@@ -363,6 +366,7 @@ class Training(Struct, frozen=True, eq=False):
     lexicon: Lexicon | SummedLexicon | None = None
     known: KnownSentences | None = None
     entries: Sequence[Mapping[str, Any]] = ()
+    parts: tuple[LexiconPart, ...] = ()  # where the whole is too large to be sent to every block
 
     @classmethod
     def of(cls, train: Sequence[Annotation]) -> Training:
@@ -434,11 +438,35 @@ class Asking(Struct, frozen=True, eq=False):
     lowercase: bool
 
 
-def want(reference: Any, asking: Asking) -> Wanted:
-    """What the gold and predicted mentions of a block of the test set ask of training data."""
+class Asked(Struct, frozen=True, eq=False):
+    """What blocks of the test set ask of training data: words and token sequences, and whole sentences."""
+
+    wanted: Wanted
+    sentences: KnownSentences
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the answers take that are sent to every block."""
+        cases = [self.wanted, *([] if self.wanted.lowered is None else [self.wanted.lowered])]
+        return sum(WORD * len(one.words) + FORM * len(one.forms) for one in cases) + 16 * len(
+            self.sentences.hashes
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Asked]) -> Asked:
+        """What several blocks ask."""
+        return cls(
+            Wanted.joined([part.wanted for part in parts]),
+            KnownSentences.joined([part.sentences for part in parts]),
+        )
+
+
+def want(reference: Any, asking: Asking) -> Asked:
+    """What the text and the gold and predicted mentions of a block of the test set ask of training data."""
     block = asking.source.open(reference)
     several = [block.gold.mentions, *block.systems.values()]
-    return wanted(block.corpus, several, lowercase=asking.lowercase)
+    asked = wanted(block.corpus, several, lowercase=asking.lowercase)
+    return Asked(asked, KnownSentences.of([block.corpus]))
 
 
 class Answer(Struct, frozen=True, eq=False):
@@ -463,29 +491,71 @@ class Answering(Struct, frozen=True, eq=False):
     """What `learn` needs beside a training block."""
 
     source: TrainingSource
-    wanted: Wanted
+    asked: Asked
 
 
 def learn(reference: Any, answering: Answering) -> Answer:
     """What one training block knows of what is wanted."""
     file, block = answering.source.read(reference)
     return Answer(
-        LexiconSums.of(Lexicon.of([block]), answering.wanted),
-        KnownSentences.of([block.corpus]),
+        LexiconSums.of(Lexicon.of([block]), answering.asked.wanted),
+        KnownSentences.of([block.corpus]).within(answering.asked.sentences),
         {file: BlockSums.of(block)},
     )
 
 
+class LexiconPart(Struct, frozen=True, eq=False):
+    """What training data know of what some consecutive blocks ask."""
+
+    blocks: int
+    lexicon: SummedLexicon
+    known: KnownSentences
+
+
 def learnt(
-    source: Source, train: TrainingSource, *, lowercase: bool, engine: Engine, training_engine: Engine
+    source: Source,
+    train: TrainingSource,
+    *,
+    lowercase: bool,
+    engine: Engine,
+    training_engine: Engine,
+    bound: int | None = None,
 ) -> Training:
-    """Ask all blocks of the test set what they want to know, and all training blocks for the answers."""
-    asked = Joining(Wanted.joined)
-    for one in engine.map(want, source.references(), Asking(source, lowercase)):
-        asked.add(one)
-    everything = asked.total()
-    answers = Joining(Answer.joined)
-    for answer in training_engine.map(learn, train.references(), Answering(train, everything)):
-        answers.add(answer)
-    total = answers.total()
-    return Training(SummedLexicon(everything, total.lexicon), total.known, train.entries(total.sums))
+    """Ask all blocks of the test set what they want to know, and all training blocks for the answers.
+
+    Answers that would take more than `bound` bytes are given in parts, each to as many blocks as share so
+    many: training data are then read once for every part.
+    """
+    asking = engine.map(want, source.references(), Asking(source, lowercase))
+    parts: list[LexiconPart] = []
+    sums: Mapping[int, BlockSums] = {}
+    for blocks, asked in _together(asking, bound):
+        answers = Joining(Answer.joined)
+        for answer in training_engine.map(learn, train.references(), Answering(train, asked)):
+            answers.add(answer)
+        total = answers.total()
+        parts.append(LexiconPart(blocks, SummedLexicon(asked.wanted, total.lexicon), total.known))
+        sums = total.sums
+    first, entries = parts[0], train.entries(sums)
+    return Training(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
+
+
+def _together(asking: Iterable[Asked], bound: int | None) -> Iterator[tuple[int, Asked]]:
+    """What consecutive blocks ask together, so many that the answers take at most `bound` bytes."""
+    waiting: Joining[Asked] = Joining(Asked.joined)
+    blocks = most = 0
+    for one in asking:
+        most += one.size
+        if bound is not None and blocks and most > bound:
+            before = waiting.total()
+            both = Asked.joined([before, one])  # what blocks have in common counts once
+            waiting = Joining(Asked.joined)
+            if both.size > bound:
+                yield blocks, before
+                blocks = 0
+            else:
+                one = both
+            most = one.size
+        waiting.add(one)
+        blocks += 1
+    yield blocks, waiting.total()

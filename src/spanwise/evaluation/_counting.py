@@ -437,16 +437,19 @@ class Adding:
 def counted_whole(shared: Shared, engine: Engine, progress: Progress) -> Whole:
     """Count every block, wherever the engine runs it, and add up.
 
-    The first of several is counted here: the others need not write sentences where it has filled the
-    room for them.
+    Where blocks stay on this machine, the first of several is counted here: the others need not write
+    sentences where it has filled the room for them.
     """
     adding = Adding(shared.choices, shared.source.systems)
     tasks = adding.tasks(shared.source.references())
     total = shared.source.blocks
     progress("count", 0, total)
-    adding.add(count(next(tasks), shared))
-    progress("count", 1, total)
-    for done, block in enumerate(engine.map(count, tasks, shared), start=2):
+    first = 1
+    if not engine.elsewhere:
+        adding.add(count(next(tasks), shared))
+        progress("count", 1, total)
+        first = 2
+    for done, block in enumerate(shared.mapped(engine, count, tasks), start=first):
         adding.add(block)
         progress("count", done, total)
     return adding.total(shared)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -33,10 +34,13 @@ from spanwise.columns import Floats, Ints, floats, frozen, ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.description import KnownSentences
 from spanwise.engines import Engine
+from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import Progress, Source
+from spanwise.evaluation._blocks import LexiconPart, Progress, Source
 from spanwise.evaluation._choices import Block, Choices, Units
 from spanwise.evaluation._measures import Side
+
+T = TypeVar("T")
 
 # Attributes of our own count and compare; buckets of all others tell what is in the data.
 _COUNTED = ("spanwise.attributes.shape", "spanwise.attributes.training", "spanwise.attributes.toughness")
@@ -129,7 +133,46 @@ class Shared(Struct, frozen=True, eq=False):
     facts: Facts | None = None
     confusable: Confusable | None = None
     threads: int = 1  # systems of a block that are counted at the same time
+    parts: tuple[LexiconPart, ...] = ()  # of what training data know, for blocks one after the other
     always_tough: bool = False  # whether confusable mentions are of interest without training data too
+
+    def mapped(
+        self,
+        engine: Engine,
+        function: Callable[[Any, Any], T],
+        references: Iterable[Any],
+        *,
+        send: Callable[[Shared], Any] = lambda shared: shared,
+    ) -> Iterator[T]:
+        """`function(reference, shared)` for each block, with what training data know of it.
+
+        `send` makes what the function needs beside a block, where that is more than this.
+        """
+        if not self.parts:
+            yield from engine.map(function, references, send(self))
+            return
+        waiting = iter(references)
+        for part in self.parts:
+            own = replace(self, lexicon=part.lexicon, known=part.known, parts=())
+            yield from engine.map(function, islice(waiting, part.blocks), send(own))
+
+    def frames(
+        self,
+        engine: SparkEngine | FrameEngine,
+        function: Callable[[Any, Any], Iterable[tuple[object, ...]]],
+        schema: str,
+        *,
+        send: Callable[[Shared], Any],
+    ) -> list[Any]:
+        """Spark frames of the rows that a function gives for each block, one for each part of the lexicon."""
+        waiting = iter(self.source.references())
+        if not self.parts:
+            return [engine.rows(function, list(waiting), send(self), schema)]
+        owns = [replace(self, lexicon=part.lexicon, known=part.known, parts=()) for part in self.parts]
+        return [
+            engine.rows(function, list(islice(waiting, part.blocks)), send(own), schema)
+            for part, own in zip(self.parts, owns, strict=True)
+        ]
 
     @property
     def tough(self) -> bool:
@@ -206,7 +249,7 @@ def as_written(side: AttributeSide) -> AttributeSide:
 
 def looking_by(engine: Engine) -> Looking:
     """A look at all blocks of a source, wherever the engine runs it."""
-    return lambda shared: engine.map(look, shared.source.references(gold_only=True), shared)
+    return lambda shared: shared.mapped(engine, look, shared.source.references(gold_only=True))
 
 
 def fixed(shared: Shared, looking: Looking, absent: Mapping[str, str], progress: Progress) -> Shared:

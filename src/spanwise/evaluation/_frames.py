@@ -219,13 +219,15 @@ def frame_training(
     engine: FrameEngine,
     *,
     partitions: int | None,
+    bound: int | None = None,
 ) -> Training:
     """What a training frame knows of what the frame of the test set asks."""
     source, where = opened_frame(frame, columns.of_training(), choices, name="train", partitions=partitions)
     try:
         return learnt(
-            test, TrainingFrame(source), lowercase=choices.lowercase, engine=engine, training_engine=where
-        )
+            test, TrainingFrame(source), lowercase=choices.lowercase, engine=engine, training_engine=where,
+            bound=bound,
+        )  # fmt: skip
     finally:
         where.packed.free()
 

@@ -7,36 +7,41 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.alignment import How
-from spanwise.attributes import SummedLexicon, Wanted
-from spanwise.columns import Ints, ints
-from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source, with_one_vocabulary
-from spanwise.description import reading_entry
-from spanwise.engines.spark import FrameEngine, Packed, Sent, answer, answers, packed, unpacked
-from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
-from spanwise.evaluation._blocks import (
-    NO_EXTRAS,
-    Answer,
-    Answering,
-    Asking,
-    BlockSums,
-    Joining,
-    Training,
-    block_of,
-    learn,
-    want,
+from spanwise.columns import Ints, codes, floats, ints, offsets
+from spanwise.corpus import (
+    Annotation,
+    Corpus,
+    Mentions,
+    Parts,
+    Reading,
+    Source,
+    with_one_labelling,
+    with_one_vocabulary,
 )
+from spanwise.description import reading_entry
+from spanwise.engines.spark import (
+    FrameEngine,
+    Packed,
+    Sent,
+    answer,
+    answers,
+    packed,
+    unpacked,
+)
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
+from spanwise.evaluation._blocks import NO_EXTRAS, Answer, BlockSums, Joining, Training, block_of, learnt
 from spanwise.evaluation._choices import Block, Choices, named_sources
 from spanwise.evaluation._frames import FramePiece
 from spanwise.formats import Reader, format_of, listed_sources, opened, stem_of
@@ -44,6 +49,10 @@ from spanwise.formats._format import label_notes
 from spanwise.formats._opening import File
 from spanwise.formats.parts import Held, Piece, numbers, read_piece, survey_layers
 from spanwise.schemes import recognise_situations
+
+T = TypeVar("T")
+Shared = TypeVar("Shared")
+Outcome = TypeVar("Outcome")
 
 _MAGIC = "*?[{"
 SENTENCES = 10_000  # of a block, unless its documents are longer
@@ -234,33 +243,54 @@ def _looked_at(content: tuple[str, bytes], reading: Mapping[str, Any]) -> LakeFi
 
 
 def joined_files(parts: Sequence[Annotation]) -> Annotation:
-    """The annotation of several files, one after the other."""
+    """The annotation of several files, or of several parts of one, one after the other."""
     if len(parts) == 1:
         return parts[0]
     corpora = with_one_vocabulary([part.corpus for part in parts])
-    lengths = np.concatenate([corpus.lengths for corpus in corpora])
-    ends = np.cumsum([0, *(len(corpus) for corpus in corpora)])
-    labels = tuple(sorted({label for part in parts for label in part.mentions.labels}))
-    rows = [
-        (sentence + int(begin), start, end, label)
-        for part, begin in zip(parts, ends, strict=False)
-        for sentence, start, end, label in part.mentions.rows()
-    ]
+    first, sources = corpora[0], [corpus.source for corpus in corpora]
+    begins = offsets([len(corpus) for corpus in corpora])
+    one_file = len({source.path for source in sources}) == 1
+    ids = [corpus.ids for corpus in corpora]
     texts = [text for corpus in corpora for text in corpus.texts or ()]
-    first = corpora[0]
     corpus = Corpus(
         np.concatenate([corpus.tokens for corpus in corpora]),
         first.vocabulary,
-        np.concatenate([[0], np.cumsum(lengths)]),
+        offsets(np.concatenate([corpus.lengths for corpus in corpora])),
         unit=first.unit,
+        without_text=first.without_text,
         texts=texts or None,
         token_start=_column([corpus.token_start for corpus in corpora]),
         token_end=_column([corpus.token_end for corpus in corpora]),
-        documents=_documents([corpus.documents for corpus in corpora], ends.tolist()),
-        source=Source(first.source.path),
+        documents=_documents([corpus.documents for corpus in corpora], begins.tolist()),
+        ids=None if any(one is None for one in ids) else tuple(name for one in ids for name in one or ()),
+        source=Source(
+            sources[0].path,
+            _column([source.lines for source in sources]) if one_file else None,
+            _column([source.token_lines for source in sources]) if one_file else None,
+        ),
     )
+    mentions = _joined_mentions(with_one_labelling([part.mentions for part in parts]), begins)
     repairs = sum(part.reading.repairs for part in parts)
-    return Annotation(corpus, Mentions.of(rows, labels=labels), replace(parts[0].reading, repairs=repairs))
+    return Annotation(corpus, mentions, replace(parts[0].reading, repairs=repairs))
+
+
+def _joined_mentions(parts: Sequence[Mentions], begins: Ints) -> Mentions:
+    """The mentions of consecutive parts, whose first sentences have these numbers."""
+    scored = all(part.score is not None for part in parts)
+    pieces = None
+    if any(part.parts is not None for part in parts):
+        pieces = Parts.of([own for part in parts for own in part.pieces()])
+    return Mentions(
+        np.concatenate([part.sentence + begin for part, begin in zip(parts, begins[:-1], strict=True)]),
+        np.concatenate([part.start for part in parts]),
+        np.concatenate([part.end for part in parts]),
+        codes(np.concatenate([part.label for part in parts])),
+        parts[0].labels,
+        parts=pieces,
+        score=floats(np.concatenate([part.score for part in parts if part.score is not None]))
+        if scored
+        else None,
+    )
 
 
 def _documents(parts: Sequence[Ints | None], begins: Sequence[int]) -> Ints | None:
@@ -338,10 +368,10 @@ class LakeBlocks(Struct, frozen=True, eq=False):
 
     def open(self, reference: FramePiece, *, gold_only: bool = False) -> Block:
         """The layers of a block, predictions on the gold text."""
-        parts: Mapping[str, Sequence[Annotation]] = unpacked(reference.data or b"")
-        (gold,) = parts[""]
-        predicted = {} if gold_only else {name: joined_files(parts[name]) for name in self.predicted}
-        return block_of(gold, predicted, self.how)
+        parts: Mapping[str, Sequence[bytes]] = unpacked(reference.data or b"")
+        layers = [""] if gold_only else ["", *self.predicted]
+        found = {layer: joined_files([unpacked(part) for part in parts[layer]]) for layer in layers}
+        return block_of(found.pop(""), found, self.how)
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
         """The `inputs` of the document for gold and predictions."""
@@ -467,9 +497,9 @@ def _gathered(rows: Iterable[tuple[int, tuple[str, int, bytes]]]) -> Iterator[tu
     for block, part in rows:
         blocks.setdefault(block, []).append(part)
     for block in sorted(blocks):
-        layers: dict[str, list[Any]] = {}
+        layers: dict[str, list[bytes]] = {}
         for layer, _, data in sorted(blocks.pop(block), key=lambda part: part[:2]):
-            layers.setdefault(layer, []).append(unpacked(data))
+            layers.setdefault(layer, []).append(data)
         yield (packed(layers),)
 
 
@@ -500,36 +530,60 @@ class LakeTraining(Struct, frozen=True, eq=False):
 
 
 def lake_training(
-    session: Any, train: Any, choices: Choices, source: LakeBlocks, engine: FrameEngine
+    session: Any,
+    train: Any,
+    choices: Choices,
+    source: LakeBlocks,
+    engine: FrameEngine,
+    *,
+    bound: int | None = None,
 ) -> Training:
     """What training files know of what the test set asks: executors read them, and add up what they find."""
     given = listed_sources(train)
     if not given:
         return Training()
-    context = session.sparkContext
     reading = {**choices.reading, "documents": "none"}
     lakes = [opened_lake(session, one, reading) for one in given]
-    asked = Joining(Wanted.joined)
-    for one in engine.map(want, source.references(), Asking(source, choices.lowercase)):
-        asked.add(one)
-    wanted = asked.total()
     training = LakeTraining(tuple(lake for lake, _ in lakes))
-    sent = context.broadcast(Sent.of(Answering(training, wanted)))
-    learning = context.union([
-        rdd.mapPartitions(partial(_learning, number, sent)) for number, (_, rdd) in enumerate(lakes)
-    ])  # fmt: skip
-    total = Answer.joined(list(answers(context, learning.collect)))
-    sent.destroy()
-    return Training(SummedLexicon(wanted, total.lexicon), total.known, training.entries(total.sums))
+    where = _WhereFilesLie(session.sparkContext, tuple(contents for _, contents in lakes))
+    return learnt(
+        source, training, lowercase=choices.lowercase, engine=engine, training_engine=where, bound=bound
+    )
 
 
-def _learning(number: int, sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
+class _WhereFilesLie(Struct, frozen=True, eq=False):
+    """Runs `learn` over the contents of training files; the answers of a partition come as one."""
+
+    context: Any
+    contents: tuple[Any, ...]  # of each source
+
+    @property
+    def elsewhere(self) -> bool:
+        """Files are read by executors."""
+        return True
+
+    def map(
+        self, function: Callable[[T, Shared], Outcome], blocks: Iterable[T], shared: Shared
+    ) -> Iterator[Outcome]:
+        """The answers of all partitions; there are no blocks but files."""
+        sent = self.context.broadcast(Sent.of(shared))
+        learning = self.context.union([
+            rows.mapPartitions(partial(_learning, function, number, sent))
+            for number, rows in enumerate(self.contents)
+        ])  # fmt: skip
+        yield from answers(self.context, learning.collect)
+        sent.destroy()
+
+
+def _learning(
+    function: Callable[[Any, Any], Any], number: int, sent: Any, rows: Iterable[Any]
+) -> Iterator[bytes]:
     """The answers of all files of a partition, joined; the first error in their place."""
     found: Joining[Answer] = Joining(Answer.joined)
     some = False
     for row in rows:
         reference = (number, shown_path(row["path"]), bytes(row["content"]))
-        told = answer(learn, reference, sent.value)
+        told = answer(function, reference, sent.value)
         failed, outcome = unpacked(told)
         if failed:
             yield told

@@ -147,25 +147,43 @@ def opened_here(
             ),
             lambda: TrainingFiles.of(train, choices.reading, keep=keep),
         )
-        training = _learnt(source, files, choices, where, where)
-    unit = unit_of(choices.unit, source.documents, source.path)
+        training = _learnt(source, files, choices, where, where, bound=_bound(where))
     threads = MOST_THREADS if memory is None and engine is None else 1
-    shared = Shared(source, choices, training.lexicon, training.known, unit, threads=threads)
-    return _opened(shared, training, where)
+    return _opened(source, choices, training, where, threads=threads)
 
 
-def _opened(shared: Shared, training: Training, engine: Engine) -> Opened:
+def _opened(
+    source: Source, choices: Choices, training: Training, engine: Engine, *, threads: int = 1
+) -> Opened:
+    unit = unit_of(choices.unit, source.documents, source.path)
+    shared = Shared(
+        source, choices, training.lexicon, training.known, unit, threads=threads, parts=training.parts
+    )
     with_attributes, absent = shared.with_attributes()
     return Opened(with_attributes, absent, training.entries, engine)
 
 
 def _learnt(
-    source: Source, files: TrainingFiles, choices: Choices, engine: Engine, training_engine: Engine
+    source: Source,
+    files: TrainingFiles,
+    choices: Choices,
+    engine: Engine,
+    training_engine: Engine,
+    *,
+    bound: int | None,
 ) -> Training:
     """What training files know of what the test set asks."""
     if not files.files:
         return Training()
-    return learnt(source, files, lowercase=choices.lowercase, engine=engine, training_engine=training_engine)
+    return learnt(
+        source, files, lowercase=choices.lowercase, engine=engine, training_engine=training_engine,
+        bound=bound,
+    )  # fmt: skip
+
+
+def _bound(engine: Engine | None) -> int | None:
+    """The bytes of what training data know that may be sent to every block."""
+    return engine.lexicon if isinstance(engine, SparkEngine) else None
 
 
 def _opened_lake(
@@ -182,11 +200,9 @@ def _opened_lake(
     session = engine.session
     source, where = lake_blocks(session, gold, systems, choices, name=name, partitions=engine.partitions)
     choices.check_systems(list(source.systems))
-    training = lake_training(session, train, choices, source, where)
+    training = lake_training(session, train, choices, source, where, bound=engine.lexicon)
     progress("read", 1, 1)
-    unit = unit_of(choices.unit, source.documents, source.path)
-    shared = Shared(source, choices, training.lexicon, training.known, unit)
-    return _opened(shared, training, where)
+    return _opened(source, choices, training, where)
 
 
 def _opened_frame(
@@ -205,11 +221,12 @@ def _opened_frame(
     progress("read", 0, 1)
     source, where = opened_frame(frame, columns, choices, name=name or "frame", partitions=partitions)
     if is_frame(train):
-        training = frame_training(train, columns, choices, source, where, partitions=partitions)
+        training = frame_training(
+            train, columns, choices, source, where, partitions=partitions, bound=_bound(engine)
+        )
     else:
         files = TrainingFiles.of(train, choices.reading, keep=False)
-        training = _learnt(source, files, choices, where, engine or SparkEngine(frame.sparkSession))
+        there = engine or SparkEngine(frame.sparkSession)
+        training = _learnt(source, files, choices, where, there, bound=_bound(there))
     progress("read", 1, 1)
-    unit = unit_of(choices.unit, source.documents, source.path)
-    shared = Shared(source, choices, training.lexicon, training.known, unit)
-    return _opened(shared, training, where)
+    return _opened(source, choices, training, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -72,9 +73,8 @@ def error_table(
     }  # fmt: skip
     document = replace(result, examples=UNSET, units=UNSET, sentences=())
     listing(document, **asked)  # refuses what there is not
-    choosing = _Choosing(shared, document, asked)
-    frame = place.rows(_rows, shared.source.references(), choosing, SCHEMA)
-    return ErrorTable(frame, place)
+    rows = shared.frames(place, _rows, SCHEMA, send=lambda now: _Choosing(now, document, asked))
+    return ErrorTable(reduce(lambda one, other: one.unionAll(other), rows), place)
 
 
 class _Choosing(Struct, frozen=True, eq=False):

@@ -399,7 +399,11 @@ def _of_blocks(opened: Opened, asked: Looking) -> Slices:
     try:
         known = opened.fixed()
         source = known.source
-        parts = list(opened.engine.map(tally, source.references(), _Tallying(known, asked.over)))
+        parts = list(
+            known.mapped(
+                opened.engine, tally, source.references(), send=lambda now: _Tallying(now, asked.over)
+            )
+        )
     finally:
         opened.free()
     assert known.facts is not None
