@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sparking import Outliving, session, split, starts
+from sparking import Outliving, session, split, starts, table
 
 import spanwise
 from spanwise.cli.main import main
@@ -80,6 +80,67 @@ def test_other_formats_give_the_numbers_of_one_file(demo: Any, tmp_path: Path, f
     expected = spanwise.evaluate(demo.gold, {name: predicted}, train=demo.train, **options)
     assert found[name].exact == expected[name].exact and found[name].tough == expected[name].tough
     assert found[name].attributes == expected[name].attributes
+
+
+@pytest.fixture
+def small_splits() -> Iterator[None]:
+    """Splits of about one row group of a Parquet file, and batches of a few rows."""
+    chosen = {
+        "spark.sql.files.maxPartitionBytes": "4000",
+        "spark.sql.files.openCostInBytes": "0",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "7",
+    }
+    before = {name: session().conf.get(name) for name in chosen}
+    for name, value in chosen.items():
+        session().conf.set(name, value)
+    yield
+    for name, value in before.items():
+        session().conf.set(name, value)
+
+
+def pyarrow_table(columns: dict[str, list[Any]]) -> Any:
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+def test_a_parquet_file_is_split_by_its_row_groups(
+    demo: Any, tmp_path: Path, small_splits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(_lake, "SENTENCES", 9)
+    name, path = next(iter(demo.systems.items()))
+    for role, source in (("gold", demo.gold), ("mine", path), ("train", demo.train)):
+        columns = table(source, "ner_tags")
+        rows = {"tokens": columns["tokens"], "ner_tags": columns["ner_tags"], "document": columns["doc_id"]}
+        (tmp_path / role).mkdir()
+        parquet.write_table(pyarrow_table(rows), tmp_path / role / "all.parquet", row_group_size=20)
+    call: Any = (str(tmp_path / "gold"), {name: str(tmp_path / "mine")})
+    assert session().read.parquet(call[0]).rdd.getNumPartitions() > 1
+    options = {**OPTIONS, "train": str(tmp_path / "train")}
+    found = spanwise.evaluate(*call, engine=SparkEngine(session(), 3), **options)
+    expected = spanwise.evaluate(demo.gold, {name: path}, **{**OPTIONS, "train": demo.train})
+    assert numbers(found.to_json()) == numbers(expected.to_json())
+    assert json.loads(found.to_json())["inputs"][0]["evidence"].startswith("1 file read by Spark; a table")
+
+
+def test_a_late_row_of_a_parquet_file_is_named(tmp_path: Path, small_splits: None) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for folder, tag in (("gold", "PER"), ("mine", "O")):
+        (tmp_path / folder).mkdir()
+        tags = [["O"]] * 123 + [["B-PER"], [tag], ["O"]]
+        rows = pyarrow_table({"tokens": [["a"]] * len(tags), "ner_tags": tags})
+        parquet.write_table(rows, tmp_path / folder / "all.parquet", row_group_size=40)
+    with pytest.raises(InputError) as caught:
+        spanwise.evaluate(str(tmp_path / "gold"), {"mine": str(tmp_path / "mine")}, engine=session())
+    assert str(caught.value).startswith(f"{tmp_path}/gold/all.parquet:125: token 1: 'PER' is ")
+
+
+def test_a_late_line_of_json_lines_is_named(tmp_path: Path) -> None:
+    (tmp_path / "gold").mkdir()
+    lines = [json.dumps({"tokens": ["a"], "tags": [tag]}) for tag in ["O"] * 40 + ["PER"]]
+    (tmp_path / "gold" / "all.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.evaluate(f"file://{tmp_path}/gold", {"mine": f"file://{tmp_path}/gold"}, engine=session())
+    assert str(caught.value).startswith(f"{tmp_path}/gold/all.jsonl:41: ")
 
 
 def test_a_malformed_tag_is_named_by_its_file_and_row_or_line(tmp_path: Path) -> None:

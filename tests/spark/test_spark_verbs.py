@@ -20,7 +20,7 @@ from spanwise.description import KnownSentences
 from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.evaluation import _blocks, _lake
-from spanwise.evaluation._blocks import Asked
+from spanwise.evaluation._blocks import Questions
 from spanwise.reports.error_frames import error_table
 from spanwise.reports.errors import cells_of, listing
 
@@ -94,7 +94,7 @@ def test_a_large_lexicon_goes_to_blocks_in_parts_and_changes_no_byte(demo: Any, 
 
 def test_what_blocks_ask_together_stays_within_the_bound() -> None:
     asked = [
-        Asked(Wanted.of(words, Forms(ints([]), ints([]), 0)), KnownSentences.of([Corpus.of([words])]))
+        Questions(Wanted.of(words, Forms(ints([]), ints([]), 0)), KnownSentences.of([Corpus.of([words])]))
         for words in (["a", "b"], ["a", "b"], ["c", "d"], ["e"], ["a"])
     ]
     bound = 3 * _blocks.WORD + 2 * 16

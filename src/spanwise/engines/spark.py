@@ -382,7 +382,15 @@ def _last_cut(table: Any) -> int:
 def _row(table: Any) -> Any:
     import pyarrow
 
+    return pyarrow.RecordBatch.from_pydict({"data": [table_bytes(table)]})
+
+
+def table_bytes(table: Any) -> bytes:
+    """A table in Arrow's stream format."""
+    import pyarrow
+
     sink = pyarrow.BufferOutputStream()
     with pyarrow.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    return pyarrow.RecordBatch.from_pydict({"data": [sink.getvalue().to_pybytes()]})
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

@@ -438,7 +438,7 @@ class Asking(Struct, frozen=True, eq=False):
     lowercase: bool
 
 
-class Asked(Struct, frozen=True, eq=False):
+class Questions(Struct, frozen=True, eq=False):
     """What blocks of the test set ask of training data: words and token sequences, and whole sentences."""
 
     wanted: Wanted
@@ -453,7 +453,7 @@ class Asked(Struct, frozen=True, eq=False):
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Asked]) -> Asked:
+    def joined(cls, parts: Sequence[Questions]) -> Questions:
         """What several blocks ask."""
         return cls(
             Wanted.joined([part.wanted for part in parts]),
@@ -461,12 +461,12 @@ class Asked(Struct, frozen=True, eq=False):
         )
 
 
-def want(reference: Any, asking: Asking) -> Asked:
+def want(reference: Any, asking: Asking) -> Questions:
     """What the text and the gold and predicted mentions of a block of the test set ask of training data."""
     block = asking.source.open(reference)
     several = [block.gold.mentions, *block.systems.values()]
     asked = wanted(block.corpus, several, lowercase=asking.lowercase)
-    return Asked(asked, KnownSentences.of([block.corpus]))
+    return Questions(asked, KnownSentences.of([block.corpus]))
 
 
 class Answer(Struct, frozen=True, eq=False):
@@ -491,7 +491,7 @@ class Answering(Struct, frozen=True, eq=False):
     """What `learn` needs beside a training block."""
 
     source: TrainingSource
-    asked: Asked
+    asked: Questions
 
 
 def learn(reference: Any, answering: Answering) -> Answer:
@@ -540,16 +540,16 @@ def learnt(
     return Training(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
 
 
-def _together(asking: Iterable[Asked], bound: int | None) -> Iterator[tuple[int, Asked]]:
+def _together(asking: Iterable[Questions], bound: int | None) -> Iterator[tuple[int, Questions]]:
     """What consecutive blocks ask together, so many that the answers take at most `bound` bytes."""
-    waiting: Joining[Asked] = Joining(Asked.joined)
+    waiting: Joining[Questions] = Joining(Questions.joined)
     blocks = most = 0
     for one in asking:
         most += one.size
         if bound is not None and blocks and most > bound:
             before = waiting.total()
-            both = Asked.joined([before, one])  # what blocks have in common counts once
-            waiting = Joining(Asked.joined)
+            both = Questions.joined([before, one])  # what blocks have in common counts once
+            waiting = Joining(Questions.joined)
             if both.size > bound:
                 yield blocks, before
                 blocks = 0

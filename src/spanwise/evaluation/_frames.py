@@ -123,7 +123,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
     def open(self, reference: FramePiece, *, gold_only: bool = False) -> Block:
         """Read the layers of a block, and put predictions on the gold text."""
-        table = _table(reference.data)
+        table = table_of(reference.data)
         wanted = [""] if gold_only else ["", *self.columns.systems]
         layers = {name: self._layer(table, name, self.begins[reference.number]) for name in wanted}
         return block_of(layers.pop(""), layers, self.how)
@@ -270,7 +270,7 @@ def _prepared(frame: Any, columns: Columns, partitions: int | None) -> Any:
 def _looked_at(data: bytes, shared: tuple[Columns, Mapping[str, Any]]) -> Sums:
     """A first look at a block; a row that cannot be read is an error that names it."""
     columns, reading = shared
-    table = _table(data)
+    table = table_of(data)
     counts: dict[str, Ints] = {}
     for name, layer in columns.layers.items():
         try:
@@ -281,16 +281,22 @@ def _looked_at(data: bytes, shared: tuple[Columns, Mapping[str, Any]]) -> Sums:
         if not _holds_spans(table, layer):
             counts[name] = situations(Tags.of(table.column(layer).to_pylist()))
     rows = table.select([name for name in table.column_names if name not in ("order", "file", "row")])
-    digest = sum(
-        int.from_bytes(sha256(repr(list(row.values())).encode("utf-8", "surrogatepass")).digest())
-        for row in rows.to_pylist()
-    )
+    digest = sum_of_rows(rows)
     documents = 0
     if columns.document:
         named = np.array(table.column("document").to_pylist(), dtype=object)
         documents = 1 + int((named[1:] != named[:-1]).sum())
     tokens = sum(map(len, table.column("tokens").to_pylist()))
-    return Sums(len(table), tokens, documents, digest % (1 << 256), counts)
+    return Sums(len(table), tokens, documents, digest, counts)
+
+
+def sum_of_rows(table: Any) -> int:
+    """The sum of the hashes of rows, which no order changes."""
+    digests = (
+        sha256(repr(list(row.values())).encode("utf-8", "surrogatepass")).digest()
+        for row in table.to_pylist()
+    )
+    return sum(map(int.from_bytes, digests)) % (1 << 256)
 
 
 def _of_row(table: Any, layer: str, reading: Mapping[str, Any], error: InputError) -> InputError:
@@ -313,7 +319,8 @@ def _of_row(table: Any, layer: str, reading: Mapping[str, Any], error: InputErro
     return error
 
 
-def _table(data: bytes | None) -> Any:
+def table_of(data: bytes | None) -> Any:
+    """The rows of a block."""
     import pyarrow
 
     assert data is not None

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -38,23 +38,22 @@ from spanwise.engines.spark import (
     answer,
     answers,
     packed,
+    table_bytes,
     unpacked,
 )
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
-from spanwise.evaluation._blocks import NO_EXTRAS, Answer, BlockSums, Joining, Training, block_of, learnt
+from spanwise.evaluation._blocks import NO_EXTRAS, BlockSums, block_of
 from spanwise.evaluation._choices import Block, Choices, named_sources
-from spanwise.evaluation._frames import FramePiece
+from spanwise.evaluation._frames import FramePiece, sum_of_rows, table_of
 from spanwise.formats import Reader, format_of, listed_sources, opened, stem_of
 from spanwise.formats._format import label_notes
 from spanwise.formats._opening import File
 from spanwise.formats.parts import Held, Piece, numbers, read_piece, survey_layers
-from spanwise.schemes import recognise_situations
-
-T = TypeVar("T")
-Shared = TypeVar("Shared")
-Outcome = TypeVar("Outcome")
+from spanwise.formats.tables import TABLE_SPANS, TABLE_TAGS
+from spanwise.schemes import Tags, recognise_situations, situations
 
 _MAGIC = "*?[{"
+ROWS_FROM = "\0"  # between the path of a Parquet file and the number of the first of some of its rows
 SENTENCES = 10_000  # of a block, unless its documents are longer
 
 
@@ -86,9 +85,9 @@ def any_in_lake(gold: Any, systems: Any, train: Any) -> bool:
 
 
 class LakeFile(Struct, frozen=True, eq=False):
-    """What a first look at one file tells."""
+    """What a first look at one file tells, or at some rows of a Parquet file."""
 
-    path: str
+    path: str  # of rows with the number of the first behind ROWS_FROM
     format: str
     sha256: str
     evidence: str
@@ -97,6 +96,22 @@ class LakeFile(Struct, frozen=True, eq=False):
     documents: Ints | None  # the first sentence of each
     situations: Ints | None  # how its tags stand, where they are in columns
     scheme: str | None
+    borders: tuple[str, str] | None = None  # the names of its first and its last document
+
+    @property
+    def whole(self) -> str:
+        """The path of the file that rows are from."""
+        return self.path.partition(ROWS_FROM)[0]
+
+    def follows(self, other: LakeFile) -> bool:
+        """Whether these are rows of the same file, behind others."""
+        return self.whole == other.whole
+
+    def goes_on(self, other: LakeFile) -> bool:
+        """Whether the first document began in the rows before."""
+        if self.borders is None or other.borders is None:
+            return False
+        return self.follows(other) and self.borders[0] == other.borders[1]
 
 
 class Lake(Struct, frozen=True, eq=False):
@@ -126,18 +141,27 @@ class Lake(Struct, frozen=True, eq=False):
             begin + (ints([0]) if file.documents is None else file.documents)
             for begin, file in zip(self.begins, self.files, strict=False)
         ]
+        for place, (before, file) in enumerate(pairwise(self.files), start=1):
+            if file.goes_on(before):
+                starts[place] = starts[place][1:]
         return ints(np.unique(np.concatenate(starts)))
 
     def read(self, path: str, data: bytes) -> Annotation:
         """The annotation of one of the files."""
+        if ROWS_FROM in path:
+            return _read_rows(Reader(**self.reading), path, table_of(data))
         return _read_named(Reader(**self.reading), File.of_bytes(path, data))
 
     def entry(self, role: str, sums: BlockSums) -> dict[str, Any]:
         """One of the `inputs` of the document."""
-        digest = sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
+        files = len({file.whole for file in self.files})
+        if any(ROWS_FROM in file.path for file in self.files):  # the same however rows are split
+            digest = f"{sum(int(file.sha256, 16) for file in self.files) % (1 << 256):064x}"
+        else:
+            digest = sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
         reading = Reading(
             path=self.given, sha256=digest, format=self.files[0].format, scheme=self.reading.get("scheme"),
-            evidence=f"{many(len(self.files), 'file')} read by Spark; {self.evidence}",
+            evidence=f"{many(files, 'file')} read by Spark; {self.evidence}",
             repair=self.reading.get("repair", "conlleval"), repairs=sums.repairs,
             notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
         )  # fmt: skip
@@ -159,6 +183,25 @@ def _read_named(reader: Reader, file: File) -> Annotation:
         joint = ": " if told[found.end() - 2] == "," else ": the row has "
         moved = InputError(f"{path}:{found[1]}{joint}{told[found.end() :]}")
     raise moved
+
+
+def _read_rows(reader: Reader, key: str, table: Any) -> Annotation:
+    """Some rows of a Parquet file; errors name the row of the file, from 1 on."""
+    path, _, first = key.partition(ROWS_FROM)
+    try:
+        one = reader.read(table)
+    except InputError as error:
+        told = str(error)
+        found = re.match(r"<Table>: (?:sentence|row) (\d+)(?:, | has )", told)
+        if found is None:
+            wrong = InputError(told.replace("<Table>", path, 1))
+        else:
+            joint = ": " if told[found.end() - 2] == "," else ": the row has "
+            wrong = InputError(f"{path}:{int(first) + int(found[1])}{joint}{told[found.end() :]}")
+        raise wrong from None
+    return replace(
+        one, corpus=replace(one.corpus, source=Source(path)), reading=replace(one.reading, path=path)
+    )
 
 
 def _paths(given: str) -> list[str]:
@@ -184,7 +227,52 @@ def _contents(session: Any, given: str) -> Any:
     if empty:
         wrong = InputError(at(given, None, "there is no file.\nCheck the path."))
         raise wrong
-    return frame.rdd
+    rows = _parquet_rows(session, given, frame)
+    return (frame if rows is None else rows).rdd
+
+
+def _parquet_rows(session: Any, given: str, files: Any) -> Any:
+    """The rows of Parquet files as tables of some thousand each; None where files must be read whole.
+
+    A row must be a sentence: a list of tokens with a list of tags, or with spans. Spark splits large files by
+    their row groups, so that no worker holds a whole one.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions
+
+    if not files.select("path").head(1)[0][0].endswith(".parquet"):
+        return None
+    if files.where(~functions.col("path").endswith(".parquet")).select("path").head(1):
+        return None
+    try:
+        frame = session.read.option("recursiveFileLookup", "true").parquet(*_paths(given))
+    except PySparkException:
+        return None  # reading the files says what is wrong with them
+    kinds = {name.lower(): kind for name, kind in frame.dtypes}
+    tokens = kinds.get("tokens") == "array<string>"
+    tags = any(kinds.get(name) == "array<string>" for name in TABLE_TAGS)
+    spans = any(kinds.get(name, "").startswith("array<struct<") for name in TABLE_SPANS)
+    if not (tokens and (tags or spans)):
+        return None
+    about = [functions.col(f"_metadata.{name}").alias(f"_{name}") for name in ("file_path", "row_index")]
+    return frame.select("*", *about).mapInArrow(_tables, "path string, content binary")
+
+
+def _tables(batches: Iterable[Any]) -> Iterator[Any]:
+    """The rows of a split in tables, each by its file and its first row."""
+    import pyarrow
+
+    for batch in batches:
+        paths, rows = (batch.column(f"_{name}").to_pylist() for name in ("file_path", "row_index"))
+        kept = pyarrow.Table.from_batches([batch]).drop_columns(["_file_path", "_row_index"])
+        borders = [
+            at for at in range(1, len(rows)) if (paths[at], rows[at]) != (paths[at - 1], rows[at - 1] + 1)
+        ]
+        for begin, end in pairwise([0, *borders, len(rows)]):
+            if end > begin:
+                key = f"{paths[begin]}{ROWS_FROM}{rows[begin]:015}"
+                data = table_bytes(kept.slice(begin, end - begin))
+                yield pyarrow.RecordBatch.from_pydict({"path": [key], "content": [data]})
 
 
 def shown_path(path: str) -> str:
@@ -223,6 +311,8 @@ def _each(function: Any, sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
 
 def _looked_at(content: tuple[str, bytes], reading: Mapping[str, Any]) -> LakeFile:
     path, data = content
+    if ROWS_FROM in path:
+        return _looked_at_rows(path, table_of(data), reading)
     file = File.of_bytes(path, data)
     known = format_of(file, reading.get("format")).name
     digest = sha256(data).hexdigest()
@@ -239,6 +329,21 @@ def _looked_at(content: tuple[str, bytes], reading: Mapping[str, Any]) -> LakeFi
     return LakeFile(
         path, known, digest, told.evidence or known, len(corpus), int(corpus.sentences[-1]), documents,
         None, told.scheme,
+    )  # fmt: skip
+
+
+def _looked_at_rows(path: str, table: Any, reading: Mapping[str, Any]) -> LakeFile:
+    whole = _read_rows(Reader(**reading), path, table)
+    corpus, told = whole.corpus, whole.reading
+    tags = next((name for name in table.column_names if name.lower() in TABLE_TAGS), None)
+    counts = None
+    if tags is not None and told.scheme is not None:
+        counts = situations(Tags.of(table.column(tags).to_pylist()))
+    names = corpus.document_ids
+    return LakeFile(
+        path, told.format, f"{sum_of_rows(table):064x}", "a table", len(corpus), int(corpus.sentences[-1]),
+        None if corpus.documents is None else ints(corpus.documents[:-1]), counts, told.scheme,
+        None if names is None else (names[0], names[-1]),
     )  # fmt: skip
 
 
@@ -370,8 +475,27 @@ class LakeBlocks(Struct, frozen=True, eq=False):
         """The layers of a block, predictions on the gold text."""
         parts: Mapping[str, Sequence[bytes]] = unpacked(reference.data or b"")
         layers = [""] if gold_only else ["", *self.predicted]
-        found = {layer: joined_files([unpacked(part) for part in parts[layer]]) for layer in layers}
-        return block_of(found.pop(""), found, self.how)
+        several = {layer: [unpacked(part) for part in parts[layer]] for layer in layers}
+        found = {layer: joined_files(own) for layer, own in several.items()}
+        gold = self._with_documents(reference.number, several[""], found.pop(""))
+        return block_of(gold, found, self.how)
+
+    def _with_documents(self, number: int, parts: Sequence[Annotation], gold: Annotation) -> Annotation:
+        """Gold of several parts with the documents that it has in the whole, some of which parts may cut."""
+        every = self.gold.documents
+        if len(parts) == 1 or every is None:
+            return gold
+        begin, end = self.cuts[number], self.cuts[number + 1]
+        starts = every[(every >= begin) & (every < end)] - begin
+        known, names, at = set(starts.tolist()), [], 0
+        for part in parts:
+            corpus = part.corpus
+            own = [0] if corpus.documents is None else corpus.documents[:-1].tolist()
+            called = corpus.document_ids or [""] * len(own)
+            names += [name for place, name in zip(own, called, strict=True) if at + place in known]
+            at += len(corpus)
+        documents = ints([*starts.tolist(), end - begin])
+        return replace(gold, corpus=replace(gold.corpus, documents=documents, document_ids=tuple(names)))
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
         """The `inputs` of the document for gold and predictions."""
@@ -450,17 +574,18 @@ def _cuts(gold: Lake) -> list[int]:
     """Before which sentences to cut: at the borders of gold files, and between documents inside of them."""
     cuts = [0]
     documents = gold.documents
-    for begin, end in zip(gold.begins, gold.begins[1:], strict=False):
-        if begin > cuts[-1]:
+    for place, (begin, end) in enumerate(pairwise(gold.begins)):
+        same = place > 0 and gold.files[place].follows(gold.files[place - 1])
+        if begin > cuts[-1] and not same:
             cuts.append(begin)
         allowed = (
             range(begin, end)
             if documents is None
             else documents[(documents >= begin) & (documents < end)].tolist()
         )
-        for place in allowed:
-            if place - cuts[-1] >= SENTENCES:
-                cuts.append(place)
+        for sentence in allowed:
+            if sentence - cuts[-1] >= SENTENCES:
+                cuts.append(sentence)
     return [*cuts, gold.sentences]
 
 
@@ -501,94 +626,3 @@ def _gathered(rows: Iterable[tuple[int, tuple[str, int, bytes]]]) -> Iterator[tu
         for layer, _, data in sorted(blocks.pop(block), key=lambda part: part[:2]):
             layers.setdefault(layer, []).append(data)
         yield (packed(layers),)
-
-
-class LakeTraining(Struct, frozen=True, eq=False):
-    """Training files as a `TrainingSource`: a reference is the path of a file with its content."""
-
-    lakes: tuple[Lake, ...]
-
-    def references(self) -> Iterator[Any]:
-        """Files lie with the executors."""
-        return iter(())
-
-    def read(self, reference: tuple[int, str, bytes]) -> tuple[int, Annotation]:
-        """The number of the source, and one of its files."""
-        number, path, data = reference
-        found = self.lakes[number].read(path, data)
-        if found.corpus.without_text:
-            wrong = InputError(
-                f"{path}: training data without tokens cannot tell what was seen.\n"
-                "Give a file that holds the text."
-            )
-            raise wrong
-        return number, found
-
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, Any]]:
-        """The `inputs` of the document."""
-        return [lake.entry("train", sums[number]) for number, lake in enumerate(self.lakes)]
-
-
-def lake_training(
-    session: Any,
-    train: Any,
-    choices: Choices,
-    source: LakeBlocks,
-    engine: FrameEngine,
-    *,
-    bound: int | None = None,
-) -> Training:
-    """What training files know of what the test set asks: executors read them, and add up what they find."""
-    given = listed_sources(train)
-    if not given:
-        return Training()
-    reading = {**choices.reading, "documents": "none"}
-    lakes = [opened_lake(session, one, reading) for one in given]
-    training = LakeTraining(tuple(lake for lake, _ in lakes))
-    where = _WhereFilesLie(session.sparkContext, tuple(contents for _, contents in lakes))
-    return learnt(
-        source, training, lowercase=choices.lowercase, engine=engine, training_engine=where, bound=bound
-    )
-
-
-class _WhereFilesLie(Struct, frozen=True, eq=False):
-    """Runs `learn` over the contents of training files; the answers of a partition come as one."""
-
-    context: Any
-    contents: tuple[Any, ...]  # of each source
-
-    @property
-    def elsewhere(self) -> bool:
-        """Files are read by executors."""
-        return True
-
-    def map(
-        self, function: Callable[[T, Shared], Outcome], blocks: Iterable[T], shared: Shared
-    ) -> Iterator[Outcome]:
-        """The answers of all partitions; there are no blocks but files."""
-        sent = self.context.broadcast(Sent.of(shared))
-        learning = self.context.union([
-            rows.mapPartitions(partial(_learning, function, number, sent))
-            for number, rows in enumerate(self.contents)
-        ])  # fmt: skip
-        yield from answers(self.context, learning.collect)
-        sent.destroy()
-
-
-def _learning(
-    function: Callable[[Any, Any], Any], number: int, sent: Any, rows: Iterable[Any]
-) -> Iterator[bytes]:
-    """The answers of all files of a partition, joined; the first error in their place."""
-    found: Joining[Answer] = Joining(Answer.joined)
-    some = False
-    for row in rows:
-        reference = (number, shown_path(row["path"]), bytes(row["content"]))
-        told = answer(function, reference, sent.value)
-        failed, outcome = unpacked(told)
-        if failed:
-            yield told
-            return
-        found.add(outcome)
-        some = True
-    if some:
-        yield packed((False, found.total()))

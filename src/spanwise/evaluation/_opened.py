@@ -29,7 +29,8 @@ from spanwise.evaluation._frames import (
     joined_frames,
     opened_frame,
 )
-from spanwise.evaluation._lake import any_in_lake, lake_blocks, lake_training
+from spanwise.evaluation._lake import any_in_lake, lake_blocks
+from spanwise.evaluation._lake_training import lake_training
 
 
 def unheard(step: str, done: int, total: int) -> None:

@@ -26,8 +26,8 @@ from spanwise.formats._sentences import (
 from spanwise.schemes import encode
 
 _TOKENS = ("tokens", "token", "words", "word", "form", "text")
-_TAGS = ("ner_tags", "tags", "tag", "ner", "labels", "label", "ne_tags")
-_SPANS = ("spans", "entities", "mentions", "ents")
+TABLE_TAGS = ("ner_tags", "tags", "tag", "ner", "labels", "label", "ne_tags")
+TABLE_SPANS = ("spans", "entities", "mentions", "ents")
 _SENTENCES = ("sentence", "sentence_id", "sent_id", "sentence #", "sent")
 _DOCUMENTS = ("document", "document_id", "doc_id", "doc")
 _IDS = ("id", "sent_id", "sentence_id")
@@ -49,12 +49,12 @@ def table_annotation(
     token = _column(columns, _TOKENS, options.token_column, reading.path, "tokens")
     if not len(table[token]):
         raise InputError(at(reading.path, None, "the table has no row.\nGive at least one sentence."))
-    spans = next((columns[name] for name in _SPANS if name in columns), None)
+    spans = next((columns[name] for name in TABLE_SPANS if name in columns), None)
     listed = not isinstance(table[token][0], str)
     sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
     if spans is not None and options.tag_column is None:
         return _of_spans(table, token, spans, columns, reading, options)
-    tag = _column(columns, _TAGS, options.tag_column, reading.path, "tags")
+    tag = _column(columns, TABLE_TAGS, options.tag_column, reading.path, "tags")
     labels = options.labels if options.labels is not None else names
     if listed:
         rows = zip(
