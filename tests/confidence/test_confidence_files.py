@@ -39,6 +39,13 @@ def test_spans_of_json_lines(tmp_path: Path, key: str) -> None:
     assert thresholds(gold, predicted) == [(0.9, 0), (0.7, 1)]
 
 
+def test_spans_of_prodigy(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", GOLD)
+    span = {"start": 16, "end": 20, "token_start": 3, "token_end": 3, "label": "LOC", "score": 0.7}
+    record = {"text": TEXT, "spans": [span], "meta": {"score": 0.1}, "answer": "accept", "_task_hash": 1}
+    assert thresholds(gold, lines(tmp_path / "p.jsonl", record)) == [(0.7, 1)]
+
+
 def test_lists_of_four_are_spans_with_a_score(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", GOLD)
     predicted = lines(tmp_path / "p.jsonl", {"text": TEXT, "spans": [[0, 10, "PER", 0.8]]})

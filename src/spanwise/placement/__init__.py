@@ -554,7 +554,7 @@ def place_systems(
         if len(samples) > 1:
             raise ChoiceError(
                 f"{name!r} has {len(samples)} samples per unit: they are runs of one system.\n"
-                "Give it to spanwise.study, which scores all of them, or choose one with sample."
+                "Choose one with sample=, or score all of them as runs of a study."
             )
         found = placement(annotation, source, choices)
         placed[name], documents[name] = found.annotation, found.document
