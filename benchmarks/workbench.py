@@ -2,10 +2,10 @@
 
     python -m benchmarks.workbench FOLDER [PART …] [--tokens 6M] [--seconds 60] [--kills 50]
 
-Parts: start, slices, compare, new, load, kills; by default all. FOLDER keeps the corpus that is made (6M test
-tokens hold about a million gold mentions) and its result documents. Five systems are shown: the generator's
-predictions under several names. Wall time is what a person waits for, so measure on a quiet machine; CPU
-seconds of the server stand beside it.
+Parts: start, slices, compare, new, load, index, kills; by default all. FOLDER keeps the corpus that is made
+(6M test tokens hold about a million gold mentions) and its result documents. Five systems are shown: the
+generator's predictions under several names. Wall time is what a person waits for, so measure on a quiet
+machine; CPU seconds of the server stand beside it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from urllib.parse import quote
 from benchmarks.data import SYSTEMS, make
 from spanwise.cli.main import main as spanwise
 
-PARTS = ("start", "slices", "compare", "new", "load", "kills")
+PARTS = ("start", "slices", "compare", "new", "load", "index", "kills")
 
 
 class Server:
@@ -50,11 +50,11 @@ class Server:
         self.token = ""
 
     def wait(self) -> None:
-        """Until it answers."""
+        """Until it answers, and knows a result."""
         while True:
             try:
                 self.token = (self.folder / ".spanwise" / "token").read_text().strip()
-                if self.ask("GET", "/api/v1/health")[0] == 200:
+                if json.loads(self.ask("GET", "/api/v1/golds")[1]):
                     return
             except OSError:
                 if self.process.poll() is not None:
@@ -221,6 +221,39 @@ def slices(server: Server, questions: Questions) -> None:
         print(f"{words}: {wait:.0f} ms, {1000 * (server.cpu() - before):.0f} ms CPU")
 
 
+def index(folder: Path, number: int = 1000) -> None:
+    """New documents of 0.3 MB and one system each: until all are known, with the page asked for meanwhile."""
+    many = folder / "many"
+    many.mkdir(exist_ok=True)
+    document = json.loads((prepared(folder, "10k") / "all.json").read_bytes())
+    name, scores = next(iter(document["systems"].items()))
+    units = document["units"]["systems"][name]
+    document |= {"comparisons": [], "findings": [], "inputs": document["inputs"][:1]}
+    for place in range(number):
+        document["systems"] = {f"s{place}": scores}
+        document["units"]["systems"] = {f"s{place}": units}
+        text = json.dumps(document)
+        text = text[:-1] + f', "notes": ["{"x" * max(0, 300_000 - len(text))}"]}}'
+        (many / f"{place}.json").write_text(text, encoding="utf-8")
+    began = time.perf_counter()
+    pages = []
+    with served(many) as server:
+        while True:
+            golds = json.loads(server.ask("GET", "/api/v1/golds")[1])
+            if golds:
+                slug = golds[0]["slug"]
+                pages.append(timed(lambda slug=slug: server.ask("GET", f"/g/{slug}")))  # type: ignore[misc]
+                if len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])) >= number:
+                    break
+            time.sleep(0.5)
+        seconds, cpu = time.perf_counter() - began, server.cpu()
+        print(
+            f"{number:,} new documents: {seconds:.0f} s, {cpu:.0f} s CPU; the board meanwhile "
+            f"{statistics.median(pages):.0f} ms at the median, {max(pages):.0f} ms at most"
+        )
+    shutil.rmtree(many)
+
+
 def load(server: Server, slug: str, questions: Questions, seconds: float) -> None:
     """Sixteen clients with mixed questions, and one upload."""
     taken: list[float] = []
@@ -336,7 +369,9 @@ def main() -> None:
     chosen = args.parts or PARTS
     if unknown := set(chosen) - set(PARTS):
         parser.error(f"no part is called {sorted(unknown)[0]!r}; there are: {', '.join(PARTS)}")
-    if set(chosen) - {"kills"}:
+    if "index" in chosen:
+        index(args.folder)
+    if set(chosen) - {"kills", "index"}:
         answers(prepared(args.folder, args.tokens), chosen, args.seconds)
     if "kills" in chosen:
         kills(prepared(args.folder, "10k"), args.kills)

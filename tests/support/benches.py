@@ -64,6 +64,8 @@ def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> I
     app = application(folder, Door.at(PORT, TOKEN), read_only=read_only)
     headers = {"authorization": f"Bearer {TOKEN}"} if known else {}
     with TestClient(app, base_url=ORIGIN, headers=headers, follow_redirects=False) as client:
+        if not read_only:
+            assert app.app.state.bench.watcher.looked.wait(60)
         yield client
 
 

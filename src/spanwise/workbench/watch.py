@@ -24,6 +24,7 @@ from spanwise.workbench.store import Board, File, Gold, Store
 
 PRIVATE = ".spanwise"  # the folder of the workbench inside the folder of results
 PATIENCE = 5.0  # seconds for which a file that cannot be read may still be growing
+FIRST_LOOK = 1.5  # seconds until pages are answered, however much there is to look at
 
 
 class Event(Struct, frozen=True):
@@ -62,14 +63,15 @@ class Watcher:
     def __init__(self, folder: Path, store: Store, events: Events) -> None:
         self.folder, self.store, self.events = folder, store, events
         self._doubtful: dict[str, tuple[int, float]] = {}  # size, and when it was first found so
+        self.looked = threading.Event()  # whether every file was looked at once
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Look at the folder now and every second."""
-        self.scan()
+        """Look at the folder now and every second; pages of a large one are answered meanwhile."""
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
+        self.looked.wait(FIRST_LOOK)
 
     def stop(self) -> None:
         """Look no more."""
@@ -78,6 +80,8 @@ class Watcher:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
+        self.scan()
+        self.looked.set()
         while not self._stop.wait(1.0):
             self.scan()
 
@@ -86,6 +90,8 @@ class Watcher:
         known = self.store.files()
         there = set()
         for path, size, mtime_ns in _files(self.folder):
+            if self._stop.is_set():
+                return
             there.add(path)
             before = known.get(path)
             if before is not None and (before.size, before.mtime_ns) == (size, mtime_ns):
