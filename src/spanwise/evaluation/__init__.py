@@ -287,7 +287,10 @@ def _with_places(
     if answers is None and not in_memory:
         return gold, systems, {}
     if systems is None:
-        raise ChoiceError("answers is given, but no predictions.\nGive a file of answers as a system.")
+        raise ChoiceError(
+            "answers is given, but no predictions.\n"
+            "Give the file of answers as a system, as in {'llm': 'answers.jsonl'}."
+        )
     from spanwise.placement import place_systems
 
     found = place_systems(gold, named_sources(named), answers, reading)
