@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -130,3 +131,26 @@ def test_slices_of_folders_and_frames_are_those_of_one_file(demo: Any, tmp_path:
     for found in (lake, framed):
         assert found.systems == expected.systems and found.comparison == expected.comparison
         assert found.settings == expected.settings
+
+
+def test_describe_and_agree_read_what_spark_reads(demo: Any, tmp_path: Path) -> None:
+    gold, systems, train = folders(demo, tmp_path)
+    first, second = list(systems)[:2]
+    one, other = (  # cut between documents, as a file ends its last one
+        split(demo.systems[name], tmp_path / "apart" / name, [starts(demo.systems[name])[at]])
+        for name, at in ((first, 3), (second, 6))
+    )
+    kept, out = Outliving(session()), tmp_path / "out.json"
+    where = ["--engine", "spark", "--quiet", "--json", str(out)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spanwise.engines.spark.spark_session", lambda *_: kept)
+        assert main(["describe", gold, "--train", train, *where]) == 0
+        described = json.loads(out.read_text("utf-8"))["dataset"]
+        assert main(["agree", f"{first}={one}", f"{second}={other}", *where]) == 0
+        agreed = json.loads(out.read_text("utf-8"))
+    expected = json.loads(spanwise.describe(demo.gold, train=demo.train).to_json())["dataset"]
+    for key in ("sentences", "tokens", "labels", "tough", "zeta", "attributes", "duplicates_with_train"):
+        assert described[key] == expected[key]
+    together = json.loads(spanwise.agree({name: demo.systems[name] for name in (first, second)}).to_json())
+    for key in ("pairs", "tokens", "alpha_u", "ceiling", "majority"):
+        assert agreed[key] == together[key]
