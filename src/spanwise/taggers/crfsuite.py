@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from spanwise.taggers.settings import Settings
 
 ALGORITHMS = ("ap", "lbfgs")
 AFFIXES = (1, 2, 3, 4, 5)  # characters; a shorter form stands for itself
+KINDS = 10  # characters whose kinds are kept one by one
 AT_ONCE = 5000  # sentences that go to another process together
 
 
@@ -38,26 +38,19 @@ def shape(form: str) -> str:
         >>> shape("McDonald's-24")
         "XxXx'x-0"
     """
-    kinds = ["0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in form]
+    kinds = _kinds(form)
     return "".join(kind for place, kind in enumerate(kinds) if place == 0 or kind != kinds[place - 1])
 
 
-_KINDS: dict[str, Callable[[str], bool]] = {
-    "capitals": str.isupper,
-    "title": str.istitle,
-    "digit": lambda form: any(map(str.isdigit, form)),
-    "hyphen": lambda form: "-" in form,
-    "user": lambda form: form.startswith("@"),
-    "hashtag": lambda form: form.startswith("#"),
-    "address": lambda form: form.lower().startswith("http"),
-}
+def _kinds(form: str) -> list[str]:
+    return ["0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in form]
 
 
 def _own(form: str) -> list[str]:
     """The features of a form wherever it stands."""
     lower = form.lower()
     made = ["w=" + key_of(form, lowercase=False), "l=" + key_of(form, lowercase=True), "s=" + shape(form)]
-    made += [name for name, holds in _KINDS.items() if holds(form)]
+    made.append("k=" + "".join(_kinds(form[:KINDS])))
     made += [f"p{size}={form[:size]}" for size in AFFIXES]
     made += [f"e{size}={lower[-size:]}" for size in AFFIXES]
     return made

@@ -74,7 +74,7 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
     large = sentences >= LARGE
     start: dict[str, Any] = {"epochs": 18, "batch": 32} if large else {"epochs": 25, "batch": 16}
     if not model.is_network:
-        start = {"epochs": 10 if large else 20}
+        start = {"epochs": 8 if large else 20}
     if model.encoder == "cnn":
         start |= {"rate": 7e-4, "dropout": 0.33, "locked": True}
     if model.characters == "cnn" and model.words == "none":
