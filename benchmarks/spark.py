@@ -31,7 +31,7 @@ from benchmarks.data import SYSTEMS, make
 from spanwise.attributes import SummedLexicon
 from spanwise.engines import keep_freed_memory
 from spanwise.engines.spark import Sent, SparkEngine, spark_session
-from spanwise.evaluation._dataset import Shared
+from spanwise.evaluation._dataset import BlockContext
 
 RESULTS = Path(__file__).parent / "results" / "spark.md"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -63,7 +63,7 @@ class Weighed:
     def map(self, function: Callable[[Any, Any], Any], blocks: Iterable[Any], shared: Any) -> Iterator[Any]:
         """Run the blocks on the engine."""
         self.broadcast += _size(shared)
-        if isinstance(shared, Shared) and isinstance(shared.lexicon, SummedLexicon):
+        if isinstance(shared, BlockContext) and isinstance(shared.lexicon, SummedLexicon):
             self.lexicon = shared.lexicon
         for outcome in self.engine.map(function, self._counted(blocks), shared):
             self.returned += _size(outcome)

@@ -341,7 +341,7 @@ TOUGH_PARTS: tuple[Subset, ...] = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS")
 PREDICTED = "predicted"  # all predicted mentions, where only gold ones fall into parts
 
 
-class _Found(Struct, frozen=True):
+class _PartCounts(Struct, frozen=True):
     """How many mentions a system predicted in a part, and how many of them are right."""
 
     predicted: int
@@ -363,12 +363,12 @@ def parts_of_lead(first: SystemScores, second: SystemScores) -> dict[str, tuple[
         return {}
     price = (other.f1, one.f1)
 
-    def contribution(a: _Found, b: _Found) -> float:
+    def contribution(a: _PartCounts, b: _PartCounts) -> float:
         right, predicted = a.correct - b.correct, a.predicted - b.predicted
         return fsum((2 * right - f1 * predicted) / (2 * size) for f1, size in zip(price, sizes, strict=True))
 
-    none = _Found(0, 0)
-    whole = [_Found(overall.predicted, overall.correct) for overall in (one, other)]
+    none = _PartCounts(0, 0)
+    whole = [_PartCounts(overall.predicted, overall.correct) for overall in (one, other)]
     leads = {}
     for division, (a, b) in _divisions(first, second).items():
         if [_sum(a), _sum(b)] != whole:
@@ -381,11 +381,11 @@ def parts_of_lead(first: SystemScores, second: SystemScores) -> dict[str, tuple[
     return leads
 
 
-_Division: TypeAlias = Mapping[str, _Found]
+_Division: TypeAlias = Mapping[str, _PartCounts]
 
 
-def _sum(division: _Division) -> _Found:
-    return _Found(
+def _sum(division: _Division) -> _PartCounts:
+    return _PartCounts(
         sum(part.predicted for part in division.values()), sum(part.correct for part in division.values())
     )
 
@@ -403,16 +403,16 @@ def _divisions(first: SystemScores, second: SystemScores) -> dict[str, tuple[_Di
 
 
 def _by_label(system: SystemScores) -> _Division:
-    return {label: _Found(row.predicted, row.correct) for label, row in system.exact.labels.items()}
+    return {label: _PartCounts(row.predicted, row.correct) for label, row in system.exact.labels.items()}
 
 
 def _by_subset(system: SystemScores) -> _Division:
-    gold = {str(subset): _Found(0, system.tough[subset].overall.correct) for subset in TOUGH_PARTS}
-    return gold | {PREDICTED: _Found(system.exact.overall.predicted, 0)}
+    gold = {str(subset): _PartCounts(0, system.tough[subset].overall.correct) for subset in TOUGH_PARTS}
+    return gold | {PREDICTED: _PartCounts(system.exact.overall.predicted, 0)}
 
 
 def _by_bucket(table: AttributeScores) -> _Division:
-    return {bucket.name: _Found(bucket.predicted, bucket.correct) for bucket in table.buckets}
+    return {bucket.name: _PartCounts(bucket.predicted, bucket.correct) for bucket in table.buckets}
 
 
 def with_leads(

@@ -336,7 +336,7 @@ _SPECIAL = {
 }
 
 
-class Bucket(NamedTuple):
+class ProgramBucket(NamedTuple):
     """A bucket: the point `high`, or the values above `low` up to `high`."""
 
     low: float
@@ -345,25 +345,25 @@ class Bucket(NamedTuple):
     special: bool = False
 
 
-def cut(name: str, values: Iterable[float], departures: Departures) -> list[Bucket]:
+def cut(name: str, values: Iterable[float], departures: Departures) -> list[ProgramBucket]:
     """The buckets of an attribute in ascending order, from the values of the gold units."""
     if departures.fixed_edges and name.endswith("_consistency"):
-        inner = Bucket(0.0, 0.5, False), Bucket(0.5, 0.999, False)
-        return [Bucket(0.0, 0.0, True, True), *inner, Bucket(1.0, 1.0, True, True)]
+        inner = ProgramBucket(0.0, 0.5, False), ProgramBucket(0.5, 0.999, False)
+        return [ProgramBucket(0.0, 0.0, True, True), *inner, ProgramBucket(1.0, 1.0, True, True)]
     counts = Counter(values)
     special = [v for v in _SPECIAL.get(name, ()) if v in counts or not departures.greedy]
     rest = sorted((value, count) for value, count in counts.items() if value not in special)
     grouped = _greedy if departures.greedy else _balanced
     groups = grouped(rest, max(M - len(special), 1))
-    buckets = [Bucket(value, value, True, True) for value in special]
+    buckets = [ProgramBucket(value, value, True, True) for value in special]
     below = max((value for value in special if not rest or value < rest[0][0]), default=None)
     for group in groups:
         point = departures.dropped and len(group) == 1
         low = group[0] if point or (below is None and departures.dropped) else below
         below = group[-1]
-        buckets.append(Bucket(-inf if low is None else low, below, point))
+        buckets.append(ProgramBucket(-inf if low is None else low, below, point))
     if not rest and not departures.greedy:
-        buckets.append(Bucket(-inf if below is None else below, inf, False))
+        buckets.append(ProgramBucket(-inf if below is None else below, inf, False))
     return sorted(buckets, key=lambda bucket: bucket.high)
 
 
@@ -392,7 +392,7 @@ def _balanced(values: Sequence[tuple[float, int]], most: int) -> list[list[float
 
 
 def members(
-    units: Mapping[Unit, float], buckets: Sequence[Bucket], departures: Departures, *, predicted: bool
+    units: Mapping[Unit, float], buckets: Sequence[ProgramBucket], departures: Departures, *, predicted: bool
 ) -> list[set[Unit]]:
     """The units in each bucket; a gold unit may stand on the lower end of the first one."""
     ranged = [number for number, bucket in enumerate(buckets) if not bucket.special]

@@ -17,7 +17,7 @@ from spanwise.demo import generate
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
 from spanwise.evaluation import _lake
-from spanwise.formats.parts import Held, Piece, read_piece
+from spanwise.formats.parts import Held, PartBytes, read_piece
 
 OPTIONS: dict[str, Any] = {"resamples": 20, "attributes": "all", "name": "demo"}
 
@@ -63,7 +63,7 @@ def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
 
 def parts_of(path: Path, sentences: Sequence[int]) -> list[Annotation]:
     held = Held.of({"only": spanwise.read(path)}, sentences=sentences)
-    return [read_piece(held, Piece(number))["only"] for number in range(held.parts)]
+    return [read_piece(held, PartBytes(number))["only"] for number in range(held.parts)]
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])

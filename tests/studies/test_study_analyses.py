@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from typed import plain, typed_datasets
 
-from spanwise.studies import Dataset, Manifest, Pair, System
+from spanwise.studies import Manifest, Pair, StudyDataset, StudySystem
 from spanwise.studies import analyses as room
 
 NAMES = ["XS", "S", "L", "XL"]
@@ -47,8 +47,8 @@ def manifest(*systems, pairs=(), factors=None):
         path="study.toml",
         root=Path(),
         name=None,
-        datasets=(Dataset("d1", "t"), Dataset("d2", "t")),
-        systems=tuple(System(name, "p", (factors or {}).get(name, {})) for name in systems),
+        datasets=(StudyDataset("d1", "t"), StudyDataset("d2", "t")),
+        systems=tuple(StudySystem(name, "p", (factors or {}).get(name, {})) for name in systems),
         pairs=tuple(pairs),
         settings={},
     )

@@ -29,7 +29,7 @@ from spanwise.conditions import Sides, describe_sides
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document.analyses import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation._choices import Inputs, Units, gather, named_sources
+from spanwise.evaluation._choices import Inputs, ResampledUnits, gather, named_sources
 from spanwise.formats import read
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
@@ -131,7 +131,7 @@ def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) 
 
 
 def _weighed(inputs: Inputs, dev: Inputs | None, tokens: str | None, asked: Weighing) -> Confidence:
-    units = Units.of(inputs.corpus, asked.unit)
+    units = ResampledUnits.of(inputs.corpus, asked.unit)
     draws = Draws.of(units.number, asked.resamples, asked.seed)
     partner = _partners(inputs, dev)
     sides = None
@@ -327,7 +327,7 @@ class _System(Struct, frozen=True, eq=False):
         return found
 
 
-def _scored(inputs: Inputs, system: str, units: Units, missing: Missing) -> _System:
+def _scored(inputs: Inputs, system: str, units: ResampledUnits, missing: Missing) -> _System:
     gold, predicted = with_one_labelling([inputs.gold.mentions, inputs.systems[system]])
     matching = MATCHERS.find("exact").function(gold, predicted)
     score, absent = _scores(predicted, inputs.predicted[system], missing)
@@ -353,7 +353,7 @@ def _system(
     cells = {label: cell_of(part, draws, asked.seed) for label, part in one.labels().items()}
     held_out = None
     if dev is not None:
-        held_out = _scored(*dev, Units.of(dev[0].corpus, None), asked.missing).whole.curve
+        held_out = _scored(*dev, ResampledUnits.of(dev[0].corpus, None), asked.missing).whole.curve
     curve = one.whole.curve
     points, thinned = points_of(curve)
     parts = {} if sides is None else one.buckets(name, sides)
@@ -392,7 +392,7 @@ def _listed(dev: Inputs | None) -> tuple[Any, ...]:
     return () if dev is None else dev.documented()
 
 
-def _signature(inputs: Inputs, units: Units, asked: Weighing, tokens: str | None, dev: bool) -> str:
+def _signature(inputs: Inputs, units: ResampledUnits, asked: Weighing, tokens: str | None, dev: bool) -> str:
     parts = ["spanwise", f"v:{__version__}", "match:exact", "bins:balanced.10", f"missing:{asked.missing}"]
     if tokens is not None:
         parts.append(f"tokens:{tokens}")
@@ -405,7 +405,7 @@ def _signature(inputs: Inputs, units: Units, asked: Weighing, tokens: str | None
     return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
 
 
-def _notes(units: Units, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
+def _notes(units: ResampledUnits, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
     notes = []
     for name, one in systems.items():
         if one.missing:

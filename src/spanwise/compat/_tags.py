@@ -30,7 +30,7 @@ class _Interned(dict[Any, int]):
         return number
 
 
-class Tags(Struct, frozen=True, eq=False):
+class TagSequences(Struct, frozen=True, eq=False):
     """Sequences of tags laid one behind the other, an O after each.
 
     Two codes are added to those of `distinct`: the O after a sequence, and behind
@@ -42,7 +42,7 @@ class Tags(Struct, frozen=True, eq=False):
     sizes: Ints
 
     @classmethod
-    def of(cls, sequences: Sequence[Sequence[Any]]) -> Tags:
+    def of(cls, sequences: Sequence[Sequence[Any]]) -> TagSequences:
         """The columns of nested lists of tags."""
         sizes = np.fromiter(map(len, sequences), np.int64, len(sequences))
         interned = _Interned()
@@ -76,7 +76,7 @@ def lenient(sequences: Sequence[Sequence[Any]], *, suffix: bool) -> Spans:
 
     A tag that is no entity tag is reported once a call, not once a token.
     """
-    tags = Tags.of(sequences)
+    tags = TagSequences.of(sequences)
     for tag in tags.distinct:
         _warn_if_odd(tag, suffix=suffix)
     letters = [_letter(tag[-1] if suffix else tag[0]) for tag in (*tags.distinct, "O", "O")]
@@ -93,7 +93,7 @@ def lenient(sequences: Sequence[Sequence[Any]], *, suffix: bool) -> Spans:
 
 
 def strict(
-    tags: Tags, prefixes: Sequence[str], named: Sequence[str], rules: Column
+    tags: TagSequences, prefixes: Sequence[str], named: Sequence[str], rules: Column
 ) -> tuple[Spans, Callable[[], Bools]]:
     """The entities of a strict scheme, and what tells which positions continue one (the scheme skips those).
 
@@ -126,7 +126,7 @@ def strict(
 
 
 def flags_of(
-    tags: Tags, letters: Sequence[int], named: Sequence[str], rules: Column
+    tags: TagSequences, letters: Sequence[int], named: Sequence[str], rules: Column
 ) -> tuple[Column, Codes, list[str]]:
     """What happens between each token and the one before it, the type code of each tag, and the types.
 
@@ -397,7 +397,9 @@ def _rules(scheme: type[Token]) -> Column:
     return tabulate(rule)
 
 
-def _find(tags: Tags, parsed: Sequence[Token], scheme: type[Token]) -> tuple[Spans, Callable[[], Bools]]:
+def _find(
+    tags: TagSequences, parsed: Sequence[Token], scheme: type[Token]
+) -> tuple[Spans, Callable[[], Bools]]:
     """The mentions of columns whose distinct tags are `parsed`, the O of the scheme last."""
     tokens = [*parsed, parsed[-1]]
     letters = [str(token.prefix.name) for token in tokens]
@@ -424,7 +426,7 @@ class Tokens:
     @property
     def entities(self) -> list[Entity]:
         """The mentions of the sentence; a letter that the scheme does not have is a ValueError."""
-        numbered = Tags.of([range(len(self.tokens))])
+        numbered = TagSequences.of([range(len(self.tokens))])
         spans, consumed = _find(numbered, self.extended_tokens, type(self.outside_token))
         for token, inner in zip(self.extended_tokens, consumed().tolist(), strict=True):
             if not inner:
@@ -446,7 +448,7 @@ class Entities:
         delimiter: str = "-",
     ) -> None:
         options: dict[str, Any] = {"suffix": suffix, "delimiter": delimiter}
-        tags = Tags.of(sequences)
+        tags = TagSequences.of(sequences)
         try:
             parsed = [scheme(tag, **options) for tag in (*tags.distinct, "O")]
             for token in parsed:
@@ -493,7 +495,7 @@ def auto_detect(
     is IOBES; B and L (or U alone) is BILOU. Anything else is a ValueError.
     """
     prefixes: set[Prefix] = set()
-    for tag in Tags.of(sequences).distinct:
+    for tag in TagSequences.of(sequences).distinct:
         try:
             prefixes.add(Token(tag, suffix=suffix, delimiter=delimiter).prefix)
         except KeyError:

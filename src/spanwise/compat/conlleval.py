@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spanwise.columns import Ints
-from spanwise.compat._tags import Tags, flags_of, tabulate
+from spanwise.compat._tags import TagSequences, flags_of, tabulate
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
 from spanwise.formats import read, read_layers
@@ -122,7 +122,7 @@ class _Side:
     """The tags of one side: what happens between neighbours, and the type at every position."""
 
     def __init__(self, sentences: Sequence[Sequence[str]]) -> None:
-        tags = Tags.of(sentences)
+        tags = TagSequences.of(sentences)
         parts = [tag.partition("-") for tag in (*tags.distinct, "O", "O")]
         letters = [_LETTERS.index(mark) if mark in _LETTERS and mark else 6 for mark, _, _ in parts]
         letters = [5 if mark == "]" else letter for letter, (mark, _, _) in zip(letters, parts, strict=True)]

@@ -7,12 +7,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from spanwise.demo import _files, _inventory, _text
-from spanwise.demo._systems import SYSTEMS, System, facts_of, labels_of, predict
+from spanwise.demo._systems import SYSTEMS, SimulatedSystem, facts_of, labels_of, predict
 from spanwise.demo._verdicts import Verdict, verdicts
 from spanwise.errors import ChoiceError
 from spanwise.formats import make_folder, write_atomically
 
-__all__ = ["SYSTEMS", "Demo", "System", "Verdict", "generate", "verdicts"]
+__all__ = ["SYSTEMS", "Demo", "SimulatedSystem", "Verdict", "generate", "verdicts"]
 
 _MOST_TRAINING = 100_000  # sentences: more would only repeat the same names
 

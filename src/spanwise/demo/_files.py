@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from spanwise.columns import Ints, Small
-from spanwise.demo._inventory import LABELS, Inventory, Piece
+from spanwise.demo._inventory import LABELS, Inventory, SentencePiece
 from spanwise.demo._systems import (
     BOTH,
     FIRST_LEFT_OUT,
@@ -18,12 +18,12 @@ from spanwise.demo._systems import (
     TRAPPED,
     VARIANTS,
 )
-from spanwise.demo._text import Text
+from spanwise.demo._text import DrawnText
 
 Span = tuple[int, int, str]
 
 
-def conll(inventory: Inventory, text: Text, variants: Small | None = None) -> bytes:
+def conll(inventory: Inventory, text: DrawnText, variants: Small | None = None) -> bytes:
     """The text with tags, one token a line; `variants` says what a system made of every piece.
 
     Every piece and variant in use is written out once and then joined by number, which keeps the cost of a
@@ -41,7 +41,7 @@ def conll(inventory: Inventory, text: Text, variants: Small | None = None) -> by
     return b"".join(map(rendered.__getitem__, laid.tolist()))
 
 
-def _lay(text: Text, keys: Ints, *, end_of_sentence: int, start_of_document: int) -> Ints:
+def _lay(text: DrawnText, keys: Ints, *, end_of_sentence: int, start_of_document: int) -> Ints:
     """The keys with a mark before every document and after every sentence."""
     sentence = np.repeat(np.arange(len(text)), np.diff(text.sentences))
     documents = len(text.documents) - 1
@@ -53,7 +53,7 @@ def _lay(text: Text, keys: Ints, *, end_of_sentence: int, start_of_document: int
     return laid
 
 
-def _conll_piece(piece: Piece, variant: int) -> bytes:
+def _conll_piece(piece: SentencePiece, variant: int) -> bytes:
     tags = ["O"] * len(piece.tokens)
     if runs_on(piece, variant):
         tags[0] = f"I-{LABELS[variant - LABELED]}"
@@ -62,12 +62,12 @@ def _conll_piece(piece: Piece, variant: int) -> bytes:
     return "".join(f"{token} {tag}\n" for token, tag in zip(piece.tokens, tags, strict=True)).encode()
 
 
-def runs_on(piece: Piece, variant: int) -> bool:
+def runs_on(piece: SentencePiece, variant: int) -> bool:
     """Whether the mention before these words takes in the first of them."""
     return piece.label is None and variant >= LABELED
 
 
-def spans_of(piece: Piece, variant: int, *, nested: bool = False) -> list[Span]:
+def spans_of(piece: SentencePiece, variant: int, *, nested: bool = False) -> list[Span]:
     """The mentions in a piece as a system has them; inner ones stay while their tokens stay."""
     if piece.label is None:
         if variant != TRAPPED or piece.trap is None or piece.trap_label is None:
@@ -81,13 +81,13 @@ def spans_of(piece: Piece, variant: int, *, nested: bool = False) -> list[Span]:
     return outer + inner
 
 
-def jsonl(inventory: Inventory, text: Text, variants: Small | None = None) -> bytes:
+def jsonl(inventory: Inventory, text: DrawnText, variants: Small | None = None) -> bytes:
     """The text with all mentions, inner ones included, one sentence a line."""
     made = np.zeros(len(text.pieces), np.int8) if variants is None else variants
     return "".join(json.dumps(row) + "\n" for row in _rows(inventory, text, made)).encode()
 
 
-def _rows(inventory: Inventory, text: Text, variants: Small) -> Iterator[dict[str, object]]:
+def _rows(inventory: Inventory, text: DrawnText, variants: Small) -> Iterator[dict[str, object]]:
     document = np.repeat(np.arange(len(text.documents) - 1), np.diff(text.documents)).tolist()
     pieces, made, starts = text.pieces.tolist(), variants.tolist(), text.sentences.tolist()
     for sentence, number in enumerate(document):

@@ -95,7 +95,7 @@ TOPICS = {
 }
 
 
-class Piece(Struct, frozen=True):
+class SentencePiece(Struct, frozen=True):
     """A run of tokens that stands together: a name with its label, or words between names.
 
     `inner` are the mentions inside a name, written when nested mentions are asked for; `trap` is the
@@ -112,7 +112,7 @@ class Piece(Struct, frozen=True):
 class Inventory(Struct, frozen=True):
     """All pieces, those that fill each slot, and the patterns of each topic as rows of pieces and slots."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SentencePiece, ...]
     slots: dict[str, range]
     topics: tuple[tuple[tuple[int | str, ...], ...], ...]
     form: tuple[int, ...]  # the number of the token sequence of each piece: equal for equal names
@@ -121,11 +121,11 @@ class Inventory(Struct, frozen=True):
 @cache
 def inventory() -> Inventory:
     """The pieces of the demo corpus, the same in every run."""
-    pieces: list[Piece] = []
+    pieces: list[SentencePiece] = []
     slots: dict[str, range] = {}
     for slot, (kind, label) in SLOTS.items():
         first = len(pieces)
-        pieces.extend(Piece(tuple(tokens), label, inner) for tokens, inner in _names(kind))
+        pieces.extend(SentencePiece(tuple(tokens), label, inner) for tokens, inner in _names(kind))
         slots[slot] = range(first, len(pieces))
     topics = tuple(
         tuple(tuple(_pattern(line.strip(), pieces)) for line in patterns.strip().splitlines())
@@ -136,7 +136,7 @@ def inventory() -> Inventory:
     return Inventory(tuple(pieces), slots, topics, form)
 
 
-def _pattern(line: str, pieces: list[Piece]) -> Iterator[int | str]:
+def _pattern(line: str, pieces: list[SentencePiece]) -> Iterator[int | str]:
     """The numbers of the pieces of words and the names of the slots of one pattern, in order."""
     words: list[str] = []
 
@@ -155,14 +155,14 @@ def _pattern(line: str, pieces: list[Piece]) -> Iterator[int | str]:
     yield from flush()
 
 
-def _words(words: list[str]) -> Piece:
+def _words(words: list[str]) -> SentencePiece:
     tokens, trap, trap_label = [], None, None
     for position, word in enumerate(words):
         if word.startswith("<"):
             word, trap_label = word[1:-1].split(":")
             trap = position
         tokens.append(word)
-    return Piece(tuple(tokens), trap=trap, trap_label=trap_label)
+    return SentencePiece(tuple(tokens), trap=trap, trap_label=trap_label)
 
 
 def _names(kind: str) -> Iterator[tuple[list[str], tuple[tuple[int, int, str], ...]]]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Floats, Ints, Small
 from spanwise.demo._inventory import LABELS, Inventory
-from spanwise.demo._text import Text
+from spanwise.demo._text import DrawnText
 
 # What a system makes of a mention: right, missed, without its first or its last token, with label k in
 # place of its own (LABELED + k), or with label k and without its first token (BOTH + k). Of words: RIGHT
@@ -23,7 +23,7 @@ _CARELESS = 0.06  # share of mentions that every system gets wrong for no reason
 _TRAPPED = 0.10  # share of the marked words that every system takes for a mention
 
 
-class System(Struct, frozen=True):
+class SimulatedSystem(Struct, frozen=True):
     """A simulated system: its name, the weakness that was planted and how often it shows."""
 
     name: str
@@ -32,13 +32,15 @@ class System(Struct, frozen=True):
 
 
 SYSTEMS = (
-    System("shortsighted", "cuts the ends off mentions of four or more tokens", 0.66),
-    System("memoriser", "misses mentions that the training file does not hold with their label", 0.42),
-    System("swapper", "writes LOC for ORG and ORG for LOC", 0.19),
+    SimulatedSystem("shortsighted", "cuts the ends off mentions of four or more tokens", 0.66),
+    SimulatedSystem(
+        "memoriser", "misses mentions that the training file does not hold with their label", 0.42
+    ),
+    SimulatedSystem("swapper", "writes LOC for ORG and ORG for LOC", 0.19),
 )
 
 
-class Facts(Struct, frozen=True, eq=False):
+class PieceFacts(Struct, frozen=True, eq=False):
     """What the simulation knows of a piece: tokens, label (-1: words), whether seen in training, a trap."""
 
     length: Ints
@@ -47,7 +49,7 @@ class Facts(Struct, frozen=True, eq=False):
     trap: Bools
 
 
-def predict(system: System, text: Text, facts: Facts, *, seed: int) -> Small:
+def predict(system: SimulatedSystem, text: DrawnText, facts: PieceFacts, *, seed: int) -> Small:
     """What the system makes of every piece of the text, as numbers of the variants above."""
     number = [known.name for known in SYSTEMS].index(system.name)
     random = np.random.default_rng([seed, 3 + number])
@@ -79,7 +81,7 @@ def _careless(chance: Floats, label: Ints) -> Column:
     return np.where(kind == 4, BOTH + another, shortened)
 
 
-def _run_on(made: Column, careless: Bools, text: Text, label: Ints) -> Column:
+def _run_on(made: Column, careless: Bools, text: DrawnText, label: Ints) -> Column:
     """Let some mentions run on into the words behind them, where nothing else is wrong with either."""
     after = np.arange(1, len(made))
     inside = np.ones(len(after), dtype=bool)
@@ -90,9 +92,9 @@ def _run_on(made: Column, careless: Bools, text: Text, label: Ints) -> Column:
     return made
 
 
-def facts_of(inventory: Inventory, seen: Bools) -> Facts:
-    """The columns of `Facts` for all pieces of the inventory."""
-    return Facts(
+def facts_of(inventory: Inventory, seen: Bools) -> PieceFacts:
+    """The columns of `PieceFacts` for all pieces of the inventory."""
+    return PieceFacts(
         length=np.array([len(piece.tokens) for piece in inventory.pieces]),
         label=labels_of(inventory),
         seen=seen,

@@ -17,7 +17,7 @@ _NEW = 0.3  # share of the test mentions that are drawn from the other names
 _SIZES = (6, 14)  # sentences of a document
 
 
-class Text(Struct, frozen=True, eq=False):
+class DrawnText(Struct, frozen=True, eq=False):
     """The pieces of a text in order; sentence `i` has pieces `sentences[i]:sentences[i + 1]`."""
 
     pieces: Ints
@@ -28,7 +28,7 @@ class Text(Struct, frozen=True, eq=False):
         return len(self.sentences) - 1
 
 
-def draw(inventory: Inventory, part: Part, *, sentences: int, seed: int) -> Text:
+def draw(inventory: Inventory, part: Part, *, sentences: int, seed: int) -> DrawnText:
     """A text of the given number of sentences; one seed gives one training and one test text.
 
     A document has one topic. Names are drawn with a preference for those early in a shuffled list, so that
@@ -54,7 +54,7 @@ def draw(inventory: Inventory, part: Part, *, sentences: int, seed: int) -> Text
         for place, filler in enumerate(pattern):
             drawn = _fill(shuffled[filler], len(at), part, random) if isinstance(filler, str) else filler
             pieces[at + place] = drawn
-    return Text(ints(pieces), starts, documents)
+    return DrawnText(ints(pieces), starts, documents)
 
 
 def _documents(sentences: int, random: np.random.Generator) -> Ints:
@@ -75,7 +75,7 @@ def _fill(names: Ints, number: int, part: Part, random: np.random.Generator) -> 
     return ints(names[drawn])
 
 
-def seen(inventory: Inventory, train: Text, labels: Ints) -> Bools:
+def seen(inventory: Inventory, train: DrawnText, labels: Ints) -> Bools:
     """Which pieces are names that stand in the training text with the same label."""
     form = np.array(inventory.form)
     pairs = form * (labels.max() + 2) + labels + 1

@@ -32,7 +32,7 @@ from spanwise.evaluation._counting import (
     counted_whole,
     sentences_with_errors,
 )
-from spanwise.evaluation._dataset import Shared, fixed, looked
+from spanwise.evaluation._dataset import BlockContext, fixed, looked
 from spanwise.evaluation._lake import any_in_lake, collected, in_lake
 from spanwise.evaluation._opened import framed, opened_elsewhere, opened_here, spark_opened, unheard
 from spanwise.evaluation._uncertain import unpacked, with_lead_intervals
@@ -244,7 +244,7 @@ def evaluated_elsewhere(
     edges: Mapping[str, Any] | None = None,
     align: How = "strict",
     **reading: Any,
-) -> tuple[Result, Shared, Engine]:
+) -> tuple[Result, BlockContext, Engine]:
     """A result without sentences, what all blocks share, and the engine with which they stay: for verbs
     that go through the blocks once more."""
     source, systems, columns = framed(source, gold, systems, reading)
@@ -267,7 +267,7 @@ def evaluated_elsewhere(
 
 
 def _one_block(
-    block: Inputs, shared: Shared, absent: Mapping[str, str], progress: Progress
+    block: Inputs, shared: BlockContext, absent: Mapping[str, str], progress: Progress
 ) -> tuple[Whole, EvaluatedBlock]:
     """What a single block says; the columns made for the first look at it serve to count it as well."""
     sides = shared.sides(block)

@@ -21,9 +21,9 @@ from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, 
 from spanwise.formats import Reader, listed_sources, stem_of
 from spanwise.formats.parts import (
     Held,
-    Kept,
+    KeptRows,
+    PartBytes,
     Parted,
-    Piece,
     Survey,
     can_be_streamed,
     pieces,
@@ -100,7 +100,7 @@ class Joining(Generic[T]):
         return self._join([one for level in reversed(self._levels) for one in level])
 
 
-class Source(Protocol):
+class BlockSource(Protocol):
     """Gold and the predictions of every system, in blocks; what it yields and itself can be pickled."""
 
     @property
@@ -162,7 +162,7 @@ class OneBlock(Struct, frozen=True, eq=False):
         return [entry for entry in self.inputs.entries if entry["role"] != "train"]
 
 
-class Layer(Struct, frozen=True):
+class FileLayer(Struct, frozen=True):
     """One annotation of one file: the number of the file, and the layer in it."""
 
     file: int
@@ -174,8 +174,8 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
     name: str
     files: tuple[Parted, ...]
-    gold: Layer
-    layers: Mapping[str, Layer]  # of each system
+    gold: FileLayer
+    layers: Mapping[str, FileLayer]  # of each system
     how: How
 
     @property
@@ -199,19 +199,21 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         documents = self.files[self.gold.file].documents
         return None if documents is None else len(documents) - 1
 
-    def references(self, *, gold_only: bool = False) -> Iterator[dict[int, Piece]]:
+    def references(self, *, gold_only: bool = False) -> Iterator[dict[int, PartBytes]]:
         """The pieces of the files that belong together, by the number of the file."""
         numbers = [self.gold.file] if gold_only else list(range(len(self.files)))
         streams = [pieces(self.files[number]) for number in numbers]
         for together_ in zip(*streams, strict=True):
             yield dict(zip(numbers, together_, strict=True))
 
-    def open(self, reference: Mapping[int, Piece], *, gold_only: bool = False) -> Block:
+    def open(self, reference: Mapping[int, PartBytes], *, gold_only: bool = False) -> Block:
         """Read the pieces, and put the predictions on the gold text."""
         found = self.layers_of(reference, gold_only=gold_only)
         return block_of(found.pop(""), found, self.how)
 
-    def layers_of(self, reference: Mapping[int, Piece], *, gold_only: bool = False) -> dict[str, Annotation]:
+    def layers_of(
+        self, reference: Mapping[int, PartBytes], *, gold_only: bool = False
+    ) -> dict[str, Annotation]:
         """Read the pieces: gold, "", and the predictions of every system."""
         found = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
         layers = {"": self.gold} if gold_only else {"": self.gold, **self.layers}
@@ -283,13 +285,13 @@ def many_blocks(
     total = 1 if merged else 1 + len(named)
     progress("read", 0, total)
     tokens = max(LEAST_TOKENS, memory // (BYTES_PER_TOKEN * (1 + len(named))))
-    rows = Kept(memory // KEPT_SHARE) if keep else None
+    rows = KeptRows(memory // KEPT_SHARE) if keep else None
     held = memory if keep else 0
     first = _looked_at(gold, choices.reading, merged=merged, tokens=tokens, keep=rows, held=held)
     title = name or stem_of(first.path)
     if merged:
-        layers = {system: Layer(0, "predicted") for system in named}
-        return ManyBlocks(title, (first,), Layer(0, "gold"), layers, choices.align)
+        layers = {system: FileLayer(0, "predicted") for system in named}
+        return ManyBlocks(title, (first,), FileLayer(0, "gold"), layers, choices.align)
     progress("read", 1, total)
     kept = first.kept if isinstance(first, Survey) else None
     room = 0 if kept is None or rows is None else rows.left // len(named)
@@ -307,7 +309,7 @@ def many_blocks(
                 reading,
                 merged=False,
                 sentences=sentences,
-                keep=Kept(room, like=kept) if keep else None,
+                keep=KeptRows(room, like=kept) if keep else None,
                 held=held,
             )
             for one in named.values()
@@ -325,8 +327,8 @@ def many_blocks(
                     "Give predictions for the same sentences.",
                 )
             )
-    layers = {system: Layer(place) for place, system in enumerate(named, start=1)}
-    return ManyBlocks(title, (first, *others), Layer(0), layers, choices.align)
+    layers = {system: FileLayer(place) for place, system in enumerate(named, start=1)}
+    return ManyBlocks(title, (first, *others), FileLayer(0), layers, choices.align)
 
 
 def _looked_at(
@@ -336,7 +338,7 @@ def _looked_at(
     merged: bool,
     tokens: int = 0,
     sentences: Sequence[int] | None = None,
-    keep: Kept | None = None,
+    keep: KeptRows | None = None,
     held: int = 0,
 ) -> Parted:
     """A source cut into parts: surveyed where its format allows for that, else read whole and sliced.
@@ -360,7 +362,7 @@ WORD, FORM = 30, 18  # bytes that a word and a token sequence take in a lexicon,
 TRAINING_TOKENS = 1 << 19  # of a training block
 
 
-class Training(Struct, frozen=True, eq=False):
+class TrainingFacts(Struct, frozen=True, eq=False):
     """What training data know, and how the result document names their files."""
 
     lexicon: Lexicon | SummedLexicon | None = None
@@ -369,7 +371,7 @@ class Training(Struct, frozen=True, eq=False):
     parts: tuple[LexiconPart, ...] = ()  # where the whole is too large to be sent to every block
 
     @classmethod
-    def of(cls, train: Sequence[Annotation]) -> Training:
+    def of(cls, train: Sequence[Annotation]) -> TrainingFacts:
         """What training data know that are in memory."""
         if not train:
             return cls()
@@ -392,7 +394,7 @@ class TrainingPiece(Struct, frozen=True, eq=False):
     """One block of a training file."""
 
     file: int
-    piece: Piece
+    piece: PartBytes
 
 
 class TrainingFiles(Struct, frozen=True, eq=False):
@@ -407,7 +409,7 @@ class TrainingFiles(Struct, frozen=True, eq=False):
         files: list[Parted] = []
         for source in listed_sources(train):
             if can_be_streamed(source, rest):
-                rows = Kept(sys.maxsize) if keep else None
+                rows = KeptRows(sys.maxsize) if keep else None
                 files.append(survey_layers(source, rest, merged=False, tokens=TRAINING_TOKENS, keep=rows))
             elif not keep and (lines := survey_of_lines(source, rest, tokens=TRAINING_TOKENS)) is not None:
                 files.append(lines)
@@ -434,7 +436,7 @@ class TrainingFiles(Struct, frozen=True, eq=False):
 class Asking(Struct, frozen=True, eq=False):
     """What `want` needs beside a block."""
 
-    source: Source
+    source: BlockSource
     lowercase: bool
 
 
@@ -469,7 +471,7 @@ def want(reference: Any, asking: Asking) -> Questions:
     return Questions(asked, KnownSentences.of([block.corpus]))
 
 
-class Answer(Struct, frozen=True, eq=False):
+class TrainingAnswer(Struct, frozen=True, eq=False):
     """What training blocks answer; answers of several can be joined."""
 
     lexicon: LexiconSums
@@ -477,7 +479,7 @@ class Answer(Struct, frozen=True, eq=False):
     sums: Mapping[int, BlockSums]  # of each file
 
     @classmethod
-    def joined(cls, parts: Sequence[Answer]) -> Answer:
+    def joined(cls, parts: Sequence[TrainingAnswer]) -> TrainingAnswer:
         """What several blocks answer."""
         sums: dict[int, BlockSums] = {}
         for part in parts:
@@ -494,10 +496,10 @@ class Answering(Struct, frozen=True, eq=False):
     asked: Questions
 
 
-def learn(reference: Any, answering: Answering) -> Answer:
+def learn(reference: Any, answering: Answering) -> TrainingAnswer:
     """What one training block knows of what is wanted."""
     file, block = answering.source.read(reference)
-    return Answer(
+    return TrainingAnswer(
         LexiconSums.of(Lexicon.of([block]), answering.asked.wanted),
         KnownSentences.of([block.corpus]).within(answering.asked.sentences),
         {file: BlockSums.of(block)},
@@ -513,14 +515,14 @@ class LexiconPart(Struct, frozen=True, eq=False):
 
 
 def learnt(
-    source: Source,
+    source: BlockSource,
     train: TrainingSource,
     *,
     lowercase: bool,
     engine: Engine,
     training_engine: Engine,
     bound: int | None = None,
-) -> Training:
+) -> TrainingFacts:
     """Ask all blocks of the test set what they want to know, and all training blocks for the answers.
 
     Answers that would take more than `bound` bytes are given in parts, each to as many blocks as share so
@@ -530,14 +532,14 @@ def learnt(
     parts: list[LexiconPart] = []
     sums: Mapping[int, BlockSums] = {}
     for blocks, asked in _together(asking, bound):
-        answers = Joining(Answer.joined)
+        answers = Joining(TrainingAnswer.joined)
         for answer in training_engine.map(learn, train.references(), Answering(train, asked)):
             answers.add(answer)
         total = answers.total()
         parts.append(LexiconPart(blocks, SummedLexicon(asked.wanted, total.lexicon), total.known))
         sums = total.sums
     first, entries = parts[0], train.entries(sums)
-    return Training(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
+    return TrainingFacts(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
 
 
 def _together(asking: Iterable[Questions], bound: int | None) -> Iterator[tuple[int, Questions]]:

@@ -82,7 +82,7 @@ def _input(role: str, one: Annotation, system: str | UnsetType = UNSET) -> Input
     )  # fmt: skip
 
 
-class Units(Struct, frozen=True, eq=False):
+class ResampledUnits(Struct, frozen=True, eq=False):
     """What is resampled: sentences, or documents where the data mark them."""
 
     kind: str
@@ -90,7 +90,7 @@ class Units(Struct, frozen=True, eq=False):
     of_sentence: Ints
 
     @classmethod
-    def of(cls, corpus: Corpus, kind: str | None) -> Units:
+    def of(cls, corpus: Corpus, kind: str | None) -> ResampledUnits:
         """The units of a corpus: documents where it has more than one, unless told otherwise."""
         documents = None if corpus.documents is None else len(corpus.documents) - 1
         kind = unit_of(kind, documents, corpus.source.path)

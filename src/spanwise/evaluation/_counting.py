@@ -28,9 +28,9 @@ from spanwise.document.head import Settings
 from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, together
 from spanwise.evaluation._blocks import BlockSums, Joining, Progress
-from spanwise.evaluation._choices import Block, Choices, Inputs, Units
-from spanwise.evaluation._dataset import Dataset, Facts, Shared, sides_of
-from spanwise.evaluation._measures import OUTCOME, Side
+from spanwise.evaluation._choices import Block, Choices, Inputs, ResampledUnits
+from spanwise.evaluation._dataset import BlockContext, DatasetBlock, Facts, sides_of
+from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 from spanwise.matching import OUTCOMES as NAMES
 
@@ -39,14 +39,14 @@ SUBSETS = cast("Sequence[Subset]", SUBSET_NAMES)
 
 
 def examples(
-    data: Dataset, systems: Mapping[str, Evaluated], *, policy: str, cap: int, redact: bool
+    data: DatasetBlock, systems: Mapping[str, Evaluated], *, policy: str, cap: int, redact: bool
 ) -> tuple[list[Sentence], int]:
     """The sentences that the policy asks for, at most `cap` of them, and how many there are in all."""
     chosen = chosen_sentences(data, systems, policy)
     return written_sentences(data, systems, chosen[:cap], redact=redact), len(chosen)
 
 
-def chosen_sentences(data: Dataset, systems: Mapping[str, Evaluated], policy: str) -> Ints:
+def chosen_sentences(data: DatasetBlock, systems: Mapping[str, Evaluated], policy: str) -> Ints:
     """The numbers of the sentences that the policy asks for, those with errors first."""
     if policy == "none":
         return np.zeros(0, dtype=np.int64)
@@ -60,13 +60,13 @@ def chosen_sentences(data: Dataset, systems: Mapping[str, Evaluated], policy: st
 
 
 def written_sentences(
-    data: Dataset, systems: Mapping[str, Evaluated], chosen: Ints, *, redact: bool
+    data: DatasetBlock, systems: Mapping[str, Evaluated], chosen: Ints, *, redact: bool
 ) -> list[Sentence]:
     """The sentences of these numbers, with what happened to each of their mentions."""
     return _Writer(data, systems, redact=redact).sentences(chosen.tolist())
 
 
-def agreed_mentions(data: Dataset, systems: Mapping[str, Evaluated], *, redact: bool) -> AgreedMentions:
+def agreed_mentions(data: DatasetBlock, systems: Mapping[str, Evaluated], *, redact: bool) -> AgreedMentions:
     """The gold mentions of the sentences that have no error, counted by all that can choose them."""
     corpus, gold = data.inputs.corpus, data.gold
     right = np.zeros(len(corpus), dtype=bool)
@@ -99,7 +99,7 @@ def agreed_mentions(data: Dataset, systems: Mapping[str, Evaluated], *, redact: 
 class _Writer:
     """Writes sentences; columns become lists once, for the mentions of the chosen sentences only."""
 
-    def __init__(self, data: Dataset, systems: Mapping[str, Evaluated], *, redact: bool) -> None:
+    def __init__(self, data: DatasetBlock, systems: Mapping[str, Evaluated], *, redact: bool) -> None:
         self._data = data
         self._systems = systems
         self._redact = redact
@@ -194,7 +194,7 @@ class _Writer:
         ]
         return _grouped(predicted.sentence[chosen], rows)
 
-    def _buckets(self, chosen: Ints, sides: Mapping[str, Side]) -> list[dict[str, str]]:
+    def _buckets(self, chosen: Ints, sides: Mapping[str, BucketedSide]) -> list[dict[str, str]]:
         """The names of the buckets that each chosen mention lies in, by attribute of mentions."""
         result: list[dict[str, str]] = [{} for _ in range(len(chosen))]
         for name in self._attributes:
@@ -241,7 +241,7 @@ Sentences = list[Sentence]
 LONG = 500_000  # tokens, from which on NumPy works longer than Python between two of its calls
 
 
-class Task(Struct, frozen=True, eq=False):
+class CountTask(Struct, frozen=True, eq=False):
     """One block, and how many of its sentences can still be shown, by policy."""
 
     reference: Any
@@ -252,7 +252,7 @@ class Task(Struct, frozen=True, eq=False):
         """The number of a block whose data lie elsewhere."""
         return int(self.reference.number)
 
-    def with_data(self, data: bytes) -> Task:
+    def with_data(self, data: bytes) -> CountTask:
         """The same task where the data of its block are."""
         return replace(self, reference=self.reference.with_data(data))
 
@@ -271,7 +271,7 @@ class CountedBlock(Struct, frozen=True, eq=False):
 class EvaluatedBlock(Struct, frozen=True, eq=False):
     """One block, evaluated mention by mention."""
 
-    data: Dataset
+    data: DatasetBlock
     systems: Mapping[str, Evaluated]
     described: DatasetPart
 
@@ -320,13 +320,13 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         )
 
 
-def count(task: Task, shared: Shared) -> CountedBlock:
+def count(task: CountTask, shared: BlockContext) -> CountedBlock:
     """Count one block: everything that the result document says is a sum over this."""
     block = shared.source.open(task.reference)
     return evaluated(block, shared.sides(block), shared).summed(task.room, redact=shared.choices.redact)
 
 
-def sentences_with_errors(reference: Any, shared: Shared) -> Sentences:
+def sentences_with_errors(reference: Any, shared: BlockContext) -> Sentences:
     """The sentences of one block on which a system is wrong."""
     block = shared.source.open(reference)
     one = evaluated(block, shared.sides(block), shared)
@@ -334,13 +334,15 @@ def sentences_with_errors(reference: Any, shared: Shared) -> Sentences:
     return written_sentences(one.data, one.systems, chosen, redact=shared.choices.redact)
 
 
-def evaluated(block: Block, sides: Sequence[AttributeSide], shared: Shared) -> EvaluatedBlock:
+def evaluated(block: Block, sides: Sequence[AttributeSide], shared: BlockContext) -> EvaluatedBlock:
     """Match the mentions of every system in one block, and count them into all tables."""
     facts = shared.facts
     assert facts is not None
     gold, *others = sides
     tough = shared.toughness(block, gold)
-    data = Dataset(block, Units.of(block.corpus, shared.unit), tough, facts, sides_of(facts, gold))
+    data = DatasetBlock(
+        block, ResampledUnits.of(block.corpus, shared.unit), tough, facts, sides_of(facts, gold)
+    )
     ours = all(is_built_in(attribute) for attribute in facts.attributes.values())
     long = len(block.corpus.tokens) >= LONG
     # User functions may not be thread-safe.
@@ -391,10 +393,10 @@ class Adding:
         policies = {"errors": ["errors"], "all": ["errors", "correct"], "none": []}[choices.examples]
         self._chosen: dict[str, Sentences] = {policy: [] for policy in policies}
 
-    def tasks(self, references: Iterable[Any]) -> Iterator[Task]:
+    def tasks(self, references: Iterable[Any]) -> Iterator[CountTask]:
         """The blocks; they are asked for one by one, so that they know how much room is left."""
         for reference in references:
-            yield Task(reference, self._room())
+            yield CountTask(reference, self._room())
 
     def add(self, block: CountedBlock) -> None:
         """Take the next block."""
@@ -412,7 +414,7 @@ class Adding:
     def _room(self) -> dict[str, int]:
         return {policy: self._choices.examples_cap - len(kept) for policy, kept in self._chosen.items()}
 
-    def total(self, shared: Shared) -> Whole:
+    def total(self, shared: BlockContext) -> Whole:
         """The sums over all blocks."""
         assert shared.facts is not None
         cap = self._choices.examples_cap
@@ -434,7 +436,7 @@ class Adding:
         )
 
 
-def counted_whole(shared: Shared, engine: Engine, progress: Progress) -> Whole:
+def counted_whole(shared: BlockContext, engine: Engine, progress: Progress) -> Whole:
     """Count every block, wherever the engine runs it, and add up.
 
     Where blocks stay on this machine, the first of several is counted here: the others need not write
@@ -456,7 +458,7 @@ def counted_whole(shared: Shared, engine: Engine, progress: Progress) -> Whole:
 
 
 def counted_block(
-    block: Block, sides: Sequence[AttributeSide], shared: Shared, progress: Progress
+    block: Block, sides: Sequence[AttributeSide], shared: BlockContext, progress: Progress
 ) -> tuple[Whole, EvaluatedBlock]:
     """The same of a source that is one block, with its mentions; sentences are written when asked for."""
     progress("count", 0, 1)

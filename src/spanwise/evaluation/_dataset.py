@@ -36,9 +36,9 @@ from spanwise.description import KnownSentences
 from spanwise.engines import Engine
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import LexiconPart, Progress, Source
-from spanwise.evaluation._choices import Block, Choices, Units
-from spanwise.evaluation._measures import Side
+from spanwise.evaluation._blocks import BlockSource, LexiconPart, Progress
+from spanwise.evaluation._choices import Block, Choices, ResampledUnits
+from spanwise.evaluation._measures import BucketedSide
 
 T = TypeVar("T")
 
@@ -85,46 +85,46 @@ class Facts(Struct, frozen=True, eq=False):
         )
 
 
-class Dataset(Struct, frozen=True, eq=False):
+class DatasetBlock(Struct, frozen=True, eq=False):
     """One block of the test set; adding a system changes nothing in it."""
 
     inputs: Block
-    units: Units
+    units: ResampledUnits
     toughness: Toughness | None
     facts: Facts
-    gold_sides: Mapping[str, Side]  # the gold units of every attribute, each in its bucket
+    gold_sides: Mapping[str, BucketedSide]  # the gold units of every attribute, each in its bucket
 
     @property
     def gold(self) -> Mentions:
         """The gold mentions."""
         return self.inputs.gold.mentions
 
-    def counted(self) -> Dataset:
+    def counted(self) -> DatasetBlock:
         """The same without units of tokens: they are many, and once they are counted nobody asks for them."""
         return replace(self, gold_sides=sides_of_mentions(self.gold_sides))
 
 
-def sides_of_mentions(sides: Mapping[str, Side]) -> dict[str, Side]:
+def sides_of_mentions(sides: Mapping[str, BucketedSide]) -> dict[str, BucketedSide]:
     """Those of attributes whose units are mentions."""
     return {name: side for name, side in sides.items() if side.position is None}
 
 
-def sides_of(facts: Facts, side: AttributeSide) -> dict[str, Side]:
+def sides_of(facts: Facts, side: AttributeSide) -> dict[str, BucketedSide]:
     """The units of every attribute among the mentions of a side, each in its bucket."""
     return {
         name: _side(values_of(one, side), facts.bucketings[name]) for name, one in facts.attributes.items()
     }
 
 
-def _side(found: Values, bucketing: Bucketing) -> Side:
+def _side(found: Values, bucketing: Bucketing) -> BucketedSide:
     bucket = bucketing.assign(found).astype(np.min_scalar_type(len(bucketing)))
-    return Side(found.unit_mention, frozen(bucket), found.position)
+    return BucketedSide(found.unit_mention, frozen(bucket), found.position)
 
 
-class Shared(Struct, frozen=True, eq=False):
+class BlockContext(Struct, frozen=True, eq=False):
     """What the functions of a block need beside it: the same for all blocks, and it can be pickled."""
 
-    source: Source
+    source: BlockSource
     choices: Choices
     lexicon: Lexicon | SummedLexicon | None
     known: KnownSentences | None
@@ -142,7 +142,7 @@ class Shared(Struct, frozen=True, eq=False):
         function: Callable[[Any, Any], T],
         references: Iterable[Any],
         *,
-        send: Callable[[Shared], Any] = lambda shared: shared,
+        send: Callable[[BlockContext], Any] = lambda shared: shared,
     ) -> Iterator[T]:
         """`function(reference, shared)` for each block, with what training data know of it.
 
@@ -162,7 +162,7 @@ class Shared(Struct, frozen=True, eq=False):
         function: Callable[[Any, Any], Iterable[tuple[object, ...]]],
         schema: str,
         *,
-        send: Callable[[Shared], Any],
+        send: Callable[[BlockContext], Any],
     ) -> list[Any]:
         """Spark frames of the rows that a function gives for each block, one for each part of the lexicon."""
         waiting = iter(self.source.references())
@@ -196,7 +196,7 @@ class Shared(Struct, frozen=True, eq=False):
             lowercase=self.choices.lowercase,
         )
 
-    def with_attributes(self) -> tuple[Shared, dict[str, str]]:
+    def with_attributes(self) -> tuple[BlockContext, dict[str, str]]:
         """The attributes that can be computed, told by the first block, and why others cannot."""
         gold = self.source.open(next(self.source.references(gold_only=True)), gold_only=True).gold
         attributes, absent = possible_attributes(self.choices, self.context(gold))
@@ -215,16 +215,16 @@ class Look(Struct, frozen=True, eq=False):
     labeled: Labeled | None
 
 
-Looking = Callable[[Shared], Iterator[Look]]
+Looking = Callable[[BlockContext], Iterator[Look]]
 
 
-def look(reference: Any, shared: Shared) -> Look:
+def look(reference: Any, shared: BlockContext) -> Look:
     """Look at the gold mentions of one block: distinct values, and labels of token sequences."""
     gold = shared.source.open(reference, gold_only=True).gold
     return looked(shared.context(gold).side(gold.mentions), shared)
 
 
-def looked(side: AttributeSide, shared: Shared) -> Look:
+def looked(side: AttributeSide, shared: BlockContext) -> Look:
     """Look at the gold mentions of one block that is open."""
     numbers: dict[str, tuple[Floats, Ints]] = {}
     names: dict[str, dict[str, int]] = {}
@@ -252,7 +252,9 @@ def looking_by(engine: Engine) -> Looking:
     return lambda shared: shared.mapped(engine, look, shared.source.references(gold_only=True))
 
 
-def fixed(shared: Shared, looking: Looking, absent: Mapping[str, str], progress: Progress) -> Shared:
+def fixed(
+    shared: BlockContext, looking: Looking, absent: Mapping[str, str], progress: Progress
+) -> BlockContext:
     """Look at all blocks, and fix what follows from them: buckets, and which sequences are confusable."""
     looks: list[Look] = []
     carried = Carried()

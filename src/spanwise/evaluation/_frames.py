@@ -18,7 +18,7 @@ from spanwise.corpus import Annotation, Mentions, Reading, Source
 from spanwise.description import reading_entry
 from spanwise.engines.spark import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
-from spanwise.evaluation._blocks import BlockSums, Training, block_of, learnt
+from spanwise.evaluation._blocks import BlockSums, TrainingFacts, block_of, learnt
 from spanwise.evaluation._choices import Block, Choices
 from spanwise.formats import Reader
 from spanwise.formats._format import label_notes
@@ -29,7 +29,7 @@ PATH = "<Spark frame>"
 _EVIDENCE = "a Spark frame"
 
 
-class Columns(Struct, frozen=True):
+class FrameColumns(Struct, frozen=True):
     """Which columns of a frame hold what."""
 
     gold: str
@@ -38,7 +38,7 @@ class Columns(Struct, frozen=True):
     document: str | None = None
     sentence: str | None = None
 
-    def of_training(self) -> Columns:
+    def of_training(self) -> FrameColumns:
         """The columns of training data: the same, without predictions."""
         return replace(self, systems={})
 
@@ -88,7 +88,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
     """A frame in blocks: a `Source` whose data stay with the executors, but for the first block."""
 
     name: str
-    columns: Columns
+    columns: FrameColumns
     reading: Mapping[str, Any]
     how: How
     begins: Sequence[int]  # the first sentence of every block
@@ -166,7 +166,7 @@ def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: Bl
 
 
 def opened_frame(
-    frame: Any, columns: Columns, choices: Choices, *, name: str, partitions: int | None
+    frame: Any, columns: FrameColumns, choices: Choices, *, name: str, partitions: int | None
 ) -> tuple[FrameBlocks, FrameEngine]:
     """Pack a frame into blocks where it lies, and look at all of them once: errors in rows are found here."""
     reading = dict(choices.reading)
@@ -213,14 +213,14 @@ class TrainingFrame(Struct, frozen=True, eq=False):
 
 def frame_training(
     frame: Any,
-    columns: Columns,
+    columns: FrameColumns,
     choices: Choices,
     test: FrameBlocks,
     engine: FrameEngine,
     *,
     partitions: int | None,
     bound: int | None = None,
-) -> Training:
+) -> TrainingFacts:
     """What a training frame knows of what the frame of the test set asks."""
     source, where = opened_frame(frame, columns.of_training(), choices, name="train", partitions=partitions)
     try:
@@ -232,7 +232,7 @@ def frame_training(
         where.packed.free()
 
 
-def _prepared(frame: Any, columns: Columns, partitions: int | None) -> Any:
+def _prepared(frame: Any, columns: FrameColumns, partitions: int | None) -> Any:
     """The columns that are needed, under names of ours; documents whole, in the order of their names."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions
@@ -267,7 +267,7 @@ def _prepared(frame: Any, columns: Columns, partitions: int | None) -> Any:
     return chosen if partitions is None else chosen.coalesce(partitions)
 
 
-def _looked_at(data: bytes, shared: tuple[Columns, Mapping[str, Any]]) -> Sums:
+def _looked_at(data: bytes, shared: tuple[FrameColumns, Mapping[str, Any]]) -> Sums:
     """A first look at a block; a row that cannot be read is an error that names it."""
     columns, reading = shared
     table = table_of(data)
@@ -347,7 +347,7 @@ def _read(table: Any, layer: str, reading: Mapping[str, Any]) -> Annotation:
     return Reader(**reading).read(pyarrow.table(columns))
 
 
-def columns_of(frame: Any, gold: Any, systems: Any, named: Mapping[str, Any]) -> Columns:
+def columns_of(frame: Any, gold: Any, systems: Any, named: Mapping[str, Any]) -> FrameColumns:
     """The columns of a frame that a call names."""
     if not isinstance(gold, str) or not isinstance(systems, Mapping):
         raise ChoiceError(
@@ -355,7 +355,7 @@ def columns_of(frame: Any, gold: Any, systems: Any, named: Mapping[str, Any]) ->
             'Write evaluate(frame, gold="tags", systems={"mine": "predicted"}, tokens="tokens").'
         )
     given = {key: value for key, value in named.items() if value is not None}
-    columns = Columns(gold, dict(systems), **given)
+    columns = FrameColumns(gold, dict(systems), **given)
     asked = [columns.gold, columns.tokens, columns.document, columns.sentence, *columns.systems.values()]
     for name in asked:
         if name is not None and name not in frame.columns:

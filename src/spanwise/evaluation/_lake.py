@@ -48,7 +48,7 @@ from spanwise.evaluation._frames import FramePiece, sum_of_rows, table_of
 from spanwise.formats import Reader, format_of, listed_sources, opened, stem_of
 from spanwise.formats._format import label_notes
 from spanwise.formats._opening import File
-from spanwise.formats.parts import Held, Piece, numbers, read_piece, survey_layers
+from spanwise.formats.parts import Held, PartBytes, numbers, read_piece, survey_layers
 from spanwise.formats.tables import TABLE_SPANS, TABLE_TAGS
 from spanwise.schemes import Tags, recognise_situations, situations
 
@@ -541,14 +541,14 @@ def lake_blocks(
     ])  # fmt: skip
     together = pieces.partitionBy(number, partial(_partition, number, source.blocks))
     rows = together.mapPartitions(_gathered, preservesPartitioning=True).persist(_on_disk_too())
-    held = Packed(_Rows(session, rows), rows)
+    held = Packed(_ExecutorRows(session, rows), rows)
     sizes = [0] * number
     for block in range(source.blocks):
         sizes[_partition(number, source.blocks, block)] += 1
     return replace(source, first=held.first()), FrameEngine(held, sizes)
 
 
-class _Rows(Struct, frozen=True, eq=False):
+class _ExecutorRows(Struct, frozen=True, eq=False):
     """Rows that are kept by the executors, as a frame is."""
 
     sparkSession: Any  # noqa: N815 - the name that a frame has
@@ -602,7 +602,7 @@ def _cut(layer: str, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tupl
         held = Held.of({"only": whole}, sentences=(inner - begin).tolist())
         firsts = [begin, *inner.tolist()]
         for place, at_sentence in enumerate(firsts):
-            part = read_piece(held, Piece(place))["only"]
+            part = read_piece(held, PartBytes(place))["only"]
             corpus = part.corpus
             if whole.corpus.ids is None:
                 corpus = replace(corpus, ids=numbers(at_sentence, len(corpus)))

@@ -11,7 +11,7 @@ from msgspec import Struct
 from spanwise.corpus import Annotation
 from spanwise.engines.spark import FrameEngine, Sent, answer, answers, packed, unpacked
 from spanwise.errors import InputError
-from spanwise.evaluation._blocks import Answer, BlockSums, Joining, Training, learnt
+from spanwise.evaluation._blocks import BlockSums, Joining, TrainingAnswer, TrainingFacts, learnt
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._lake import Lake, LakeBlocks, opened_lake, shown_path
 from spanwise.formats import listed_sources
@@ -55,11 +55,11 @@ def lake_training(
     engine: FrameEngine,
     *,
     bound: int | None = None,
-) -> Training:
+) -> TrainingFacts:
     """What training files know of what the test set asks: executors read them, and add up what they find."""
     given = listed_sources(train)
     if not given:
-        return Training()
+        return TrainingFacts()
     reading = {**choices.reading, "documents": "none"}
     lakes = [opened_lake(session, one, reading) for one in given]
     training = LakeTraining(tuple(lake for lake, _ in lakes))
@@ -97,7 +97,7 @@ def _learning(
     function: Callable[[Any, Any], Any], number: int, sent: Any, rows: Iterable[Any]
 ) -> Iterator[bytes]:
     """The answers of all files of a partition, joined; the first error in their place."""
-    found: Joining[Answer] = Joining(Answer.joined)
+    found: Joining[TrainingAnswer] = Joining(TrainingAnswer.joined)
     some = False
     for row in rows:
         reference = (number, shown_path(row["path"]), bytes(row["content"]))

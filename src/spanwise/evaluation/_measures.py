@@ -13,7 +13,7 @@ from spanwise.attributes import SUBSETS, Toughness
 from spanwise.columns import Bools, Codes, Column, Ints, Small, frozen, ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.counts import Counts, CrossTable, Groups
-from spanwise.evaluation._choices import Units
+from spanwise.evaluation._choices import ResampledUnits
 from spanwise.matching import OUTCOMES, SCHEMES, Events, Matching
 from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure, MeasureKey
 
@@ -26,11 +26,11 @@ SIDES = ("left", "right", "both")
 NOBODY = None  # stands for the mention that an event lacks
 
 
-class Case(Struct, frozen=True, eq=False, dict=True):
+class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
     """One system on one dataset: both sides' mentions under one list of labels, and their matching."""
 
     corpus: Corpus
-    units: Units
+    units: ResampledUnits
     gold: Mentions
     predicted: Mentions
     matching: Matching  # what happened to each mention
@@ -94,7 +94,7 @@ def _first_there(one: Column, other: Column) -> Column:
     return np.where(one >= 0, one, other)
 
 
-class Side(Struct, frozen=True, eq=False):
+class BucketedSide(Struct, frozen=True, eq=False):
     """The units of one attribute on one side: the mention each belongs to, and its bucket."""
 
     mention: Ints | None  # None where a unit is a mention
@@ -106,7 +106,7 @@ class Side(Struct, frozen=True, eq=False):
         return mentions if self.mention is None else np.asarray(mentions[self.mention])
 
 
-def exact_measures(case: Case) -> list[Measure]:
+def exact_measures(case: MatchedSystem) -> list[Measure]:
     """Exact scores overall and per label, their averages, and token accuracy."""
     counts = _tally(
         case,
@@ -135,7 +135,9 @@ def exact_measures(case: Case) -> list[Measure]:
     return found
 
 
-def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[str]) -> list[Measure]:
+def fair_measures(
+    case: MatchedSystem, events: Events, *, focus: str, credits: Sequence[str]
+) -> list[Measure]:
     """Fair scores and those under other credits, overall and per label, and the gains of fixing errors."""
     counts, share = _outcomes(case, events, focus)
     measures = []
@@ -158,7 +160,7 @@ def fair_measures(case: Case, events: Events, *, focus: str, credits: Sequence[s
     return measures
 
 
-def relaxed_measure(case: Case, matching: Matching) -> Measure:
+def relaxed_measure(case: MatchedSystem, matching: Matching) -> Measure:
     """The schemes of MUC and SemEval-2013, from the one-to-one matching of overlapping mentions."""
     alone = np.flatnonzero(matching.predicted_outcome == OUTCOME["FP"])
     rows: list[tuple[Ints, Column | int]] = [
@@ -169,7 +171,7 @@ def relaxed_measure(case: Case, matching: Matching) -> Measure:
     return Measure(MeasureKey("relaxed"), counts, "relaxed", tuple(("relaxed", scheme) for scheme in SCHEMES))
 
 
-def tough_measures(case: Case, toughness: Toughness) -> list[Measure]:
+def tough_measures(case: MatchedSystem, toughness: Toughness) -> list[Measure]:
     """Recall of the tough subsets, overall and per label."""
     labels = len(case.labels)
     rows: list[tuple[Ints, Column, int]] = []
@@ -216,10 +218,10 @@ def joined_measures(parts: Sequence[Measure], labels: Sequence[str]) -> Measure:
 
 
 def bucket_measure(
-    case: Case,
+    case: MatchedSystem,
     key: MeasureKey,
-    gold: Side,
-    predicted: Side,
+    gold: BucketedSide,
+    predicted: BucketedSide,
     pairs: tuple[Ints, Ints],
     buckets: Sequence[str],
     path: tuple[str, ...],
@@ -239,7 +241,7 @@ def bucket_measure(
 
 
 def outcome_tables(
-    case: Case, name: str, gold: Side, predicted: Side, buckets: Sequence[str]
+    case: MatchedSystem, name: str, gold: BucketedSide, predicted: BucketedSide, buckets: Sequence[str]
 ) -> dict[MeasureKey, CrossTable]:
     """Outcomes × buckets of an attribute of mentions, over the gold mentions and over the predicted ones."""
     sides = {
@@ -266,20 +268,20 @@ def outcome_tables(
     return tables
 
 
-def tough_outcomes(case: Case, toughness: Toughness) -> CrossTable:
+def tough_outcomes(case: MatchedSystem, toughness: Toughness) -> CrossTable:
     """Outcomes × tough subsets of the gold mentions."""
     mention, subset = np.nonzero(toughness.member)
     outcome = case.matching.gold_outcome[mention].astype(np.int64)
     return CrossTable.of(OUTCOMES, toughness.subsets, row=outcome, column=ints(subset))
 
 
-def crossed(sides: tuple[Side, Side], widths: tuple[int, int]) -> Side:
+def crossed(sides: tuple[BucketedSide, BucketedSide], widths: tuple[int, int]) -> BucketedSide:
     """The units of two attributes of mentions at once, each in the pair of its buckets."""
     first, second = sides
-    return Side(None, first.bucket.astype(np.int64) * widths[1] + second.bucket, None)
+    return BucketedSide(None, first.bucket.astype(np.int64) * widths[1] + second.bucket, None)
 
 
-def confusion_table(case: Case, events: Events, kind: str | None = None) -> CrossTable:
+def confusion_table(case: MatchedSystem, events: Events, kind: str | None = None) -> CrossTable:
     """Gold labels as rows, predicted ones as columns, errors only, or those of one kind; NOBODY is the row
     of what is spurious and the column of what is missed."""
     gold, predicted = case.event_labels
@@ -292,7 +294,7 @@ def confusion_table(case: Case, events: Events, kind: str | None = None) -> Cros
     return CrossTable.of(names, names, row=row, column=column)
 
 
-def sides_table(case: Case, events: Events) -> CrossTable:
+def sides_table(case: MatchedSystem, events: Events) -> CrossTable:
     """Boundary errors by label and by the side on which the spans end differently.
 
     References:
@@ -309,7 +311,7 @@ def sides_table(case: Case, events: Events) -> CrossTable:
 
 
 def _tally(
-    case: Case,
+    case: MatchedSystem,
     cells: Sequence[str],
     columns: Sequence[str],
     groups: Groups,
@@ -323,7 +325,7 @@ def _in_one_cell(rows: Sequence[tuple[Ints, Column | int]]) -> Groups:
     return [(unit, np.zeros(len(unit), dtype=np.int8), column) for unit, column in rows]
 
 
-def _outcomes(case: Case, events: Events, focus: str) -> tuple[Counts, float]:
+def _outcomes(case: MatchedSystem, events: Events, focus: str) -> tuple[Counts, float]:
     gold, predicted = case.event_labels
     # What is absent on one side counts under the label of the other.
     sides = {"gold": [(gold, predicted)], "predicted": [(predicted, gold)]}
@@ -332,7 +334,7 @@ def _outcomes(case: Case, events: Events, focus: str) -> tuple[Counts, float]:
     return _tally(case, case.labels, OUTCOMES, groups), 1 / len(groups)
 
 
-def _gains(case: Case, events: Events) -> Counts:
+def _gains(case: MatchedSystem, events: Events) -> Counts:
     wrong = case.wrong
     rows: list[tuple[Ints, Column | int]] = [
         (case.gold_unit, GAINS.index("gold")),
@@ -358,7 +360,7 @@ def _gain_columns() -> Small:
 _GAIN_COLUMN = _gain_columns()
 
 
-def same_tokens(case: Case, gold: Side, predicted: Side) -> tuple[Ints, Ints]:
+def same_tokens(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> tuple[Ints, Ints]:
     """The pairs of gold and predicted token units that are the same: one position, one label."""
     assert gold.position is not None and predicted.position is not None
     number = len(case.labels)
@@ -379,7 +381,7 @@ def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
     return ints(np.flatnonzero(same)), ints(order[place[same]])
 
 
-def _accuracy(case: Case) -> Counts | None:
+def _accuracy(case: MatchedSystem) -> Counts | None:
     """Tokens with equal tags, by unit; None where there are no tokens or mentions overlap.
 
     Encoded as IOB2 the tags of a token follow from the mention it lies in, so only

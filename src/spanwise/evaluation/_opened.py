@@ -11,18 +11,18 @@ from msgspec.structs import replace
 from spanwise.engines import MOST_THREADS, Engine, at_once, engine_of, local_engine
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.evaluation._blocks import (
+    BlockSource,
     OneBlock,
     Progress,
-    Source,
-    Training,
+    TrainingFacts,
     TrainingFiles,
     learnt,
     many_blocks,
 )
 from spanwise.evaluation._choices import Choices, check_keywords, gather, parts_of, unit_of
-from spanwise.evaluation._dataset import Shared, fixed, looking_by
+from spanwise.evaluation._dataset import BlockContext, fixed, looking_by
 from spanwise.evaluation._frames import (
-    Columns,
+    FrameColumns,
     columns_of,
     frame_training,
     is_frame,
@@ -43,12 +43,12 @@ ROLES = ("tokens", "document", "sentence")  # of the columns of a frame, beside 
 class Opened(Struct, frozen=True, eq=False):
     """Blocks, what all of them share, the attributes that cannot be computed, and the training files."""
 
-    shared: Shared
+    shared: BlockContext
     absent: Mapping[str, str]
     training: Sequence[Mapping[str, Any]]  # entries of the result document
     engine: Engine
 
-    def fixed(self, progress: Progress = unheard) -> Shared:
+    def fixed(self, progress: Progress = unheard) -> BlockContext:
         """Look at all blocks, and fix what follows from them."""
         return fixed(self.shared, looking_by(self.engine), self.absent, progress)
 
@@ -58,7 +58,9 @@ class Opened(Struct, frozen=True, eq=False):
             self.engine.packed.free()
 
 
-def framed(source: Any, gold: Any, systems: Any, reading: dict[str, Any]) -> tuple[Any, Any, Columns | None]:
+def framed(
+    source: Any, gold: Any, systems: Any, reading: dict[str, Any]
+) -> tuple[Any, Any, FrameColumns | None]:
     """A frame, its systems and its columns, whose names are taken out of `reading`; None of anything else."""
     if not is_frame(source):
         return source, systems, None
@@ -73,7 +75,7 @@ def spark_opened(
     train: Any,
     choices: Choices,
     *,
-    columns: Columns | None,
+    columns: FrameColumns | None,
     name: str | None,
     engine: Engine | None,
     progress: Progress,
@@ -92,7 +94,7 @@ def opened_elsewhere(
     train: Any,
     choices: Choices,
     *,
-    columns: Columns | None,
+    columns: FrameColumns | None,
     name: str | None,
     engine: Engine | None,
     always_tough: bool = False,
@@ -132,14 +134,14 @@ def opened_here(
     engine: Engine | None,
 ) -> Opened:
     """Sources that this machine reads: in memory as one block, or in parts that need about so much memory."""
-    source: Source
+    source: BlockSource
     where = engine or local_engine(workers)
     if memory is None:
         progress("read", 0, 1)
         inputs = gather(gold, systems, train, align=choices.align, reading=choices.reading, name=name)
         progress("read", 1, 1)
         choices.check_systems(list(inputs.systems))
-        source, training = OneBlock(inputs), Training.of(inputs.train)
+        source, training = OneBlock(inputs), TrainingFacts.of(inputs.train)
     else:
         keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
         source, files = at_once(
@@ -154,10 +156,10 @@ def opened_here(
 
 
 def _opened(
-    source: Source, choices: Choices, training: Training, engine: Engine, *, threads: int = 1
+    source: BlockSource, choices: Choices, training: TrainingFacts, engine: Engine, *, threads: int = 1
 ) -> Opened:
     unit = unit_of(choices.unit, source.documents, source.path)
-    shared = Shared(
+    shared = BlockContext(
         source, choices, training.lexicon, training.known, unit, threads=threads, parts=training.parts
     )
     with_attributes, absent = shared.with_attributes()
@@ -165,17 +167,17 @@ def _opened(
 
 
 def _learnt(
-    source: Source,
+    source: BlockSource,
     files: TrainingFiles,
     choices: Choices,
     engine: Engine,
     training_engine: Engine,
     *,
     bound: int | None,
-) -> Training:
+) -> TrainingFacts:
     """What training files know of what the test set asks."""
     if not files.files:
-        return Training()
+        return TrainingFacts()
     return learnt(
         source, files, lowercase=choices.lowercase, engine=engine, training_engine=training_engine,
         bound=bound,
@@ -208,7 +210,7 @@ def _opened_lake(
 
 def _opened_frame(
     frame: Any,
-    columns: Columns,
+    columns: FrameColumns,
     train: Any,
     choices: Choices,
     name: str | None,

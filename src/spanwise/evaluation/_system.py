@@ -48,12 +48,12 @@ from spanwise.document.scores import (
 )
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._choices import Choices, Inputs
-from spanwise.evaluation._dataset import Dataset, Facts, sides_of, sides_of_mentions
+from spanwise.evaluation._dataset import DatasetBlock, Facts, sides_of, sides_of_mentions
 from spanwise.evaluation._measures import (
     NOBODY,
     SIDES,
-    Case,
-    Side,
+    BucketedSide,
+    MatchedSystem,
     bucket_measure,
     confusion_table,
     crossed,
@@ -67,7 +67,7 @@ from spanwise.evaluation._measures import (
     tough_measures,
     tough_outcomes,
 )
-from spanwise.evaluation._uncertain import Scored
+from spanwise.evaluation._uncertain import ScoredSystem
 from spanwise.formats import read
 from spanwise.interpreteval import Departures, Figures, Tagged, Training
 from spanwise.interpreteval import compare as compare_figures
@@ -104,19 +104,19 @@ class Evaluated(Struct, frozen=True, eq=False):
     """One system with its counts and with what they were counted from, mention by mention."""
 
     counted: Counted
-    case: Case
+    case: MatchedSystem
     matching: Matching
-    gold_sides: Mapping[str, Side]
-    predicted_sides: Mapping[str, Side]
+    gold_sides: Mapping[str, BucketedSide]
+    predicted_sides: Mapping[str, BucketedSide]
 
 
-def evaluate_system(data: Dataset, predicted: AttributeSide, choices: Choices) -> Evaluated:
+def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choices) -> Evaluated:
     """Match one system's mentions of a block and count them into every table."""
     gold, other = with_one_labelling([data.gold, predicted.mentions])
     fair, overlap = fair_and_overlap(gold, other)
     chosen = choices.matcher
     matching = fair if chosen.name == "fair" else match(gold, other, matcher=chosen)
-    case = Case(data.inputs.corpus, data.units, gold, other, matching, fair)
+    case = MatchedSystem(data.inputs.corpus, data.units, gold, other, matching, fair)
     events = matching.events()
     measures = [
         *exact_measures(case),
@@ -149,12 +149,12 @@ def evaluate_system(data: Dataset, predicted: AttributeSide, choices: Choices) -
 
 
 def _cross(
-    case: Case,
+    case: MatchedSystem,
     facts: Facts,
     one: str,
     two: str,
-    gold_sides: Mapping[str, Side],
-    predicted_sides: Mapping[str, Side],
+    gold_sides: Mapping[str, BucketedSide],
+    predicted_sides: Mapping[str, BucketedSide],
 ) -> Measure:
     first, second = (facts.bucketings[name].buckets for name in (one, two))
     widths = len(first), len(second)
@@ -169,7 +169,7 @@ def _cross(
 
 
 def system_scores(
-    facts: Facts, one: Counted, found: Scored, crosses: Sequence[tuple[str, str]], mentions: int
+    facts: Facts, one: Counted, found: ScoredSystem, crosses: Sequence[tuple[str, str]], mentions: int
 ) -> SystemScores:
     """Everything that the document says of one system; `mentions` is the number of gold ones."""
     measures = {measure.key: measure for measure in one.measures}
@@ -216,7 +216,7 @@ def _label_pairs(labels: Sequence[str], table: CrossTable) -> tuple[tuple[str, s
     return tuple(sorted(pairs, key=lambda pair: -pair[2]))
 
 
-def _exact(labels: Sequence[str], counts: Counts, found: Scored) -> Exact:
+def _exact(labels: Sequence[str], counts: Counts, found: ScoredSystem) -> Exact:
     totals = with_overall(counts.total.astype(np.float64)).astype(np.int64).tolist()
     overall, *cells = (dict(zip(EXACT, row, strict=True)) for row in totals)
     return Exact(
@@ -230,12 +230,12 @@ def _exact(labels: Sequence[str], counts: Counts, found: Scored) -> Exact:
     )
 
 
-def _average(counts: Counts, found: Scored, name: str) -> MeanScores:
+def _average(counts: Counts, found: ScoredSystem, name: str) -> MeanScores:
     used = int((counts.total[:, :2].sum(axis=1) > 0).sum())
     return MeanScores(**found.cells["exact", name], labels=used)
 
 
-def _fair(one: Counted, counts: Counts, exact: Counts, found: Scored, share: float) -> Fair:
+def _fair(one: Counted, counts: Counts, exact: Counts, found: ScoredSystem, share: float) -> Fair:
     overall, *cells = map(_outcomes, with_overall(counts.total.astype(np.float64)) * share)
     sides = one.tables[MeasureKey("sides")].chosen(one.labels, SIDES)
     return Fair(
@@ -263,7 +263,7 @@ def _whole(value: Any) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _credit(labels: Sequence[str], found: Scored, name: str) -> CreditScores:
+def _credit(labels: Sequence[str], found: ScoredSystem, name: str) -> CreditScores:
     return CreditScores(
         overall=Rates(**found.cells["credits", name, "overall"]),
         labels={label: Rates(**found.cells["credits", name, "labels", label]) for label in labels},
@@ -285,7 +285,7 @@ def _parts(errors: Mapping[str, float]) -> dict[str, float | None]:
     return {name: plain(ratio(number, whole)) for name, number in errors.items()}
 
 
-def _relaxed(counts: Counts, found: Scored) -> dict[str, RelaxedScores]:
+def _relaxed(counts: Counts, found: ScoredSystem) -> dict[str, RelaxedScores]:
     result = {}
     for scheme, row in relaxed_counts(counts.total[0]).items():
         named: dict[str, Any] = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
@@ -295,7 +295,7 @@ def _relaxed(counts: Counts, found: Scored) -> dict[str, RelaxedScores]:
     return result
 
 
-def _tough(one: Counted, counts: Counts, found: Scored) -> dict[Subset, SubsetScores]:
+def _tough(one: Counted, counts: Counts, found: ScoredSystem) -> dict[Subset, SubsetScores]:
     total: list[list[list[Any]]] = counts.total.reshape(len(SUBSETS), len(one.labels) + 1, 2).tolist()
     result: dict[Subset, SubsetScores] = {}
     for place, subset in enumerate(cast("Sequence[Subset]", SUBSETS)):
@@ -317,7 +317,7 @@ def _named_outcomes(table: CrossTable, column: str, without: str) -> dict[Outcom
     return {name: number for name, number in zip(names, counts, strict=True) if name != without}
 
 
-def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: Scored) -> AttributeScores:
+def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: ScoredSystem) -> AttributeScores:
     attribute, bucketing = facts.attributes[name], facts.bucketings[name]
     buckets = tuple(
         BucketScores(
@@ -370,7 +370,7 @@ def _bucket_fair(one: Counted, attribute: str, bucket: str) -> FairRates:
     )
 
 
-def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, found: Scored) -> CrossScores:
+def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, found: ScoredSystem) -> CrossScores:
     first, second = (facts.bucketings[name] for name in pair)
     cells = []
     for place, both in enumerate(_bucket_pairs(first, second)):

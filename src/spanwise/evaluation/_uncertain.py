@@ -30,7 +30,7 @@ Cell = dict[str, Any]
 ONE_UNIT = "fewer than two {unit}s hold it"
 
 
-class Scored(Struct, frozen=True, eq=False):
+class ScoredSystem(Struct, frozen=True, eq=False):
     """Every score of one system by the path of its cell, and which of its slices are weak."""
 
     measures: Sequence[Measure]
@@ -47,7 +47,7 @@ def tested(
     correction: str,
     primary: Path = PRIMARY["f1"],
     unit: str = "unit",
-) -> tuple[dict[str, Scored], tuple[Comparison, ...]]:
+) -> tuple[dict[str, ScoredSystem], tuple[Comparison, ...]]:
     """The scores of all systems with their intervals, and the tests of these pairs of systems."""
     if not resampling.resamples:  # nothing but totals is asked for, and units need not be told apart
         systems = {name: [one.of_one_unit() for one in measures] for name, measures in systems.items()}
@@ -59,7 +59,9 @@ def tested(
 
 
 # ---- one system -----------------------------------------------------------------------------
-def _scored(measures: Sequence[Measure], resampling: Resampling, confidence: float, unit: str) -> Scored:
+def _scored(
+    measures: Sequence[Measure], resampling: Resampling, confidence: float, unit: str
+) -> ScoredSystem:
     cells: dict[Path, Cell] = {}
     bounded = resampling.resamples > 0 and resampling.units > 0
     for measure in measures:
@@ -76,11 +78,11 @@ def _scored(measures: Sequence[Measure], resampling: Resampling, confidence: flo
         if not cell["interval"]:
             del cell["interval"]
     if not bounded:
-        return Scored(measures, cells, {})
+        return ScoredSystem(measures, cells, {})
     lead = gain_lead(measures, confidence)
     if lead is not None:
         cells[lead[0]]["lead"] = lead[1]
-    return Scored(measures, cells, weak_slices(measures, resampling, confidence))
+    return ScoredSystem(measures, cells, weak_slices(measures, resampling, confidence))
 
 
 def _bound(cell: Cell, name: str, bounds: Floats, units: int, unit: str) -> None:

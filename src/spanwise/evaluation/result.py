@@ -39,7 +39,7 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation._choices import Choices, Inputs, block_size
 from spanwise.evaluation._counting import EvaluatedBlock
 from spanwise.evaluation._dataset import Facts
-from spanwise.evaluation._measures import Side
+from spanwise.evaluation._measures import BucketedSide
 from spanwise.evaluation._system import Counted, Evaluated, system_scores
 from spanwise.evaluation._uncertain import packed, tested, with_lead_intervals
 from spanwise.findings import findings
@@ -52,7 +52,7 @@ from spanwise.uncertainty import Resampling
 Result = Evaluation
 
 
-class Kept(Protocol):
+class ResultParts(Protocol):
     """What a result is made of beside its summary: counts always, mentions where they fit into memory."""
 
     @property
@@ -88,7 +88,7 @@ class EvaluatedMentions(Struct, frozen=True, eq=False):
 class KeptMentions(Struct, frozen=True, eq=False):
     """The mentions of an evaluation, where they were kept."""
 
-    kept: Kept
+    kept: ResultParts
 
     @property
     def inputs(self) -> Inputs | None:
@@ -105,7 +105,7 @@ class KeptMentions(Struct, frozen=True, eq=False):
         return None if evaluated is None else EvaluatedMentions(evaluated)
 
 
-def result_of(summary: Evaluation, kept: Kept) -> Evaluation:
+def result_of(summary: Evaluation, kept: ResultParts) -> Evaluation:
     """The document of an evaluation; sentences and counts per unit are made when they are asked for."""
     settings = summary.settings
     sentences, about = kept.examples(settings)
@@ -521,7 +521,11 @@ def _told(bucket: Bucket) -> Bucket:
 
 
 def _side(
-    side: str, mentions: Mentions, labels: Sequence[str], names: Sequence[str], sides: Mapping[str, Side]
+    side: str,
+    mentions: Mentions,
+    labels: Sequence[str],
+    names: Sequence[str],
+    sides: Mapping[str, BucketedSide],
 ) -> dict[str, Column]:
     """The columns of the mentions of one side."""
     code = np.array([labels.index(label) if label in labels else 0 for label in mentions.labels] or [0])

@@ -151,7 +151,7 @@ def parse_fast(
     return None if found is None else _rows(found, layout, interners, open=open, line=line)
 
 
-class _Found(Struct, frozen=True, eq=False):
+class _FieldPlaces(Struct, frozen=True, eq=False):
     """Where the fields of regular lines begin and end, as many in each row as there are columns."""
 
     buffer: bytes
@@ -160,7 +160,7 @@ class _Found(Struct, frozen=True, eq=False):
     blanks: Ints  # the blank lines before each row, and those behind the last
 
 
-def _found(data: bytes, layout: Layout) -> _Found | None:
+def _found(data: bytes, layout: Layout) -> _FieldPlaces | None:
     """The fields, each between two changes from separators to others; None where lines are not regular."""
     # The byte before the first counts as a line end: chunks begin where a line does.
     bytes_ = np.frombuffer(b"\n" + data, dtype=np.uint8)
@@ -185,7 +185,7 @@ def _found(data: bytes, layout: Layout) -> _Found | None:
         return None  # a line that begins with a blank
     if layout.separator == "tab" and np.count_nonzero(separating) - 1 != len(stop) + blank:
         return None  # an empty field
-    return _Found(data + PADDING, begin, stop, blanks)
+    return _FieldPlaces(data + PADDING, begin, stop, blanks)
 
 
 def _without(size: int, left_out: Ints) -> Ints:
@@ -195,7 +195,9 @@ def _without(size: int, left_out: Ints) -> Ints:
     return np.flatnonzero(kept)
 
 
-def _rows(found: _Found, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int) -> Rows:
+def _rows(
+    found: _FieldPlaces, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
+) -> Rows:
     """The rows between separators that have been found to be regular."""
     number, width = len(found.blanks) - 1, layout.width
     marks = _document_marks(found.buffer, found.begin[::width], found.stop[::width])
@@ -262,14 +264,14 @@ def parse(data: bytes, layout: Layout, interners: tuple[Interner, ...], *, open:
 _Chunk = tuple[Column | None, ...]  # the columns of one chunk; None: the tokens of the file it is `like`
 
 
-class Kept:
+class KeptRows:
     """Chunks of rows, added in their order, from which the rows between any two sentences can be had.
 
     Tags are few and take a byte each. Tokens that are those of the file it is `like`, as predictions have
     the tokens of gold, are not kept again. Rows that skip lines are not kept at all.
     """
 
-    def __init__(self, room: int, like: Kept | None = None) -> None:
+    def __init__(self, room: int, like: KeptRows | None = None) -> None:
         self._like = like
         self._left = room
         self._chunks: list[_Chunk] = []
@@ -362,7 +364,7 @@ _FIRST, _MOST = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the p
 _HEADER = b"# global.columns ="
 
 
-class Columns(Struct, frozen=True, eq=False):
+class CodedColumns(Struct, frozen=True, eq=False):
     """A file, or a block of it, as columns of codes; each wanted column has its own list of strings."""
 
     layout: Layout
@@ -376,7 +378,7 @@ class Columns(Struct, frozen=True, eq=False):
 
 def whole(
     file: File, options: Options, tag_columns: tuple[int | str, ...], words: Interner | None = None
-) -> Columns:
+) -> CodedColumns:
     """All rows of a file, put together from its chunks; `words` goes on numbering its tokens."""
     layout: Layout | None = None
     interners: tuple[Interner, ...] = ()
@@ -397,7 +399,7 @@ def whole(
             parts.append(rows)
     if layout is None or not any(len(part.columns[0]) for part in parts):
         raise InputError(no_token(file.path))
-    return Columns(layout, _joined(parts), tuple(tuple(interner.strings) for interner in interners))
+    return CodedColumns(layout, _joined(parts), tuple(tuple(interner.strings) for interner in interners))
 
 
 def no_token(path: str) -> str:
@@ -594,7 +596,7 @@ def _joined_lines(parts: list[Rows]) -> Ints | None:
     return ints(np.concatenate(listed)) if listed else None
 
 
-def corpus_of(columns: Columns, options: Options, file: File) -> Corpus:
+def corpus_of(columns: CodedColumns, options: Options, file: File) -> Corpus:
     """The corpus of the first wanted column, with the columns asked for by name."""
     rows = columns.rows
     sentences = columns.offsets()

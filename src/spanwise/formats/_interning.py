@@ -12,7 +12,7 @@ _MANY = 1 << 16  # words
 _HUGE = 128  # bytes; longer words would take a step for every eight of them
 
 
-class _Table:
+class _CodeTable:
     """An open-addressing table from 64-bit keys to codes, looked up a column at a time."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Interner:
 
     def __init__(self) -> None:
         self.strings: list[str] = []
-        self._short, self._long = _Table(), _Table()
+        self._short, self._long = _CodeTable(), _CodeTable()
         self._length = np.zeros(1 << 10, dtype=np.int64)
         self._first = np.zeros(1 << 10, dtype=np.uint64)  # its first eight bytes, and the next
         self._second = np.zeros(1 << 10, dtype=np.uint64)

@@ -54,7 +54,7 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-class Tagged(Struct, frozen=True):
+class TaggedSentence(Struct, frozen=True):
     """A sentence with its tags, as a file gives it; `lines` are those of its tokens."""
 
     tokens: Sequence[str]
@@ -64,7 +64,7 @@ class Tagged(Struct, frozen=True):
     lines: Sequence[int] = ()
 
 
-def tagged_annotation(sentences: Sequence[Tagged], reading: Reading, options: Options) -> Annotation:
+def tagged_annotation(sentences: Sequence[TaggedSentence], reading: Reading, options: Options) -> Annotation:
     """The annotation of tagged sentences; neighbours with the same `document` make a document."""
     if not any(sentence.tokens for sentence in sentences):
         raise InputError(
@@ -90,7 +90,7 @@ def tagged_annotation(sentences: Sequence[Tagged], reading: Reading, options: Op
     return annotated(corpus, Tags.of([sentence.tags for sentence in sentences]), options, reading)
 
 
-def sentences_of(annotation: Annotation, scheme: str | None) -> list[Tagged]:
+def sentences_of(annotation: Annotation, scheme: str | None) -> list[TaggedSentence]:
     """The sentences of an annotation with tags in `scheme`, IOB2 unless named."""
     corpus = annotation.corpus
     tags = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
@@ -103,7 +103,7 @@ def sentences_of(annotation: Annotation, scheme: str | None) -> list[Tagged]:
             which = int(owner[number])
             document = names[which] if names else str(which + 1)
         name = corpus.ids[number] if corpus.ids else ""
-        result.append(Tagged(corpus.words(number), marks, name, document))
+        result.append(TaggedSentence(corpus.words(number), marks, name, document))
     return result
 
 

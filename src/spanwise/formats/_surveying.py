@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from spanwise.columns import Codes, Ints, codes, ints
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import _columns
-from spanwise.formats._columns import Kept, Layout, Rows, parse
+from spanwise.formats._columns import KeptRows, Layout, Rows, parse
 from spanwise.formats._format import Options
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, UTF8, File
@@ -80,7 +80,7 @@ class Survey(CutSource, Struct, frozen=True, eq=False):
     documents: Ints | None  # offsets into the sentences, where documents are marked
     layout: Layout
     strings: tuple[tuple[str, ...], ...]  # of the wanted columns, tokens first, where rows are kept
-    kept: Kept | None  # the rows, where there was room for them
+    kept: KeptRows | None  # the rows, where there was room for them
 
 
 def survey(
@@ -90,7 +90,7 @@ def survey(
     *,
     tokens: int = 0,
     sentences: Sequence[int] = (),
-    keep: Kept | None = None,
+    keep: KeptRows | None = None,
 ) -> Survey:
     """Look at a whole file, a piece at a time: any error in it is found here.
 
@@ -119,7 +119,7 @@ class _Looker:
         columns: Mapping[str, int | str],
         tokens: int,
         sentences: Sequence[int],
-        keep: Kept | None,
+        keep: KeptRows | None,
     ) -> None:
         self._file = file
         self._options = options

@@ -9,7 +9,7 @@ from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, Options, numbered_column
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import Tagged, sentences_of, tagged_annotation, tokens_for
+from spanwise.formats._sentences import TaggedSentence, sentences_of, tagged_annotation, tokens_for
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 # Keys of MISC and names of columns under which entity tags are found, in this order.
@@ -26,14 +26,14 @@ def read(file: File, options: Options) -> Annotation:
     columns = _columns(lines)
     form = columns.index("FORM") if "FORM" in columns else 1
     where = _where(file.path, lines, columns, options)
-    sentences: list[Tagged] = []
+    sentences: list[TaggedSentence] = []
     rows: list[tuple[str, str, int]] = []
     name, document, anonymous = "", None, 0
 
     def close() -> None:
         if rows:
             tokens, tags, numbers = zip(*rows, strict=True)
-            sentences.append(Tagged(tokens, tags, name, document, numbers))
+            sentences.append(TaggedSentence(tokens, tags, name, document, numbers))
         rows.clear()
 
     for number, line in enumerate(lines, start=1):

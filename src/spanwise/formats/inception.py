@@ -205,7 +205,7 @@ _FEATURES = ("value", "label", "kind", "category", "identifier", "type")
 
 
 @dataclass
-class _Found:
+class _ParsedXml:
     """What the parser has met: texts, annotations as (type, attributes, line), and GATE's nodes."""
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -250,7 +250,7 @@ def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
     return Standoff(text, mentions, file.name.rpartition(".")[0]), evidence
 
 
-def _offsets(attributes: Mapping[str, str], found: _Found) -> tuple[int, int]:
+def _offsets(attributes: Mapping[str, str], found: _ParsedXml) -> tuple[int, int]:
     if found.gate:
         return found.nodes[attributes["StartNode"]], found.nodes[attributes["EndNode"]]
     return _position(attributes["begin"]), _position(attributes["end"])
@@ -262,7 +262,7 @@ def _position(text: str) -> int:
     return int(text)
 
 
-def _chosen(found: _Found, options: Options, path: str) -> list[tuple[str, dict[str, str], int]]:
+def _chosen(found: _ParsedXml, options: Options, path: str) -> list[tuple[str, dict[str, str], int]]:
     """The annotations that are mentions, with their label in place of the type."""
     kinds = Counter(kind for kind, _, _ in found.annotations if kind not in _NO_MENTIONS)
     wanted, _, feature = str(options.tag_column or "").partition(".")
@@ -293,8 +293,8 @@ def _from_utf16(text: str) -> Any:
     return lambda offset: offset - bisect_left(units, offset)
 
 
-def _parsed(file: File) -> _Found:
-    found = _Found()
+def _parsed(file: File) -> _ParsedXml:
+    found = _ParsedXml()
     parser = expat.ParserCreate(None if file.encoding in UTF8 else "UTF-8", " ")
     state = {"nodes": False, "feature": "", "part": ""}
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from spanwise.columns import Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.formats import _columns, format_of, opened, options_of
-from spanwise.formats._columns import Kept
+from spanwise.formats._columns import KeptRows
 from spanwise.formats._format import label_notes
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import (
@@ -34,9 +34,9 @@ from spanwise.streams import is_pipe
 
 __all__ = [
     "Held",
-    "Kept",
+    "KeptRows",
+    "PartBytes",
     "Parted",
-    "Piece",
     "Survey",
     "can_be_streamed",
     "is_in_lines",
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-class Piece(Struct, frozen=True, eq=False):
+class PartBytes(Struct, frozen=True, eq=False):
     """The bytes of one part of a file, or where they stand in it."""
 
     number: int
@@ -64,7 +64,7 @@ def survey_layers(
     merged: bool,
     tokens: int = 0,
     sentences: Sequence[int] = (),
-    keep: Kept | None = None,
+    keep: KeptRows | None = None,
 ) -> Survey:
     """Look at a file that is to be read with the keywords of `read` (`read_layers` where it is merged)."""
     chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
@@ -133,23 +133,23 @@ class Held(CutSource, Struct, frozen=True, eq=False):
 Parted: TypeAlias = Survey | LineSurvey | Held
 
 
-def pieces(one: Parted) -> Iterator[Piece]:
+def pieces(one: Parted) -> Iterator[PartBytes]:
     """The parts of a source: by their place, or by their bytes where it is a packed file."""
     kept = isinstance(one, Survey) and one.kept is not None
     if isinstance(one, Held) or kept or not is_packed(one.path):
-        yield from map(Piece, range(one.parts))
+        yield from map(PartBytes, range(one.parts))
         return
     held, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # chunks come without the mark
     stream = File(one.path).chunks(1 << 20)
     for number, (begin, end) in enumerate(pairwise(one.cuts)):
         while at_byte + len(held) < end.byte and (more := next(stream, None)):
             held += more
-        yield Piece(number, bytes(held[begin.byte - at_byte : end.byte - at_byte]))
+        yield PartBytes(number, bytes(held[begin.byte - at_byte : end.byte - at_byte]))
         del held[: end.byte - at_byte]
         at_byte = end.byte
 
 
-def read_piece(one: Parted, piece: Piece, *, own_words: bool = True) -> dict[str, Annotation]:
+def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict[str, Annotation]:
     """The annotations of one part by layer, with the lines and documents that it has in the whole file.
 
     A part numbers its words by itself: no code means anything beyond it. Without `own_words` the parts
@@ -178,7 +178,7 @@ def read_piece(one: Parted, piece: Piece, *, own_words: bool = True) -> dict[str
     return found
 
 
-def _of_lines(one: LineSurvey, piece: Piece, begin: Cut) -> Annotation:
+def _of_lines(one: LineSurvey, piece: PartBytes, begin: Cut) -> Annotation:
     """The records of one part, as the whole file has them."""
     file = File.of_bytes(one.path, _bytes(one, piece), first_line=begin.line)
     declared = {} if one.recognised is None else {"scheme": one.options.scheme or one.recognised.scheme}
@@ -186,16 +186,16 @@ def _of_lines(one: LineSurvey, piece: Piece, begin: Cut) -> Annotation:
     part = one.options.limits.check(annotation_of(found, replace(one.options, **declared)))
     corpus = part.corpus
     if not one.has_ids:
-        corpus = replace(corpus, ids=_Numbers(begin.sentence, len(corpus)))
+        corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
     return replace(part, corpus=corpus)
 
 
-def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> _columns.Columns:
+def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> _columns.CodedColumns:
     """The rows of one part, from those that were kept, or from its bytes."""
     if one.kept is None:
         return _columns.whole(file, one.options, tuple(one.columns.values()))
     rows = one.kept.rows((begin.token, end.token), (begin.sentence, end.sentence), begin.line)
-    return _columns.Columns(one.layout, rows, one.strings)
+    return _columns.CodedColumns(one.layout, rows, one.strings)
 
 
 def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
@@ -259,7 +259,7 @@ def is_packed(path: str) -> bool:
     return any(head.startswith(mark) for mark in MAGIC)
 
 
-def _bytes(one: Survey | LineSurvey, piece: Piece) -> bytes:
+def _bytes(one: Survey | LineSurvey, piece: PartBytes) -> bytes:
     if piece.data is not None:
         return piece.data
     begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]
@@ -297,10 +297,10 @@ def _slice(whole: Annotation, begin: Cut, end: Cut) -> Annotation:
         texts=None if corpus.texts is None else corpus.texts[some],
         token_start=None if corpus.token_start is None else corpus.token_start[inside],
         token_end=None if corpus.token_end is None else corpus.token_end[inside],
-        ids=_Numbers(begin.sentence, end.sentence - begin.sentence)
+        ids=_WholeFileNumbers(begin.sentence, end.sentence - begin.sentence)
         if corpus.ids is None
         else corpus.ids[some],
-        document_ids=_Numbers(first, number) if names is None else names[first : first + number],
+        document_ids=_WholeFileNumbers(first, number) if names is None else names[first : first + number],
         columns={name: column[inside] for name, column in corpus.columns.items()},
         fields={name: column[some] for name, column in corpus.fields.items()},
         source=Source(
@@ -335,17 +335,17 @@ def _placed(corpus: Corpus, one: Survey, begin: Cut, end: Cut) -> Corpus:
         corpus,
         source=Source(one.path, lines, token_lines),
         documents=documents,
-        ids=_Numbers(begin.sentence, len(corpus)),
-        document_ids=None if documents is None else _Numbers(first_document, len(documents) - 1),
+        ids=_WholeFileNumbers(begin.sentence, len(corpus)),
+        document_ids=None if documents is None else _WholeFileNumbers(first_document, len(documents) - 1),
     )
 
 
 def numbers(first: int, size: int) -> Sequence[str]:
     """The numbers from `first` on, as names."""
-    return _Numbers(first, size)
+    return _WholeFileNumbers(first, size)
 
 
-class _Numbers(Sequence[str]):
+class _WholeFileNumbers(Sequence[str]):
     """The numbers that the sentences or documents of a part have in the whole file, as names."""
 
     def __init__(self, first: int, size: int) -> None:

@@ -184,7 +184,7 @@ _LISTED = 10_000  # tokens of the longest span whose tokens are listed: a row ma
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 
-class _Rows(Struct, frozen=True, eq=False):
+class _SpanLines(Struct, frozen=True, eq=False):
     """The lines that are not blank: their numbers from 1, and what they say."""
 
     line: Ints
@@ -231,12 +231,12 @@ def read(file: File, options: Options) -> Annotation:
     return Annotation(corpus, mentions, reading)
 
 
-def _rows(file: File) -> _Rows:
+def _rows(file: File) -> _SpanLines:
     """The rows of a file: those that are spelt plainly at once, others one by one, equal ones once."""
     lines = SpanLines.of(file.utf8, empty=_EMPTY)
     unread = np.flatnonzero(~lines.plain).tolist()
     if not unread:
-        return _Rows(lines.number, lines.start, lines.end, lines.label, lines.labels, {})
+        return _SpanLines(lines.number, lines.start, lines.end, lines.label, lines.labels, {})
     start, end, label = lines.start.copy(), lines.end.copy(), lines.label.copy()
     number = {name: place for place, name in enumerate(lines.labels)}
     texts = file.text.split("\n")
@@ -253,7 +253,7 @@ def _rows(file: File) -> _Rows:
             if len(found) > 1:
                 pieces[line] = found
     filled = label >= 0
-    return _Rows(lines.number[filled], start[filled], end[filled], label[filled], list(number), pieces)
+    return _SpanLines(lines.number[filled], start[filled], end[filled], label[filled], list(number), pieces)
 
 
 def _fields(text: str) -> list[str]:
@@ -316,7 +316,7 @@ def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tup
     return pieces
 
 
-def _mentions(rows: _Rows, chosen: Ints, sentence: Ints) -> Mentions:
+def _mentions(rows: _SpanLines, chosen: Ints, sentence: Ints) -> Mentions:
     """The mentions of the rows chosen, each in its sentence."""
     number = rows.label[chosen]
     used = np.flatnonzero(np.bincount(number, minlength=len(rows.labels))).tolist()

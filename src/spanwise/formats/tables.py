@@ -15,7 +15,7 @@ from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
     Standoff,
-    Tagged,
+    TaggedSentence,
     annotation,
     by_sentence,
     score_of,
@@ -61,7 +61,7 @@ def table_annotation(
             table[token], table[tag], _of(table, columns, _IDS), _of(table, columns, _DOCUMENTS), strict=True
         )
         sentences = [
-            Tagged(
+            TaggedSentence(
                 [str(one) for one in tokens],
                 _named(tags, labels, reading.path, f"sentence {number}"),
                 name or "",
@@ -128,7 +128,7 @@ def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, place: s
     return [names[number] for number in numbers]
 
 
-def _checked(sentences: Sequence[Tagged], path: str) -> Sequence[Tagged]:
+def _checked(sentences: Sequence[TaggedSentence], path: str) -> Sequence[TaggedSentence]:
     for number, sentence in enumerate(sentences, start=1):
         if len(sentence.tokens) != len(sentence.tags):
             raise InputError(
@@ -146,7 +146,7 @@ def _gathered(
     columns: Mapping[str, str],
     labels: Sequence[str] | None,
     path: str,
-) -> list[Tagged]:
+) -> list[TaggedSentence]:
     """Rows of tokens with the same sentence, and the same document, put together; they stand side by side."""
     documents = _of(table, columns, _DOCUMENTS)
     tags = _named(list(table[tag]), labels, path, f"the column {tag!r}")
@@ -158,7 +158,7 @@ def _gathered(
             result.append(([], [], str(number), document))
         result[-1][0].append(str(word))
         result[-1][1].append(mark)
-    return [Tagged(*row) for row in result]
+    return [TaggedSentence(*row) for row in result]
 
 
 def _of_spans(

@@ -13,7 +13,7 @@ from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats._format import Format, Options, numbered_column
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import Tagged, sentences_of, tagged_annotation, tokens_for
+from spanwise.formats._sentences import TaggedSentence, sentences_of, tagged_annotation, tokens_for
 
 _LAYERS = ("gold", "predicted")
 
@@ -39,7 +39,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     result: dict[str, Annotation] = {}
     for column, name in enumerate(_LAYERS, start=1):
         units = [
-            Tagged(
+            TaggedSentence(
                 [row[0] for row in sentence],
                 [str(row[column]) for row in sentence],
                 lines=[row[4] for row in sentence],
@@ -110,14 +110,14 @@ def read_hipe(file: File, options: Options) -> Annotation:
     lines = [line.rstrip("\r") for line in file.text.split("\n")]
     columns = lines[0].lstrip("\ufeff").split("\t")
     column = _column(file.path, columns, options)
-    sentences: list[Tagged] = []
+    sentences: list[TaggedSentence] = []
     rows: list[tuple[str, str, int]] = []
     document: str | None = None
 
     def close() -> None:
         if rows:
             tokens, tags, numbers = zip(*rows, strict=True)
-            sentences.append(Tagged(tokens, tags, "", document, numbers))
+            sentences.append(TaggedSentence(tokens, tags, "", document, numbers))
         rows.clear()
 
     for number, line in enumerate(lines[1:], start=2):

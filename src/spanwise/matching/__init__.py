@@ -16,11 +16,11 @@ from spanwise.matching._overlaps import (
     OUTCOMES,
     TP,
     Events,
-    Line,
+    FreeSide,
     Matching,
     Overlaps,
     Pairing,
-    Side,
+    SpanLine,
     equal_mentions,
     greedy,
     lines,
@@ -242,8 +242,8 @@ def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None 
 
 
 def _best_pairs(
-    contest: Contest, lines: tuple[Line, Line], rank: Codes
-) -> Iterator[tuple[Side, Side, Overlaps]]:
+    contest: Contest, lines: tuple[SpanLine, SpanLine], rank: Codes
+) -> Iterator[tuple[FreeSide, FreeSide, Overlaps]]:
     """The pairs that are made when the best are made first, and the sides they are pairs of."""
     for sides in contest.crowds:
         first, second = map(partial(_places, rank), lines, sides)
@@ -268,7 +268,7 @@ def _label_rank(side: Mentions) -> Codes:
     return np.argsort(np.argsort(np.array(side.labels, dtype=object))).astype(np.int32)
 
 
-def _places(rank: Codes, line: Line, side: Side) -> Ints:
+def _places(rank: Codes, line: SpanLine, side: FreeSide) -> Ints:
     """The place of each mention of a side by start, end, the rank of its label, and pieces."""
     rows = side.row
     columns: list[Column] = [line.start[rows], line.end[rows], rank[side.label]]

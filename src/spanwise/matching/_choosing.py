@@ -18,10 +18,10 @@ from spanwise.matching._overlaps import (
     FP,
     LE,
     TP,
+    FreeSide,
     Overlaps,
     Pairing,
     Reach,
-    Side,
     components,
     equal_mentions,
     equal_spans,
@@ -48,20 +48,20 @@ class Remaining(Protocol):
         """
 
 
-def remaining(gold: Side, predicted: Side) -> tuple[Remaining, Remaining]:
+def remaining(gold: FreeSide, predicted: FreeSide) -> tuple[Remaining, Remaining]:
     """What remains of the mentions of both sides: at first, all of it."""
     if max(_extent(gold), _extent(predicted)) <= _SHORT:
         return Masks(gold), Masks(predicted)
     return Borders(gold), Borders(predicted)
 
 
-def _extent(side: Side) -> int:
+def _extent(side: FreeSide) -> int:
     """The most positions from the first to the last of a mention."""
     first, last = _first(side), _first(side, 1) - 1
     return int((side.end[last] - side.start[first]).max(initial=0))
 
 
-def _first(side: Side, after: int = 0) -> Ints:
+def _first(side: FreeSide, after: int = 0) -> Ints:
     """Where the intervals of each mention begin, or those of the mention so many places after it."""
     numbers = np.arange(len(side)) + after
     return numbers if side.contiguous else np.searchsorted(side.owner, numbers)
@@ -70,7 +70,7 @@ def _first(side: Side, after: int = 0) -> Ints:
 class Masks:
     """For each mention of one side the positions still free, as bits counted from its start."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: FreeSide) -> None:
         first = _first(side)
         self._start: list[int] = side.start[first].tolist()
         self._size: list[int] = side.size.tolist()
@@ -132,7 +132,7 @@ class Borders:
     A mention that no match has touched still has all of its positions.
     """
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: FreeSide) -> None:
         self._start, self._end = side.start.tolist(), side.end.tolist()
         self._at = np.searchsorted(side.owner, np.arange(len(side) + 1)).tolist()
         self._size: list[int] = side.size.tolist()
@@ -233,7 +233,7 @@ _DEGREE = 64  # overlaps a mention, above which rows of arrays are cheaper than 
 _SMALL = 200_000  # pairs that are listed without a second thought
 
 
-def crowded(gold: Side, predicted: Side, reach: Reach) -> list[tuple[Bools, Bools]]:
+def crowded(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple[Bools, Bools]]:
     """The crowds: groups of contiguous mentions with so many overlaps that pairs should not be listed."""
     number = len(gold) + len(predicted)
     if reach.total <= _SMALL + _DEGREE * number or not (gold.contiguous and predicted.contiguous):
@@ -245,7 +245,7 @@ def crowded(gold: Side, predicted: Side, reach: Reach) -> list[tuple[Bools, Bool
     return [(left == crowd, right == crowd) for crowd in heavy.tolist()]
 
 
-def play_crowd(gold: Side, predicted: Side, pairing: Pairing) -> None:
+def play_crowd(gold: FreeSide, predicted: FreeSide, pairing: Pairing) -> None:
     """Steps 2 and 3 of the algorithm, with one row of arrays a mention instead of a list of pairs."""
     crowd = _Crowd(gold, predicted)
     for same in (True, False):
@@ -256,7 +256,7 @@ def play_crowd(gold: Side, predicted: Side, pairing: Pairing) -> None:
 
 
 class _Crowd:
-    def __init__(self, gold: Side, predicted: Side) -> None:
+    def __init__(self, gold: FreeSide, predicted: FreeSide) -> None:
         self.sides = gold, predicted
         self.order = tuple(np.argsort(side.size, kind="stable") for side in self.sides)
         self.free = tuple(np.ones(len(side), dtype=bool) for side in self.sides)
@@ -363,7 +363,7 @@ class _Pieces:
         return total
 
 
-def pair_crowd(gold: Side, predicted: Side, places: tuple[Ints, Ints]) -> Overlaps:
+def pair_crowd(gold: FreeSide, predicted: FreeSide, places: tuple[Ints, Ints]) -> Overlaps:
     """One-to-one pairs of a crowd, the best first; `places` order the mentions of each side among equals."""
     if len(gold) <= len(predicted):
         first, second, shared = _named_pairs(gold, predicted, places, swapped=False)
@@ -372,7 +372,7 @@ def pair_crowd(gold: Side, predicted: Side, places: tuple[Ints, Ints]) -> Overla
     return Overlaps(first, second, shared)
 
 
-def _named_pairs(few: Side, many: Side, places: tuple[Ints, Ints], *, swapped: bool) -> Ints:
+def _named_pairs(few: FreeSide, many: FreeSide, places: tuple[Ints, Ints], *, swapped: bool) -> Ints:
     """Pairs and what they share, as three rows.
 
     Every mention of the smaller side names its best free partner; the best of these pairs is made,
@@ -416,9 +416,11 @@ class Contest(Struct, frozen=True, eq=False):
     """The free mentions that have rivals: of two that overlap, one is overlapped by others as well."""
 
     pairing: Pairing  # the pairs that were made before, to be copied before it is changed
-    crowds: Sequence[tuple[Side, Side]]  # mentions that nearly all overlap each other: too many pairs to list
-    gold: Side  # all others
-    predicted: Side
+    crowds: Sequence[
+        tuple[FreeSide, FreeSide]
+    ]  # mentions that nearly all overlap each other: too many pairs to list
+    gold: FreeSide  # all others
+    predicted: FreeSide
     pairs: Overlaps
 
     def repaired(self, gold: Ints, predicted: Ints) -> Contest:
@@ -468,7 +470,7 @@ class Ground:
         """What is left after these pairs of equal spans, and after those of mentions without a rival."""
         pairing = self._equal.copy()
         pairing.both(gold, predicted, LE)
-        here, there = map(Side.of, self.lines, self.mentions, _free(pairing, *self._free))
+        here, there = map(FreeSide.of, self.lines, self.mentions, _free(pairing, *self._free))
         reach = Reach.of(here, there)
         crowds = crowded(here, there, reach)
         apart = [(here.take(first), there.take(second)) for first, second in crowds]
@@ -493,7 +495,7 @@ def _free(pairing: Pairing, gold: Ints, predicted: Ints) -> tuple[Ints, Ints]:
     return gold[pairing.gold_outcome[gold] == FN], predicted[pairing.predicted_outcome[predicted] == FP]
 
 
-def _among(gold: Side, predicted: Side, pairs: Overlaps) -> tuple[Side, Side, Overlaps]:
+def _among(gold: FreeSide, predicted: FreeSide, pairs: Overlaps) -> tuple[FreeSide, FreeSide, Overlaps]:
     """Those mentions that are in the pairs, and the pairs in their numbers."""
     here, there = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
     here[pairs.gold], there[pairs.predicted] = True, True

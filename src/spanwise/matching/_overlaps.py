@@ -15,7 +15,7 @@ _LARGEST = 2**62  # packed keys must stay below, to fit int64
 _FEW = 256  # rows that are sorted sooner by one column after the other than packed
 
 
-class Line(Struct, frozen=True, eq=False):
+class SpanLine(Struct, frozen=True, eq=False):
     """The spans of one side with all sentences laid end to end, so that sharing a position means overlap.
 
     `size` is the number of positions covered; `shape` tells apart discontinuous mentions
@@ -32,7 +32,7 @@ class Line(Struct, frozen=True, eq=False):
     pieces: Parts | None = None
 
 
-def lines(gold: Mentions, predicted: Mentions) -> tuple[Line, Line]:
+def lines(gold: Mentions, predicted: Mentions) -> tuple[SpanLine, SpanLine]:
     """Both sides on one line of positions."""
     sides = (gold, predicted)
     stride = max((int(side.end.max()) for side in sides if len(side)), default=0)
@@ -43,10 +43,10 @@ def lines(gold: Mentions, predicted: Mentions) -> tuple[Line, Line]:
     return _with_pieces(gold, stride, known), _with_pieces(predicted, stride, known)
 
 
-def _flat(side: Mentions, stride: int) -> Line:
+def _flat(side: Mentions, stride: int) -> SpanLine:
     origin = side.sentence * stride
     placed = side.placed
-    return Line(
+    return SpanLine(
         start=origin + side.start,
         end=origin + side.end,
         size=side.end - side.start,
@@ -54,7 +54,7 @@ def _flat(side: Mentions, stride: int) -> Line:
     )
 
 
-def _with_pieces(side: Mentions, stride: int, known: dict[Pieces, int]) -> Line:
+def _with_pieces(side: Mentions, stride: int, known: dict[Pieces, int]) -> SpanLine:
     flat = _flat(side, stride)
     if side.parts is None:
         pieces = Parts(np.arange(len(side) + 1), flat.start, flat.end)
@@ -139,7 +139,7 @@ def _equal_in_order(order: Ints, follows: Ints, split: int, rank: Column | None)
     return row[run_positions(start, pairs)], row[run_positions(start + gold, pairs)] - split
 
 
-def equal_mentions(gold: Mentions, predicted: Mentions, left: Line, right: Line) -> tuple[Ints, Ints]:
+def equal_mentions(gold: Mentions, predicted: Mentions, left: SpanLine, right: SpanLine) -> tuple[Ints, Ints]:
     """Rows of gold and predicted mentions with the same span and label.
 
     Raises:
@@ -156,7 +156,7 @@ def equal_mentions(gold: Mentions, predicted: Mentions, left: Line, right: Line)
 
 
 def equal_spans(
-    left: Line, right: Line, rows: tuple[Ints, Ints], ranks: tuple[Column, Column] | None = None
+    left: SpanLine, right: SpanLine, rows: tuple[Ints, Ints], ranks: tuple[Column, Column] | None = None
 ) -> tuple[Ints, Ints, bool]:
     """Pairs of the given rows with the same span, and whether a span repeats within a side.
 
@@ -172,7 +172,7 @@ def equal_spans(
 Rows = tuple[Ints | None, Ints | None]  # None: all rows
 
 
-def span_columns(left: Line, right: Line, rows: Rows) -> list[tuple[Ints, Ints]]:
+def span_columns(left: SpanLine, right: SpanLine, rows: Rows) -> list[tuple[Ints, Ints]]:
     """What makes two spans equal: where they begin, how long they are and which positions they skip."""
     here, there = _at(rows[0]), _at(rows[1])
     columns = [
@@ -184,11 +184,11 @@ def span_columns(left: Line, right: Line, rows: Rows) -> list[tuple[Ints, Ints]]
     return columns
 
 
-def _placed(line: Line) -> Ints | None:
+def _placed(line: SpanLine) -> Ints | None:
     return None if line.placed is None else np.flatnonzero(line.placed)
 
 
-def _are_placed(line: Line, rows: Ints) -> Bools | slice:
+def _are_placed(line: SpanLine, rows: Ints) -> Bools | slice:
     return slice(None) if line.placed is None else line.placed[rows]
 
 
@@ -347,7 +347,7 @@ class Pairing(Struct, frozen=True, eq=False):
         return Matching(self.gold_outcome, self.gold_partner, self.predicted_outcome, self.predicted_partner)
 
 
-class Side(Struct, frozen=True, eq=False):
+class FreeSide(Struct, frozen=True, eq=False):
     """The mentions of one side that are still free and cover something.
 
     Mention `i` is row `row[i]` of the input. Its intervals are those of `owner` `i`.
@@ -362,7 +362,7 @@ class Side(Struct, frozen=True, eq=False):
     contiguous: bool  # each mention is one interval, so interval `i` is mention `i`
 
     @classmethod
-    def of(cls, line: Line, mentions: Mentions, free: Ints) -> Side:
+    def of(cls, line: SpanLine, mentions: Mentions, free: Ints) -> FreeSide:
         """The mentions of a line in the rows that are free."""
         rows = free[line.size[free] > 0]
         size, label, own = line.size[rows], mentions.label[rows], np.arange(len(rows))
@@ -377,11 +377,11 @@ class Side(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.row)
 
-    def take(self, which: Bools) -> Side:
+    def take(self, which: Bools) -> FreeSide:
         """Some of the mentions."""
         number = np.cumsum(which) - 1
         inner = which[self.owner]
-        return Side(
+        return FreeSide(
             self.row[which],
             self.size[which],
             self.label[which],
@@ -423,7 +423,7 @@ class Reach(Struct, frozen=True, eq=False):
     predicted_order: Ints
 
     @classmethod
-    def of(cls, gold: Side, predicted: Side) -> Reach:
+    def of(cls, gold: FreeSide, predicted: FreeSide) -> Reach:
         """What overlaps what."""
         gold_order = np.argsort(gold.start, kind="stable")
         predicted_order = np.argsort(predicted.start, kind="stable")
@@ -456,7 +456,7 @@ def _expanded(low: Ints, size: Ints, order: Ints) -> tuple[Ints, Ints]:
     return np.repeat(np.arange(len(size)), size), order[run_positions(low, size)]
 
 
-def overlaps(gold: Side, predicted: Side, reach: Reach) -> Overlaps:
+def overlaps(gold: FreeSide, predicted: FreeSide, reach: Reach) -> Overlaps:
     """The pairs of mentions that overlap, with the number of positions they share."""
     first, second = reach.pairs()
     begin = np.maximum(gold.start[first], predicted.start[second])
@@ -470,7 +470,7 @@ def overlaps(gold: Side, predicted: Side, reach: Reach) -> Overlaps:
     return Overlaps(pair // max(len(predicted), 1), pair % max(len(predicted), 1), total)
 
 
-def relation(pairs: Overlaps, gold: Side, predicted: Side, same: Bools | bool) -> Small:
+def relation(pairs: Overlaps, gold: FreeSide, predicted: FreeSide, same: Bools | bool) -> Small:
     """The outcome of overlapping pairs: BEs inside, BEl around, BEo across; LBE where labels differ."""
     inside = pairs.shared == predicted.size[pairs.predicted]
     around = pairs.shared == gold.size[pairs.gold]
@@ -499,7 +499,7 @@ def greedy(gold: Ints, predicted: Ints) -> Ints:
     return np.flatnonzero(made)
 
 
-def components(gold: Side, predicted: Side) -> tuple[Ints, Ints]:
+def components(gold: FreeSide, predicted: FreeSide) -> tuple[Ints, Ints]:
     """A number for each contiguous mention, equal where a chain of overlaps leads from one to another."""
     start = np.concatenate([gold.start, predicted.start])
     end = np.concatenate([gold.end, predicted.end])

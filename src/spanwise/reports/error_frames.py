@@ -13,7 +13,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation import evaluated_elsewhere, sentences_with_errors
-from spanwise.evaluation._dataset import Shared
+from spanwise.evaluation._dataset import BlockContext
 from spanwise.reports.errors import COLUMNS, Over, cells_of, listing
 
 _WHOLE = {"turn", *(name for name in COLUMNS if name.endswith(("_start", "_end")))}
@@ -80,7 +80,7 @@ def error_table(
 class _Choosing(Struct, frozen=True, eq=False):
     """What executors need beside a block to choose its errors."""
 
-    shared: Shared
+    shared: BlockContext
     document: Evaluation  # without sentences
     asked: dict[str, Any]
 

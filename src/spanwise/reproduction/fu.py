@@ -153,7 +153,10 @@ class Effect(Struct, frozen=True):
 
 
 def effects(
-    gold: Tagged, predicted: Tagged, training: Tagged, vocabulary: Iterable[str] | None = None
+    gold: Tagged,
+    predicted: Tagged,
+    training: Tagged,
+    vocabulary: Iterable[str] | None = None,
 ) -> list[Effect]:
     """A row for every departure of the preset, in the order of `Departures`."""
     words = None if vocabulary is None else list(vocabulary)

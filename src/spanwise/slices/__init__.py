@@ -41,8 +41,8 @@ from spanwise.document.analyses import (
 from spanwise.engines import engine_of
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._blocks import BlockSums
-from spanwise.evaluation._choices import Choices, Inputs, Units, documented, gather
-from spanwise.evaluation._dataset import Shared as BlockFacts
+from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented, gather
+from spanwise.evaluation._dataset import BlockContext as BlockFacts
 from spanwise.evaluation._opened import Opened, framed, opened_elsewhere
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
@@ -183,7 +183,7 @@ def slices_in(inputs: Inputs, asked: Looking) -> Slices:
         vocabulary=asked.vocabulary,
         lowercase=asked.lowercase,
     )
-    units = Units.of(inputs.corpus, asked.unit)
+    units = ResampledUnits.of(inputs.corpus, asked.unit)
     rows = SliceRows.of(inputs.gold.mentions, inputs.systems, sides, units, over=asked.over)
     cuts = {name: told.bucketing for name, told in sides.gold.attributes.items()}
     case = _Case(tuple(inputs.systems), rows, cuts, asked.over)
@@ -305,7 +305,13 @@ class SliceRows(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, gold: Mentions, systems: Mapping[str, Mentions], sides: Sides, units: Units, *, over: Over
+        cls,
+        gold: Mentions,
+        systems: Mapping[str, Mentions],
+        sides: Sides,
+        units: ResampledUnits,
+        *,
+        over: Over,
     ) -> SliceRows:
         """One row per mention."""
         exact = MATCHERS.find("exact").function
@@ -341,7 +347,7 @@ class SliceRows(Struct, frozen=True, eq=False):
         )
 
 
-def _rows(mentions: Mentions, told: Described, units: Units, right: Bools) -> MentionRows:
+def _rows(mentions: Mentions, told: Described, units: ResampledUnits, right: Bools) -> MentionRows:
     buckets = [one.bucket for one in told.attributes.values()]
     return MentionRows(
         ints(units.of_sentence[mentions.sentence]),
@@ -389,7 +395,7 @@ def tally(reference: Any, counting: _Tallying) -> _Tallied:
         },
         known.facts.absent,
     )
-    units = Units.of(block.corpus, known.unit)
+    units = ResampledUnits.of(block.corpus, known.unit)
     rows = SliceRows.of(block.gold.mentions, block.systems, sides, units, over=counting.over)
     return _Tallied(rows.distinct(), BlockSums.of_block(block))
 

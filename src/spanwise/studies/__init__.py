@@ -17,29 +17,29 @@ from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
 from spanwise.engines import cores, engine_of, local_engine
 from spanwise.findings import findings_over_runs
 from spanwise.studies._kept import default_folder, train_systems
-from spanwise.studies._manifest import Cell as PlannedCell
 from spanwise.studies._manifest import (
-    Dataset,
     Manifest,
     Pair,
     Plan,
-    System,
+    StudyDataset,
+    StudySystem,
     make_plan,
     manifest_of,
     read_manifest,
     shared_runs,
 )
+from spanwise.studies._manifest import StudyCell as PlannedCell
 
 if TYPE_CHECKING:
     from spanwise.studies._paired import PairedTests
-    from spanwise.studies.run import CellResult, Task
+    from spanwise.studies.run import CellResult, CellTask
 
 __all__ = [
-    "Dataset",
     "Manifest",
     "Pair",
     "Plan",
-    "System",
+    "StudyDataset",
+    "StudySystem",
     "make_plan",
     "manifest_of",
     "read_manifest",
@@ -130,7 +130,7 @@ def study(
 
 
 def _notes(
-    manifest: Manifest, tasks: Sequence[Task], cells: Mapping[str, CellResult]
+    manifest: Manifest, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]
 ) -> tuple[str, ...] | UnsetType:
     """That sentences were taken as independent, where nothing marks documents and nobody asked for it."""
     from spanwise.evaluation import UNMARKED
@@ -213,7 +213,7 @@ def _with_test(result: MainResult, system: str, tests: PairedTests | None, cell:
     )
 
 
-def _inputs(plan: Plan, tasks: Sequence[Task], cells: Mapping[str, CellResult]) -> Iterator[Input]:
+def _inputs(plan: Plan, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]) -> Iterator[Input]:
     """Every file once, gold and training files first; paths as the manifest writes them."""
     planned = {(cell.dataset, cell.system): cell for cell in plan.cells}
     seen: set[str] = set()
@@ -259,7 +259,7 @@ def _settings(manifest: Manifest, cells: Mapping[str, CellResult]) -> StudySetti
 def _signature(
     manifest: Manifest,
     cells: Mapping[str, CellResult],
-    tasks: Sequence[Task],
+    tasks: Sequence[CellTask],
     tested: Mapping[str, PairedTests],
 ) -> str:
     """The settings that shape numbers, from the first cell, the tests that were made, and the size."""

@@ -29,7 +29,7 @@ from spanwise import __version__
 from spanwise.document.head import written_out
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import make_folder, sha256_of, write_atomically
-from spanwise.studies._manifest import Dataset, Manifest, System
+from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem
 
 SUFFIX = ".json.z"
 _SEAL = 32  # bytes of a keyed hash, and of its key
@@ -105,7 +105,7 @@ def default_folder() -> Path:
 Progress = Callable[[str], None]
 
 
-class Training(Struct, frozen=True):
+class TrainingRun(Struct, frozen=True):
     """One run to be trained: what it is made from, and the file that it leaves."""
 
     dataset: str
@@ -176,7 +176,7 @@ def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: boo
     return replace(manifest, systems=kept, pairs=pairs)
 
 
-def _trainings(manifest: Manifest, system: System, dataset: Dataset) -> list[Training]:
+def _trainings(manifest: Manifest, system: StudySystem, dataset: StudyDataset) -> list[TrainingRun]:
     files = {}
     for role, listed in (("train", dataset.train[:1]), ("dev", (dataset.dev,)), ("test", (dataset.test,))):
         if not listed or listed[0] is None:
@@ -210,11 +210,11 @@ def _trainings(manifest: Manifest, system: System, dataset: Dataset) -> list[Tra
         pattern = system.predictions.replace("{dataset}", dataset.name).replace("{system}", system.name)
         output = manifest.root / pattern.replace("{run}", run)
         job = {"model": model, "seed": int(run), "options": options, "reading": reading}
-        made.append(Training(dataset.name, system.name, run, key, files, output, job, system.command))
+        made.append(TrainingRun(dataset.name, system.name, run, key, files, output, job, system.command))
     return made
 
 
-def _train_taggers(missing: list[Training], progress: Progress) -> None:
+def _train_taggers(missing: list[TrainingRun], progress: Progress) -> None:
     """Train taggers in one other process, which shares data between runs; each is kept as it ends."""
     left = missing
     while left:
@@ -230,7 +230,7 @@ def _train_taggers(missing: list[Training], progress: Progress) -> None:
         one.note.with_suffix(".failed").unlink(missing_ok=True)
 
 
-def _train_in_process(trainings: list[Training], progress: Progress) -> None:
+def _train_in_process(trainings: list[TrainingRun], progress: Progress) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "jobs.json"
         jobs = []
@@ -247,7 +247,7 @@ def _train_in_process(trainings: list[Training], progress: Progress) -> None:
                 progress(line.rstrip())
 
 
-def _run_command(training: Training, root: Path, progress: Progress) -> None:
+def _run_command(training: TrainingRun, root: Path, progress: Progress) -> None:
     """Run a trainer of somebody else's, without a shell; what it fails at is said, and the study goes on."""
     make_folder(training.output.parent)
     part = training.output.with_name(f".{training.output.name}")

@@ -77,7 +77,7 @@ _WORDS = {
 }
 
 
-class Dataset(Struct, frozen=True):
+class StudyDataset(Struct, frozen=True):
     """One dataset: its gold test file, its training files, and how to read them."""
 
     name: str
@@ -89,7 +89,7 @@ class Dataset(Struct, frozen=True):
     gold: Annotation | None = None  # in place of the file
 
 
-class System(Struct, frozen=True):
+class StudySystem(Struct, frozen=True):
     """One system: where its predictions lie, and the factors that tell it from others."""
 
     name: str
@@ -125,8 +125,8 @@ class Manifest(Struct, frozen=True):
     path: str
     root: Path
     name: str | None
-    datasets: tuple[Dataset, ...]
-    systems: tuple[System, ...]
+    datasets: tuple[StudyDataset, ...]
+    systems: tuple[StudySystem, ...]
     pairs: tuple[Pair, ...]
     settings: Mapping[str, Any]
     text: str = ""
@@ -197,7 +197,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, "primary": about} if "score" in given and "primary" not in given else dict(given)
 
 
-def _pairs(asked: Iterable[Pair], systems: Iterable[System]) -> list[Pair]:
+def _pairs(asked: Iterable[Pair], systems: Iterable[StudySystem]) -> list[Pair]:
     """The pairs asked for, in the direction they were asked, and those that differ in one factor alone.
 
     Where nothing is asked and no system names a factor, all pairs.
@@ -214,14 +214,14 @@ def _pairs(asked: Iterable[Pair], systems: Iterable[System]) -> list[Pair]:
     ]
 
 
-def _differing(one: System, other: System) -> str | None:
+def _differing(one: StudySystem, other: StudySystem) -> str | None:
     """The factor in which two systems differ, if it is one alone."""
     keys = sorted(set(one.factors) | set(other.factors))
     differ = [key for key in keys if one.factors.get(key) != other.factors.get(key)]
     return differ[0] if len(differ) == 1 else None
 
 
-def _in_order(one: System, other: System) -> tuple[str, str]:
+def _in_order(one: StudySystem, other: StudySystem) -> tuple[str, str]:
     """Which of two systems comes first: the one with the larger number, else the first name."""
     factor = _differing(one, other) or ""
     here, there = one.factors.get(factor), other.factors.get(factor)
@@ -278,7 +278,7 @@ class _Check(Struct, frozen=True):
             reading["columns"] = columns
         return reading
 
-    def dataset(self, name: str, table: Any, shared: Mapping[str, Any]) -> Dataset:
+    def dataset(self, name: str, table: Any, shared: Mapping[str, Any]) -> StudyDataset:
         where = ("datasets", name)
         self.named(where, table)
         gold = table.get("test")
@@ -288,7 +288,7 @@ class _Check(Struct, frozen=True):
         if "test" not in table:
             raise self.error(where, f'the dataset {name!r} has no gold file.\nAdd: test = "PATH"')
         train = table.get("train", [])
-        return Dataset(
+        return StudyDataset(
             name=name,
             test=table["test"],
             train=tuple([train] if isinstance(train, str) else train),
@@ -298,7 +298,7 @@ class _Check(Struct, frozen=True):
             gold=gold if isinstance(gold, Annotation) else None,
         )
 
-    def system(self, name: str, table: Any, tree: Mapping[str, Any]) -> System:
+    def system(self, name: str, table: Any, tree: Mapping[str, Any]) -> StudySystem:
         where = ("systems", name)
         self.named(where, table)
         self.keys(table, SYSTEM, where)
@@ -338,7 +338,7 @@ class _Check(Struct, frozen=True):
                 raise self.error(
                     (*where, "factors"), f"the factor {key!r} must be text or a number, not {value!r}."
                 )
-        return System(
+        return StudySystem(
             name=name,
             predictions=pattern,
             factors=dict(sorted(table.get("factors", {}).items())),
@@ -392,7 +392,7 @@ class _Check(Struct, frozen=True):
                 where, f"{where[1]!r} cannot be a name.\nChoose one without '/', other than 'mean'."
             )
 
-    def pattern(self, system: System, *, datasets: int, systems: int, own: bool) -> None:
+    def pattern(self, system: StudySystem, *, datasets: int, systems: int, own: bool) -> None:
         where = ("systems", system.name, "predictions") if own else ("predictions",)
         used = set(re.findall(r"\{([^{}]*)\}", system.predictions))
         for name in sorted(used - set(PLACEHOLDERS)):
@@ -456,7 +456,7 @@ def _line(text: str, keys: tuple[str, ...]) -> int | None:
 ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
 
 
-class File(Struct, frozen=True):
+class StudyFile(Struct, frozen=True):
     """A file by its path as the manifest writes it, where it lies, and what it holds."""
 
     shown: str
@@ -466,12 +466,12 @@ class File(Struct, frozen=True):
     records: tuple[Any, ...] | None = None  # the answers, where no file holds them
 
 
-class Cell(Struct, frozen=True):
+class StudyCell(Struct, frozen=True):
     """One system on one dataset with all its runs: what is computed, kept and recomputed as a whole."""
 
     dataset: str
     system: str
-    runs: Mapping[str, File]  # each content once
+    runs: Mapping[str, StudyFile]  # each content once
     identical: Mapping[str, str]  # a run whose file equals that of another, and that other
     missing: tuple[str, ...]  # runs that the system has on other datasets
     answers: Mapping[str, Any] | None = None  # how its answers without offsets are placed
@@ -480,10 +480,10 @@ class Cell(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """All files of a study: gold and training files of each dataset, and its cells in sorted order."""
 
-    test: Mapping[str, File]
-    train: Mapping[str, tuple[File, ...]]
-    vocabulary: Mapping[str, File]
-    cells: tuple[Cell, ...]
+    test: Mapping[str, StudyFile]
+    train: Mapping[str, tuple[StudyFile, ...]]
+    vocabulary: Mapping[str, StudyFile]
+    cells: tuple[StudyCell, ...]
 
     @property
     def missing(self) -> list[dict[str, str]]:
@@ -550,7 +550,7 @@ def make_plan(manifest: Manifest) -> Plan:
     return Plan(test, train, vocabulary, tuple(sorted(cells, key=lambda cell: (cell.dataset, cell.system))))
 
 
-def _test(manifest: Manifest, dataset: Dataset) -> File:
+def _test(manifest: Manifest, dataset: StudyDataset) -> StudyFile:
     """The gold file, or a gold annotation in memory by what it holds."""
     gold = dataset.gold
     if gold is None:
@@ -561,10 +561,10 @@ def _test(manifest: Manifest, dataset: Dataset) -> File:
     ]
     documents = gold.corpus.documents
     held = [*words, list(gold.mentions.rows()), None if documents is None else documents.tolist()]
-    return File(dataset.test, Path(dataset.test), records_digest(held))
+    return StudyFile(dataset.test, Path(dataset.test), records_digest(held))
 
 
-def _file(manifest: Manifest, dataset: Dataset, key: str, shown: str) -> File:
+def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> StudyFile:
     path = manifest.root / shown
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -576,14 +576,14 @@ def _file(manifest: Manifest, dataset: Dataset, key: str, shown: str) -> File:
                 f"the file {str(path)!r} of the dataset {dataset.name!r} {what}.\n{_relative(manifest)}",
             )
         )
-    return File(shown, path, sha256_of(path))
+    return StudyFile(shown, path, sha256_of(path))
 
 
 def _relative(manifest: Manifest) -> str:
     return f"Paths are relative to {str(manifest.root)!r}; pass root= for another folder."
 
 
-def _cells(manifest: Manifest) -> list[Cell]:
+def _cells(manifest: Manifest) -> list[StudyCell]:
     claims = [
         (dataset.name, system.name, run, path)
         for system in manifest.systems
@@ -612,14 +612,16 @@ def _cells(manifest: Manifest) -> list[Cell]:
     return cells
 
 
-def _found_runs(manifest: Manifest, system: System, dataset: Dataset) -> dict[str, str]:
+def _found_runs(manifest: Manifest, system: StudySystem, dataset: StudyDataset) -> dict[str, str]:
     if system.records is not None:
         return {ONLY_RUN: system.predictions}
     return find_runs(manifest.root, system.predictions, dataset.name, system.name)
 
 
-def _cell(dataset: str, system: System, runs: Mapping[str, File], expected: Iterable[str]) -> Cell:
-    kept: dict[str, File] = {}
+def _cell(
+    dataset: str, system: StudySystem, runs: Mapping[str, StudyFile], expected: Iterable[str]
+) -> StudyCell:
+    kept: dict[str, StudyFile] = {}
     identical: dict[str, str] = {}
     missing = []
     for run in expected:
@@ -632,12 +634,12 @@ def _cell(dataset: str, system: System, runs: Mapping[str, File], expected: Iter
             kept[run] = file
         else:
             identical[run] = same
-    return Cell(dataset, system.name, kept, identical, tuple(missing), system.answers)
+    return StudyCell(dataset, system.name, kept, identical, tuple(missing), system.answers)
 
 
-def _files(manifest: Manifest, system: System, paths: Mapping[str, str]) -> dict[str, File]:
+def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) -> dict[str, StudyFile]:
     """The files of runs; several samples in one file of answers are runs too."""
-    files: dict[str, File] = {}
+    files: dict[str, StudyFile] = {}
     for run, shown in paths.items():
         path = manifest.root / shown
         samples = {}
@@ -645,11 +647,11 @@ def _files(manifest: Manifest, system: System, paths: Mapping[str, str]) -> dict
             samples = samples_of(path if system.records is None else system.records)
         if len(samples) < 2:
             digest = sha256_of(path) if system.records is None else records_digest(system.records)
-            files[run] = File(shown, path, digest, records=system.records)
+            files[run] = StudyFile(shown, path, digest, records=system.records)
             continue
         alone = len(paths) == 1
         files |= {
-            sample if alone else f"{run}.{sample}": File(shown, path, digest, sample, system.records)
+            sample if alone else f"{run}.{sample}": StudyFile(shown, path, digest, sample, system.records)
             for sample, digest in samples.items()
         }
     return files

@@ -28,7 +28,7 @@ from spanwise.document.study import (
     ZetaTrend,
 )
 from spanwise.statistics import LEVEL, correct, friedman, ranks, spearman, wilcoxon
-from spanwise.studies._manifest import Manifest, Pair, System
+from spanwise.studies._manifest import Manifest, Pair, StudySystem
 
 
 def over_runs(values: Mapping[str, float]) -> Spread:
@@ -300,13 +300,13 @@ def _point(scores: StudyScores, system: str, value: Any) -> FactorPoint:
     return FactorPoint(value=value, system=system, datasets=spreads, mean=mean.mean, used=mean.used)
 
 
-def _groups(scores: StudyScores, having: list[System], factor: str) -> tuple[FactorGroup, ...]:
+def _groups(scores: StudyScores, having: list[StudySystem], factor: str) -> tuple[FactorGroup, ...]:
     """Systems that differ in this factor alone, as gain over the one with its lowest value.
 
     References:
         Fu, Liu and Neubig (2020), Figure 5.
     """
-    groups: dict[tuple[tuple[str, Any], ...], list[System]] = {}
+    groups: dict[tuple[tuple[str, Any], ...], list[StudySystem]] = {}
     for system in having:
         others = tuple((key, value) for key, value in system.factors.items() if key != factor)
         groups.setdefault(others, []).append(system)
@@ -324,7 +324,7 @@ def _groups(scores: StudyScores, having: list[System], factor: str) -> tuple[Fac
     return tuple(made)
 
 
-def _step(scores: StudyScores, system: System, lowest: System, factor: str) -> FactorStep:
+def _step(scores: StudyScores, system: StudySystem, lowest: StudySystem, factor: str) -> FactorStep:
     gains = gains_of(scores, system.name, lowest.name)
     return FactorStep(
         value=system.factors[factor],

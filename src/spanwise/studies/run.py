@@ -21,7 +21,7 @@ from spanwise.document.scores import SystemScores
 from spanwise.engines import Engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
 from spanwise.studies._kept import Cache, key_of
-from spanwise.studies._manifest import READING, Cell, Dataset, Manifest, Plan
+from spanwise.studies._manifest import READING, Manifest, Plan, StudyCell, StudyDataset
 from spanwise.studies._paired import PairedTests, paired
 from spanwise.studies._scores import CHOOSABLE, SCORES, ScoreKind
 
@@ -34,7 +34,7 @@ OF_PAIRS = (
 )  # settings of the tests between systems, which shape no cell
 
 
-class Task(Struct, frozen=True):
+class CellTask(Struct, frozen=True):
     """One cell with everything that its numbers depend on; `key` is a hash of that, not of paths."""
 
     key: str
@@ -57,7 +57,7 @@ class Task(Struct, frozen=True):
         return f"{self.dataset} × {self.system}"
 
 
-def tasks_of(manifest: Manifest, plan: Plan, *, cache: Path | None) -> list[Task]:
+def tasks_of(manifest: Manifest, plan: Plan, *, cache: Path | None) -> list[CellTask]:
     """The cells that have at least one run, in sorted order."""
     datasets = {dataset.name: dataset for dataset in manifest.datasets}
     return [_task(manifest, plan, datasets[cell.dataset], cell, cache) for cell in plan.cells if cell.runs]
@@ -119,7 +119,9 @@ def program() -> str:
     return digest.hexdigest()
 
 
-def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: Path | None) -> Task:
+def _task(
+    manifest: Manifest, plan: Plan, dataset: StudyDataset, cell: StudyCell, cache: Path | None
+) -> CellTask:
     test, train = plan.test[dataset.name], plan.train[dataset.name]
     words = plan.vocabulary.get(dataset.name)
     settings = {key: value for key, value in manifest.settings.items() if key not in OF_PAIRS}
@@ -133,7 +135,7 @@ def _task(manifest: Manifest, plan: Plan, dataset: Dataset, cell: Cell, cache: P
         {run: file.sha256 for run, file in cell.runs.items()},
         {**options, "answers": cell.answers},
     )
-    return Task(
+    return CellTask(
         key=key,
         dataset=dataset.name,
         system=cell.system,
@@ -161,7 +163,7 @@ class DatasetText(Struct, frozen=True, eq=False):
     wrong: str | None = None
 
     @classmethod
-    def of(cls, task: Task) -> DatasetText:
+    def of(cls, task: CellTask) -> DatasetText:
         """Open the files of a cell's dataset, each once."""
         from spanwise.formats import Reader, opened, refuse_merged
 
@@ -179,7 +181,7 @@ class DatasetText(Struct, frozen=True, eq=False):
         return cls(gold, train)
 
 
-def runs_of(task: Task, gold: Annotation | None) -> dict[str, Any]:
+def runs_of(task: CellTask, gold: Annotation | None) -> dict[str, Any]:
     """The predictions of a cell by run: files, or the answers in them placed on the gold text."""
     if task.answers is None or gold is None:
         return dict(task.runs)
@@ -195,7 +197,7 @@ def runs_of(task: Task, gold: Annotation | None) -> dict[str, Any]:
     }
 
 
-def check_cell(task: Task, texts: Mapping[str, DatasetText]) -> str | None:
+def check_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> str | None:
     """Read the predictions of a cell and align them with gold: the text of what is wrong, or None."""
     from spanwise.evaluation import gather
 
@@ -231,7 +233,7 @@ class CellResult(Struct, frozen=True):
     sentences: tuple[Sentence, ...] = ()  # whose systems are the runs; places are lines of the gold file
 
 
-def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
+def compute_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> CellResult:
     """Evaluate all runs of a cell, and keep the result where a cache is given."""
     from spanwise.evaluation import evaluate
     from spanwise.formats import read_words
@@ -269,7 +271,7 @@ def compute_cell(task: Task, texts: Mapping[str, DatasetText]) -> CellResult:
 
 
 def run_cells(
-    tasks: Sequence[Task], *, engine: Engine, progress: Progress, score: str = "f1"
+    tasks: Sequence[CellTask], *, engine: Engine, progress: Progress, score: str = "f1"
 ) -> dict[str, CellResult]:
     """The result of every task by its key, kept ones as they are; nothing depends on the engine.
 
@@ -338,7 +340,7 @@ def compute_pairs(task: PairTask) -> PairedTests:
 
 def run_pairs(
     manifest: Manifest,
-    tasks: Sequence[Task],
+    tasks: Sequence[CellTask],
     cells: Mapping[str, CellResult],
     *,
     progress: Progress,
