@@ -36,9 +36,9 @@ def test_impossible_tags_alone_are_status_one_and_nothing_wrong_is_zero(
     stray.write_text("a B-X\nb O\nc B-X\nd O\ne I-X\n")
     fine.write_text("a B-X\nb I-X\n")
     assert main(["validate", str(fine)]) == 0
-    assert capsys.readouterr().out.endswith("1 sentences, 1 mentions; nothing is wrong\n")
+    assert capsys.readouterr().out.endswith("1 sentence, 1 mention; nothing is wrong\n")
     assert main(["validate", str(stray), str(fine)]) == 1
-    assert "1 impossible tags, which reading repairs" in capsys.readouterr().out
+    assert "1 impossible tag, which reading repairs" in capsys.readouterr().out
     assert main(["validate", "--scheme", "IOB1", str(fine)]) == 1
     assert "B- stands only behind a mention of the same label. Write 'I-X'." in capsys.readouterr().out
 

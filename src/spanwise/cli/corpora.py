@@ -209,18 +209,22 @@ def _line(text: str) -> None:
 
 
 def _summary(found: Validation) -> str:
+    from spanwise.errors import many
+
     malformed = sum(not problem.repairable for problem in found.problems)
     impossible = len(found.problems) - malformed
     parts = []
     if found.annotation is not None:
         annotation = found.annotation
         parts.append(f"{annotation.reading.format}, {annotation.reading.evidence}")
-        parts.append(f"{len(annotation.corpus):,} sentences, {len(annotation.mentions):,} mentions")
+        parts.append(
+            f"{many(len(annotation.corpus), 'sentence')}, {many(len(annotation.mentions), 'mention')}"
+        )
         parts += annotation.reading.notes
     if malformed:
         parts.append(f"{malformed:,} malformed, so the file cannot be used as it is")
     if impossible:
-        parts.append(f"{impossible:,} impossible tags, which reading repairs")
+        parts.append(f"{many(impossible, 'impossible tag')}, which reading repairs")
     return "; ".join(parts) + ("" if found.problems else "; nothing is wrong")
 
 
@@ -258,7 +262,7 @@ def run_convert(args: argparse.Namespace) -> int:
     """Convert a file to another format or tag scheme; what the target cannot say is an error,
     never a loss.
     """
-    from spanwise.errors import ChoiceError
+    from spanwise.errors import ChoiceError, many
     from spanwise.formats import read, write
 
     if "-" not in (args.target, args.source) and _same_file(args.source, args.target):
@@ -276,7 +280,8 @@ def run_convert(args: argparse.Namespace) -> int:
     tags = "tag" if reading.repairs == 1 else "tags"
     repaired = f", {reading.repairs:,} {tags} repaired ({reading.repair})" if reading.repairs else ""
     say(
-        f"{args.target}: {len(annotation.corpus):,} sentences, {len(annotation.mentions):,} mentions, "
+        f"{args.target}: {many(len(annotation.corpus), 'sentence')}, "
+        f"{many(len(annotation.mentions), 'mention')}, "
         f"read as {reading.format} ({reading.evidence}){repaired}"
     )
     for note in reading.notes:

@@ -118,7 +118,7 @@ def add_tag(parser: argparse.ArgumentParser) -> None:
 
 def run_tag(args: argparse.Namespace) -> int:
     """Tag a file with a tagger that spanwise trained."""
-    from spanwise.errors import ChoiceError
+    from spanwise.errors import ChoiceError, many
     from spanwise.formats import write
     from spanwise.taggers import predict
 
@@ -129,7 +129,8 @@ def run_tag(args: argparse.Namespace) -> int:
         )
     found = predict(args.tagger, args.source, scores=args.scores, device=args.device, **reading_of(args))
     write(found, args.output, format=args.to)
-    sys.stderr.write(f"{args.output}: {len(found.corpus):,} sentences, {len(found.mentions):,} mentions\n")
+    number = f"{many(len(found.corpus), 'sentence')}, {many(len(found.mentions), 'mention')}"
+    sys.stderr.write(f"{args.output}: {number}\n")
     return 0
 
 

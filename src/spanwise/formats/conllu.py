@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spanwise.corpus import Annotation, Reading
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options, numbered_column
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import TaggedSentence, sentences_of, tagged_annotation, tokens_for
@@ -52,9 +52,9 @@ def read(file: File, options: Options) -> Annotation:
             fields = line.split("\t")
             if len(fields) != len(columns):
                 raise InputError(
-                    at(file.path, number, f"the line has {len(fields)} columns, but {len(columns)} are "
-                       "expected.\nCoNLL-U has ten columns separated by tabs; CoNLL-U Plus names its own in "
-                       "'# global.columns ='.")
+                    at(file.path, number, f"the line has {many(len(fields), 'column')}, but "
+                       f"{len(columns)} are expected.\nCoNLL-U has ten columns separated by tabs; "
+                       "CoNLL-U Plus names its own in '# global.columns ='.")
                 )  # fmt: skip
             if fields[0].isdigit() or "ID" not in columns:
                 rows.append((fields[form], _tag(fields, where), number))

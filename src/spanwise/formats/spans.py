@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Ints, Words, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at
 from spanwise.formats._opening import File
 from spanwise.hashing import numbered
@@ -265,7 +265,7 @@ def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple
     """Start, end and pieces of a row, half-open from 0."""
     if len(fields) < 3:
         raise InputError(
-            at(path, line, f"the row has {len(fields)} columns, but label, begin and end are needed, "
+            at(path, line, f"the row has {many(len(fields), 'column')}, but label, begin and end are needed, "
                "separated by tabs.\nFix the row.")
         )  # fmt: skip
     label, first, last = fields[:3]

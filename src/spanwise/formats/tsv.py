@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import floats
 from spanwise.corpus import Annotation, Reading
-from spanwise.errors import ChoiceError, InputError, at
+from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.formats._format import Format, Options, numbered_column
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import TaggedSentence, sentences_of, tagged_annotation, tokens_for
@@ -132,7 +132,7 @@ def read_hipe(file: File, options: Options) -> Annotation:
         fields = line.split("\t")
         if len(fields) != len(columns):
             raise InputError(
-                at(file.path, number, f"the line has {len(fields)} columns, but the header has "
+                at(file.path, number, f"the line has {many(len(fields), 'column')}, but the header has "
                    f"{len(columns)}.\nEvery token needs all columns of the header, separated by tabs.")
             )  # fmt: skip
         rows.append((fields[0], "O" if fields[column] in ("_", "-", "") else fields[column], number))
