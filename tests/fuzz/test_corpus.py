@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,17 @@ def test_far_positions_cost_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"spans": [[0, 2147483648, "X"]]}')
     data, _ = to_bytes(read(tmp_path / "a.jsonl"), "spans")
     assert data == b"X\t1\t2147483648\n\n"
+
+
+@pytest.mark.parametrize("command", ["validate", "describe"])
+@pytest.mark.parametrize("last", [b"", b"a B-X\n", b"word ner\na B-X\n"])
+def test_empty_lines_cost_little(command: str, last: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.conll.gz"
+    path.write_bytes(gzip.compress(b"\n" * 20_000_000 + last))
+    named = ["--tag-column", "ner"] if b"ner" in last else []
+    began = time.process_time()
+    assert main([command, str(path), *named]) == (0 if last else 3)
+    assert time.process_time() - began < 5
 
 
 def test_a_bomb_is_refused(tmp_path: Path) -> None:

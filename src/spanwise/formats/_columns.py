@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
@@ -463,15 +464,20 @@ def check_utf8(file: File, chunk: bytes, line: int) -> None:
 
 def without_header(chunk: bytes, line: int, skipped: int) -> tuple[bytes, int]:
     """The chunk behind its first `skipped` lines, and the line it begins with."""
+    begin = 0
     for _ in range(skipped):
-        chunk = chunk[chunk.find(b"\n") + 1 :] if b"\n" in chunk else b""
-    return chunk, line + skipped
+        begin = chunk.find(b"\n", begin) + 1
+        if not begin:
+            return b"", line + skipped
+    return chunk[begin:], line + skipped
 
 
 def layout_of(
     path: str, chunk: bytes, options: Options, tag_columns: tuple[int | str, ...], line: int
 ) -> tuple[Layout | None, int]:
     """How the lines are cut, from the first ones, and how many lines the header takes."""
+    if not chunk.strip(b" \t\r\n"):
+        return None, 0
     if b"\n" not in chunk and b"\r" in chunk.rstrip(b"\r"):
         raise InputError(
             at(
@@ -483,15 +489,14 @@ def layout_of(
     mark = None if options.comments is None else options.comments.encode("utf-8")
     if mark == b"":
         raise ChoiceError("comments='' would leave out every line.\nName the mark of comments, such as '#'.")
-    texts = chunk.split(b"\n")
-    separator = options.separator or _separator(texts, mark)
+    separator = options.separator or _separator(chunk, mark)
     if separator not in ("tab", "blank"):
         raise unknown("separator", separator, ("tab", "blank"))
     draft = Layout(path, separator, 0, 0, (), comments=mark)
     asked = (options.token_column or 0, *tag_columns, *options.columns.values())
-    names, skipped = _header(texts, draft) if any(not is_number(column) for column in asked) else ([], 0)
-    for number, text in enumerate(texts[skipped:], start=line + skipped):
-        if mark is not None and text.startswith(mark):
+    names, skipped = _header(chunk, draft) if any(not is_number(column) for column in asked) else ([], 0)
+    for number, text in filled_lines(chunk, line):
+        if number < line + skipped or (mark is not None and text.startswith(mark)):
             continue
         fields = split(text, draft)
         if not fields or fields[0] == DOCSTART:
@@ -513,6 +518,15 @@ def layout_of(
     return None, 0
 
 
+def filled_lines(chunk: bytes, line: int) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not empty, with their numbers from `line` on; empty ones may be as many as bytes."""
+    before = 0
+    for found in re.finditer(rb"[^\n]+", chunk):
+        line += chunk.count(b"\n", before, found.start())
+        before = found.start()
+        yield line, found[0]
+
+
 def _check_width(path: str, line: int, fields: list[bytes], separator: str) -> None:
     if len(fields) > 1:
         return
@@ -525,10 +539,11 @@ def _check_width(path: str, line: int, fields: list[bytes], separator: str) -> N
     )  # fmt: skip
 
 
-def _separator(texts: list[bytes], mark: bytes | None) -> str:
+def _separator(chunk: bytes, mark: bytes | None) -> str:
     """Tabs where every line that is not blank has one, else blanks (spaces or tabs, one or more)."""
     seen = False
-    for text in texts[:-1] if len(texts) > 1 else texts:
+    whole = chunk[: chunk.rfind(b"\n") + 1] or chunk  # the last line may go on
+    for _, text in filled_lines(whole, 1):
         if mark is not None and text.startswith(mark):
             continue
         bare = text.rstrip(b" \t\r")
@@ -545,13 +560,13 @@ def is_number(column: int | str) -> bool:
     return isinstance(column, int) or column.lstrip("-").isdecimal()
 
 
-def _header(texts: list[bytes], layout: Layout) -> tuple[list[str], int]:
+def _header(chunk: bytes, layout: Layout) -> tuple[list[str], int]:
     """The names of the columns, from a line `# global.columns = …` or from the first line, and its number."""
-    for number, text in enumerate(texts):
+    for number, text in filled_lines(chunk, 1):
         if text.startswith(_HEADER):
-            return text[len(_HEADER) :].decode("utf-8", "replace").split(), number + 1
+            return text[len(_HEADER) :].decode("utf-8", "replace").split(), number
         if fields := split(text, layout):
-            return [field.decode("utf-8", "replace") for field in fields], number + 1
+            return [field.decode("utf-8", "replace") for field in fields], number
     return [], 0
 
 

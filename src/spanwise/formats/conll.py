@@ -13,6 +13,7 @@ from spanwise.formats._columns import (
     DOCSTART,
     Layout,
     corpus_of,
+    filled_lines,
     layout_of,
     split,
     tag_columns,
@@ -99,20 +100,24 @@ def _layers(
 def problems(file: File, options: Options) -> list[Problem]:
     """Every malformed line and every impossible tag, line by line."""
     where = tuple(tag_columns(options, merged=False).values())
-    texts = file.data.split(b"\n")
-    layout, skipped = layout_of(file.path, file.data, options, where, 1)
+    data = file.data
+    layout, skipped = layout_of(file.path, data, options, where, 1)
     if layout is None:
         return [Problem(None, "the file holds no token. Give a file with a token and a tag in each line.")]
     found: list[Problem] = []
     tags: list[list[str]] = [[]]
     lines: list[list[int]] = [[]]
-    for line, text in enumerate(texts[skipped:], start=1 + skipped):
-        if layout.comments is not None and text.startswith(layout.comments):
+    last = skipped
+    for line, text in filled_lines(data, 1):
+        if line <= skipped:
             continue
-        fields = split(text, layout)
-        if not fields or fields[0] == DOCSTART:
+        after_empty, last = line > last + 1, line
+        is_comment = layout.comments is not None and text.startswith(layout.comments)
+        fields = [] if is_comment else split(text, layout)
+        if tags[-1] and (after_empty or not (is_comment or fields) or fields[:1] == [DOCSTART]):
             tags.append([])
             lines.append([])
+        if not fields or fields[0] == DOCSTART:
             continue
         tag, problem = _checked_line(file, line, text, fields, layout, options.spelling)
         if problem is not None:
