@@ -319,6 +319,8 @@ def test_a_file_of_thresholds_may_name_the_score_of_its_threshold(files, results
     asked.write_text('fail_under = 50\nscore = "fair"\n')
     (line,) = gate(results["good"], file=asked).lines
     assert line.startswith("mine: fair f1 is ")
+    (bound,) = gate(results["good"], file=asked, floor_bound=True).lines
+    assert bound.startswith("mine: the lower bound of fair f1 is ")
     asked.write_text('fail_under = 50\nscore = "fare"\n')
     with pytest.raises(InputError, match=r"gate.toml: \$.score: 'fare' is not a possible value"):
         gate(results["good"], file=asked)

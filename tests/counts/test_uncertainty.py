@@ -9,7 +9,7 @@ import pytest
 
 import spanwise.uncertainty._swaps as swaps
 from spanwise.counts import Counts
-from spanwise.uncertainty import Hypotheses, Resampling, grouped, randomised, stepped_down
+from spanwise.uncertainty import Flips, Hypotheses, Resampling, grouped, randomised, stepped_down
 
 Matrix = np.ndarray
 PAIR = [(0, 1)]
@@ -195,3 +195,34 @@ def test_groups_of_consecutive_units_add_up() -> None:
         parts = grouped(one, groups)
         assert len(parts) == groups and parts.sum(axis=0).tolist() == one.total[0].tolist()
     assert np.array_equal(grouped(one, 103), one.matrix())
+
+
+# ---- sign flips -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_sign_flips_come_near_the_share_of_all_signs(two_sided: bool) -> None:
+    rows = np.array(
+        [[1, 1, 1, 1, 1, 1, 1, 1], [2, 0, 0, 1, 0, 3, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0]], np.float64
+    )
+    signs = np.array(list(product((-1, 1), repeat=8)))
+    length = np.sqrt((rows**2).sum(axis=1))
+    every = np.divide(signs @ rows.T, length, out=np.zeros((256, 3)), where=length > 0)
+    highest = np.abs(every).max(axis=1) if two_sided else every.max(axis=1)
+    flips = Flips(8, 20_000, two_sided=two_sided)
+    statistics = flips.statistics(rows)
+    exact = [float((highest >= one - 1e-9).mean()) for one in statistics]
+    assert flips.p_values(statistics, flips.maxima([rows])) == pytest.approx(exact, abs=0.01)
+    assert exact[0] == (2 if two_sided else 1) / 256  # what the ties alone are
+    assert flips.p_values(statistics, flips.maxima([rows]))[0] == pytest.approx(exact[0], rel=0.4)
+
+
+def test_the_highest_statistic_does_not_depend_on_the_blocks_it_is_found_in() -> None:
+    rows = np.random.default_rng(3).standard_normal((40, 1500))
+    rows[20:] = rows[:20]  # as likely to be the highest
+    flips = Flips(1500, 700, seed=5, two_sided=True)
+    whole = flips.maxima([rows])
+    assert whole.tobytes() == flips.maxima([rows[:7], rows[7:8], rows[8:]]).tobytes()
+    assert whole.tobytes() == flips.maxima([rows[:20]]).tobytes()
+    assert whole.tobytes() == flips.maxima([np.repeat(rows[:20], 9, axis=0)]).tobytes()
+    assert float(np.median(whole)) > 1 and flips.critical(whole, 0.05) == np.sort(whole)[665]
