@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import permutations, product
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -209,3 +210,14 @@ def test_screen_page_tables_and_letters_follow_the_primary_score() -> None:
         )
         lead = next(finding for finding in result.findings if finding.kind == "lead")
         assert (lead.system, lead.primary) == (best, primary)
+
+
+def test_the_detectable_difference_is_that_of_the_corrected_level() -> None:
+    third = [["B-A", "O", "O"], *GOLD[1:9], ["B-A", "O", "B-A"], *GOLD[10:]]
+    two = spanwise.evaluate(GOLD, {"a": A, "b": B}, **OPTIONS).comparisons[0]
+    three = spanwise.evaluate(GOLD, {"a": A, "b": B, "c": third}, **OPTIONS).comparisons[0]
+    assert two.pairs == 1 and three.pairs == 3 and two.systems == three.systems
+    normal = NormalDist()
+    power = normal.inv_cdf(0.8)
+    factors = [normal.inv_cdf(1 - 0.05 / pairs / 2) + power for pairs in (1, 3)]
+    assert three.detectable / two.detectable == pytest.approx(factors[1] / factors[0])

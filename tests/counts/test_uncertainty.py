@@ -226,3 +226,9 @@ def test_the_highest_statistic_does_not_depend_on_the_blocks_it_is_found_in() ->
     assert whole.tobytes() == flips.maxima([rows[:20]]).tobytes()
     assert whole.tobytes() == flips.maxima([np.repeat(rows[:20], 9, axis=0)]).tobytes()
     assert float(np.median(whole)) > 1 and flips.critical(whole, 0.05) == np.sort(whole)[665]
+
+
+def test_what_no_flip_reaches_has_the_smallest_p_that_flips_can_give() -> None:
+    flips = Flips(60, 100)
+    rows = np.ones((1, 60))
+    assert flips.p_values(flips.statistics(rows), flips.maxima([rows])).tolist() == [1 / 101]
