@@ -138,7 +138,7 @@ def _guarded(given: list[str], *, terminable: bool) -> int:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
         return 3
-    except Exception as error:
+    except Exception as error:  # our own errors have a status; any other is a mistake of ours
         status = _status(error)
         if status is None:
             import traceback

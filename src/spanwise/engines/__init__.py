@@ -300,7 +300,7 @@ def _work(pipe: Connection, function: Callable[[Any, Any], Any], shared: Any) ->
             return
         try:
             answer: tuple[bool, Any] = (False, function(block, shared))
-        except Exception as error:
+        except Exception as error:  # raised again by the process that asked
             answer = (True, error)
         try:
             pipe.send(answer)

@@ -170,7 +170,7 @@ def _of_the_file(known: Format, file: File) -> Iterator[None]:
         raise
     except RecursionError:
         raise InputError(f"{file.path}: the file is nested too deeply.\nIs it the right file?") from None
-    except Exception as error:
+    except Exception as error:  # the last resort: parsers of other packages raise their own
         said = str(error).partition("\n")[0][:200]
         raise InputError(
             f"{file.path}: the file cannot be read as {known.name} ({type(error).__name__}: {said}).\n"

@@ -176,7 +176,7 @@ class File:
                     yield piece
         except (EOFError, zlib.error, OSError) as error:
             raise InputError(self._unreadable(error)) from None
-        except Exception as error:
+        except Exception as error:  # lzma and zstd may be missing, so their errors are known by name
             if type(error).__name__ in {"LZMAError", "ZstdError"}:
                 raise InputError(self._unreadable(error)) from None
             raise

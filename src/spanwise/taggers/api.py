@@ -133,7 +133,7 @@ def train_all(
                 networks.append(number)
             else:
                 done(number, _train_crf(job, files, say))
-        except Exception as error:
+        except Exception as error:  # one job that fails must not end the others; its error is handed on
             done(number, error)
     if networks:
         require_torch()
@@ -212,7 +212,7 @@ def _train_networks(
         made: Trained | Exception
         try:
             made = outcome if isinstance(outcome, Exception) else prepared.trained(jobs[number], outcome)
-        except Exception as error:
+        except Exception as error:  # one job that fails must not end the others; its error is handed on
             made = error
         made = _plainly(made) if isinstance(made, Exception) else made
         if isinstance(made, Trained):

@@ -458,14 +458,14 @@ def side_by_side(
             try:
                 used[number] = free.pop()
                 going[number] = starts[number](used[number])
-            except Exception as error:
+            except Exception as error:  # one run that fails must not end the others; its error is handed on
                 free.append(used.pop(number))
                 done(number, error)
         for number in list(going):
             ended: Outcome | Exception | None
             try:
                 ended = next(going[number])
-            except Exception as error:
+            except Exception as error:  # one run that fails must not end the others; its error is handed on
                 ended = error
             if ended is not None:
                 del going[number]

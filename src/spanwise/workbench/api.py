@@ -309,7 +309,7 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Any]:
             elif operation.method == "DELETE" and bench.read_only:
                 raise Refused(503, READ_ONLY)
             found = await run_in_threadpool(SHORT[operation.name], bench, request, body)
-        except Exception as error:
+        except Exception as error:  # every error becomes an answer with its status
             return problem(error)
         if isinstance(found, Response):
             return found

@@ -81,7 +81,7 @@ def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Calla
     async def answer(request: Request) -> Response:
         try:
             return await run_in_threadpool(function, bench, request)
-        except Exception as error:
+        except Exception as error:  # every error becomes a page with its status
             status = status_of(error)
             slug = request.path_params.get("gold")
             gold = bench.store.gold(slug) if slug else None
