@@ -352,3 +352,16 @@ def test_a_study_without_attributes_has_no_empty_parts() -> None:
         assert title in render(made) and title not in page
     for title in ("By model", "Comparative diagnosis"):
         assert title in made.to_text(width=100) and title not in screen
+
+
+def test_scores_held_by_few_units_are_marked_in_charts_too() -> None:
+    made = document_of(result("crf"))
+    assert isinstance(made, Evaluation)
+    system = made.systems["crf"]
+    labels = {name: replace(cell, few_units=7) for name, cell in system.exact.labels.items()}
+    held = replace(
+        made,
+        settings=replace(made.settings, resamples=100, few_units=False),
+        systems={"crf": replace(system, exact=replace(system.exact, labels=labels))},
+    )
+    assert re.search(r">\d+\.\d†</text>", render(held)) and "held by 7 units" in render(held)

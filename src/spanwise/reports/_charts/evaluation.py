@@ -55,7 +55,15 @@ def says(system: str, score: ChartScore, cell: ScoredCell | None, *, wrong: int 
     pair = "" if cell is None else words.interval(cell.ends(score))
     text = f"{words.visible(system)}: {words.SCORES[score]} {words.points(score_of(cell, score))}"
     text += f" ({pair})" if pair else ""
+    if pair and cell is not None and cell.few_units:
+        text += f", held by {words.plural(cell.few_units, 'unit')}"
     return text if wrong is None else f"{text}, {words.count(wrong)} gold mentions not right"
+
+
+def dagger(document: Evaluation, cell: ScoredCell | None) -> str:
+    """A mark for a score that few units hold, unless the whole document has few, which is said once."""
+    few = cell is not None and bool(cell.few_units)
+    return "†" if few and not document.settings.few_units and document.settings.resamples else ""
 
 
 # ---- score ----------------------------------------------------------------------------------
@@ -206,7 +214,13 @@ def _recall_line(
         points.append(_point(name, "recall", cell, wrong, href))
     cell, mentions, _ = _recall(document.systems[names[0]], subset)
     href = style.link(mentions, unit="gold", tough=subset) if mentions else None
-    return ChartRow(title, words.plural(mentions, "mention"), points, href, [words.points(cell.recall)])
+    return ChartRow(
+        title,
+        words.plural(mentions, "mention"),
+        points,
+        href,
+        [words.points(cell.recall) + dagger(document, cell)],
+    )
 
 
 def _recall(system: SystemScores, subset: Subset | None) -> tuple[ScoredCell, int, int]:
@@ -337,7 +351,7 @@ def attribute(document: Evaluation, name: str, style: Style, *, drawing: str | N
                 words.plural(first.gold, unit) + (", few" if first.small else ""),
                 points,
                 href,
-                [words.points(first.f1)],
+                [words.points(first.f1) + dagger(document, first)],
                 faint=bool(first.small),
             )
         )
@@ -373,7 +387,7 @@ def labels(document: Evaluation, style: Style) -> Drawing:
                 words.plural(number, "mention"),
                 points,
                 href,
-                [words.points(score_of(first, "f1"))],
+                [words.points(score_of(first, "f1")) + dagger(document, first)],
             )
         )
     overall = share(document.systems[names[0]].exact.overall.f1)
