@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from spanwise.attributes._context import Attribute, AttributeUnit, Context, Side, Tally, no_training
 from spanwise.attributes._lexicon import Lexicon
 from spanwise.attributes._values import Mention, compute, mention_views
-from spanwise.attributes.given import missing
 from spanwise.citations import FU19
 from spanwise.errors import ChoiceError
 
@@ -79,15 +78,13 @@ def by_attribute(attribute: Attribute) -> Property:
     """The property that an attribute is: units with equal values are alike."""
     # Values whose kind is found out must not be numbers in one file and names in another.
     fixed = attribute if attribute.kind is not None else replace(attribute, kind="category")
+    if any(need.startswith(("column:", "field:")) for need in fixed.needs):
+        raise ChoiceError(
+            f"training mentions cannot be compared by {attribute.name!r}: columns and fields of training "
+            "data are not read.\nCompare them by an attribute that is computed."
+        )
 
     def of_side(side: Side) -> Phis:
-        for need in sorted(fixed.needs - {"text", "train", "train mentions", "vocabulary"}):
-            reason = missing(need, side.context)
-            if reason is not None:
-                raise ChoiceError(
-                    f"training mentions cannot be compared by {attribute.name!r}: {reason}.\n"
-                    "Give training data that have it, or leave the attribute out."
-                )
         values = compute(fixed, side)
         known = values.value.tolist()
         return [
