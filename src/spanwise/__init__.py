@@ -65,8 +65,6 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from spanwise.agreement import agree
     from spanwise.attributes import register as attribute
     from spanwise.calibration import apply_threshold, confidence
@@ -84,7 +82,7 @@ if TYPE_CHECKING:
     from spanwise.suspicion import suspects
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'spanwise' has no attribute {name!r}")
     room, _, public = _HOMES[name].partition(":")

@@ -510,7 +510,7 @@ def _codes(corpus: Corpus, sentence: int) -> list[int]:
     return listed
 
 
-def _anchored(gold: Sequence[Any], predicted: Sequence[Any]) -> _Map:
+def _anchored(gold: Sequence[object], predicted: Sequence[object]) -> _Map:
     """The map between two sequences that rests on their equal tokens.
 
     A block without counterpart lies between two anchors: a mention may start where it
@@ -530,7 +530,7 @@ def _anchored(gold: Sequence[Any], predicted: Sequence[Any]) -> _Map:
     return _Map(start, end, len(predicted) - len(pairs))
 
 
-def common_subsequence(one: Sequence[Any], two: Sequence[Any]) -> list[tuple[int, int]]:
+def common_subsequence(one: Sequence[object], two: Sequence[object]) -> list[tuple[int, int]]:
     """The longest common subsequence as pairs of positions, leftmost in `one`, then in `two`.
 
     Lengths of common subsequences of all ends of the two are kept as the bits of whole
@@ -547,7 +547,7 @@ def common_subsequence(one: Sequence[Any], two: Sequence[Any]) -> list[tuple[int
     rest, other = one[head:], two[head:]
     rows = _ends(rest, other)
     size = len(other)
-    where: dict[Any, list[int]] = {}
+    where: dict[object, list[int]] = {}
     for j in reversed(range(size)):
         where.setdefault(other[j], []).append(j)
     pairs = [(i, i) for i in range(head)]
@@ -565,10 +565,10 @@ def common_subsequence(one: Sequence[Any], two: Sequence[Any]) -> list[tuple[int
     return pairs
 
 
-def _ends(one: Sequence[Any], two: Sequence[Any]) -> list[int]:
+def _ends(one: Sequence[object], two: Sequence[object]) -> list[int]:
     """`rows[i]`: as many zeros in its lowest m bits as `one[i:]` and the last m of `two` have in common."""
     size = len(two)
-    masks: dict[Any, int] = {}
+    masks: dict[object, int] = {}
     for bit, item in enumerate(reversed(two)):
         masks[item] = masks.get(item, 0) | 1 << bit
     full = (1 << size) - 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import Any, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +20,17 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 D = TypeVar("D", bound=np.generic)
 
 
-def ints(values: Any) -> Ints:
+def ints(values: object) -> Ints:
     """A read-only int64 column of `values`; a column that is one already is not copied."""
     return frozen(np.asarray(values, dtype=np.int64))
 
 
-def codes(values: Any) -> Codes:
+def codes(values: npt.ArrayLike) -> Codes:
     """A read-only int32 column of `values`."""
     return frozen(np.asarray(values, dtype=np.int32))
 
 
-def floats(values: Any) -> Floats:
+def floats(values: object) -> Floats:
     """A read-only float64 column of `values`."""
     return frozen(np.asarray(values, dtype=np.float64))
 
@@ -41,7 +42,7 @@ def frozen(column: npt.NDArray[D]) -> npt.NDArray[D]:
     return view
 
 
-def offsets(sizes: Any) -> Ints:
+def offsets(sizes: Sequence[int] | Column) -> Ints:
     """Where each of several runs of the given sizes begins, and where the last one ends.
 
     Examples:
@@ -53,7 +54,7 @@ def offsets(sizes: Any) -> Ints:
     return ints(starts)
 
 
-def run_positions(first: Any, sizes: Any) -> Ints:
+def run_positions(first: Column, sizes: Sequence[int] | Column) -> Ints:
     """The positions of several runs, one run after the other, that begin at `first` and have these sizes.
 
     Examples:
@@ -64,7 +65,7 @@ def run_positions(first: Any, sizes: Any) -> Ints:
     return ints(np.repeat(first - starts[:-1], sizes) + np.arange(starts[-1]))
 
 
-def on_grid(values: Any, most: float) -> Floats:
+def on_grid(values: object, most: float) -> Floats:
     """`values` as multiples of a power of two so fine that sums of up to `most` are exact in any order.
 
     Products of matrices are summed in an order that depends on the processor and its threads; of such
@@ -81,7 +82,7 @@ def on_grid(values: Any, most: float) -> Floats:
     return np.asarray(np.rint(np.asarray(values, np.float64) / grid) * grid)
 
 
-def plain(value: Any) -> float | None:
+def plain(value: SupportsFloat) -> float | None:
     """A number as documents hold it: a Python float, and None where it is undefined.
 
     Examples:
@@ -92,7 +93,7 @@ def plain(value: Any) -> float | None:
     return number if number == number else None  # only NaN differs from itself
 
 
-def ratio(numerator: Any, denominator: Any) -> Floats:
+def ratio(numerator: object, denominator: object) -> Floats:
     """`numerator / denominator`, and NaN where the denominator is 0.
 
     Examples:

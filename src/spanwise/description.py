@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import pairwise
 from math import fsum
 from operator import add
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from msgspec import Struct, convert
@@ -168,7 +168,7 @@ def dataset_entry(
     documents: int | None,
     zeta: Mapping[str, float],
     absent: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The `dataset` of a result document, from the counts of its parts."""
     members = reduce(add, [part.members for part in parts])
     sizes = _sizes(members)
@@ -206,7 +206,7 @@ def _members_by_label(mentions: Mentions, tough: Toughness | None) -> CrossTable
     return CrossTable.of(mentions.labels, (ALL, *subsets), row=label, column=ints(column))
 
 
-def composition(mentions: Mentions, tough: Toughness) -> dict[str, Any]:
+def composition(mentions: Mentions, tough: Toughness) -> dict[str, object]:
     """Of each tough subset, how many mentions it holds and which share, of all and of each label.
 
     Examples:
@@ -220,10 +220,10 @@ def composition(mentions: Mentions, tough: Toughness) -> dict[str, Any]:
     return _composition(_members_by_label(mentions, tough))
 
 
-def _composition(members: CrossTable) -> dict[str, Any]:
+def _composition(members: CrossTable) -> dict[str, object]:
     sizes = _sizes(members)
     whole = sum(sizes.values())
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for subset in members.columns[1:]:
         inside = members.chosen(list(sizes), [subset])[:, 0].tolist()
         result[str(subset)] = {
@@ -296,7 +296,7 @@ def content_of(annotation: Annotation) -> str:
 
 def reading_entry(
     role: str, reading: Reading, *, sentences: int, tokens: int, mentions: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The same from how a source was read and how much it holds."""
     return {
         "role": role,
@@ -360,7 +360,7 @@ def drift(gold: Annotation, lexicon: Lexicon, tough: Toughness | None) -> dict[s
     return found
 
 
-def _pair(train: Any, test: Any) -> dict[str, Any]:
+def _pair(train: SupportsFloat, test: SupportsFloat) -> dict[str, float | None]:
     return {"train": plain(train), "test": plain(test)}
 
 
@@ -417,7 +417,7 @@ def conflicts(
     }
 
 
-def _differing_labels(gold: Annotation, tough: Toughness, most: int) -> dict[str, Any]:
+def _differing_labels(gold: Annotation, tough: Toughness, most: int) -> dict[str, object]:
     """Token sequences that carry two or more labels among the gold mentions, those with most doubt first."""
     confusable = gold.mentions.take(tough.of("TCM-ALL"))
     carried: dict[str, Counter[str]] = {}
@@ -475,7 +475,7 @@ def _written(annotations: Sequence[Annotation], known: Known) -> str:
     return "; ".join(f"{label} [{start}, {end})" for start, end, label in rows) or "none"
 
 
-def _shown(groups: Sequence[Sequence[tuple[str, str]]], most: int) -> dict[str, Any]:
+def _shown(groups: Sequence[Sequence[tuple[str, str]]], most: int) -> dict[str, object]:
     return {
         "groups": len(groups),
         "examples": [

@@ -124,7 +124,7 @@ def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
 
 
 def slices(
-    system: SystemScores, mentions: int, tests: Mapping[tuple[str, ...], Mapping[str, Any]] | None = None
+    system: SystemScores, mentions: int, tests: Mapping[tuple[str, ...], Mapping[str, object]] | None = None
 ) -> tuple[WeakSlice, ...]:
     """The slices of one system's data, the costliest first; `mentions` is the number of gold ones.
 

@@ -51,12 +51,12 @@ class _Pair(Struct, frozen=True, eq=False):
 
 
 def explain(
-    gold: Any,
-    predicted: Any = None,
+    gold: object,
+    predicted: object = None,
     *,
     align: How = "strict",
-    answers: str | Mapping[str, Any] | None = None,
-    **reading: Any,
+    answers: str | Mapping[str, object] | None = None,
+    **reading: object,
 ) -> Explanation:
     """The same predictions under every convention in use.
 
@@ -147,7 +147,7 @@ def _policy_rows(found: PlacementDocument) -> list[Convention]:
 
 
 def _read(
-    gold: Any, predicted: Any, options: Mapping[str, Any], repair: str
+    gold: Any, predicted: Any, options: Mapping[str, object], repair: str
 ) -> tuple[Annotation, Annotation]:
     choices: dict[str, Any] = {**options, "repair": repair}
     if predicted is None:
@@ -195,7 +195,11 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Conve
 
 
 def _repair_rows(
-    gold: Any, predicted: Any, options: Mapping[str, Any], align: How, sides: tuple[Annotation, Annotation]
+    gold: object,
+    predicted: object,
+    options: Mapping[str, object],
+    align: How,
+    sides: tuple[Annotation, Annotation],
 ) -> list[Convention]:
     """What other readings of impossible tags make of it."""
     if sides[0].reading.scheme is None and sides[1].reading.scheme is None:
@@ -347,8 +351,8 @@ def _surface(pair: _Pair) -> Convention:
     return _row("distinct strings", _of_sets(*sets), tools, why)
 
 
-def _strings(corpus: Corpus, mentions: Mentions) -> set[Any]:
-    result: set[Any] = set()
+def _strings(corpus: Corpus, mentions: Mentions) -> set[object]:
+    result: set[object] = set()
     for number, (sentence, start, end, label) in enumerate(mentions.rows()):
         body: Any = corpus.words(sentence) if corpus.texts is None else corpus.texts[sentence]
         form = " ".join(body[start:end]) if corpus.texts is None else body[start:end]

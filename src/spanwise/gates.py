@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -58,10 +58,10 @@ class Outcome(Struct, frozen=True):
 
 
 def gate(
-    document: Document | Mapping[str, Any],
+    document: Document | Mapping[str, object],
     *,
     fail_under: float | None = None,
-    against: str | Path | Document | Mapping[str, Any] | None = None,
+    against: str | Path | Document | Mapping[str, object] | None = None,
     fail_drop: float | None = None,
     not_worse_than: float | None = None,
     floors: Sequence[str] | Mapping[str, float] = (),
@@ -259,7 +259,7 @@ def _number(value: object) -> float | None:
 
 def _drops(
     document: Evaluation,
-    against: str | Path | Document | Mapping[str, Any],
+    against: str | Path | Document | Mapping[str, object],
     fail_drop: float | None,
     not_worse_than: float | None,
     *,

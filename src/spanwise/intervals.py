@@ -9,6 +9,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from spanwise.columns import Bools, Floats, Ints, ratio
@@ -64,7 +65,7 @@ def _expit(odds: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
 
 
-def wilson(share: Any, size: Any, t: Any) -> Floats:
+def wilson(share: npt.ArrayLike, size: npt.ArrayLike, t: npt.ArrayLike) -> Floats:
     """Wilson's interval of a share of `size`, with t in place of the normal quantile (… × 2).
 
     Examples:
@@ -327,7 +328,7 @@ def _joint_blocks(tables: Sequence[Measure]) -> Iterator[tuple[list[Floats], Int
 # ---- Student's t ----------------------------------------------------------------------------
 
 
-def t_quantile(freedom: Any, confidence: float = 0.95) -> Floats:
+def t_quantile(freedom: npt.ArrayLike, confidence: float = 0.95) -> Floats:
     """The two-sided quantile of Student's t: it lies within ± this value with that probability.
 
     Without SciPy, since every interval needs it and SciPy takes longer to load than most
@@ -384,7 +385,7 @@ def _t_within(t: float, freedom: int) -> float:
     return (2 / pi) * (angle + sin(angle) * total) if freedom % 2 else sin(angle) * total
 
 
-def t_p(t: Any, freedom: Any) -> Floats:
+def t_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Floats:
     """The two-sided p-value of Student's t.
 
     Examples:

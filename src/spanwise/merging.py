@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from spanwise.uncertainty import Resampling
 
 
 def compare_documents(
-    documents: Sequence[Document | Mapping[str, Any]],
+    documents: Sequence[Document | Mapping[str, object]],
     *,
     names: Sequence[str],
     pairs: Sequence[tuple[str, str]] | None = None,

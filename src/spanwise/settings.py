@@ -27,14 +27,14 @@ class Setting(NamedTuple):
     name: str
     help: str = ""
     group: Literal["compute", "show", "preset", "read"] = "compute"
-    type: Callable[..., Any] = str  # of the flag; bool: a switch, list: may be repeated
+    type: Callable[..., object] = str  # of the flag; bool: a switch, list: may be repeated
     default: Any = None  # of the flag
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     noun: str = ""  # what one of its choices is called in messages
     whole: bool = False  # a whole number
     bounds: Bounds | None = None
-    toml: Any = None  # the type of its key in a manifest; None: it is none
+    toml: object = None  # the type of its key in a manifest; None: it is none
     signed: Callable[[Kept], str] | None = None  # its part of the signature, empty where it says nothing
     flag: str = ""  # where it differs from the name
     keyword: bool = True  # False: a flag alone, from which other keywords are made
@@ -49,7 +49,7 @@ class Setting(NamedTuple):
         """Whether each dataset of a study may have its own: how its files are read, and put on gold."""
         return self.group == "read" or self.name == "align"
 
-    def check(self, value: Any) -> None:
+    def check(self, value: object) -> None:
         """Refuse a value that the keyword does not take.
 
         Examples:
@@ -103,12 +103,12 @@ _DECLARED = (
     Setting(
         "weights",
         "a further credit: ortmann-eq6, ortmann-eq7, or a formula 'BE = 0.5 TP + 0.25 FP + 0.25 FN'",
-        type=list, default=(), metavar="CREDIT", toml=list[Any] | str,
+        type=list, default=(), metavar="CREDIT", toml=list[object] | str,
         signed=lambda kept: "weights:" + "+".join(kept.credits) if kept.credits else "",
     ),
     Setting(
         "attributes", "names with commas, or fu20 (default), fu19, all, none",
-        metavar="NAMES", toml=str | list[Any], signed=_attributes,
+        metavar="NAMES", toml=str | list[object], signed=_attributes,
     ),
     Setting(
         "attribute", "an attribute that comes with the data: NAME=column:N or NAME=field:NAME",
@@ -117,11 +117,12 @@ _DECLARED = (
     Setting(
         "buckets",
         "how to cut an attribute: entity_length=1,2,3 or sentence_length=balanced:6; may be repeated",
-        type=list, default=(), metavar="ATTRIBUTE=HOW", toml=dict[str, Any],
+        type=list, default=(), metavar="ATTRIBUTE=HOW", toml=dict[str, object],
     ),
     Setting("edges", "use the buckets that --save-edges wrote", metavar="FILE"),
     Setting(
-        "cross", "cross the buckets of two attributes", type=list, default=(), metavar="A,B", toml=list[Any]
+        "cross", "cross the buckets of two attributes", type=list, default=(), metavar="A,B",
+        toml=list[object],
     ),
     Setting(
         "vocabulary", "known words, one a line, for words out of vocabulary", metavar="FILE",
@@ -222,7 +223,7 @@ _DECLARED = (
     ),
     Setting(
         "labels", "what numbers of tags mean, in their order: O,B-PER,I-PER", "read", listed,
-        metavar="TAG,TAG", toml=list[Any],
+        metavar="TAG,TAG", toml=list[object],
     ),
     Setting(
         "documents", "the field that names a sentence's document; none: disregard documents", "read",
@@ -238,8 +239,8 @@ _DECLARED = (
         "read", dict, metavar="NAME=NUMBER", flag="limit",
     ),
     # Without flags of their own: --attribute asks for what they name.
-    Setting("columns", group="read", toml=dict[str, Any]),
-    Setting("fields", group="read", toml=dict[str, Any]),
+    Setting("columns", group="read", toml=dict[str, object]),
+    Setting("fields", group="read", toml=dict[str, object]),
 )  # fmt: skip
 
 SETTINGS: Mapping[str, Setting] = {one.name: one for one in _DECLARED}

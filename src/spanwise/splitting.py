@@ -244,7 +244,7 @@ def _written(
     rows: Mapping[Name, Ints],
     folder: Path,
     to: str | None,
-    reading: Mapping[str, Any],
+    reading: Mapping[str, object],
 ) -> dict[Name, str]:
     """Write every part; lines of CoNLL files are copied as they are, with all their columns."""
     known = FORMATS.find(to or given[0].reading.format)

@@ -57,7 +57,7 @@ def _floor_note(least: float, level: float, what: str) -> str:
     return f"cannot reach p < {level:g}: on {what} p is at least {least:.3g}"
 
 
-def _pairs(first: Iterable[Any], second: Iterable[Any]) -> tuple[Floats, Floats]:
+def _pairs(first: Iterable[object], second: Iterable[object]) -> tuple[Floats, Floats]:
     x, y = np.array(list(first), np.float64), np.array(list(second), np.float64)
     if x.shape != y.shape:
         raise ChoiceError(
@@ -68,7 +68,7 @@ def _pairs(first: Iterable[Any], second: Iterable[Any]) -> tuple[Floats, Floats]
     return x[defined], y[defined]
 
 
-def ranks(values: Any) -> Floats:
+def ranks(values: object) -> Floats:
     """Ranks from 1, ties sharing their mean rank.
 
     Examples:
@@ -82,7 +82,7 @@ def ranks(values: Any) -> Floats:
 # ---- Spearman -------------------------------------------------------------------------------
 
 
-def rank_correlation(first: Iterable[Any], second: Iterable[Any]) -> float:
+def rank_correlation(first: Iterable[object], second: Iterable[object]) -> float:
     """Spearman's ρ: the correlation of the ranks; pairs with an undefined value are left out.
 
     Returns:
@@ -105,7 +105,7 @@ def _centred(values: Floats) -> Ints:
     return np.asarray(np.rint(2 * ranks(values)) - (values.size + 1), np.int64)
 
 
-def spearman(first: Iterable[Any], second: Iterable[Any], *, level: float = LEVEL) -> Test:
+def spearman(first: Iterable[object], second: Iterable[object], *, level: float = LEVEL) -> Test:
     """Spearman's rank correlation and its two-sided p-value.
 
     Up to nine pairs p is the share of all orders of one side (ties as they are) whose
@@ -235,7 +235,7 @@ def complete_blocks(
 # ---- Wilcoxon -------------------------------------------------------------------------------
 
 
-def wilcoxon(first: Iterable[Any], second: Iterable[Any], *, level: float = LEVEL) -> Test:
+def wilcoxon(first: Iterable[object], second: Iterable[object], *, level: float = LEVEL) -> Test:
     """Wilcoxon's signed-rank test of paired scores, two-sided; zero differences are dropped.
 
     The statistic is the smaller of the two sums of signed ranks. Up to 25 pairs p counts
@@ -297,7 +297,7 @@ def sign_test(wins: int, losses: int, *, level: float = LEVEL) -> Test:
 # ---- corrections ----------------------------------------------------------------------------
 
 
-def holm(p_values: Any) -> Floats:
+def holm(p_values: object) -> Floats:
     """Holm's step-down correction: the family-wise error stays at the level; NaN stays and does not count.
 
     The k-th smallest of m p-values is multiplied by m − k + 1, then made no smaller than
@@ -314,7 +314,7 @@ def holm(p_values: Any) -> Floats:
     return _corrected(p_values, steps)
 
 
-def bh(p_values: Any) -> Floats:
+def bh(p_values: object) -> Floats:
     """Benjamini and Hochberg's step-up correction of the false discovery rate; NaN stays and does not count.
 
     The k-th smallest of m p-values is multiplied by m / k, then made no larger than those
@@ -332,7 +332,7 @@ def bh(p_values: Any) -> Floats:
     return _corrected(p_values, steps)
 
 
-def _corrected(p_values: Any, steps: Any) -> Floats:
+def _corrected(p_values: object, steps: Any) -> Floats:
     result = np.array(p_values, np.float64)
     flat = result.reshape(-1)  # a view
     defined = np.flatnonzero(~np.isnan(flat))
@@ -342,7 +342,7 @@ def _corrected(p_values: Any, steps: Any) -> Floats:
     return result
 
 
-def levels(p_values: Any, level: float = LEVEL, correction: str = "holm") -> Floats:
+def levels(p_values: object, level: float = LEVEL, correction: str = "holm") -> Floats:
     """The level that each of these p-values is itself held against under a correction; NaN stays.
 
     Examples:
@@ -376,7 +376,7 @@ def fisher(p_values: Iterable[float]) -> float:
     return min(1.0, exp(-half) * fsum(half**k / factorial(k) for k in range(len(defined))))
 
 
-def excess_losses(losses: Any, items: Any, all_losses: Any, all_items: Any) -> Floats:
+def excess_losses(losses: object, items: object, all_losses: object, all_items: object) -> Floats:
     """By how much each unit's losses in each slice exceed what the overall share of losses lets expect.
 
     `r = (K_dS − p·N_dS) − (n_S / n)(K_d − p·N_d)`, where K are losses, N items, and p is the share of
@@ -400,7 +400,7 @@ def excess_losses(losses: Any, items: Any, all_losses: Any, all_items: Any) -> F
 CORRECTIONS = {"holm": holm, "bh": bh}
 
 
-def correct(p_values: Any, correction: str = "holm") -> Floats:
+def correct(p_values: object, correction: str = "holm") -> Floats:
     """The p-values of one family, corrected as asked: "holm" or "bh"."""
     if correction not in CORRECTIONS:
         raise unknown("correction", correction, CORRECTIONS)

@@ -39,7 +39,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
     unit: tuple[str, ...] = field(default=())  # "mention" or "token", one a cell
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> PerformanceTable:
+    def of(cls, rows: Sequence[Mapping[str, object]]) -> PerformanceTable:
         """A table of rows with names on some axes, and counts.
 
         Examples:
@@ -62,7 +62,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
     @classmethod
     def of_document(cls, document: DocumentLike) -> PerformanceTable:
         """The table of an evaluation (its systems are models with one run) or a study."""
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         for dataset, model, run, system in runs_of(as_document(document)):
             place = {"dataset": dataset, "model": model, "run": run}
             rows.extend({**place, **cell} for cell in _cells(system))

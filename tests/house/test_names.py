@@ -12,24 +12,10 @@ HOUSE = Path(spanwise.__file__).parent
 
 # Names that rooms far apart still share: the list may only become shorter.
 SHARED = {
-    "Candidates",
-    "Cell",
-    "Choices",
     "Comparison",
-    "Events",
-    "File",
     "Job",
-    "Mark",
-    "Options",
-    "Outcome",
     "Problem",
-    "Scored",
-    "Settings",
-    "Slice",
-    "Store",
     "Token",
-    "VariationPlaces",
-    "_Case",
 }
 
 

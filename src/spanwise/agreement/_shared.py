@@ -324,7 +324,7 @@ def _several(path: str, reading: Mapping[str, Any]) -> dict[str, Annotation] | N
     return read_annotators(path, **reading) if Path(path).is_file() else None
 
 
-def _by_pattern(pattern: str, reading: Mapping[str, Any]) -> dict[str, Annotation]:
+def _by_pattern(pattern: str, reading: Mapping[str, object]) -> dict[str, Annotation]:
     """The files that fit a pattern, by annotator; `*` stands for the document, or for part of its name."""
     shape = re.compile(
         "".join(
@@ -425,7 +425,7 @@ def _named(sources: Sequence[Any], what: str) -> dict[str, Any]:
         given = bool(equals and name) and not Path(source).exists()
         pairs.append((name, path) if given else (None, os.fspath(source)))
     stems = [stem_of(path) for name, path in pairs if name is None]
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for name, path in pairs:
         own = name
         if own is None:

@@ -258,21 +258,21 @@ def own(
 
 
 def _over_sides(
-    function: Callable[..., Any], unit: AttributeUnit, columns: bool, aggregate: Aggregate | None
-) -> Callable[[Side], Any]:
+    function: Callable[..., object], unit: AttributeUnit, columns: bool, aggregate: Aggregate | None
+) -> Callable[[Side], object]:
     if aggregate is not None:
         return compared(function, aggregate)
     return function if columns else (per_token if unit == "token" else per_mention)(function)
 
 
-def register(function: Callable[..., Any] | None = None, *, replace: bool = False, **about: Any) -> Any:
+def register(function: Callable[..., object] | None = None, *, replace: bool = False, **about: Any) -> Any:
     """Make a plain function an attribute that is found by its name, as a decorator or by a call.
 
     It gives the function back, so it can be used as before; `about` are the keywords of `own`.
     A name that is taken is an error unless `replace`.
     """
 
-    def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(plain: Callable[..., Any]) -> Callable[..., object]:
         attribute = own(plain, **about)
         ATTRIBUTES.add(attribute, aliases=(attribute.alias,) if attribute.alias else (), replace=replace)
         return plain

@@ -63,7 +63,7 @@ def _defined(attribute: Attribute, side: Side, position: Ints | None) -> Bools:
     return side.placed
 
 
-def _kind(attribute: Attribute, side: Side, given: Sequence[Any], defined: Bools) -> Kind:
+def _kind(attribute: Attribute, side: Side, given: Sequence[object], defined: Bools) -> Kind:
     """The kind an attribute declares, else the one that the values of the gold units show."""
     if attribute.kind is not None:
         return attribute.kind
@@ -81,7 +81,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _numbers(attribute: Attribute, side: Side, given: Sequence[Any], defined: Bools) -> Floats:
+def _numbers(attribute: Attribute, side: Side, given: Sequence[object], defined: Bools) -> Floats:
     """The values as numbers; a predicted unit may lack one, a gold unit may not."""
     numbers = [_number(value) for value in given]
     if side.mentions is side.context.gold:
@@ -113,7 +113,7 @@ def _refused(attribute: Attribute, side: Side, mention: int, value: object) -> I
     )
 
 
-def _categories(given: Sequence[Any], defined: Bools) -> tuple[Column, tuple[str, ...]]:
+def _categories(given: Sequence[object], defined: Bools) -> tuple[Column, tuple[str, ...]]:
     """Codes of the values as strings, in the order in which they are met."""
     number: dict[str, int] = {}
     value = np.full(len(defined), -1, dtype=np.int64)
@@ -205,11 +205,11 @@ def token_views(side: Side) -> Iterator[Token | None]:
         yield Token(words[inside], names[mention], words, inside, side.context.counted)
 
 
-def per_mention(function: Callable[[Mention], Any]) -> Callable[[Side], list[Any]]:
+def per_mention(function: Callable[[Mention], object]) -> Callable[[Side], list[object]]:
     """The function over a side that calls `function` with each mention; one not placed has None."""
     return lambda side: [None if view is None else function(view) for view in mention_views(side)]
 
 
-def per_token(function: Callable[[Token], Any]) -> Callable[[Side], list[Any]]:
+def per_token(function: Callable[[Token], object]) -> Callable[[Side], list[object]]:
     """The function over a side that calls `function` with each token unit."""
     return lambda side: [None if view is None else function(view) for view in token_views(side)]

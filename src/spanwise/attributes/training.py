@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -98,7 +97,7 @@ def _trained(
     name: str,
     alias: str,
     summary: str,
-    function: Callable[[Side], Any],
+    function: Callable[[Side], object],
     buckets: str,
     source: str,
     *,

@@ -44,11 +44,11 @@ FEW_UNITS = 60  # under which intervals cover less than they say
 
 
 def confidence(
-    gold: Any,
-    systems: Any = None,
+    gold: object,
+    systems: object = None,
     *,
-    dev: tuple[Any, Any] | None = None,
-    train: Any = None,
+    dev: tuple[object, object] | None = None,
+    train: object = None,
     attributes: str | Attribute | Iterable[str | Attribute] = "none",
     buckets: Mapping[str, str | Strategy] | None = None,
     precision: float = 0.95,
@@ -59,10 +59,10 @@ def confidence(
     resamples: int = 1000,
     seed: int = 0,
     unit: str | None = None,
-    align: Any = "strict",
+    align: object = "strict",
     name: str | None = None,
     command: str | None = None,
-    **reading: Any,
+    **reading: object,
 ) -> Confidence:
     """Evaluate the confidence scores of one or more systems.
 
@@ -172,13 +172,13 @@ def _weighed(inputs: Inputs, dev: Inputs | None, tokens: str | None, asked: Weig
 
 
 def apply_threshold(
-    source: Any,
+    source: object,
     threshold: float,
     *,
     missing: Missing = "error",
     score_column: int | str | None = None,
     token_scores: TokenScores = "mean",
-    **reading: Any,
+    **reading: object,
 ) -> Annotation:
     """The annotation with only the mentions whose score is at least `threshold`."""
     annotation = read_scored(source, score_column=score_column, token_scores=token_scores, **reading)

@@ -151,7 +151,7 @@ def run_list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _row(known: Any, value: Any) -> dict[str, Any]:
+def _row(known: Any, value: Any) -> dict[str, object]:
     row = {"name": value.name, "summary": value.summary, "aliases": known.aliases(value.name)}
     for key in ("unit", "buckets", "source"):
         if getattr(value, key, ""):

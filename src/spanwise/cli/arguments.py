@@ -109,7 +109,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_settings(parser.add_argument_group("how to read the files"), "read")
 
 
-def add_settings(group: Any, name: str) -> None:
+def add_settings(group: object, name: str) -> None:
     """Add the options of all settings of a group."""
     for setting in SETTINGS.values():
         if setting.group == name and setting.help:
@@ -135,7 +135,7 @@ def add_setting(group: Any, name: str) -> None:
 class _Limits(argparse.Action):
     """Gather NAME=NUMBER in a dictionary."""
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: object, option_string: str | None = None) -> None:
         name, _, number = str(values).partition("=")
         if not number.isascii() or not number.isdecimal() or len(number) > 18:
             parser.error(
@@ -144,7 +144,7 @@ class _Limits(argparse.Action):
         namespace.limits = {**(namespace.limits or {}), name: int(number)}
 
 
-def add_train(group: Any) -> None:
+def add_train(group: object) -> None:
     """Add the option for training data."""
     add_setting(group, "train")
 
@@ -182,7 +182,7 @@ def _is_input(folder: str) -> bool:
     return True
 
 
-def add_words(group: Any) -> None:
+def add_words(group: object) -> None:
     """Add the options for how attributes compare words."""
     add_setting(group, "vocabulary")
     add_setting(group, "lowercase")
@@ -221,7 +221,7 @@ def add_scores(group: Any) -> None:
     )  # fmt: skip
 
 
-def add_align(group: Any) -> None:
+def add_align(group: object) -> None:
     """Add the option that says how predictions are put on the gold text."""
     add_setting(group, "align")
 
@@ -364,7 +364,7 @@ def engine_of(args: argparse.Namespace) -> Iterator[Any]:
 
 
 @contextmanager
-def gathering(args: argparse.Namespace, reading: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
+def gathering(args: argparse.Namespace, reading: Mapping[str, object]) -> Iterator[Callable[..., Any]]:
     """A function that has Spark read folders, patterns and addresses; what else is given stays as it is."""
     with engine_of(args) as engine:
         from spanwise.evaluation import collected, in_lake

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import Command, add_reading, reading_of
 from spanwise.streams import message, put, say
@@ -191,7 +191,7 @@ def _show(found: Validation, *, most: int | None, as_json: bool) -> None:
         import json
 
         for problem in listed:
-            row: dict[str, Any] = {"path": found.path, "line": problem.line, "text": problem.text}
+            row: dict[str, object] = {"path": found.path, "line": problem.line, "text": problem.text}
             row["repairable"] = problem.repairable
             put(json.dumps(row, ensure_ascii=False) + "\n")
         return

@@ -129,7 +129,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         return function(engine=engine, progress=progress)
 
 
-def _keywords(args: argparse.Namespace, reading: dict[str, Any]) -> dict[str, Any]:
+def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str, Any]:
     """The settings that the command has options for; what attributes read is added to `reading`."""
     given = {
         name: getattr(args, name)
@@ -288,7 +288,7 @@ def has_samples(args: argparse.Namespace) -> bool:
     )
 
 
-def _of_runs(args: argparse.Namespace, path: str) -> dict[str, Any]:
+def _of_runs(args: argparse.Namespace, path: str) -> dict[str, object]:
     """A system of a study, whose answers are placed where that is asked for and they are JSON."""
     from spanwise.cli.arguments import given_answers
 
@@ -400,7 +400,7 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dic
         return args.attributes, {}, {}
     from spanwise.attributes import given
 
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     fields: dict[str, str] = {}
     for text in args.attribute:
         for need in given(text).needs:
@@ -413,7 +413,7 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dic
     return [*named, *args.attribute], columns, fields
 
 
-def _write_edges(edges: dict[str, Any], path: str) -> None:
+def _write_edges(edges: dict[str, object], path: str) -> None:
     import json
 
     from spanwise.formats import write_atomically

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from spanwise.cli.arguments import Command, add_reading, reading_of
 
@@ -72,7 +71,7 @@ def run_train(args: argparse.Namespace) -> int:
     return 0
 
 
-def options_of(file: str | None, pairs: list[str]) -> dict[str, Any]:
+def options_of(file: str | None, pairs: list[str]) -> dict[str, object]:
     """The settings of a TOML file, and of KEY=VALUE pairs, which are written as in TOML."""
     import tomllib
 

@@ -25,7 +25,7 @@ PREFIXES = "IOBESUL"
 class _Interned(dict[Any, int]):
     """A number for every distinct tag, in the order of first occurrence."""
 
-    def __missing__(self, tag: Any) -> int:
+    def __missing__(self, tag: object) -> int:
         self[tag] = number = len(self)
         return number
 
@@ -42,11 +42,11 @@ class TagSequences(Struct, frozen=True, eq=False):
     sizes: Ints
 
     @classmethod
-    def of(cls, sequences: Sequence[Sequence[Any]]) -> TagSequences:
+    def of(cls, sequences: Sequence[Sequence[object]]) -> TagSequences:
         """The columns of nested lists of tags."""
         sizes = np.fromiter(map(len, sequences), np.int64, len(sequences))
         interned = _Interned()
-        flat: Iterable[Any] = chain.from_iterable(sequences)
+        flat: Iterable[object] = chain.from_iterable(sequences)
         column = np.fromiter(map(interned.__getitem__, flat), np.int32, int(sizes.sum()))
         stream = np.full(len(column) + len(sizes) + 1, len(interned), np.int32)
         inner = np.ones(len(stream), dtype=bool)
@@ -71,7 +71,7 @@ class Spans(Struct, frozen=True, eq=False):
         return {self.types[code] for code in np.unique(self.type).tolist()}
 
 
-def lenient(sequences: Sequence[Sequence[Any]], *, suffix: bool) -> Spans:
+def lenient(sequences: Sequence[Sequence[object]], *, suffix: bool) -> Spans:
     """The entities of seqeval's default mode, which repairs any tag and warns of tags that are none.
 
     A tag that is no entity tag is reported once a call, not once a token.

@@ -33,7 +33,7 @@ class Seqeval:
 
     name = "seqeval"
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         self._options = options
         self._predictions: list[list[str]] = []
         self._references: list[list[str]] = []
@@ -53,7 +53,7 @@ class Seqeval:
         predictions: Iterable[Sequence[str]] | None = None,
         references: Iterable[Sequence[str]] | None = None,
         **options: Any,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """The scores over what was gathered and what is given, and begin anew.
 
         For every label `precision`, `recall`, `f1` and `number`; `overall_precision`, `overall_recall`,
@@ -71,7 +71,7 @@ class Seqeval:
         return scores(gold, predicted, **{**self._options, **options})
 
 
-def load(path: str = "seqeval", **options: Any) -> Seqeval:
+def load(path: str = "seqeval", **options: object) -> Seqeval:
     """The metric by its name, as `evaluate.load` finds it; there is one."""
     if path != "seqeval":
         raise unknown("metric", path, ["seqeval"])
@@ -104,7 +104,7 @@ def scores(
         report = lenient_report(references, predictions, **options)
     overall = report.pop("micro avg")
     del report["macro avg"], report["weighted avg"]
-    result: dict[str, Any] = {
+    result: dict[str, object] = {
         label: {
             "precision": row["precision"],
             "recall": row["recall"],
@@ -252,7 +252,7 @@ def _reasons(
     gold: list[list[str]],
     said: list[list[str]],
     tokens: Sequence[Sequence[str]] | None,
-    train: Any,
+    train: object,
     attributes: str | Sequence[str],
     *,
     fair: bool,

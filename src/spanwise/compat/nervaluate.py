@@ -94,14 +94,14 @@ def to_nervaluate(system: Any) -> dict[str, Any]:
     return structure(system.gold, system.predicted)
 
 
-def structure(gold: Mentions, predicted: Mentions) -> dict[str, Any]:
+def structure(gold: Mentions, predicted: Mentions) -> dict[str, object]:
     """The structure of gold and predicted mentions that share one list of labels.
 
     The numbers of a label are those of its own mentions, the others left out on both sides.
     """
     overall, indices = _schemes(gold, predicted)
-    entities: dict[str, Any] = {}
-    entity_indices: dict[str, Any] = {}
+    entities: dict[str, object] = {}
+    entity_indices: dict[str, object] = {}
     for code, label in enumerate(gold.labels):
         mine, theirs = gold.label == code, predicted.label == code
         if mine.any() or theirs.any():

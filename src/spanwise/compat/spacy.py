@@ -84,7 +84,7 @@ def _offsets(doc: Any) -> tuple[Sequence[int], Sequence[int]]:
     return (ends - np.array(sizes, dtype=np.int64)).tolist(), ends.tolist()
 
 
-def _borders(doc: Any) -> tuple[dict[int, int], dict[int, int]]:
+def _borders(doc: object) -> tuple[dict[int, int], dict[int, int]]:
     """The token that begins at an offset, and the one behind that which ends there; blank tokens aside."""
     begins, stops = _offsets(doc)
     tokens = [(begin, stop, place) for place, (begin, stop) in enumerate(zip(begins, stops, strict=True))]
@@ -92,7 +92,7 @@ def _borders(doc: Any) -> tuple[dict[int, int], dict[int, int]]:
     return {begin: place for begin, _, place in solid}, {stop: place + 1 for _, stop, place in solid}
 
 
-def _scores(pairs: Sequence[tuple[Spans, Spans]], prefix: str) -> dict[str, Any]:
+def _scores(pairs: Sequence[tuple[Spans, Spans]], prefix: str) -> dict[str, object]:
     rows = [[(number, *span) for number, pair in enumerate(pairs) for span in pair[side]] for side in (0, 1)]
     gold, predicted = with_one_labelling([Mentions.of(side) for side in rows])
     fair_keys = ("fair_p", "fair_r", "fair_f")
@@ -112,7 +112,7 @@ def _scores(pairs: Sequence[tuple[Spans, Spans]], prefix: str) -> dict[str, Any]
     )
     outcomes = np.bincount(matching.events().outcome, minlength=len(OUTCOMES))
     fair = credited(outcomes.astype(np.float64), credit_of("fair"))
-    result: dict[str, Any] = {f"{prefix}_{key}": value for key, value in _prf(counts.sum(axis=0)).items()}
+    result: dict[str, object] = {f"{prefix}_{key}": value for key, value in _prf(counts.sum(axis=0)).items()}
     result[f"{prefix}_per_type"] = {label: _prf(row) for label, row in zip(gold.labels, counts, strict=True)}
     for key, name in zip(fair_keys, ("precision", "recall", "f1"), strict=True):
         result[f"{prefix}_{key}"] = _filled(fair[name])
@@ -121,7 +121,7 @@ def _scores(pairs: Sequence[tuple[Spans, Spans]], prefix: str) -> dict[str, Any]
     return result
 
 
-def _prf(counts: Any) -> dict[str, float]:
+def _prf(counts: object) -> dict[str, float]:
     scores = exact(np.asarray(counts, dtype=np.float64))
     return {
         short: _filled(scores[name]) for short, name in (("p", "precision"), ("r", "recall"), ("f", "f1"))

@@ -203,7 +203,7 @@ class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
         whole: Evaluation = self.__dict__["whole"]
         return whole.confidence().systems[self.name]
 
-    def events(self) -> list[dict[str, Any]]:
+    def events(self) -> list[dict[str, object]]:
         """One row for everything that is counted: the outcome, and both mentions where there are two."""
         gold, predicted = self.gold.rows(), self.predicted.rows()
         keys = ("sentence", "start", "end", "label")
@@ -262,7 +262,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         live: Live | None = self.__dict__.get("live")
         return live is not None and live.inputs is not None
 
-    def with_analyses(self, *, slices: Mapping[str, Any] | None = None, suspects: int = 50) -> Evaluation:
+    def with_analyses(self, *, slices: Mapping[str, object] | None = None, suspects: int = 50) -> Evaluation:
         """The same document with weak slices and suspects of gold, which its page then shows as cards.
 
         Args:
@@ -350,7 +350,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         slices: Slices = reach("slices:slices_of")(live.inputs, **options)
         return slices
 
-    def confidence(self, **options: Any) -> Confidence:
+    def confidence(self, **options: object) -> Confidence:
         """What the systems' scores are worth, under the keywords of `spanwise.confidence`."""
         live: Live | None = self.__dict__.get("live")
         if live is None or live.inputs is None:

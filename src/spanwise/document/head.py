@@ -112,7 +112,7 @@ class Document(Struct, frozen=True, kw_only=True):
         """The document as plain dicts and lists; undefined numbers are None."""
         import msgspec
 
-        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=written_out))
+        plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=written_out))
         return plain
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
@@ -143,7 +143,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
     def tables(self) -> dict[str, Any]:
         """Every table that can be made of this document, by name; each has to_markdown, to_latex, to_csv."""
-        made: dict[str, Any] = reach("reports.tables:tables")(self)
+        made: dict[str, object] = reach("reports.tables:tables")(self)
         return made
 
     def table(self, name: str) -> Any:
@@ -152,7 +152,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
     def figures(self) -> dict[str, Any]:
         """Every figure that can be drawn of this document, by name, as Altair charts."""
-        drawn: dict[str, Any] = reach("reports.figures:figures")(self)
+        drawn: dict[str, object] = reach("reports.figures:figures")(self)
         return drawn
 
     def flat(self) -> dict[str, float]:
@@ -160,7 +160,7 @@ class Document(Struct, frozen=True, kw_only=True):
         scalars: dict[str, float] = reach("reports.outlets:flat")(self)
         return scalars
 
-    def log(self, tracker: str, **options: Any) -> None:
+    def log(self, tracker: str, **options: object) -> None:
         """Log scores, intervals, signature and page to "mlflow", "wandb", "tensorboard" or "comet".
 
         Options are `to` (a run, experiment, writer or folder; by default the active one), `prefix`, `step`
@@ -176,7 +176,7 @@ class Document(Struct, frozen=True, kw_only=True):
 DocumentLike: TypeAlias = Document | Mapping[str, Any]
 
 
-def written_out(value: object) -> Any:
+def written_out(value: object) -> object:
     """What an encoder cannot know: sequences and mappings that are made when they are asked for."""
     if isinstance(value, Mapping):
         return dict(value)

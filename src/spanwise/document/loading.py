@@ -121,11 +121,11 @@ def _type_of(kind: object, place: str, *, systems: bool, studies: bool) -> type[
         kind = "study" if studies else "evaluation" if systems else "description"
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{place}: {unknown('kind of document', str(kind), KINDS)}")
-    found: type[Any] = reach(KINDS[kind])
+    found: type[object] = reach(KINDS[kind])
     return found
 
 
-def _migrated(content: Mapping[str, Any]) -> dict[str, Any]:
+def _migrated(content: Mapping[str, Any]) -> dict[str, object]:
     """A document of schema 1 under the keys of schema 2."""
     migrated = {**content, "schema": SCHEMA}
     if "kind" not in content:
@@ -138,7 +138,7 @@ def _migrated(content: Mapping[str, Any]) -> dict[str, Any]:
     return migrated
 
 
-def _migrated_runs(part: Any) -> Any:
+def _migrated_runs(part: object) -> object:
     if not isinstance(part, Mapping):
         return part
     rows = part.get("comparisons", [])
@@ -149,7 +149,7 @@ def _migrated_runs(part: Any) -> Any:
     }
 
 
-def _one_number(comparison: Any) -> Any:
+def _one_number(comparison: object) -> object:
     """The detectable difference was an object with one key."""
     if not isinstance(comparison, Mapping) or not isinstance(comparison.get("detectable"), Mapping):
         return comparison
@@ -171,8 +171,8 @@ _WORDS = {
 
 def wrong_part(
     error: msgspec.ValidationError,
-    content: Any,
-    kind: type[Any],
+    content: object,
+    kind: type[object],
     place: str,
     advice: str = "Make the document again with spanwise … --json FILE.",
 ) -> InputError:
@@ -261,5 +261,5 @@ def schema() -> dict[str, Any]:
         "anyOf": list(references),
         "$defs": dict(sorted(definitions.items())),
     }
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
+    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(made))
     return plain

@@ -208,7 +208,7 @@ class _Pool:
     process dies, so do the others.
     """
 
-    def __init__(self, function: Callable[[Any, Any], Any], shared: Any, most: int) -> None:
+    def __init__(self, function: Callable[..., object], shared: Any, most: int) -> None:
         self._function, self._shared, self._most = function, shared, most
         self._pipes: dict[Connection, int] = {}  # our ends, and the processes at the others
 
@@ -288,7 +288,7 @@ class _Pool:
         self._pipes.clear()
 
 
-def _work(pipe: Connection, function: Callable[[Any, Any], Any], shared: Any) -> None:
+def _work(pipe: Connection, function: Callable[..., object], shared: Any) -> None:
     """Answer one block after the other, until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started us ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

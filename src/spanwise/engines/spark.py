@@ -86,7 +86,7 @@ class Sent(Struct, frozen=True, eq=False):
         """Pack a value."""
         return cls(packed(value))
 
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return unpacked, (self.data,)  # so that a worker unpacks what is broadcast once, not once per task
 
 
@@ -120,7 +120,7 @@ def answers(context: Any, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
     yield from map(outcome_of, rows)
 
 
-def outcome_of(row: bytes) -> Any:
+def outcome_of(row: bytes) -> object:
     """What `answer` packed: the result of a block; its error is raised."""
     failed, outcome = unpacked(row)
     if failed:
@@ -128,7 +128,7 @@ def outcome_of(row: bytes) -> Any:
     return outcome
 
 
-def answer(function: Callable[[Any, Any], Any], block: Any, shared: Any) -> bytes:
+def answer(function: Callable[..., object], block: Any, shared: Any) -> bytes:
     """The result of one block on a worker, or its error, as a value: Spark need not try again in vain."""
     try:
         return packed((False, function(block, shared)))
@@ -138,14 +138,12 @@ def answer(function: Callable[[Any, Any], Any], block: Any, shared: Any) -> byte
         return packed((True, error))
 
 
-def _called(function: Callable[[Any, Any], Any], sent: Any, rows: Iterable[bytes]) -> Iterator[bytes]:
+def _called(function: Callable[..., object], sent: Any, rows: Iterable[bytes]) -> Iterator[bytes]:
     for row in rows:
         yield answer(function, unpacked(row), sent.value)
 
 
-def _made_of_some(
-    function: Callable[[Any, Any], Iterable[Any]], sent: Any, rows: Iterable[bytes]
-) -> Iterator[Any]:
+def _made_of_some(function: Callable[..., Iterable[Any]], sent: Any, rows: Iterable[bytes]) -> Iterator[Any]:
     for row in rows:
         yield from function(unpacked(row), sent.value)
 
@@ -318,7 +316,7 @@ class FrameEngine(Struct, frozen=True, eq=False):
 
 
 def _made_of_all(
-    function: Callable[[Any, Any], Iterable[Any]],
+    function: Callable[..., Iterable[Any]],
     sent: Any,
     begins: Sequence[int],
     partition: int,
@@ -331,7 +329,7 @@ def _made_of_all(
 
 
 def _of_some(
-    function: Callable[[Any, Any], Any],
+    function: Callable[..., object],
     sent: Any,
     wanted: Mapping[tuple[int, int], Any],
     partition: int,
@@ -343,9 +341,9 @@ def _of_some(
 
 
 def _of_every(
-    function: Callable[[Any, Any], Any], sent: Any, partition: int, rows: Iterable[Any]
+    function: Callable[..., object], sent: Any, partition: int, rows: Iterable[Any]
 ) -> Iterator[bytes]:
-    def numbered(data: bytes, shared: Any) -> tuple[int, Any]:
+    def numbered(data: bytes, shared: object) -> tuple[int, Any]:
         return partition, function(data, shared)
 
     for row in rows:
@@ -356,7 +354,7 @@ def _as_they_are(rows: Iterable[bytes]) -> Iterable[bytes]:
     return rows
 
 
-def _blocks(batches: Iterable[Any]) -> Iterator[Any]:
+def _blocks(batches: Iterable[object]) -> Iterator[object]:
     """The rows of one partition as blocks of whole documents."""
     import pyarrow
 
@@ -379,7 +377,7 @@ def _last_cut(table: Any) -> int:
     return next((i for i in range(len(names) - 1, 0, -1) if names[i] != names[i - 1]), 0)
 
 
-def _row(table: Any) -> Any:
+def _row(table: object) -> object:
     import pyarrow
 
     return pyarrow.RecordBatch.from_pydict({"data": [table_bytes(table)]})

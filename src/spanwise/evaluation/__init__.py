@@ -232,18 +232,18 @@ def evaluate(
 
 
 def evaluated_elsewhere(
-    source: Any,
-    systems: Any,
+    source: object,
+    systems: object,
     *,
-    engine: Any,
-    gold: Any = None,
-    train: Any = None,
+    engine: object,
+    gold: object = None,
+    train: object = None,
     name: str | None = None,
     attributes: str | Sequence[str | Attribute] | None = None,
     buckets: Mapping[str, str | Strategy] | None = None,
-    edges: Mapping[str, Any] | None = None,
+    edges: Mapping[str, object] | None = None,
     align: How = "strict",
-    **reading: Any,
+    **reading: object,
 ) -> tuple[Result, BlockContext, Engine]:
     """A result without sentences, what all blocks share, and the engine with which they stay: for verbs
     that go through the blocks once more."""
@@ -276,8 +276,8 @@ def _one_block(
 
 
 def _with_places(
-    gold: Any, systems: Any, answers: str | Mapping[str, Any] | None, reading: Mapping[str, Any]
-) -> tuple[Any, Any, Mapping[str, PlacementDocument]]:
+    gold: object, systems: object, answers: str | Mapping[str, object] | None, reading: Mapping[str, object]
+) -> tuple[object, object, Mapping[str, PlacementDocument]]:
     """The same sources, with answers that have no positions placed on the gold text, and how they were."""
     records = isinstance(systems, list | tuple) and bool(systems) and isinstance(systems[0], Mapping)
     named = {"predicted": systems} if records else systems

@@ -54,7 +54,7 @@ class BlockSums(Struct, frozen=True):
     alignment: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, annotation: Annotation, alignment: Mapping[str, Any] | None = None) -> BlockSums:
+    def of(cls, annotation: Annotation, alignment: Mapping[str, object] | None = None) -> BlockSums:
         """The sums of one block."""
         mentions = annotation.mentions
         return cls(annotation.reading.repairs, len(mentions), frozenset(mentions.labels), alignment)
@@ -250,7 +250,7 @@ def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) ->
     )
 
 
-def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, Any]:
+def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, object]:
     reading = reading_of(one, layer, repairs=sums.repairs, labels=sorted(sums.labels))
     if role == "gold" and reading.sha256 is None and isinstance(one, Held):
         reading = replace(reading, sha256=content_of(one.layers[layer]))
@@ -463,7 +463,7 @@ class Questions(Struct, frozen=True, eq=False):
         )
 
 
-def want(reference: Any, asking: Asking) -> Questions:
+def want(reference: object, asking: Asking) -> Questions:
     """What the text and the gold and predicted mentions of a block of the test set ask of training data."""
     block = asking.source.open(reference)
     several = [block.gold.mentions, *block.systems.values()]
@@ -496,7 +496,7 @@ class Answering(Struct, frozen=True, eq=False):
     asked: Questions
 
 
-def learn(reference: Any, answering: Answering) -> TrainingAnswer:
+def learn(reference: object, answering: Answering) -> TrainingAnswer:
     """What one training block knows of what is wanted."""
     file, block = answering.source.read(reference)
     return TrainingAnswer(

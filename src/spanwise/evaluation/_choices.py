@@ -130,7 +130,7 @@ def _keywords_of_reading() -> list[str]:
     return [name for name in signature(read).parameters if name not in ("source", "name")]
 
 
-def check_keywords(reading: Mapping[str, Any]) -> None:
+def check_keywords(reading: Mapping[str, object]) -> None:
     """Refuse keywords that nothing takes."""
     for name in reading:
         if name not in (known := _keywords_of_reading()):
@@ -139,9 +139,9 @@ def check_keywords(reading: Mapping[str, Any]) -> None:
 
 
 def gather(
-    gold: Any,
-    systems: Any,
-    train: Any,
+    gold: object,
+    systems: object,
+    train: object,
     *,
     align: How,
     reading: Mapping[str, Any],
@@ -183,12 +183,14 @@ def gather(
     )
 
 
-def _gold_or_merged(gold: Any, systems: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation]]:
+def _gold_or_merged(
+    gold: object, systems: object, reader: Reader
+) -> tuple[Annotation, dict[str, Annotation]]:
     """The gold annotation, and the predictions where they stand in the same files."""
     return _merged(gold, reader) if systems is None else (reader.read(gold), {})
 
 
-def _predicted(systems: Any, readers: Sequence[Reader], *, prefer: str | None) -> dict[str, Annotation]:
+def _predicted(systems: object, readers: Sequence[Reader], *, prefer: str | None) -> dict[str, Annotation]:
     named = list(_systems(systems).items())
     if not named:
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
@@ -203,22 +205,22 @@ def _predicted(systems: Any, readers: Sequence[Reader], *, prefer: str | None) -
 
 
 def _read_all(
-    sources: Sequence[tuple[str, Any]], reader: Reader, prefer: str | None
+    sources: Sequence[tuple[str, object]], reader: Reader, prefer: str | None
 ) -> dict[str, Annotation]:
     return {key: reader.read(source, extras=False, prefer=prefer) for key, source in sources}
 
 
-def _systems(systems: Any) -> dict[str, Any]:
+def _systems(systems: object) -> dict[str, object]:
     return {} if systems is None else named_sources(systems)
 
 
-def _bytes(sources: Sequence[Any]) -> int:
+def _bytes(sources: Sequence[object]) -> int:
     """The size of those sources that are files."""
     paths = [Path(source) for source in sources if isinstance(source, str | os.PathLike)]
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def _on_gold_text(one: Annotation, gold: Annotation, report: Mapping[str, Any]) -> Annotation:
+def _on_gold_text(one: Annotation, gold: Annotation, report: Mapping[str, object]) -> Annotation:
     """The same annotation with the columns of the gold text where they are equal: no need for both."""
     corpus = one.corpus
     by_tokens = corpus.unit == gold.corpus.unit == "token" and not corpus.without_text
@@ -257,7 +259,7 @@ def named_sources(systems: Any) -> dict[str, Any]:
     listed = list(systems)
     if not all(map(is_source, listed)):
         return {_NAMELESS: listed}  # the lists of tags or spans of one system
-    named: dict[str, Any] = {}
+    named: dict[str, object] = {}
     for one in listed:
         key = _system_name(one)
         if key in named and not isinstance(one, str | os.PathLike | Annotation):
@@ -270,13 +272,13 @@ def named_sources(systems: Any) -> dict[str, Any]:
     return named
 
 
-def _system_name(source: Any) -> str:
+def _system_name(source: object) -> str:
     if isinstance(source, Annotation):
         return stem_of(source.reading.path)
     return stem_of(os.fspath(source)) if isinstance(source, str | os.PathLike) else _NAMELESS
 
 
-def training_of(train: Any, reader: Reader) -> tuple[Annotation, ...]:
+def training_of(train: object, reader: Reader) -> tuple[Annotation, ...]:
     """The training data, read; they must hold text."""
     training = tuple(reader.read(source, extras=False) for source in listed_sources(train))
     for one in training:
@@ -323,7 +325,7 @@ class Choices(Struct, frozen=True, eq=False):
         weights: str | Credit | Sequence[str | Credit],
         attributes: str | Sequence[str | Attribute] | None,
         buckets: Mapping[str, str | Strategy] | None,
-        edges: Mapping[str, Any] | None,
+        edges: Mapping[str, object] | None,
         cross: Sequence[tuple[str, str]],
         vocabulary: Sequence[str] | None,
         **others: Any,
@@ -359,7 +361,7 @@ class Choices(Struct, frozen=True, eq=False):
         **others: Any,
     ) -> Choices:
         """The choices of verbs that ask less than `evaluate`."""
-        usual: dict[str, Any] = {
+        usual: dict[str, object] = {
             "focus": "gold", "lowercase": False, "resamples": 0, "seed": 0, "confidence": 0.95, "unit": None,
             "pairs": None, "correction": "holm", "primary": "f1", "align": "strict", "examples": "none",
             "examples_cap": 0, "redact": False, "command": None, "tags": {},
@@ -448,7 +450,7 @@ def _crosses(cross: Sequence[tuple[str, str]], own: Mapping[str, str | Attribute
     return found
 
 
-def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> Any:
+def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object:
     """The attributes asked for and those that are crossed."""
     if not crossed:
         return attributes
@@ -472,11 +474,11 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 def parts_of(
     memory: int | str | None,
     workers: int | None,
-    gold: Any,
-    systems: Any,
+    gold: object,
+    systems: object,
     *,
     streamable: bool,
-    reading: Mapping[str, Any],
+    reading: Mapping[str, object],
     elsewhere: bool = False,
 ) -> tuple[int | None, int]:
     """The memory that parts may take in bytes, or None to hold all files at once; and the processes for them.
@@ -505,7 +507,7 @@ def parts_of(
     return (have or AMPLE) // 2, 1
 
 
-def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, Any], *, lines: bool) -> bool:
+def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, object], *, lines: bool) -> bool:
     """Whether all files can be read in parts; JSON lines only where they must, as that takes longer."""
     from spanwise.formats.parts import can_be_streamed, is_in_lines  # an import that small files need not pay
 
@@ -538,7 +540,7 @@ def parse_memory(memory: int | str) -> int:
     return found
 
 
-def _paths(gold: Any, systems: Any) -> list[Path] | None:
+def _paths(gold: object, systems: object) -> list[Path] | None:
     """The files, or None where a source is none."""
     sources = [gold, *(named_sources(systems).values() if systems is not None else ())]
     if not all(isinstance(source, str | os.PathLike) and str(source) != "-" for source in sources):

@@ -190,7 +190,7 @@ def _family(measure: Measure, path: Path, score: str) -> str | None:
 
 def _identical(aligned: Aligned, systems: int) -> list[int]:
     """For each system the first one with the same counts in every unit: the same predictions, twice."""
-    seen: dict[tuple[Any, ...], int] = {}
+    seen: dict[tuple[object, ...], int] = {}
     found = []
     for number in range(systems):
         key = tuple(
@@ -448,7 +448,7 @@ def _comparison(
                     error = float(one.error[rows[at], question.cell])
                     detectable = plain(_detectable(error, answers.family))
             scores.append(row)
-    comparison: dict[str, Any] = {"systems": list(pair), "correction": correction, "scores": scores}
+    comparison: dict[str, object] = {"systems": list(pair), "correction": correction, "scores": scores}
     comparison["detectable"] = detectable
     comparison["shuffles"] = int(answers.shuffles[at]) if answers is not None else 0
     if answers is not None:
@@ -462,7 +462,7 @@ def _comparison(
     return convert(comparison, Comparison)
 
 
-def _verdict(answers: Answers, at: int, place: int, *, same: bool) -> dict[str, Any]:
+def _verdict(answers: Answers, at: int, place: int, *, same: bool) -> dict[str, object]:
     """p, corrected p and what they allow to say of one question about one pair."""
     if same:
         return {"p": 1.0, "p_corrected": 1.0}

@@ -127,7 +127,7 @@ class _Writer:
         if documents is not None:
             place = int(documents[number])
             document = self.named(corpus.document_ids, place)
-        row: dict[str, Any] = {
+        row: dict[str, object] = {
             "id": self.named(corpus.ids, number),
             "source": corpus.place(number),
             "document": document,
@@ -326,7 +326,7 @@ def count(task: CountTask, shared: BlockContext) -> CountedBlock:
     return evaluated(block, shared.sides(block), shared).summed(task.room, redact=shared.choices.redact)
 
 
-def sentences_with_errors(reference: Any, shared: BlockContext) -> Sentences:
+def sentences_with_errors(reference: object, shared: BlockContext) -> Sentences:
     """The sentences of one block on which a system is wrong."""
     block = shared.source.open(reference)
     one = evaluated(block, shared.sides(block), shared)
@@ -356,7 +356,7 @@ class Whole(Struct, frozen=True, eq=False):
     """What all blocks together say, from which everything else is made; mentions are not kept."""
 
     counted: Mapping[str, Counted]
-    described: dict[str, Any]
+    described: dict[str, object]
     entries: list[dict[str, Any]]  # of gold and predictions in `inputs`
     units: int
     facts: Facts

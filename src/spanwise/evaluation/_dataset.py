@@ -139,7 +139,7 @@ class BlockContext(Struct, frozen=True, eq=False):
     def mapped(
         self,
         engine: Engine,
-        function: Callable[[Any, Any], T],
+        function: Callable[..., T],
         references: Iterable[Any],
         *,
         send: Callable[[BlockContext], Any] = lambda shared: shared,
@@ -159,7 +159,7 @@ class BlockContext(Struct, frozen=True, eq=False):
     def frames(
         self,
         engine: SparkEngine | FrameEngine,
-        function: Callable[[Any, Any], Iterable[tuple[object, ...]]],
+        function: Callable[..., Iterable[tuple[object, ...]]],
         schema: str,
         *,
         send: Callable[[BlockContext], Any],

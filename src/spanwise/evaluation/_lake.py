@@ -57,7 +57,7 @@ ROWS_FROM = "\0"  # between the path of a Parquet file and the number of the fir
 SENTENCES = 10_000  # of a block, unless its documents are longer
 
 
-def in_lake(source: Any) -> bool:
+def in_lake(source: object) -> bool:
     """Whether a source is a folder, a pattern, an address or Parquet, which Spark reads better than we do."""
     if not isinstance(source, str | os.PathLike):
         return False
@@ -73,7 +73,7 @@ def in_lake(source: Any) -> bool:
     return False
 
 
-def any_in_lake(gold: Any, systems: Any, train: Any) -> bool:
+def any_in_lake(gold: object, systems: object, train: object) -> bool:
     """Whether any source is one that Spark should read; then it reads all of them."""
     sources = [
         gold,
@@ -185,7 +185,7 @@ def _read_named(reader: Reader, file: File) -> Annotation:
     raise moved
 
 
-def _read_rows(reader: Reader, key: str, table: Any) -> Annotation:
+def _read_rows(reader: Reader, key: str, table: object) -> Annotation:
     """Some rows of a Parquet file; errors name the row of the file, from 1 on."""
     path, _, first = key.partition(ROWS_FROM)
     try:
@@ -509,7 +509,7 @@ class LakeBlocks(Struct, frozen=True, eq=False):
 
 
 def lake_blocks(
-    session: Any, gold: Any, systems: Any, choices: Choices, *, name: str | None, partitions: int | None
+    session: Any, gold: object, systems: Any, choices: Choices, *, name: str | None, partitions: int | None
 ) -> tuple[LakeBlocks, FrameEngine]:
     """Look at all files, cut them before the same sentences, and bring what belongs together to one place."""
     if systems is None:
@@ -559,7 +559,7 @@ class _ExecutorRows(Struct, frozen=True, eq=False):
         self.rows.unpersist()
 
 
-def _on_disk_too() -> Any:
+def _on_disk_too() -> object:
     from pyspark import StorageLevel
 
     return StorageLevel.MEMORY_AND_DISK

@@ -94,7 +94,7 @@ class _WhereFilesLie(Struct, frozen=True, eq=False):
 
 
 def _learning(
-    function: Callable[[Any, Any], Any], number: int, sent: Any, rows: Iterable[Any]
+    function: Callable[..., object], number: int, sent: Any, rows: Iterable[Any]
 ) -> Iterator[bytes]:
     """The answers of all files of a partition, joined; the first error in their place."""
     found: Joining[TrainingAnswer] = Joining(TrainingAnswer.joined)

@@ -388,7 +388,7 @@ def _bucket_pairs(first: Bucketing, second: Bucketing) -> list[tuple[str, str]]:
 PRESETS = ("interpreteval",)
 
 
-def check_preset(preset: str | None, switched_off: Sequence[str], train: Any) -> Departures | None:
+def check_preset(preset: str | None, switched_off: Sequence[str], train: object) -> Departures | None:
     """The departures of the preset that hold, or None without a preset."""
     if preset is None:
         if switched_off:

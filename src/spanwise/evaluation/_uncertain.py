@@ -118,7 +118,7 @@ def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, Gai
 
 def weak_slices(
     measures: Sequence[Measure], resampling: Resampling, confidence: float
-) -> dict[Path, dict[str, Any]]:
+) -> dict[Path, dict[str, object]]:
     """Which labels, buckets of mentions and tough subsets score lower than the rest, all tested at once.
 
     Losses of a slice are held against the overall share of losses: of gold and predicted mentions together

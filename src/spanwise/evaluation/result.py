@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import msgspec
 import numpy as np
@@ -133,9 +133,9 @@ def summary_of(
     choices: Choices,
     facts: Facts,
     systems: Mapping[str, Counted],
-    described: Mapping[str, Any],
+    described: Mapping[str, object],
     *,
-    inputs: Sequence[Mapping[str, Any]],
+    inputs: Sequence[Mapping[str, object]],
     unit: str,
     units: int,
     memory: int | None = None,
@@ -529,7 +529,7 @@ def _side(
 ) -> dict[str, Column]:
     """The columns of the mentions of one side."""
     code = np.array([labels.index(label) if label in labels else 0 for label in mentions.labels] or [0])
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         f"{side}.{name}": getattr(mentions, name).astype(np.int32) for name in ("sentence", "start", "end")
     }
     found[f"{side}.label"] = code[mentions.label].astype(np.min_scalar_type(len(labels)))

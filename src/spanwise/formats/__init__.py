@@ -122,11 +122,11 @@ def read(
 
 
 def _read(
-    source: Any,
+    source: object,
     format: str | Format | None,
     options: Options,
     *,
-    tokens: Any = None,
+    tokens: object = None,
     name: str | None = None,
     words: Interner | None = None,
 ) -> Annotation:
@@ -141,7 +141,7 @@ def _read(
     return from_lists(source, options, tokens, name) if known is None else known.read(source, options)
 
 
-def side_by_side(source: Any, gold: str | None, systems: Any, **options: Any) -> tuple[Any, Any] | None:
+def side_by_side(source: Any, gold: str | None, systems: Any, **options: Any) -> tuple[object, object] | None:
     """Gold and predictions that one object in memory holds: columns of a frame or records, or Examples.
 
     Returns:
@@ -188,7 +188,7 @@ class Reader:
         self,
         *,
         format: str | Format | None = None,
-        tokens: Any = None,
+        tokens: object = None,
         name: str | None = None,
         **options: Any,
     ) -> None:
@@ -243,7 +243,7 @@ def listed_sources(given: Any) -> list[Any]:
     return listed if all(map(is_source, listed)) else [listed]
 
 
-def is_source(given: Any) -> bool:
+def is_source(given: object) -> bool:
     """Whether this is one source by itself: a path, an annotation, or an object that some format reads.
 
     Such objects are frames, tables, datasets, and documents of spaCy or lists of them. Other lists are
@@ -259,7 +259,7 @@ def is_source(given: Any) -> bool:
     return not (plain and not is_records(given)) and _format_of_object(given) is not None
 
 
-def _format_of_object(source: Any) -> Format | None:
+def _format_of_object(source: object) -> Format | None:
     return next((known for known in FORMATS if known.accepts is not None and known.accepts(source)), None)
 
 
@@ -299,7 +299,7 @@ def validate(
 
 
 def looks_merged(
-    source: Any, *, format: str | Format | None = None, encoding: str | None = None, **_: Any
+    source: object, *, format: str | Format | None = None, encoding: str | None = None, **_: object
 ) -> bool:
     """Whether a source is a CoNLL file whose last two columns look like gold and predicted tags."""
     if not isinstance(source, (str, os.PathLike)):

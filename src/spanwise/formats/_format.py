@@ -160,7 +160,7 @@ class Problem(Struct, frozen=True):
     repairable: bool = False
 
 
-def whole(value: Any) -> int:
+def whole(value: object) -> int:
     """A number that counts something; a ValueError where it is none, or has a fraction."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -169,7 +169,7 @@ def whole(value: Any) -> int:
     return int(value)
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """A value for a message, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
@@ -199,10 +199,10 @@ class Format(Struct, frozen=True):
     write: Callable[[Annotation, str | None], bytes] | None = None
     suffixes: tuple[str, ...] = ()
     source: str = ""
-    accepts: Callable[[Any], bool] | None = None
+    accepts: Callable[[object], bool] | None = None
     read_layers: Callable[..., dict[str, Annotation]] | None = None
     problems: Callable[[Any, Options], list[Problem]] | None = None
-    write_folder: Callable[[Annotation, str | os.PathLike[str]], Any] | None = None
+    write_folder: Callable[[Annotation, str | os.PathLike[str]], object] | None = None
     interning: bool = False
 
 

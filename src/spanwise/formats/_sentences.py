@@ -133,14 +133,14 @@ def score_of(span: Any, place: str) -> float:
     return score
 
 
-def is_spans(record: Any) -> bool:
+def is_spans(record: object) -> bool:
     """Whether a record is a list of spans alone, as pipelines of Hugging Face and GLiNER give it."""
     return isinstance(record, list | tuple) and all(
         isinstance(one, Mapping) and "end" in one and any(key in one for key in LABELS) for one in record
     )
 
 
-def is_records(given: Any) -> bool:
+def is_records(given: object) -> bool:
     """Whether a list holds records as lines of JSON do, or what a pipeline of Hugging Face gives.
 
     Lists of spans alone count tokens, unless they are a pipeline's: those name the words they are.
@@ -159,7 +159,7 @@ def is_records(given: Any) -> bool:
     return all(map(is_spans, given)) and any(map(_is_of_pipeline, spans))
 
 
-def _is_pair(one: Any) -> bool:
+def _is_pair(one: object) -> bool:
     """Whether this is spaCy's old form of a record: the text and {"entities": …}."""
     return (
         isinstance(one, list | tuple)
@@ -169,7 +169,7 @@ def _is_pair(one: Any) -> bool:
     )
 
 
-def _is_of_pipeline(span: Mapping[str, Any]) -> bool:
+def _is_of_pipeline(span: Mapping[str, object]) -> bool:
     return any(key in span for key in ("entity_group", "entity", "word", "text"))
 
 
@@ -467,7 +467,7 @@ def check_characters(strings: Sequence[str], forbidden: str, kind: str, path: st
             )  # fmt: skip
 
 
-def json_of(file: Any) -> Any:
+def json_of(file: Any) -> object:
     """The JSON document in a file; what is none is an InputError with its line."""
     import json
 

@@ -55,7 +55,7 @@ def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, An
     }
 
 
-def refused(record: Mapping[str, Any]) -> str | None:
+def refused(record: Mapping[str, object]) -> str | None:
     """What an annotator did with a task of Prodigy whose spans are therefore not gold; None if accepted."""
     answer = record.get("answer")
     return answer if answer in _REFUSED else None
@@ -74,7 +74,7 @@ def refused_note(counts: Mapping[str, int], records: int) -> str:
     return f"{sum(counts.values()):,} of {records:,} records were left out: {listed}"
 
 
-def names_annotators(records: Sequence[Any]) -> bool:
+def names_annotators(records: Sequence[object]) -> bool:
     """Whether records say who marked them, so that all of them must be looked at together."""
     return _reader(records) is not None
 
@@ -103,9 +103,9 @@ def refuse_shared(path: str, texts: Mapping[str, Sequence[str]]) -> None:
                 )  # fmt: skip
 
 
-def chosen_records(records: Sequence[Any], annotator: str) -> list[Any]:
+def chosen_records(records: Sequence[object], annotator: str) -> list[Any]:
     """The records of one annotator, or with this annotator's spans alone."""
-    kept: list[Any] = []
+    kept: list[object] = []
     known: set[str] = set()
     for record in records:
         if isinstance(record, Mapping) and _users(record):
@@ -161,7 +161,7 @@ def _records(file: File) -> Iterator[Any]:
                 ) from None  # fmt: skip
 
 
-def _reader(records: Sequence[Any]) -> tuple[str, Any] | None:
+def _reader(records: Sequence[object]) -> tuple[str, Any] | None:
     """Who wrote the file, and what reads a record of it."""
     objects = [record for record in records if isinstance(record, Mapping)]
     if not objects or len(objects) < len(records):
@@ -178,11 +178,11 @@ def _reader(records: Sequence[Any]) -> tuple[str, Any] | None:
     return None
 
 
-def _who(record: Mapping[str, Any]) -> str | None:
+def _who(record: Mapping[str, object]) -> str | None:
     return next((str(record[key]) for key in _WHO if record.get(key) is not None), None)
 
 
-def _users(record: Mapping[str, Any]) -> bool:
+def _users(record: Mapping[str, object]) -> bool:
     listed = record.get("annotations")
     return isinstance(listed, list) and any(isinstance(one, Mapping) and "user" in one for one in listed)
 
@@ -242,7 +242,7 @@ def _label_studio(units: Units, number: int, task: Mapping[str, Any]) -> None:
         _add(units, completed_by(one, place), name, Standoff(text, spans, name))
 
 
-def completed_by(one: Mapping[str, Any], place: int) -> str:
+def completed_by(one: Mapping[str, object], place: int) -> str:
     """Who completed an annotation of Label Studio; where nobody is named, its number in its task."""
     who = one.get("completed_by")
     if isinstance(who, Mapping):

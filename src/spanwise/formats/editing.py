@@ -156,7 +156,7 @@ def _are_spans(text: str, member: tuple[str, int, int]) -> bool:
     return key in SPANS and text[start] == "["
 
 
-def _key(span: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+def _key(span: Mapping[str, object], keys: Sequence[str]) -> str | None:
     return next((key for key in keys if key in span), None)
 
 
@@ -182,7 +182,7 @@ def _rewritten(text: str, row: Row | None, *, alone: bool = False) -> str:
     if isinstance(span, list):
         return json.dumps([start, end, label, *([] if alone else span[3:])], ensure_ascii=False)
     names = [_key(span, keys) or keys[0] for keys in (STARTS, ENDS, LABELS)]
-    new: Any = [label] if isinstance(span.get(names[2]), list) else label
+    new: object = [label] if isinstance(span.get(names[2]), list) else label
     values = dict(zip(names, (start, end, new), strict=True))
     if alone or "parts" in span or "text" in span:
         # The words and pieces of another mention say nothing of this one.

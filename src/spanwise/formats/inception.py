@@ -298,7 +298,7 @@ def _parsed(file: File) -> _ParsedXml:
     parser = expat.ParserCreate(None if file.encoding in UTF8 else "UTF-8", " ")
     state = {"nodes": False, "feature": "", "part": ""}
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: object) -> None:
         raise InputError(
             at(file.path, parser.CurrentLineNumber, "the file declares a document type or entities, which "
                "are not expanded.\nRemove the declaration.")

@@ -41,7 +41,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     documents = corpus.document_of_sentence
     lines = []
     for number in range(len(corpus)):
-        record: dict[str, Any] = {} if corpus.ids is None else {"id": corpus.ids[number]}
+        record: dict[str, object] = {} if corpus.ids is None else {"id": corpus.ids[number]}
         if documents is not None:
             record["document"] = int(documents[number])
         record |= record_of(number)
@@ -50,7 +50,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf-8")
 
 
-def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], dict[str, Any]]:
+def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], dict[str, object]]:
     annotation = in_tokens(annotation)
     corpus = annotation.corpus
     if corpus.without_text:
@@ -61,13 +61,13 @@ def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], di
     return lambda number: {"tokens": corpus.words(number), "tags": tags[number]}
 
 
-def _with_spans(corpus: Corpus, mentions: Mentions) -> Callable[[int], dict[str, Any]]:
-    listed: list[list[dict[str, Any]]] = [[] for _ in range(len(corpus))]
+def _with_spans(corpus: Corpus, mentions: Mentions) -> Callable[[int], dict[str, object]]:
+    listed: list[list[dict[str, object]]] = [[] for _ in range(len(corpus))]
     scores = [nan] * len(mentions) if mentions.score is None else mentions.score.tolist()
     for (sentence, start, end, label), pieces, score in zip(
         mentions.rows(), mentions.pieces(), scores, strict=True
     ):
-        span: dict[str, Any] = {"start": start, "end": end, "label": label}
+        span: dict[str, object] = {"start": start, "end": end, "label": label}
         if not isnan(score):
             span["score"] = score
         if len(pieces) > 1:
@@ -188,7 +188,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     }
 
 
-def _listed(path: str, source: Sequence[Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _listed(path: str, source: Sequence[object]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Each record of a list in memory with its number; what a pipeline gives for one text is one record."""
     records = [source] if is_spans(source) else source
     for number, record in enumerate(records, start=1):
@@ -207,7 +207,7 @@ def records(file: File) -> Iterator[tuple[int, Mapping[str, Any]]]:
             yield line, _mapping(file.path, line, _loaded(file.path, line, row))
 
 
-def _list_of(file: File, text: str) -> list[Any] | None:
+def _list_of(file: File, text: str) -> list[object] | None:
     """The items, where the whole file is one list and not a list a line."""
     try:
         whole = json.loads(text)
@@ -225,7 +225,7 @@ def _list_of(file: File, text: str) -> list[Any] | None:
     return whole if whole and (isinstance(whole[0], Mapping) or all(map(is_spans, whole))) else None
 
 
-def _loaded(path: str, line: int, row: str) -> Any:
+def _loaded(path: str, line: int, row: str) -> object:
     try:
         return json.loads(row)
     except json.JSONDecodeError as error:
@@ -242,7 +242,7 @@ def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
     )  # fmt: skip
 
 
-def _mapping(path: str, line: int, record: Any) -> Mapping[str, Any]:
+def _mapping(path: str, line: int, record: object) -> Mapping[str, object]:
     """The record as an object; spaCy's pairs [text, {"entities": …}] and lists of spans are one too."""
     if is_spans(record):
         return {"entities": record, "unit": "character"}
@@ -271,7 +271,7 @@ def _kind(record: Mapping[str, Any]) -> str:
     return "tokens with spans" if _first(record, SPANS, list) is not None else ""
 
 
-def _first(record: Mapping[str, Any], keys: tuple[str, ...], kind: type) -> Any:
+def _first(record: Mapping[str, object], keys: tuple[str, ...], kind: type) -> Any:
     return next((record[key] for key in keys if isinstance(record.get(key), kind)), None)
 
 
@@ -281,7 +281,7 @@ def _tags(record: Mapping[str, Any]) -> list[Any] | None:
     return None if key is None else record[key]
 
 
-def tags_key(record: Mapping[str, Any]) -> str | None:
+def tags_key(record: Mapping[str, object]) -> str | None:
     """The key of the list of tags."""
     for key in _TAGS:
         value = record.get(key)
@@ -292,7 +292,7 @@ def tags_key(record: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _gather(found: Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
+def _gather(found: Gathered, line: int, record: Mapping[str, object], options: Options) -> None:
     kind = _kind(record)
     found.kind = found.kind or kind
     if not found.kind or (kind != found.kind and not _fits(record, found.kind)):
@@ -307,14 +307,14 @@ def _gather(found: Gathered, line: int, record: Mapping[str, Any], options: Opti
         _gather_tokens(found, line, record, options)
 
 
-def _fits(record: Mapping[str, Any], kind: str) -> bool:
+def _fits(record: Mapping[str, object], kind: str) -> bool:
     """Whether an empty list hides that the record is of the file's kind."""
     if kind == "tokens with tags":
         return _first(record, _TOKENS, list) is not None and _first(record, _TAGS, list) == []
     return kind == "tokens with spans" and _first(record, SPANS, list) == []
 
 
-def _wanted(record: Mapping[str, Any], kind: str) -> str:
+def _wanted(record: Mapping[str, object], kind: str) -> str:
     keys = ", ".join(map(repr, sorted(record))) or "none"
     any_kind = "'tokens' with 'tags' or 'spans', or 'text' with 'spans'"
     wanted = f"{kind}, as in the records before" if kind else any_kind
@@ -391,7 +391,7 @@ def _gather_spans(found: Gathered, line: int, record: Mapping[str, Any], size: i
         found.scores.append(score_of(span, f"{found.path}:{line}"))
 
 
-def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[int, int]]]:
+def _span(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple[int, int]]]:
     """Start, end, label and pieces of a span: a list of three, or an object."""
     start: Any
     end: Any
@@ -421,7 +421,7 @@ def _span(path: str, line: int, span: Any) -> tuple[int, int, str, list[tuple[in
     return start, end, label, parts or [(start, end)]
 
 
-def _is_place(value: Any) -> bool:
+def _is_place(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
 
 
@@ -501,7 +501,7 @@ def _field(found: Gathered, key: str) -> Column:
     return values
 
 
-def _documents(found: Gathered, options: Options) -> dict[str, Any]:
+def _documents(found: Gathered, options: Options) -> dict[str, object]:
     """Offsets and names of documents: neighbouring records with the same value of the field are one."""
     key = options.documents
     if key == "none":

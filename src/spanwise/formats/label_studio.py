@@ -36,7 +36,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     }
 
 
-def _layer(file: File, tasks: Any, options: Options, layer: str) -> Annotation:
+def _layer(file: File, tasks: object, options: Options, layer: str) -> Annotation:
     if not isinstance(tasks, list):
         raise InputError(
             at(file.path, 1, "this is not a list of tasks.\nExport the project as JSON or JSON-MIN.")
@@ -73,11 +73,11 @@ def _layer(file: File, tasks: Any, options: Options, layer: str) -> Annotation:
     return annotation(units, origin, options)
 
 
-def _done(task: Mapping[str, Any], layer: str) -> list[Mapping[str, Any]]:
+def _done(task: Mapping[str, Any], layer: str) -> list[Mapping[str, object]]:
     return [one for one in task.get(layer) or () if not one.get("was_cancelled")]
 
 
-def _who(one: Mapping[str, Any], place: int, layer: str) -> str:
+def _who(one: Mapping[str, object], place: int, layer: str) -> str:
     """Whose work this is: an annotator's, or a version's of a model."""
     if layer == "annotations":
         return completed_by(one, place)
@@ -104,7 +104,7 @@ def _task(task: Any, number: int, path: str, done: Sequence[Mapping[str, Any]]) 
     return Standoff(_text(task, results, path, number), _mentions(results), name)
 
 
-def _are_spans(value: Sequence[Any]) -> bool:
+def _are_spans(value: Sequence[object]) -> bool:
     return bool(value) and all(isinstance(one, dict) and "start" in one and "end" in one for one in value)
 
 

@@ -145,7 +145,7 @@ def _check_lengths(
             )
 
 
-def from_lists(source: Any, options: Options, tokens: Any, name: str | None) -> Annotation:
+def from_lists(source: object, options: Options, tokens: Any, name: str | None) -> Annotation:
     """The annotation of lists of tags, numbers of tags or spans."""
     if not isinstance(source, Iterable):
         raise ChoiceError(f"{source!r} cannot be read.\nGive a path, or a list for each sentence.")

@@ -89,7 +89,7 @@ def _are_spans(values: Iterable[Any]) -> bool:
     return False
 
 
-def is_layered(source: Any) -> bool:
+def is_layered(source: object) -> bool:
     """Whether the columns of an object can be named: a frame, an Arrow table, a dataset, or records."""
     return tables.accepts_frame(source) or tables.accepts_arrow(source) or is_records(source)
 
@@ -112,7 +112,7 @@ def layered(source: Any, name: str | None = None) -> Layered:
 
 
 def annotated_columns(
-    source: Any, gold: str | None, systems: Any, options: Options, *, name: str | None = None
+    source: object, gold: str | None, systems: object, options: Options, *, name: str | None = None
 ) -> tuple[Any, Any] | None:
     """Gold and predictions that one object holds side by side; None where it holds gold alone.
 
@@ -148,7 +148,7 @@ def annotated_columns(
     return layer, {name: table.layer(table.column(column), prefer) for name, column in wanted.items()}
 
 
-def _columns_named(systems: Any, table: Layered) -> dict[str, str] | None:
+def _columns_named(systems: object, table: Layered) -> dict[str, str] | None:
     """Columns by system, where the systems are given as columns."""
     if isinstance(systems, str):
         systems = [systems]

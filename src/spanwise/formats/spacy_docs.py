@@ -20,20 +20,20 @@ from spanwise.formats._sentences import (
 )
 
 
-def accepts(source: Any) -> bool:
+def accepts(source: object) -> bool:
     """Whether the object is a Doc, a DocBin, an Example or a list of them, told without importing spaCy."""
     if isinstance(source, (list, tuple)):
         return bool(source) and all(_kind(one) in ("Doc", "Example") for one in source)
     return _kind(source) in ("Doc", "DocBin", "Example")
 
 
-def are_examples(source: Any) -> bool:
+def are_examples(source: object) -> bool:
     """Whether the object is an Example, which holds gold and predictions, or a list of them."""
     listed = source if isinstance(source, list | tuple) else [source]
     return bool(listed) and all(_kind(one) == "Example" for one in listed)
 
 
-def _kind(source: Any) -> str | None:
+def _kind(source: object) -> str | None:
     kind = type(source)
     return kind.__name__ if kind.__module__.partition(".")[0] == "spacy" else None
 
@@ -57,7 +57,7 @@ def read_layers(source: Any, options: Options) -> dict[str, Annotation]:
     }
 
 
-def _annotation(source: Any, options: Options, side: str) -> Annotation:
+def _annotation(source: object, options: Options, side: str) -> Annotation:
     path = source.path if isinstance(source, File) else f"<{_kind(source) or 'spaCy'} documents>"
     units: list[Standoff] = []
     docs = list(_docs(source, side, options.limits))

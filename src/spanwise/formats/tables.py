@@ -100,7 +100,7 @@ def _column(
 
 
 def _of(
-    table: Mapping[str, Sequence[Any]], columns: Mapping[str, str], known: Sequence[str]
+    table: Mapping[str, Sequence[object]], columns: Mapping[str, str], known: Sequence[str]
 ) -> list[str | None]:
     name = next((columns[one] for one in known if one in columns), None)
     size = len(next(iter(table.values())))
@@ -139,7 +139,7 @@ def _checked(sentences: Sequence[TaggedSentence], path: str) -> Sequence[TaggedS
 
 
 def _gathered(
-    table: Mapping[str, Sequence[Any]],
+    table: Mapping[str, Sequence[object]],
     token: str,
     tag: str,
     sentence: str,
@@ -204,7 +204,7 @@ def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
         ) from None
 
 
-def accepts_frame(source: Any) -> bool:
+def accepts_frame(source: object) -> bool:
     """Whether the object is a frame of pandas or polars, told without importing either."""
     kind = type(source)
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] in ("pandas", "polars")
@@ -225,7 +225,7 @@ def read_frame(source: Any, options: Options) -> Annotation:
 
 def rows(annotation: Annotation, scheme: str | None = None) -> dict[str, list[Any]]:
     """The annotation as columns of tokens, as both libraries take them: `pandas.DataFrame(rows(…))`."""
-    table: dict[str, list[Any]] = {"sentence": [], "token": [], "tag": []}
+    table: dict[str, list[object]] = {"sentence": [], "token": [], "tag": []}
     documents: list[str | None] = []
     for number, sentence in enumerate(sentences_of(annotation, scheme)):
         size = len(sentence.tokens)
@@ -248,7 +248,7 @@ FRAMES = Format(
 _SUFFIXES = (".parquet", ".arrow", ".feather")
 
 
-def accepts_arrow(source: Any) -> bool:
+def accepts_arrow(source: object) -> bool:
     """Whether the object is a pyarrow Table or a Hugging Face Dataset, told without importing either."""
     kind = type(source)
     package = kind.__module__.partition(".")[0]
@@ -336,7 +336,7 @@ def class_names(table: Any) -> list[str] | None:
     return found[0] if found else None
 
 
-def _names_in(feature: Any) -> list[str] | None:
+def _names_in(feature: object) -> list[str] | None:
     if isinstance(feature, list):
         return _names_in(feature[0]) if feature else None
     if not isinstance(feature, Mapping):

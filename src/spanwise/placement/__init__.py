@@ -54,9 +54,9 @@ __all__ = [
     "POLICIES",
     "PRESETS",
     "Answer",
-    "Choices",
     "PlacedSystems",
     "Placement",
+    "PlacementChoices",
     "Preset",
     "PromptUnit",
     "asked",
@@ -99,7 +99,7 @@ PRESETS = {
 }
 
 
-class Choices(Struct, frozen=True):
+class PlacementChoices(Struct, frozen=True):
     """What was asked for, checked: the keywords of `place`."""
 
     policy: Policy
@@ -117,7 +117,7 @@ class Choices(Struct, frozen=True):
     def keep(self) -> bool:
         return self.repeats == "keep"
 
-    def with_places(self) -> Choices:
+    def with_places(self) -> PlacementChoices:
         """The same choices, where they give mentions with places.
 
         Raises:
@@ -131,7 +131,7 @@ class Choices(Struct, frozen=True):
         )
 
 
-KEYWORDS = tuple(name for name in Choices.__struct_fields__ if name != "rule")
+KEYWORDS = tuple(name for name in PlacementChoices.__struct_fields__ if name != "rule")
 
 
 def checked(
@@ -145,7 +145,7 @@ def checked(
     prompt_unit: PromptUnit = "sentence",
     response: str | None = None,
     sample: str | int | None = None,
-) -> Choices:
+) -> PlacementChoices:
     """What was asked for by the keywords of `place`; the name of a preset becomes its policy and level."""
     preset = PRESETS.get(policy)
     rule = policy if preset is not None and preset.policy is None else None
@@ -167,7 +167,7 @@ def checked(
             raise unknown_choice(name, value, known)
     if not 0 < threshold <= 1:
         raise ChoiceError(f"threshold is {threshold}, but must be above 0 and at most 1.")
-    return Choices(
+    return PlacementChoices(
         chosen, level or "fuzzy", threshold, repeats, unknown, prompt_unit, response,  # type: ignore[arg-type]
         None if sample is None else str(sample), dict(aliases or {}), rule,
     )  # fmt: skip
@@ -188,7 +188,7 @@ class LaidOut(Struct, frozen=True, eq=False):
     dropped: int
 
 
-def laid_out(gold: Annotation, units: Units, given: Given, choices: Choices) -> LaidOut:
+def laid_out(gold: Annotation, units: Units, given: Given, choices: PlacementChoices) -> LaidOut:
     unit = [number for number, parsed in enumerate(given.units) for _ in parsed.answers]
     answers = [answer for parsed in given.units for answer in parsed.answers]
     known = set(gold_labels(gold.mentions))
@@ -218,19 +218,19 @@ def _renamed(answer: Answer, names: Mapping[str, str]) -> Answer:
     return Answer(answer.text, label, answer.score, answer.occurrence, answer.pieces, answer.place)
 
 
-def predictions(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) -> Annotation:
+def predictions(gold: Annotation, given: Given, laid: LaidOut, choices: PlacementChoices) -> Annotation:
     mentions = laid.sheet.mentions(choices.policy, keep=choices.keep)
     reading = Reading(path=given.path, sha256=given.sha256, format="answers", evidence=_evidence(choices))
     return Annotation(gold.corpus, mentions, reading)
 
 
-def _evidence(choices: Choices) -> str:
+def _evidence(choices: PlacementChoices) -> str:
     level = f"fuzzy {choices.threshold:g}" if choices.level == "fuzzy" else choices.level
     parts = [choices.policy, level, f"repeats {choices.repeats}", f"unknown {choices.unknown}"]
     return ", ".join([*parts, f"per {choices.prompt_unit}"])
 
 
-def document(gold: Annotation, given: Given, laid: LaidOut, choices: Choices) -> PlacementDocument:
+def document(gold: Annotation, given: Given, laid: LaidOut, choices: PlacementChoices) -> PlacementDocument:
     sheet, keep = laid.sheet, choices.keep
     scores = {policy: _score(sheet.counted(policy, keep=keep)) for policy in POLICIES}
     worst, best = sheet.bounds(keep=keep)
@@ -279,7 +279,7 @@ def _input(role: str, annotation: Annotation) -> Input:
     )  # fmt: skip
 
 
-def _signature(choices: Choices) -> str:
+def _signature(choices: PlacementChoices) -> str:
     parts = [f"policy:{choices.policy}", f"level:{choices.level}"]
     if choices.rule is not None:
         parts.insert(0, f"rule:{choices.rule}")
@@ -309,7 +309,9 @@ def _strings(sheet: Sheet, texts: Texts, normalisation: str) -> StringScores:
     return StringScores(set=_score(counted.sets), multiset=_score(counted.multisets))
 
 
-def _presets(laid: LaidOut, strings: Mapping[str, StringScores], choices: Choices) -> dict[str, Score]:
+def _presets(
+    laid: LaidOut, strings: Mapping[str, StringScores], choices: PlacementChoices
+) -> dict[str, Score]:
     """The score by the rule of each project, whose level may be stricter than the one asked for."""
     sheets: dict[str, Sheet] = {choices.level: laid.sheet}
     scores: dict[str, Score] = {}
@@ -324,7 +326,7 @@ def _presets(laid: LaidOut, strings: Mapping[str, StringScores], choices: Choice
     return scores
 
 
-def _answer_counts(given: Given, laid: LaidOut, choices: Choices) -> AnswerCounts:
+def _answer_counts(given: Given, laid: LaidOut, choices: PlacementChoices) -> AnswerCounts:
     sheet = laid.sheet
     asked = sheet.asked
     placed, found = sheet.placed(choices.policy), asked.number > 0
@@ -345,7 +347,7 @@ def _answer_counts(given: Given, laid: LaidOut, choices: Choices) -> AnswerCount
     )
 
 
-def _readable(given: Given, sheet: Sheet, texts: Texts, score: Score, choices: Choices) -> Score:
+def _readable(given: Given, sheet: Sheet, texts: Texts, score: Score, choices: PlacementChoices) -> Score:
     """The same score over units that could be read: the others have no predictions, only gold mentions."""
     readable = np.array(
         [parsed.status in ("read", "repaired", "empty") for parsed in given.units], dtype=bool
@@ -369,7 +371,7 @@ def _about(units: Units, unit: int) -> dict[str, Any]:
     }
 
 
-def _leftovers(given: Given, laid: LaidOut, choices: Choices) -> tuple[Leftover, ...]:
+def _leftovers(given: Given, laid: LaidOut, choices: PlacementChoices) -> tuple[Leftover, ...]:
     """The answers without a place and the units that could not be read as they are, in order."""
     sheet = laid.sheet
     listed: list[tuple[int, int, Leftover]] = []
@@ -385,7 +387,7 @@ def _leftovers(given: Given, laid: LaidOut, choices: Choices) -> tuple[Leftover,
     return tuple(one for _, _, one in sorted(listed, key=lambda entry: entry[:2]))
 
 
-def _looked_at(laid: LaidOut, rows: Ints, choices: Choices) -> tuple[PlacedAnswer, ...]:
+def _looked_at(laid: LaidOut, rows: Ints, choices: PlacementChoices) -> tuple[PlacedAnswer, ...]:
     """The first of some answers with candidates, and where the policy put them."""
     sheet = laid.sheet
     chosen, candidate = sheet.chosen(choices.policy)
@@ -425,7 +427,7 @@ class Placement(Struct, frozen=True, eq=False):
 
     document: PlacementDocument
     annotation: Annotation
-    choices: Choices
+    choices: PlacementChoices
 
     @property
     def on_text(self) -> Annotation:
@@ -497,7 +499,7 @@ def place(
     return placement(read(gold, **reading), answers, choices).document
 
 
-def placement(gold: Annotation, answers: Any, choices: Choices) -> Placement:
+def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> Placement:
     """The document of `place` together with the predictions."""
     units = Units.of(gold.corpus, choices.prompt_unit)
     given = read_answers(
@@ -516,7 +518,7 @@ class PlacedSystems(Struct, frozen=True, eq=False):
 
 
 def place_systems(
-    gold: Any, systems: Mapping[str, Any], how: str | Mapping[str, Any] | None, reading: Mapping[str, Any]
+    gold: Any, systems: Mapping[str, object], how: str | Mapping[str, Any] | None, reading: Mapping[str, Any]
 ) -> PlacedSystems:
     """Gold and systems with the predictions of those that give answers, placed; others stay as they are.
 
@@ -544,7 +546,7 @@ def place_systems(
     if not giving:
         return PlacedSystems(gold, dict(systems), {})
     annotation = read(gold, **reading)
-    placed: dict[str, Any] = {}
+    placed: dict[str, object] = {}
     documents: dict[str, PlacementDocument] = {}
     for name, source in systems.items():
         if name not in giving:

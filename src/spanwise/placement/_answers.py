@@ -239,7 +239,7 @@ class Given(Struct, frozen=True):
 
 
 def read_answers(
-    source: Any,
+    source: object,
     units: Units,
     *,
     labels: Sequence[str],
@@ -276,7 +276,7 @@ def read_answers(
     return Given(tuple(parsed), path, digest)
 
 
-def samples_of(source: Any) -> dict[str, str]:
+def samples_of(source: object) -> dict[str, str]:
     """The samples in a source in the order of their first records, each with a hash of what it says."""
     if isinstance(source, str | os.PathLike):
         records = _lines(os.fspath(source), read_text(source))
@@ -292,12 +292,12 @@ def samples_of(source: Any) -> dict[str, str]:
     return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
-def records_digest(records: Sequence[Any]) -> str:
+def records_digest(records: Sequence[object]) -> str:
     """A hash of what records in memory say."""
     return hashlib.sha256(b"\n".join(map(_canonical, records))).hexdigest()
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, ensure_ascii=True, default=str).encode()
 
 
@@ -305,7 +305,7 @@ _OFFSETS = {"start", "begin", "start_offset", "from"}
 _LOOKED_AT = 200  # records by which a source is recognised
 
 
-def has_answers(source: Any, response: str | None = None, *, files: bool = False) -> bool:
+def has_answers(source: object, response: str | None = None, *, files: bool = False) -> bool:
     """Whether a source holds answers without offsets, not tags or spans.
 
     Args:
@@ -356,7 +356,7 @@ def _hold_texts(listed: Sequence[Json]) -> bool | None:
     return isinstance(first, list | tuple) and len(first) > 0 and isinstance(first[0], str)
 
 
-def _listed(source: Any) -> list[Json]:
+def _listed(source: object) -> list[Json]:
     if isinstance(source, Mapping) or not hasattr(source, "__iter__"):
         raise InputError(
             f"<answers>: {type(source).__name__} is not a list of records.\nGive one record per unit."

@@ -536,7 +536,7 @@ class _Search(Struct, frozen=True, eq=False):
     spell: Callable[[str], list[int]]
 
 
-class Candidates(Struct, frozen=True, eq=False):
+class SpanCandidates(Struct, frozen=True, eq=False):
     """The candidates of questions (a unit and a text each), in ascending order.
 
     Question `i` has the candidates `at[i]` … `at[i + 1] - 1`, found at level `level[i]` (-1: none);
@@ -551,7 +551,7 @@ class Candidates(Struct, frozen=True, eq=False):
 
 def candidates(
     searcher: Searcher, unit: Ints, texts: Sequence[str], *, level: Level, threshold: float
-) -> Candidates:
+) -> SpanCandidates:
     """The candidates of distinct questions, each at the first level that has any.
 
     Args:
@@ -598,12 +598,12 @@ class _Hits:
         self.level[rows[which]] = level
         self._found.append((ints(rows[which]), start, end))
 
-    def gathered(self) -> Candidates:
+    def gathered(self) -> SpanCandidates:
         """All candidates by question, first token and last token."""
         question, start, end = (np.concatenate([one[i] for one in self._found]) for i in range(3))
         order = np.lexsort((end, start, question))
         at = offsets(np.bincount(question, minlength=len(self.level)))
-        return Candidates(self.level, at, ints(start[order]), ints(end[order]))
+        return SpanCandidates(self.level, at, ints(start[order]), ints(end[order]))
 
 
 def _search(

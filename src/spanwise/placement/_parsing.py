@@ -325,7 +325,7 @@ def _short(value: Json) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-class Mark(Struct, frozen=True):
+class AnswerMark(Struct, frozen=True):
     """A marked stretch of a response: its characters between the marks, and the marks themselves."""
 
     begin: int
@@ -334,19 +334,19 @@ class Mark(Struct, frozen=True):
     marks: tuple[tuple[int, int], tuple[int, int]]
 
 
-def markup_of(text: str, label: str | None) -> list[Mark]:
+def markup_of(text: str, label: str | None) -> list[AnswerMark]:
     """The marked stretches of a response, in order of their beginnings.
 
     `<PER>…</PER>` may nest; a mark without its partner is text. `@@…##` names no label, so one must be given.
     """
-    found: list[Mark] = []
+    found: list[AnswerMark] = []
     waiting: dict[str, list[re.Match[str]]] = {}
     for match in _TAG.finditer(text):
         if not match[1]:
             waiting.setdefault(match[2], []).append(match)
         elif waiting.get(match[2]):
             first = waiting[match[2]].pop()
-            found.append(Mark(first.end(), match.start(), first[2], (first.span(), match.span())))
+            found.append(AnswerMark(first.end(), match.start(), first[2], (first.span(), match.span())))
     for match in _BRACKETED.finditer(text):
         if name := match[2].strip():
             found.append(_enclosed(match, name))
@@ -355,12 +355,12 @@ def markup_of(text: str, label: str | None) -> list[Mark]:
     return sorted(found, key=lambda mark: (mark.begin, -mark.end))
 
 
-def _enclosed(match: re.Match[str], label: str) -> Mark:
+def _enclosed(match: re.Match[str], label: str) -> AnswerMark:
     marks = ((match.start(), match.start(1)), (match.end(1), match.end()))
-    return Mark(match.start(1), match.end(1), label, marks)
+    return AnswerMark(match.start(1), match.end(1), label, marks)
 
 
-def _unmarked(text: str, marked: list[Mark]) -> str:
+def _unmarked(text: str, marked: list[AnswerMark]) -> str:
     """The text without its marks and without white space."""
     kept: list[str] = []
     place = 0
@@ -374,7 +374,7 @@ def _same_ink(ink: str, words: list[str]) -> bool:
     return bool(words) and ink == "".join("".join(word.split()) for word in words)
 
 
-def _on_tokens(text: str, marked: list[Mark], words: list[str]) -> list[Answer]:
+def _on_tokens(text: str, marked: list[AnswerMark], words: list[str]) -> list[Answer]:
     """The marked stretches as answers with their places; one that cuts a token in two has none."""
     begins: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -405,7 +405,7 @@ def _ink_counter(text: str, spans: list[tuple[int, int]]) -> list[int]:
     return counts
 
 
-def _without(text: str, mark: Mark, spans: list[tuple[int, int]]) -> str:
+def _without(text: str, mark: AnswerMark, spans: list[tuple[int, int]]) -> str:
     kept: list[str] = []
     place = mark.begin
     for begin, end in spans:

@@ -18,7 +18,7 @@ _MANY = 2000  # candidates of a unit from which on whole columns are faster than
 _NEVER = np.iinfo(np.int64).max
 
 
-class Options(Struct, frozen=True, eq=False):
+class PolicyOptions(Struct, frozen=True, eq=False):
     """The candidates that each question has: where they lie, their tokens, and the number of their place.
 
     Question `i` has the candidates `at[i]` … `at[i + 1] - 1` in ascending order. Equal places have
@@ -48,7 +48,7 @@ class Asked(Struct, frozen=True, eq=False, dict=True):
     labels: int  # how many labels there are
     question: Ints
     occurrence: Ints
-    options: Options
+    options: PolicyOptions
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -210,7 +210,7 @@ class _Unit:
         return first + passed if passed < number else -1
 
 
-def _chain(options: Options, listed: Sequence[Sequence[int]]) -> list[int]:
+def _chain(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> list[int]:
     """For each answer the candidate that it has in the heaviest chain, or -1.
 
     A chain holds candidates of answers in output order, each begins where the one before ends or later.
@@ -263,7 +263,7 @@ class _Column(Struct, frozen=True, eq=False):
     alike: bool  # whether all have the same number of tokens
 
 
-def _chain_of_many(options: Options, listed: Sequence[Sequence[int]]) -> list[int]:
+def _chain_of_many(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> list[int]:
     """The same as `_chain`, for all candidates of an answer at once."""
     made: dict[tuple[int, int, int], _Column] = {}
     columns = [_column(options, candidates, made) for candidates in listed]
@@ -307,7 +307,7 @@ def _chain_of_many(options: Options, listed: Sequence[Sequence[int]]) -> list[in
 
 
 def _column(
-    options: Options, candidates: Sequence[int], made: dict[tuple[int, int, int], _Column]
+    options: PolicyOptions, candidates: Sequence[int], made: dict[tuple[int, int, int], _Column]
 ) -> _Column:
     key = (candidates[0], candidates[-1], len(candidates)) if len(candidates) else (-1, -1, 0)
     # A range is all candidates of its question; what was taken out of one is not known by its ends.

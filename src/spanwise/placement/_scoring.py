@@ -14,12 +14,12 @@ from spanwise.columns import Bools, Ints, Small, codes, ints, offsets
 from spanwise.corpus import Annotation, Mentions, Parts, Pieces, joined_pieces
 from spanwise.hashing import numbered
 from spanwise.placement._answers import Units, fold, gold_order, surfaces
-from spanwise.placement._candidates import LEVELS, Candidates, Level, Searcher, candidates
+from spanwise.placement._candidates import LEVELS, Level, Searcher, SpanCandidates, candidates
 from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import (
     Asked,
-    Options,
     Policy,
+    PolicyOptions,
     among,
     bounds,
     chosen_all,
@@ -52,7 +52,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         allowed = np.zeros(len(options.at) - 1, dtype=bool)
         allowed[self.asked.question[self.level <= LEVELS.index(level)]] = True
         kept = np.repeat(allowed, options.number)
-        fewer = Options(
+        fewer = PolicyOptions(
             offsets(np.where(allowed, options.number, 0)), options.start[kept], options.end[kept],
             options.tokens[kept], options.place[kept],
         )  # fmt: skip
@@ -192,7 +192,7 @@ def sheet_of(
         labels=max(len(labels), 1),
         question=question,
         occurrence=ints([answer.occurrence or 0 for answer in answers]),
-        options=Options(
+        options=PolicyOptions(
             found.runs.at, found.runs.start, found.runs.end, ints(tokens), ints(place[: len(start)])
         ),
     )
@@ -235,7 +235,7 @@ class _Special(Struct, frozen=True):
 
 
 class _Found(Struct, frozen=True, eq=False):
-    runs: Candidates
+    runs: SpanCandidates
     gapped: dict[int, Pieces]  # of candidates with gaps, in tokens of the corpus
 
 
@@ -298,7 +298,7 @@ class _Questions:
             sizes.append(ints([len(runs)]))
             levels.append(np.array([at_level], dtype=np.int8))
         return _Found(
-            Candidates(
+            SpanCandidates(
                 np.concatenate(levels),
                 offsets(np.concatenate(sizes)),
                 ints(np.append(found.start, [run[0][0] for run in more]).astype(np.int64)),
@@ -307,7 +307,7 @@ class _Questions:
             gapped,
         )
 
-    def _runs_of(self, special: _Special, found: Candidates) -> tuple[list[Pieces], int]:
+    def _runs_of(self, special: _Special, found: SpanCandidates) -> tuple[list[Pieces], int]:
         """The pieces of each candidate, and the level: that of the piece that is hardest to find.
 
         Every candidate of the first text begins one; each further text takes its first candidate behind

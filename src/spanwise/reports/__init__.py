@@ -31,7 +31,7 @@ class Report(Struct, frozen=True):
 REPORTS: Registry[Report] = Registry("report", group="spanwise.reports")
 
 
-def render(document: DocumentLike, name: str | Report, **choices: Any) -> str | bytes:
+def render(document: DocumentLike, name: str | Report, **choices: object) -> str | bytes:
     """The document in the form called `name`, as text or bytes.
 
     Examples:
@@ -43,7 +43,7 @@ def render(document: DocumentLike, name: str | Report, **choices: Any) -> str | 
     return REPORTS.find(name).function(document, **choices)
 
 
-def save(document: DocumentLike, path: str | Path, name: str | Report, **choices: Any) -> None:
+def save(document: DocumentLike, path: str | Path, name: str | Report, **choices: object) -> None:
     """Write the report beside `path` and rename, so that no half-written file is ever met."""
     from spanwise.formats import write_atomically
 

@@ -509,7 +509,7 @@ def log(
     document: DocumentLike,
     tracker: str,
     *,
-    to: Any = None,
+    to: object = None,
     prefix: str = "",
     step: int | None = None,
     page: bool = True,
@@ -645,7 +645,7 @@ def _tensorboard(
             writer.close()
 
 
-def _log_folder(writer: Any) -> str:
+def _log_folder(writer: object) -> str:
     return str(getattr(writer, "log_dir", None) or getattr(writer, "logdir", None) or ".")
 
 
@@ -676,7 +676,7 @@ def _comet(
         experiment.log_asset_data(document.to_json(), name=prefix + _DOCUMENT, step=step)
 
 
-TRACKERS: Mapping[str, Callable[[Document, Any, Values, str, int | None, str | None], None]] = {
+TRACKERS: Mapping[str, Callable[[Document, object, Values, str, int | None, str | None], None]] = {
     "comet": _comet,
     "mlflow": _mlflow,
     "tensorboard": _tensorboard,

@@ -46,7 +46,7 @@ from spanwise.evaluation._dataset import BlockContext as BlockFacts
 from spanwise.evaluation._opened import Opened, framed, opened_elsewhere
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
-from spanwise.slices._search import Facet, Items, Key, Search, Slice, confirm, search
+from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search
 
 __all__ = ["describe_sides", "find_slices", "slices_of"]
 
@@ -499,7 +499,7 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[s
     result = search(items, **options)
     overall = ItemsOverall(units=len(items), loss=plain(ratio(items.total, len(items))))
 
-    def weak(slices: Sequence[Slice]) -> tuple[SearchedSlice, ...]:
+    def weak(slices: Sequence[ListedSlice]) -> tuple[SearchedSlice, ...]:
         rows = []
         for place, one in enumerate(slices):
             conditions, where = case.named(items, one.key)
@@ -540,7 +540,7 @@ def _one_pair(
     result: Search = search(items, **options)
     recall = case.over == "recall"
 
-    def different(slices: Sequence[Slice]) -> tuple[DifferentSlice, ...]:
+    def different(slices: Sequence[ListedSlice]) -> tuple[DifferentSlice, ...]:
         rows = []
         for place, one in enumerate(slices):
             conditions, where = case.named(items, one.key)
@@ -606,7 +606,11 @@ def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str,
 
 
 def _signature(
-    about: _About, over: str, options: Mapping[str, Any], names: Sequence[str], cut: Mapping[str, Bucketing]
+    about: _About,
+    over: str,
+    options: Mapping[str, object],
+    names: Sequence[str],
+    cut: Mapping[str, Bucketing],
 ) -> str:
     cuts = [f"{name}[{cut[name].strategy}]" if name in cut else name for name in names]
     parts = [

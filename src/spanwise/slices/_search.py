@@ -127,7 +127,7 @@ class Sliced(Struct, frozen=True, eq=False):
         return np.asarray(rows)
 
 
-class Slice(Struct, frozen=True, eq=False):
+class ListedSlice(Struct, frozen=True, eq=False):
     """A slice that was listed."""
 
     key: Key
@@ -146,7 +146,7 @@ class Search(Struct, frozen=True, eq=False):
     significant: int
     critical: float | None
     groups: int | None
-    listed: list[Slice]
+    listed: list[ListedSlice]
 
 
 def search(
@@ -193,7 +193,7 @@ def confirm(
     flips: int = 2000,
     seed: int = 0,
     best: int = 5,
-) -> tuple[int, int, list[Slice]]:
+) -> tuple[int, int, list[ListedSlice]]:
     """Find the best slices on a random half of the units and test them on the other half.
 
     Returns:
@@ -217,7 +217,7 @@ def confirm(
         found, sliced.sizes.tolist(), sliced.weight.sum(axis=1).tolist(), t.tolist(), p.tolist(), strict=True
     ):
         mean = float(ratio(weight, size))
-        slices.append(Slice(key, size, mean, statistic, chance, size, mean))
+        slices.append(ListedSlice(key, size, mean, statistic, chance, size, mean))
     return number, rest, slices
 
 
@@ -377,7 +377,7 @@ def _counted_keys(items: Items, keys: Sequence[Key]) -> Sliced:
 
 def _listed(
     items: Items, keys: Sequence[Key], t: Floats, p: Floats, critical: float, least: int, most: int
-) -> list[Slice]:
+) -> list[ListedSlice]:
     """The best slice, then the best on the items that it leaves, and so on."""
     if not keys:
         return []
@@ -387,7 +387,7 @@ def _listed(
     tester = Flips(items.units, two_sided=items.paired)
     remaining = np.ones(len(items.unit), dtype=bool)
     open_ = np.ones(len(keys), dtype=bool)
-    listed: list[Slice] = []
+    listed: list[ListedSlice] = []
     while len(listed) < most and open_.any():
         rest_sizes = left.sizes
         now = t if not listed else tester.statistics(left.rows(whole, paired=items.paired))
@@ -399,7 +399,7 @@ def _listed(
         if not np.isfinite(height[best]) or height[best] <= 0:
             break
         listed.append(
-            Slice(
+            ListedSlice(
                 keys[best],
                 int(sizes[best]),
                 float(means[best]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -62,7 +62,7 @@ def ones(words: Words) -> int:
     return int(np.unpackbits(words.view(np.uint8)).sum(dtype=np.int64))
 
 
-class Cell(Struct, frozen=True):
+class SliceCell(Struct, frozen=True):
     """The counts of one system in a slice; predictions are None where the slice exists for gold alone."""
 
     gold: int
@@ -237,7 +237,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         """Whether predictions can meet the condition as well as gold mentions."""
         return condition is None or TOUGHNESS not in condition.attributes
 
-    def counted(self, condition: Condition | None) -> dict[str, Cell]:
+    def counted(self, condition: Condition | None) -> dict[str, SliceCell]:
         """The counts of every system: those of an evaluation of the mentions that meet the condition."""
         inside = self.gold.mask(condition)
         number = ones(inside)
@@ -246,7 +246,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
             both = self.defined(condition)
             right = inside & one.right & one.there.mask(condition) if both else inside & one.right
             predicted = ones(one.predicted.mask(condition)) if both else None
-            found[name] = Cell(number, predicted, ones(right))
+            found[name] = SliceCell(number, predicted, ones(right))
         return found
 
     def facets(self, condition: Condition | None) -> dict[str, dict[str, int]]:
@@ -520,7 +520,7 @@ def written_slices(slices: Mapping[str, NamedSlice]) -> str:
     return "\n".join(lines)
 
 
-def _quoted(text: Any) -> str:
+def _quoted(text: object) -> str:
     return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")
 
 

@@ -48,7 +48,7 @@ __all__ = [
 
 
 def study(
-    manifest: str | Path | Mapping[str, Any] | Manifest,
+    manifest: str | Path | Mapping[str, object] | Manifest,
     *,
     root: str | Path | None = None,
     workers: int | None = None,
@@ -167,7 +167,7 @@ def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...
     )
 
 
-def _read(manifest: str | Path | Mapping[str, Any] | Manifest, root: str | Path | None) -> Manifest:
+def _read(manifest: str | Path | Mapping[str, object] | Manifest, root: str | Path | None) -> Manifest:
     if isinstance(manifest, Manifest):
         return manifest
     if isinstance(manifest, Mapping):

@@ -37,7 +37,7 @@ _SEAL = 32  # bytes of a keyed hash, and of its key
 T = TypeVar("T")
 
 
-def key_of(*parts: Any) -> str:
+def key_of(*parts: object) -> str:
     """The name of a result: a hash of everything it depends on, as canonical JSON.
 
     Examples:

@@ -22,49 +22,49 @@ from spanwise.settings import SETTINGS as DECLARED
 PLACEHOLDERS = ("dataset", "system", "run")
 
 # What may stand where, and of which type; the words are the keywords of the Python functions.
-READING: dict[str, Any] = {
+READING: dict[str, object] = {
     name: one.toml for name, one in DECLARED.items() if one.toml is not None and one.per_dataset
 }
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, object] = {
     name: one.toml for name, one in DECLARED.items() if one.toml is not None and not one.per_dataset
 } | {"shared_seeds": bool, "score": str}
-TOP: dict[str, Any] = {
+TOP: dict[str, object] = {
     "name": str,
     "predictions": str,
-    "runs": list[Any],
-    "datasets": dict[str, Any],
-    "systems": dict[str, Any],
-    "compare": list[Any],
-    "grid": dict[str, Any],
-    "context": list[Any],
+    "runs": list[object],
+    "datasets": dict[str, object],
+    "systems": dict[str, object],
+    "compare": list[object],
+    "grid": dict[str, object],
+    "context": list[object],
     "trained": str,
     **SETTINGS,
     **READING,
 }
-DATASET: dict[str, Any] = {
-    "train": str | list[Any],
+DATASET: dict[str, object] = {
+    "train": str | list[object],
     "dev": str,
     "test": str,
     "vocabulary": str,
     **READING,
 }
-SYSTEM: dict[str, Any] = {
-    "predictions": str | list[Any],
-    "answers": str | dict[str, Any],
-    "factors": dict[str, Any],
-    "runs": list[Any],
-    "train": dict[str, Any],
-    "command": list[Any],
+SYSTEM: dict[str, object] = {
+    "predictions": str | list[object],
+    "answers": str | dict[str, object],
+    "factors": dict[str, object],
+    "runs": list[object],
+    "train": dict[str, object],
+    "command": list[object],
 }
-GRID: dict[str, Any] = {
-    "char": list[Any],
-    "word": list[Any],
-    "encoder": list[Any],
-    "decoder": list[Any],
-    "train": dict[str, Any],
+GRID: dict[str, object] = {
+    "char": list[object],
+    "word": list[object],
+    "encoder": list[object],
+    "decoder": list[object],
+    "train": dict[str, object],
 }
 TRAINED = "trained"  # the folder for predictions of systems that a study trains
-COMPARE: dict[str, Any] = {"systems": list[Any], "datasets": list[Any], "name": str}
+COMPARE: dict[str, object] = {"systems": list[object], "datasets": list[object], "name": str}
 COLUMNS = ("token", "tag")  # of `columns`; any other name is a column to keep
 
 _WORDS = {
@@ -148,7 +148,7 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
     return _manifest(tree, path=str(path), root=base, text=read_text(path))
 
 
-def manifest_of(tree: Mapping[str, Any], *, root: str | Path | None = None) -> Manifest:
+def manifest_of(tree: Mapping[str, object], *, root: str | Path | None = None) -> Manifest:
     """The manifest of a dict with the keys of the TOML file; paths are relative to `root`, else to here."""
     return _manifest(tree, path="<study>", root=Path(root or "."), text="")
 
@@ -191,7 +191,7 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
     )
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(given: Mapping[str, Any]) -> dict[str, object]:
     """The settings; what a study is about is its primary question, too, unless that is named."""
     about = {"fair_f1": "fair"}.get(given.get("score", "f1"), given.get("score", "f1"))
     return {**given, "primary": about} if "score" in given and "primary" not in given else dict(given)
@@ -349,7 +349,7 @@ class _Check(Struct, frozen=True):
             records=records,
         )
 
-    def expanded(self, tree: Mapping[str, Any]) -> dict[str, Any]:
+    def expanded(self, tree: Mapping[str, Any]) -> dict[str, object]:
         """The systems, with every cell of the grid and every size of context as one of its own."""
         systems: dict[str, Any] = dict(tree.get("systems", {}))
         grid = tree.get("grid")
@@ -370,10 +370,10 @@ class _Check(Struct, frozen=True):
             systems = self._with_context(systems, tree["context"])
         return systems
 
-    def _with_context(self, systems: Mapping[str, Any], sizes: list[Any]) -> dict[str, Any]:
+    def _with_context(self, systems: Mapping[str, object], sizes: list[object]) -> dict[str, object]:
         if not sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
             raise self.error(("context",), f"'context' must be a list of numbers from 1 on, not {sizes!r}.")
-        made: dict[str, Any] = {}
+        made: dict[str, object] = {}
         for name, table in systems.items():
             if not isinstance(table, dict) or "train" not in table:
                 made[name] = table
@@ -423,7 +423,7 @@ class _Check(Struct, frozen=True):
         datasets = None if chosen is None else tuple(sorted(chosen))
         return [Pair(first, second, datasets=datasets) for first, second in combinations(names, 2)]
 
-    def among(self, what: str, names: Iterable[Any], known: Mapping[str, Any]) -> None:
+    def among(self, what: str, names: Iterable[object], known: Mapping[str, object]) -> None:
         for name in names:
             if name not in known:
                 near = difflib.get_close_matches(str(name), known, n=1)

@@ -181,7 +181,7 @@ class DatasetText(Struct, frozen=True, eq=False):
         return cls(gold, train)
 
 
-def runs_of(task: CellTask, gold: Annotation | None) -> dict[str, Any]:
+def runs_of(task: CellTask, gold: Annotation | None) -> dict[str, object]:
     """The predictions of a cell by run: files, or the answers in them placed on the gold text."""
     if task.answers is None or gold is None:
         return dict(task.runs)
@@ -359,7 +359,9 @@ def run_pairs(
             if pair.datasets is None or dataset.name in pair.datasets
         )
         settings = cells[here[0].key].settings
-        options: dict[str, Any] = {key: getattr(settings, key) for key in ("resamples", "seed", "confidence")}
+        options: dict[str, object] = {
+            key: getattr(settings, key) for key in ("resamples", "seed", "confidence")
+        }
         options["correction"] = manifest.settings.get("correction", "holm")
         options["primary"] = manifest.settings.get("primary", "f1")
         options["shared_seeds"] = manifest.settings.get("shared_seeds", False)

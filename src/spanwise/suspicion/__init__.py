@@ -36,9 +36,9 @@ from spanwise.suspicion._ranking import (
     Candidates,
     Occurrences,
     Readings,
-    Scored,
+    ScoredPredictions,
     Text,
-    VariationPlaces,
+    VariationTable,
     VoteCandidates,
     ballot,
     count,
@@ -67,8 +67,8 @@ def suspects(
     gold: Any,
     systems: Mapping[str, Any] | None = None,
     *,
-    train: Any = None,
-    dev: Any = None,
+    train: object = None,
+    dev: object = None,
     top: int | None = 200,
     align: How = "strict",
     redact: bool = False,
@@ -170,7 +170,7 @@ def _document(
     order, rank, tied = ranked(found, whole.corpus)
     listed = order if top is None else order[:top]
     named = kinds(found, case.ballot)
-    scored = Scored.of(systems, found.sentence[listed])
+    scored = ScoredPredictions.of(systems, found.sentence[listed])
     rows = tuple(
         _suspect(case, found, row, named[row], int(rank[place]), int(tied[place]), voters, scored, redact)
         for place, row in enumerate(listed.tolist())
@@ -189,20 +189,20 @@ def _document(
     )
 
 
-class _Case(Struct, frozen=True, eq=False):
+class _SuspicionCase(Struct, frozen=True, eq=False):
     """Everything that suspects are found from, read and compared once."""
 
     gold: Annotation
     texts: tuple[Annotation, ...]
     ballot: Ballot
-    places: VariationPlaces
+    places: VariationTable
     text: Text | None
     occurrences: Occurrences | None
     by_context: Readings | None
     by_surface: Readings | None
 
 
-def _runs(source: Any) -> list[Any]:
+def _runs(source: object) -> list[object]:
     """One source or several runs of a system; `{run}` in a path stands for any name."""
     if isinstance(source, str | os.PathLike) and "{run}" in os.fspath(source):
         from glob import escape
@@ -228,7 +228,9 @@ def _placed(mentions: Mentions) -> Mentions:
     return mentions if mentions.placed.all() else mentions.take(np.flatnonzero(mentions.placed))
 
 
-def _case(gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Sequence[Annotation]) -> _Case:
+def _case(
+    gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Sequence[Annotation]
+) -> _SuspicionCase:
     voting = [majority_of_runs(own) for own in systems.values()]
     sides = with_one_labelling([gold.mentions, *voting, *(one.mentions for one in more)])
     box = ballot(sides[0], sides[1 : 1 + len(voting)])
@@ -240,7 +242,7 @@ def _case(gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Seq
         )
     )
     if any(one.corpus.without_text for one in texts):
-        return _Case(gold, texts, box, no_variation(box), None, None, None, None)
+        return _SuspicionCase(gold, texts, box, no_variation(box), None, None, None, None)
     line = text_of(texts)
     distinct = box.mentions
     supported = np.flatnonzero(distinct.by[1:].sum(axis=0) >= 2)
@@ -257,7 +259,7 @@ def _case(gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Seq
         line.tokens
     )  # fmt: skip
     varied = variation(found, by_context, within)
-    return _Case(
+    return _SuspicionCase(
         gold,
         texts,
         box,
@@ -270,14 +272,14 @@ def _case(gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Seq
 
 
 def _suspect(
-    case: _Case,
+    case: _SuspicionCase,
     found: Candidates,
     row: int,
     kind: str,
     rank: int,
     tied: int,
     voters: int,
-    scored: Scored,
+    scored: ScoredPredictions,
     redact: bool,
 ) -> Suspect:
     distinct, labels = case.ballot.mentions, case.ballot.labels
@@ -316,7 +318,7 @@ def _text(corpus: Corpus, sentence: int) -> tuple[str, ...]:
 
 
 def _evidence(
-    case: _Case,
+    case: _SuspicionCase,
     found: Candidates,
     row: int,
     own: SuspectMention | None,
@@ -362,7 +364,7 @@ def _vote_words(
     return said if own is None else f"{said}, {opposing} say {own.label} as gold does"
 
 
-def _read_as(case: _Case, counts: Readings, group: int) -> dict[str, int]:
+def _read_as(case: _SuspicionCase, counts: Readings, group: int) -> dict[str, int]:
     """The readings of a group, the most frequent first."""
     first, last = np.searchsorted(counts.cell, [group * counts.readings, (group + 1) * counts.readings])
     rows = [
@@ -376,7 +378,7 @@ def _read_as(case: _Case, counts: Readings, group: int) -> dict[str, int]:
     return {name: number for number, name in sorted(rows, key=lambda pair: (-pair[0], pair[1]))}
 
 
-def _example(case: _Case, group: int, proposal: SuspectMention | None) -> str | None:
+def _example(case: _SuspicionCase, group: int, proposal: SuspectMention | None) -> str | None:
     """A place where the words are read as proposed."""
     found, text = case.occurrences, case.text
     if found is None or text is None:
@@ -393,7 +395,7 @@ def _example(case: _Case, group: int, proposal: SuspectMention | None) -> str | 
 
 
 def _rarity(
-    case: _Case, sentence: int, own: SuspectMention | None, proposal: SuspectMention | None
+    case: _SuspicionCase, sentence: int, own: SuspectMention | None, proposal: SuspectMention | None
 ) -> float | None:
     """1 - the share of gold's reading among the occurrences of the words, where there are five or more."""
     found, text, counts = case.occurrences, case.text, case.by_surface
@@ -420,7 +422,9 @@ def _occurrence(found: Occurrences, begin: int, length: int) -> int | None:
     return at if at < last and found.begin[at] == begin else None
 
 
-def _effects(case: _Case, names: Sequence[str], top: int | None) -> dict[str, tuple[SuspectEffect, ...]]:
+def _effects(
+    case: _SuspicionCase, names: Sequence[str], top: int | None
+) -> dict[str, tuple[SuspectEffect, ...]]:
     """F1 of each system if the first k proposals were accepted, found without its own vote."""
     if len(names) < 3:
         return {}
@@ -461,7 +465,9 @@ def _effect(
     )
 
 
-def _notes(case: _Case, voters: int, listed: int, found: int, rank: Ints, tied: Ints) -> tuple[str, ...]:
+def _notes(
+    case: _SuspicionCase, voters: int, listed: int, found: int, rank: Ints, tied: Ints
+) -> tuple[str, ...]:
     notes = []
     if voters < 2:
         notes.append("votes need two systems or more; suspects rest on variation alone")

@@ -407,7 +407,7 @@ class Candidates(Struct, frozen=True, eq=False):
         return Candidates(*(getattr(self, name)[rows] for name in self.__struct_fields__))
 
 
-class VariationPlaces(Struct, frozen=True, eq=False):
+class VariationTable(Struct, frozen=True, eq=False):
     """Variation by gold mention (score 0: none), and at places where gold has nothing."""
 
     gold_score: Floats
@@ -423,7 +423,7 @@ class VariationPlaces(Struct, frozen=True, eq=False):
 
 def places_of(
     found: Occurrences, varied: Variation, text: Text, ballot: Ballot, corpus: Corpus
-) -> VariationPlaces:
+) -> VariationTable:
     """Where in gold the varying occurrences lie."""
     begin, length = found.begin[varied.row], found.length[varied.row]
     sentence = np.searchsorted(text.origin, begin, "right") - 1
@@ -443,7 +443,7 @@ def places_of(
     free = ~marked
     where = ints(sentence[free])
     starts, ends = in_characters(corpus, where, ints(start[free]), ints((start + length)[free]))
-    return VariationPlaces(
+    return VariationTable(
         floats(score), ints(proposal), ints(group), where, starts, ends,
         ints(varied.proposal[free] - 1), floats(varied.score[free]), ints(varied.group[free]),
     )  # fmt: skip
@@ -463,21 +463,21 @@ def _gold_in_tokens(ballot: Ballot, corpus: Corpus) -> Mentions:
     return in_tokens(corpus, own)
 
 
-def no_variation(ballot: Ballot) -> VariationPlaces:
+def no_variation(ballot: Ballot) -> VariationTable:
     """Nothing varies, or nothing could be compared."""
     size, nothing = len(ballot.gold), ints([])
-    return VariationPlaces(
+    return VariationTable(
         floats(np.zeros(size)), ints(np.full(size, NONE)), ints(np.full(size, -1)), nothing, nothing,
         nothing, nothing, floats([]), nothing,
     )  # fmt: skip
 
 
-def join(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationPlaces) -> Candidates:
+def join(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
     """All suspects with a positive score, gold mentions first, then places where gold has nothing."""
     return _both(_on_gold(ballot, counted, voters, varied), _off_gold(ballot, counted, voters, varied))
 
 
-def _on_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationPlaces) -> Candidates:
+def _on_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
     distinct, rows = ballot.mentions, ballot.gold
     vote_score = counted.gold_score / voters if voters >= 2 else np.zeros(len(rows))
     by_variation = varied.gold_score > vote_score
@@ -528,7 +528,7 @@ def votes_for(
     return ints(np.where(known[place] == wanted, counted.votes[place], 0))
 
 
-def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationPlaces) -> Candidates:
+def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
     distinct, free = ballot.mentions, counted.free if voters >= 2 else counted.free[:0]
     number, other = len(free), len(varied.sentence)
     sentence = np.concatenate([distinct.sentence[free], varied.sentence])
@@ -643,13 +643,13 @@ def kinds(found: Candidates, ballot: Ballot) -> list[str]:
 Said = tuple[int, int, str, float]  # start, end, label and score of a prediction
 
 
-class Scored(Struct, frozen=True):
+class ScoredPredictions(Struct, frozen=True):
     """Predictions with scores in some sentences, one list per system and run."""
 
     systems: tuple[Mapping[int, Sequence[Said]], ...]
 
     @classmethod
-    def of(cls, systems: Mapping[str, Sequence[Mentions]], sentences: Ints) -> Scored:
+    def of(cls, systems: Mapping[str, Sequence[Mentions]], sentences: Ints) -> ScoredPredictions:
         """The predictions with a score in these sentences."""
         wanted = set(sentences.tolist())
         found = []

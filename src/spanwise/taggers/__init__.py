@@ -21,15 +21,13 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from spanwise.taggers.api import Job, Trained, predict, train, train_all
     from spanwise.taggers.naming import names, parse
     from spanwise.taggers.saving import load
     from spanwise.taggers.windowing import windows
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # PyTorch is loaded with the first name that needs it.
     if name not in _HOMES:
         raise AttributeError(f"module 'spanwise.taggers' has no attribute {name!r}")

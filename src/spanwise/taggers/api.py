@@ -20,14 +20,14 @@ from spanwise.formats import read
 from spanwise.taggers.encoding import check_corpus, mentions_of
 from spanwise.taggers.naming import Model, parse
 from spanwise.taggers.scoring import f1_of, with_scores
-from spanwise.taggers.settings import Settings, settings_for
+from spanwise.taggers.settings import TaggerSettings, settings_for
 
 if TYPE_CHECKING:
     import torch
 
     from spanwise.taggers.building import Known, Material
     from spanwise.taggers.network import Tagger
-    from spanwise.taggers.training import Outcome
+    from spanwise.taggers.training import TrainingOutcome
 
 AT_ONCE = {"cuda": 12, "cpu": 1}  # runs that take turns
 
@@ -48,7 +48,7 @@ class Trained(Struct, frozen=True, eq=False):
     """A tagger, how its training went, and what it says about dev and test data."""
 
     model: Model
-    settings: Settings
+    settings: TaggerSettings
     seed: int
     report: Mapping[str, Any]  # versions, inputs, dev curve, seconds, F1 of every part
     predictions: Mapping[str, Annotation]  # by path
@@ -64,7 +64,7 @@ class Trained(Struct, frozen=True, eq=False):
         save(self, Path(folder))
 
     def predict(
-        self, source: Any, *, scores: bool = False, device: str = "auto", **reading: Any
+        self, source: object, *, scores: bool = False, device: str = "auto", **reading: object
     ) -> Annotation:
         """The text of a file or an annotation with the mentions that this tagger finds in it."""
         return predict(self, source, scores=scores, device=device, **reading)
@@ -206,7 +206,7 @@ def _train_networks(
     total, left = len(networks), [len(networks)]
     began = time.perf_counter()
 
-    def ended(place: int, outcome: Outcome | Exception) -> None:
+    def ended(place: int, outcome: TrainingOutcome | Exception) -> None:
         number = networks[place]
         left[0] -= 1
         made: Trained | Exception
@@ -259,7 +259,7 @@ class _Prepared:
         device: torch.device,
     ) -> None:
         self.files, self.device = files, device
-        self.held: dict[bytes, tuple[Known, Any, Material]] = {}
+        self.held: dict[bytes, tuple[Known, object, Material]] = {}
         self.uses: dict[bytes, int] = {}
         for job in own:
             self.uses[self._key(job)] = self.uses.get(self._key(job), 0) + 1
@@ -281,10 +281,10 @@ class _Prepared:
             self.held[key] = (known, table, lay_out(known, list(parts.values()), roles, self.device))
         return self.held[key]
 
-    def starter(self, job: Job) -> Callable[[torch.cuda.Stream | None], Iterator[Outcome | None]]:
+    def starter(self, job: Job) -> Callable[[torch.cuda.Stream | None], Iterator[TrainingOutcome | None]]:
         """A function that begins the run of a job."""
 
-        def start(stream: torch.cuda.Stream | None) -> Iterator[Outcome | None]:
+        def start(stream: torch.cuda.Stream | None) -> Iterator[TrainingOutcome | None]:
             from spanwise.taggers.building import first_network
             from spanwise.taggers.training import Run
 
@@ -294,7 +294,7 @@ class _Prepared:
 
         return start
 
-    def trained(self, job: Job, outcome: Outcome) -> Trained:
+    def trained(self, job: Job, outcome: TrainingOutcome) -> Trained:
         """The tagger of a finished run."""
         known, _, material = self.material(job)
         parts = _parts(job, self.files)
@@ -338,7 +338,9 @@ class _Prepared:
             self.held.pop(key, None)
 
 
-def _head(job: Job, model: Model, settings: Settings, parts: Mapping[str, Annotation]) -> dict[str, Any]:
+def _head(
+    job: Job, model: Model, settings: TaggerSettings, parts: Mapping[str, Annotation]
+) -> dict[str, object]:
     import platform
     from importlib import metadata
 

@@ -18,8 +18,8 @@ from spanwise.taggers.bert import Bert, Splitter, read_bert
 from spanwise.taggers.encoding import Vocabulary, build_words, check_corpus, columns_of, tag_codes, tag_names
 from spanwise.taggers.features import features_of
 from spanwise.taggers.naming import Model
-from spanwise.taggers.network import Case, Characters, Cnn, Features, Lstm, Pieces, Store, Tagger, Words
-from spanwise.taggers.settings import Settings, encoder_folder
+from spanwise.taggers.network import Case, Characters, Cnn, DeviceStore, Features, Lstm, Pieces, Tagger, Words
+from spanwise.taggers.settings import TaggerSettings, encoder_folder
 from spanwise.taggers.vectors import Matrix, at_hand, read_vectors, spellings
 from spanwise.taggers.windowing import Windows, windows
 
@@ -28,7 +28,7 @@ class Known(Struct, frozen=True, eq=False):
     """What a tagger is made from beside its weights; saved with it."""
 
     model: Model
-    settings: Settings
+    settings: TaggerSettings
     vocabulary: Vocabulary
     feature_width: int = 0
     pieces: int = 0
@@ -39,7 +39,7 @@ class Material(Struct, frozen=True, eq=False):
 
     annotations: tuple[Annotation, ...]
     begins: Ints  # where the tokens of each part begin
-    store: Store
+    store: DeviceStore
     windows: tuple[Windows, ...]  # in tokens of the whole
     piece: Ints | None  # where the word pieces of each token begin
 
@@ -63,7 +63,7 @@ def choose_device(asked: str) -> torch.device:
 
 
 def learn(
-    model: Model, settings: Settings, train: Annotation, others: Sequence[Annotation]
+    model: Model, settings: TaggerSettings, train: Annotation, others: Sequence[Annotation]
 ) -> tuple[Known, Matrix | None]:
     """What the training data teach before any weight is set, and word vectors, NaN where there is none."""
     model = replace(model, words=_vectors_named(model, settings))
@@ -91,7 +91,7 @@ def learn(
     return Known(model, settings, vocabulary), table
 
 
-def _vectors_named(model: Model, settings: Settings) -> str:
+def _vectors_named(model: Model, settings: TaggerSettings) -> str:
     if model.words == "glove" and settings.vectors and Path(settings.vectors).is_file():
         return "glove"
     return at_hand(model.words)
@@ -124,7 +124,7 @@ def lay_out(
         found = windows(corpus, count, mode=settings.mode, limit=limit, sizes=own, cross=settings.cross)  # type: ignore[arg-type]
         at = begins[number]
         made.append(Windows(found.start + at, found.stop + at, found.first + at, found.last + at, found.cut))
-    store = Store({name: torch.from_numpy(np.array(column)) for name, column in columns.items()})
+    store = DeviceStore({name: torch.from_numpy(np.array(column)) for name, column in columns.items()})
     return Material(tuple(annotations), begins, store.to(device), tuple(made), piece)
 
 
@@ -228,7 +228,7 @@ def extended(known: Known, network: Tagger, annotation: Annotation) -> tuple[Kno
     return replace(known, vocabulary=replace(vocabulary, words=(*vocabulary.words, *fresh))), network
 
 
-def _word_table(vocabulary: Vocabulary, settings: Settings, table: Matrix | None) -> torch.Tensor:
+def _word_table(vocabulary: Vocabulary, settings: TaggerSettings, table: Matrix | None) -> torch.Tensor:
     size = settings.word_size if table is None else table.shape[1]
     scale = (3 / size) ** 0.5
     drawn = torch.empty(len(vocabulary.words) + 2, size).uniform_(-scale, scale)

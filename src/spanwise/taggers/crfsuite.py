@@ -15,7 +15,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 from spanwise.schemes import encode
 from spanwise.taggers.encoding import key_of, mentions_of
-from spanwise.taggers.settings import Settings
+from spanwise.taggers.settings import TaggerSettings
 
 ALGORITHMS = ("ap", "lbfgs")
 AFFIXES = (1, 2, 3, 4, 5)  # characters; a shorter form stands for itself
@@ -89,7 +89,7 @@ def features(corpus: Corpus) -> list[list[list[str]]]:
     return result
 
 
-def train(annotation: Annotation, settings: Settings, seed: int) -> bytes:
+def train(annotation: Annotation, settings: TaggerSettings, seed: int) -> bytes:
     """The trained model as bytes.
 
     The averaged perceptron sees the sentences in an order drawn from the seed. L-BFGS gives the same

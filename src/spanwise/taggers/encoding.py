@@ -122,7 +122,7 @@ def build_words(
 
 
 def columns_of(corpus: Corpus, vocabulary: Vocabulary, splitter: Splitter | None = None) -> dict[str, Column]:
-    """The arrays of a corpus that `Store` holds, without tags and features.
+    """The arrays of a corpus that `DeviceStore` holds, without tags and features.
 
     The last form and the last token stand for padding.
     """

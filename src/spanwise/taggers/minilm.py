@@ -9,27 +9,29 @@ from numpy.typing import NDArray
 from spanwise.corpus import Corpus
 from spanwise.taggers.bert import Splitter, read_bert
 from spanwise.taggers.encoding import Vocabulary, columns_of
-from spanwise.taggers.network import Batch, Dropping, Store, piece_states
-from spanwise.taggers.settings import Settings, encoder_folder
+from spanwise.taggers.network import Batch, DeviceStore, Dropping, piece_states
+from spanwise.taggers.settings import TaggerSettings, encoder_folder
 from spanwise.taggers.windowing import windows
 
 LAYERS = (1, 3, 6)  # better on CoNLL-2003's dev set than the last four, or all six
 TOKENS = 8192  # pieces in one batch
 
 
-def source(settings: Settings) -> str:
+def source(settings: TaggerSettings) -> str:
     """What the vectors are made from, for the name they are kept under."""
     return f"{encoder_folder(settings).parent.name} {LAYERS} mean"
 
 
 @torch.no_grad()
-def vectors(corpus: Corpus, settings: Settings, device: torch.device) -> NDArray[np.float32]:
+def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> NDArray[np.float32]:
     """The mean of the vectors of the pieces of every token, each sentence read alone."""
     folder = encoder_folder(settings)
     bert = read_bert(folder).to(device).eval()
     columns = columns_of(corpus, Vocabulary(("O",), "IOB2"), Splitter(folder))
     columns["tag"] = np.zeros_like(columns["form"])
-    store = Store({name: torch.from_numpy(np.array(column)) for name, column in columns.items()}).to(device)
+    store = DeviceStore({name: torch.from_numpy(np.array(column)) for name, column in columns.items()}).to(
+        device
+    )
     piece = columns["piece"]
     made = windows(corpus, limit=510, sizes=np.diff(piece))
     ranges = np.stack([made.start, made.stop, made.first, made.last], axis=1)

@@ -1,12 +1,10 @@
 """The network: inputs side by side, a sentence encoder, and a decoder. The whole grid is this one class.
 
 A batch is a list of windows, that is, of token ranges. Everything a network reads about a token lies in
-flat arrays on the device (`Store`), so a batch is nothing but four numbers per window.
+flat arrays on the device (`DeviceStore`), so a batch is nothing but four numbers per window.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +16,7 @@ from spanwise.taggers.bert import Bert
 CASES = 6
 
 
-class Store(nn.Module):
+class DeviceStore(nn.Module):
     """What networks may read about tokens; the last token stands for padding.
 
     Per token: `form` (number of its string), `tag`, `features`, `piece` (where its word pieces begin,
@@ -46,7 +44,7 @@ class Store(nn.Module):
 class Batch:
     """The tokens of some windows as a matrix: `index` [windows, time] into the store, with masks."""
 
-    def __init__(self, store: Store, ranges: Tensor, time: int, pieces: int) -> None:
+    def __init__(self, store: DeviceStore, ranges: Tensor, time: int, pieces: int) -> None:
         start, stop, first, last = ranges.unbind(1)
         padding = store.form.shape[0] - 1
         there = start[:, None] + torch.arange(time, device=ranges.device)
@@ -106,7 +104,7 @@ class Characters(nn.Module):
         encoded = self._encoded(batch.store.chars[form], batch.store.size[form], drop)
         return encoded.reshape(*batch.form.shape, -1)
 
-    def _all(self, store: Store, drop: Dropping) -> Tensor:
+    def _all(self, store: DeviceStore, drop: Dropping) -> Tensor:
         parts = zip(store.chars.split(1024), store.size.split(1024), strict=True)
         return torch.cat([self._encoded(chars, size, drop) for chars, size in parts])
 
@@ -230,7 +228,7 @@ class Dropping:
     def __init__(self, generator: torch.Generator | None) -> None:
         self.generator = generator
 
-    def uniform(self, shape: Any, device: Any) -> Tensor:
+    def uniform(self, shape: object, device: object) -> Tensor:
         """Random numbers from 0 to 1."""
         return torch.rand(shape, device=device, generator=self.generator)
 

@@ -15,7 +15,7 @@ from spanwise.errors import InputError
 from spanwise.formats import write
 from spanwise.taggers.encoding import Vocabulary
 from spanwise.taggers.naming import Model
-from spanwise.taggers.settings import Settings
+from spanwise.taggers.settings import TaggerSettings
 
 if TYPE_CHECKING:
     from spanwise.taggers.api import Trained
@@ -29,7 +29,7 @@ class About(Struct, frozen=True):
     """What `tagger.json` holds."""
 
     model: Model
-    settings: Settings
+    settings: TaggerSettings
     seed: int
     report: dict[str, Any]
     vocabulary: Vocabulary | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +15,7 @@ from spanwise.taggers.vectors import MINILM
 LARGE = 5000  # training sentences from which on a corpus is trained in fewer passes and larger batches
 
 
-class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+class TaggerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that shapes a tagger beside its name, its data and its seed."""
 
     epochs: int = 18
@@ -60,7 +59,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     algorithm: str = "ap"  # of crf: averaged perceptron, or lbfgs
 
 
-def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None = None) -> Settings:
+def settings_for(model: Model, sentences: int, options: Mapping[str, object] | None = None) -> TaggerSettings:
     """The settings that a model starts from, with `options` in place of some.
 
     Examples:
@@ -72,7 +71,7 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
         ChoiceError: an option is unknown or has a value of the wrong type.
     """
     large = sentences >= LARGE
-    start: dict[str, Any] = {"epochs": 18, "batch": 32} if large else {"epochs": 25, "batch": 16}
+    start: dict[str, object] = {"epochs": 18, "batch": 32} if large else {"epochs": 25, "batch": 16}
     if not model.is_network:
         start = {"epochs": 8 if large else 20}
     if model.encoder == "cnn":
@@ -94,10 +93,10 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
             )
     given = dict(options or {})
     for key in given:
-        if key not in Settings.__struct_fields__:
-            raise unknown("option of a tagger", key, Settings.__struct_fields__)
+        if key not in TaggerSettings.__struct_fields__:
+            raise unknown("option of a tagger", key, TaggerSettings.__struct_fields__)
     try:
-        made = msgspec.convert({**start, **given}, Settings)
+        made = msgspec.convert({**start, **given}, TaggerSettings)
     except msgspec.ValidationError as error:
         raise ChoiceError(
             f"an option of the tagger has the wrong type: {error}.\nCorrect its value."
@@ -111,7 +110,7 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, Any] | None
     return made
 
 
-def encoder_folder(settings: Settings) -> Path:
+def encoder_folder(settings: TaggerSettings) -> Path:
     """The Hugging Face folder of a BERT-type encoder: the one that was given, else MiniLM's package."""
     if settings.encoder:
         folder = Path(settings.encoder)

@@ -24,7 +24,7 @@ from spanwise.taggers.building import Known, Material
 from spanwise.taggers.encoding import mentions_of
 from spanwise.taggers.network import Batch, Tagger
 from spanwise.taggers.scoring import f1_of
-from spanwise.taggers.settings import Settings
+from spanwise.taggers.settings import TaggerSettings
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ class Epoch(Struct, frozen=True):
     seconds: float
 
 
-class Outcome(Struct, frozen=True, eq=False):
+class TrainingOutcome(Struct, frozen=True, eq=False):
     """What a run leaves: tags of every part, dev curve and cost. The network holds the best weights."""
 
     network: Tagger
@@ -109,7 +109,7 @@ class Run:
         stream: torch.cuda.Stream | None = None,
     ) -> None:
         self.known, self.material, self.seed, self.stream = known, material, seed, stream
-        self.settings: Settings = known.settings
+        self.settings: TaggerSettings = known.settings
         self.device = material.store.form.device
         self.network = network.to(self.device)
         self.network.generator = torch.Generator(self.device).manual_seed(seed)
@@ -232,7 +232,7 @@ class Run:
 
     # ---- all of them ----
 
-    def steps(self, parts: Sequence[str]) -> Iterator[Outcome | None]:
+    def steps(self, parts: Sequence[str]) -> Iterator[TrainingOutcome | None]:
         """Train, yielding None after every update; the last value is the outcome.
 
         `parts` names the parts of the material after training data: "dev" is looked at after every epoch,
@@ -296,7 +296,7 @@ class Run:
                 else:
                     predictions[part] = predicted
         seconds = time.perf_counter() - began
-        yield Outcome(self.network, tuple(curve), best, step, seconds, predictions)
+        yield TrainingOutcome(self.network, tuple(curve), best, step, seconds, predictions)
 
     def _on_host(self, parameter: Tensor) -> Tensor:
         """A copy of a parameter in the memory of the host, to which the device copies while others go on."""
@@ -372,7 +372,7 @@ def _to_device(rows: Ints, device: torch.device) -> Tensor:
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
-def _share(step: int, total: int, settings: Settings) -> float:
+def _share(step: int, total: int, settings: TaggerSettings) -> float:
     """The share of the learning rate at a step: it rises in the warm-up, then falls in a line."""
     rise = settings.warmup * total
     if step < rise:
@@ -438,8 +438,8 @@ def probabilities(network: Tagger, material: Material, part: int, codes: Tensor)
 
 
 def side_by_side(
-    starts: Sequence[Callable[[torch.cuda.Stream | None], Iterator[Outcome | None]]],
-    done: Callable[[int, Outcome | Exception], None],
+    starts: Sequence[Callable[[torch.cuda.Stream | None], Iterator[TrainingOutcome | None]]],
+    done: Callable[[int, TrainingOutcome | Exception], None],
     *,
     at_once: int,
 ) -> None:
@@ -451,7 +451,7 @@ def side_by_side(
     free = [torch.cuda.Stream() if torch.cuda.is_available() else None for _ in range(at_once)]
     used: dict[int, torch.cuda.Stream | None] = {}
     waiting = list(range(len(starts)))[::-1]
-    going: dict[int, Iterator[Outcome | None]] = {}
+    going: dict[int, Iterator[TrainingOutcome | None]] = {}
     while waiting or going:
         while waiting and len(going) < at_once:
             number = waiting.pop()
@@ -462,7 +462,7 @@ def side_by_side(
                 free.append(used.pop(number))
                 done(number, error)
         for number in list(going):
-            ended: Outcome | Exception | None
+            ended: TrainingOutcome | Exception | None
             try:
                 ended = next(going[number])
             except Exception as error:  # one run that fails must not end the others; its error is handed on

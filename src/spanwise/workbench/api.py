@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -58,8 +58,8 @@ class Operation(Struct, frozen=True):
     path: str  # behind the prefix
     name: str  # of the function that answers
     summary: str
-    answer: Any = None  # the type of the body; None where there is none
-    body: Any = None  # the type of what is sent
+    answer: object = None  # the type of the body; None where there is none
+    body: object = None  # the type of what is sent
     query: tuple[str, ...] = ()
     status: int = 200
     conditions: bool = False  # whether parameters may be conditions on mentions
@@ -204,16 +204,16 @@ OPERATIONS = (
 )
 
 
-def description() -> dict[str, Any]:
+def description() -> dict[str, object]:
     """The API as OpenAPI 3.1."""
     types = [
         one for operation in OPERATIONS for one in (operation.answer, operation.body) if _has_schema(one)
     ]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     schema_of = {repr(one): schema for one, schema in zip(types, schemas, strict=True)}
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, dict[str, object]] = {}
     for operation in OPERATIONS:
-        told: dict[str, Any] = {
+        told: dict[str, object] = {
             "operationId": operation.name,
             "summary": operation.summary,
             "parameters": _parameters(operation),
@@ -238,15 +238,15 @@ def description() -> dict[str, Any]:
         },
         "security": [{"token": []}],
     }
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
+    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(made))
     return plain
 
 
-def _has_schema(one: Any) -> bool:
+def _has_schema(one: object) -> bool:
     return one not in (None, bytes, str)
 
 
-def _content(one: Any, schema_of: dict[str, Any]) -> dict[str, Any]:
+def _content(one: object, schema_of: Mapping[str, object]) -> dict[str, object]:
     if one is None:
         return {}
     if one is bytes:
@@ -256,10 +256,10 @@ def _content(one: Any, schema_of: dict[str, Any]) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": schema_of[repr(one)]}}}
 
 
-def _parameters(operation: Operation) -> list[dict[str, Any]]:
+def _parameters(operation: Operation) -> list[dict[str, object]]:
     import re
 
-    found: list[dict[str, Any]] = [
+    found: list[dict[str, object]] = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
@@ -349,15 +349,15 @@ def problem(error: Exception) -> Response:
 # ---- golds and results
 
 
-def health(bench: Bench, request: Request, _: Any) -> Health:
+def health(bench: Bench, request: Request, _: object) -> Health:
     return Health(__version__, bench.read_only)
 
 
-def openapi(bench: Bench, request: Request, _: Any) -> dict[str, Any]:
+def openapi(bench: Bench, request: Request, _: object) -> dict[str, object]:
     return description()
 
 
-def golds(bench: Bench, request: Request, _: Any) -> list[Gold]:
+def golds(bench: Bench, request: Request, _: object) -> list[Gold]:
     return bench.store.golds()
 
 
@@ -396,18 +396,18 @@ def summary_of(one: Result) -> ResultSummary:
     )  # fmt: skip
 
 
-def results(bench: Bench, request: Request, _: Any) -> list[ResultSummary]:
+def results(bench: Bench, request: Request, _: object) -> list[ResultSummary]:
     gold = bench.gold(request.path_params["gold"])
     return [summary_of(one) for one in bench.store.results(gold.slug)]
 
 
-def result(bench: Bench, request: Request, _: Any) -> Response:
+def result(bench: Bench, request: Request, _: object) -> Response:
     one = bench.result(request.path_params["result"])
     path = inside(bench.folder, one.path)
     return Response(path.read_bytes(), media_type=JSON)
 
 
-def comparison(bench: Bench, request: Request, _: Any) -> ResultComparison:
+def comparison(bench: Bench, request: Request, _: object) -> ResultComparison:
     gold = bench.gold(request.path_params["gold"])
     asked = {**request.query_params, **request.path_params}
     a, b = (bench.result(asked.get(name, ""), gold) for name in ("a", "b"))
@@ -434,7 +434,7 @@ def sliced_pair(bench: Bench, gold: Gold, view: View, a: Result, b: Result) -> S
 # ---- slices and sentences
 
 
-def slice(bench: Bench, request: Request, _: Any) -> Any:
+def slice(bench: Bench, request: Request, _: object) -> object:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     bench.look(gold, str(view.condition or ""))
@@ -443,7 +443,7 @@ def slice(bench: Bench, request: Request, _: Any) -> Any:
     return bench.shelf.slice(bench.indexed(gold), view.condition, intervals=intervals)
 
 
-def test(bench: Bench, request: Request, _: Any) -> Any:
+def test(bench: Bench, request: Request, _: object) -> object:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     indexed = bench.indexed(gold)
@@ -455,7 +455,7 @@ def test(bench: Bench, request: Request, _: Any) -> Any:
     return bench.shelf.slice_test(indexed, view.condition, names[0], names[1], looked)
 
 
-def weak(bench: Bench, request: Request, _: Any) -> FoundSlices:
+def weak(bench: Bench, request: Request, _: object) -> FoundSlices:
     gold = bench.gold(request.path_params["gold"])
     indexed = bench.indexed(gold)
     names = [request.query_params.get(name, "") for name in ("a", "b")]
@@ -466,7 +466,7 @@ def weak(bench: Bench, request: Request, _: Any) -> FoundSlices:
     return bench.shelf.weak(indexed, names[0], names[1] or None)
 
 
-def slice_history(bench: Bench, request: Request, _: Any) -> list[SlicePoint]:
+def slice_history(bench: Bench, request: Request, _: object) -> list[SlicePoint]:
     gold = bench.gold(request.path_params["gold"])
     found = bench.store.slice(gold.slug, request.path_params["slug"])
     if found is None:
@@ -474,7 +474,7 @@ def slice_history(bench: Bench, request: Request, _: Any) -> list[SlicePoint]:
     return bench.shelf.slice_history(gold, parse(found.conditions), found.at)
 
 
-def sentence(bench: Bench, request: Request, _: Any) -> Drawn:
+def sentence(bench: Bench, request: Request, _: object) -> Drawn:
     gold = bench.gold(request.path_params["gold"])
     index = bench.indexed(gold).index
     text = request.path_params["number"]
@@ -483,7 +483,7 @@ def sentence(bench: Bench, request: Request, _: Any) -> Drawn:
     return draw(index, int(text), notes=bench.store.notes(gold.slug))
 
 
-def mentions(bench: Bench, request: Request, _: Any) -> Sentences:
+def mentions(bench: Bench, request: Request, _: object) -> Sentences:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     after, limit = (_number(request, name, low) for name, low in (("after", -1), ("limit", 20)))
@@ -517,16 +517,16 @@ def _number(request: Request, name: str, otherwise: int) -> int:
     return int(text)
 
 
-def slices(bench: Bench, request: Request, _: Any) -> Any:
+def slices(bench: Bench, request: Request, _: object) -> object:
     return bench.store.slices(bench.gold(request.path_params["gold"]).slug)
 
 
-def add_slice(bench: Bench, request: Request, body: SliceRequest) -> Any:
+def add_slice(bench: Bench, request: Request, body: SliceRequest) -> object:
     gold = bench.gold(request.path_params["gold"])
     return bench.save_slice(gold, body.name, body.where, score=body.score, least=body.least, version=0)
 
 
-def change_slice(bench: Bench, request: Request, body: SliceRequest) -> Any:
+def change_slice(bench: Bench, request: Request, body: SliceRequest) -> object:
     gold = bench.gold(request.path_params["gold"])
     found = bench.store.slice(gold.slug, request.path_params["slug"])
     if found is None:
@@ -536,7 +536,7 @@ def change_slice(bench: Bench, request: Request, body: SliceRequest) -> Any:
     )
 
 
-def remove_slice(bench: Bench, request: Request, _: Any) -> None:
+def remove_slice(bench: Bench, request: Request, _: object) -> None:
     bench.remove_slice(bench.gold(request.path_params["gold"]), request.path_params["slug"])
 
 
@@ -550,7 +550,7 @@ def _version(request: Request) -> int:
 # ---- notes
 
 
-def notes(bench: Bench, request: Request, _: Any) -> list[Note]:
+def notes(bench: Bench, request: Request, _: object) -> list[Note]:
     return bench.store.notes(bench.gold(request.path_params["gold"]).slug)
 
 
@@ -578,7 +578,7 @@ def change_note(bench: Bench, request: Request, body: NoteChange) -> Note:
     )
 
 
-def remove_note(bench: Bench, request: Request, _: Any) -> None:
+def remove_note(bench: Bench, request: Request, _: object) -> None:
     bench.store.remove_note(_note(bench, request).id, _version(request))
 
 
@@ -599,7 +599,7 @@ def _check_note(tag: str, text: str, by: str) -> None:
         )
 
 
-def worksheet(bench: Bench, request: Request, _: Any) -> Response:
+def worksheet(bench: Bench, request: Request, _: object) -> Response:
     """The notes on mentions in the columns of `spanwise suspects`: an accepted row deletes the mention."""
     gold = bench.gold(request.path_params["gold"])
     columns = bench.indexed(gold).index.columns
@@ -633,7 +633,7 @@ def worksheet(bench: Bench, request: Request, _: Any) -> Response:
     return Response(made, media_type=WORKSHEETS[form], headers=headers)
 
 
-def gate(bench: Bench, request: Request, _: Any) -> Any:
+def gate(bench: Bench, request: Request, _: object) -> object:
     gold = bench.gold(request.path_params["gold"])
     asked = request.query_params.get("result")
     return bench.gate(gold, [bench.result(asked, gold)] if asked else None)
@@ -642,11 +642,11 @@ def gate(bench: Bench, request: Request, _: Any) -> Any:
 # ---- jobs
 
 
-def jobs(bench: Bench, request: Request, _: Any) -> Any:
+def jobs(bench: Bench, request: Request, _: object) -> list[Job]:
     return bench.store.jobs()
 
 
-def job(bench: Bench, request: Request, _: Any) -> Any:
+def job(bench: Bench, request: Request, _: object) -> Job:
     text = request.path_params["job"]
     found = bench.store.job(int(text)) if text.isdecimal() and len(text) < 12 else None
     if found is None:
@@ -654,16 +654,16 @@ def job(bench: Bench, request: Request, _: Any) -> Any:
     return found
 
 
-def again(bench: Bench, request: Request, body: dict[str, str]) -> Any:
+def again(bench: Bench, request: Request, body: dict[str, str]) -> object:
     return bench.jobs.again(job(bench, request, None), checked_options(body))
 
 
-def cancel(bench: Bench, request: Request, _: Any) -> None:
+def cancel(bench: Bench, request: Request, _: object) -> None:
     bench.jobs.cancel(job(bench, request, None))
 
 
-LONG: dict[str, Callable[[Bench, Request], Any]] = {"upload": upload, "events": events}
-SHORT: dict[str, Callable[[Bench, Request, Any], Any]] = {
+LONG: dict[str, Callable[[Bench, Request], Awaitable[Response]]] = {"upload": upload, "events": events}
+SHORT: dict[str, Callable[..., object]] = {
     one.__name__: one
     for one in (
         health, openapi, golds, add_gold, results, result, comparison, slice, test, weak, slice_history,

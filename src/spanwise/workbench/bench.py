@@ -34,7 +34,7 @@ from spanwise.workbench.guard import IDLE, MOST_UPLOAD, Refused
 from spanwise.workbench.index import Indexed, Recent, Shelf
 from spanwise.workbench.jobs import OPTIONS, Jobs, inside
 from spanwise.workbench.store import Gold, JobOptions, Result, Slice, Store
-from spanwise.workbench.watch import PRIVATE, Events, Watcher
+from spanwise.workbench.watch import PRIVATE, BenchEvents, Watcher
 
 SLICES, GATE = "slices.toml", "gate.toml"
 
@@ -56,7 +56,7 @@ class Bench:
             private.mkdir(exist_ok=True)
         self.read_only = read_only
         self.store = Store(private / "workbench.sqlite", read_only=read_only)
-        self.events = Events()
+        self.events = BenchEvents()
         self.watcher = Watcher(self.folder, self.store, self.events)
         self.jobs = Jobs(self.folder, self.store, self.events, memory=memory)
         self.shelf = Shelf(self.folder, self.store)

@@ -25,7 +25,7 @@ from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.slices.index import FoundSlices, SliceIndex, weak_slices
 from spanwise.uncertainty import Resampling
-from spanwise.workbench.store import File, Gold, PooledRuns, Result, Store
+from spanwise.workbench.store import Gold, PooledRuns, Result, Store, WatchedFile
 
 SHUFFLES = 1000
 NO_BOUNDS = np.full(2, np.nan)
@@ -176,14 +176,14 @@ class Shelf:
         files = self._columns(gold)
         return self._indexed(files) if files else None
 
-    def _columns(self, gold: Gold) -> list[File]:
+    def _columns(self, gold: Gold) -> list[WatchedFile]:
         """The files of columns over a gold, the newest first."""
         found = [
             one for one in self.store.files().values() if one.kind == "columns" and one.gold == gold.slug
         ]
         return sorted(found, key=lambda one: -one.mtime_ns)
 
-    def _indexed(self, files: Sequence[File]) -> Indexed:
+    def _indexed(self, files: Sequence[WatchedFile]) -> Indexed:
         key = tuple((one.path, one.size, one.mtime_ns) for one in files)
         return self._indexes.get(key, lambda: self._read([one.path for one in files], repr(key)))
 

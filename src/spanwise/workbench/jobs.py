@@ -17,7 +17,7 @@ import msgspec
 from spanwise.errors import InputError
 from spanwise.workbench.child import Said, Task
 from spanwise.workbench.store import Gold, Job, JobOptions, Store
-from spanwise.workbench.watch import PRIVATE, Events
+from spanwise.workbench.watch import PRIVATE, BenchEvents
 
 OPTIONS = {  # what an upload may ask for, under the names of the command line
     "align": ("strict", "characters", "diff", "position"),
@@ -29,7 +29,7 @@ KILLED = -signal.SIGKILL
 class Jobs:
     """The queue of evaluations of one folder."""
 
-    def __init__(self, folder: Path, store: Store, events: Events, *, memory: int | None = None) -> None:
+    def __init__(self, folder: Path, store: Store, events: BenchEvents, *, memory: int | None = None) -> None:
         self.folder, self.store, self.events = folder, store, events
         self.memory = memory if memory is not None else _most_memory()
         self.uploads = folder / PRIVATE / "uploads"

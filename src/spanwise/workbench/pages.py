@@ -77,7 +77,7 @@ def routes(bench: Bench) -> list[BaseRoute]:
     return [*plain, *drawn]
 
 
-def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Callable[[Request], Any]:
+def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Callable[[Request], object]:
     async def answer(request: Request) -> Response:
         try:
             return await run_in_threadpool(function, bench, request)
@@ -91,7 +91,7 @@ def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Calla
 
 
 def _render(
-    bench: Bench, request: Request, template: str, gold: Gold | None, *, status: int = 200, **values: Any
+    bench: Bench, request: Request, template: str, gold: Gold | None, *, status: int = 200, **values: object
 ) -> Response:
     text = (
         _environment()
@@ -119,7 +119,7 @@ def home(bench: Bench, request: Request) -> Response:
     return _render(bench, request, "home", None, counts=counts, unreadable=_unreadable(bench))
 
 
-def _unreadable(bench: Bench) -> list[Any]:
+def _unreadable(bench: Bench) -> list[object]:
     return [one for one in bench.store.files().values() if one.kind == "unreadable"]
 
 
@@ -258,7 +258,7 @@ def _words_of(view: View, attribute: str) -> str:
     return ",".join(found[0].values) if found and found[0].operator == "=" else ""
 
 
-def _facets(index: Any, answer: Any, view: View) -> list[dict[str, Any]]:
+def _facets(index: Any, answer: Any, view: View) -> list[dict[str, object]]:
     """Every attribute with its values, their counts and whether they are chosen."""
     found = []
     for attribute, counts in answer.facets.items():

@@ -60,7 +60,7 @@ class Gold(Struct, frozen=True, kw_only=True):
     units: int
 
 
-class File(Struct, frozen=True):
+class WatchedFile(Struct, frozen=True):
     """A file of the folder, as it was when it was last looked at."""
 
     path: str
@@ -276,11 +276,11 @@ class Store:
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO gold VALUES (?, ?)", (gold.slug, _json(gold)))
 
-    def files(self) -> dict[str, File]:
+    def files(self) -> dict[str, WatchedFile]:
         """All files that were looked at."""
-        return {row[0]: File(*row) for row in self._rows("SELECT * FROM file")}
+        return {row[0]: WatchedFile(*row) for row in self._rows("SELECT * FROM file")}
 
-    def put_file(self, file: File, results: Sequence[tuple[str, str, str, Board]] = ()) -> None:
+    def put_file(self, file: WatchedFile, results: Sequence[tuple[str, str, str, Board]] = ()) -> None:
         """A file as it is now, with its (system, gold, sha256, board) where it holds results."""
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", _values(file))
@@ -425,7 +425,7 @@ def _json(value: Struct) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _values(value: Struct) -> tuple[Any, ...]:
+def _values(value: Struct) -> tuple[object, ...]:
     return tuple(getattr(value, name) for name in value.__struct_fields__)
 
 

@@ -20,7 +20,7 @@ from spanwise.document.loading import load
 from spanwise.document.scores import SystemScores
 from spanwise.errors import SpanwiseError
 from spanwise.evaluation import MentionColumns
-from spanwise.workbench.store import Board, File, Gold, Store
+from spanwise.workbench.store import Board, Gold, Store, WatchedFile
 
 PRIVATE = ".spanwise"  # the folder of the workbench inside the folder of results
 PATIENCE = 5.0  # seconds for which a file that cannot be read may still be growing
@@ -36,7 +36,7 @@ class Event(Struct, frozen=True):
     text: str
 
 
-class Events:
+class BenchEvents:
     """The latest events, by number."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Events:
 class Watcher:
     """Keeps the store in step with the folder."""
 
-    def __init__(self, folder: Path, store: Store, events: Events) -> None:
+    def __init__(self, folder: Path, store: Store, events: BenchEvents) -> None:
         self.folder, self.store, self.events = folder, store, events
         self._doubtful: dict[str, tuple[int, float]] = {}  # size, and when it was first found so
         self.looked = threading.Event()  # whether every file was looked at once
@@ -112,7 +112,7 @@ class Watcher:
                 return
             kind = "other" if head is None else "columns"
             slug = None if head is None else slug_of(head.dataset, head.gold)
-            self.store.put_file(File(path, size, mtime_ns, kind, slug))
+            self.store.put_file(WatchedFile(path, size, mtime_ns, kind, slug))
             return
         try:
             document: Document = load(full)
@@ -120,12 +120,12 @@ class Watcher:
             if self._may_grow(path, size):
                 return
             why = str(error).replace(str(full), path)
-            self.store.put_file(File(path, size, mtime_ns, "unreadable", None, why))
+            self.store.put_file(WatchedFile(path, size, mtime_ns, "unreadable", None, why))
             self.events.tell("result", None, f"{path} cannot be read")
             return
         self._doubtful.pop(path, None)
         if not isinstance(document, Evaluation) or not document.systems:
-            self.store.put_file(File(path, size, mtime_ns, "other"))
+            self.store.put_file(WatchedFile(path, size, mtime_ns, "other"))
             return
         gold = gold_of(document)
         known = self.store.gold(gold.slug)
@@ -136,7 +136,7 @@ class Watcher:
             (name, gold.slug, digest, board_of(document, name, system, mtime_ns / 1e9))
             for name, system in document.systems.items()
         ]
-        self.store.put_file(File(path, size, mtime_ns, "result", gold.slug), rows)
+        self.store.put_file(WatchedFile(path, size, mtime_ns, "result", gold.slug), rows)
         self.events.tell("result", gold.slug, f"{', '.join(document.systems)} in {path}")
 
     def _may_grow(self, path: str, size: int) -> bool:

@@ -298,7 +298,7 @@ def apart(*plots: Plot) -> Plot:
 
 
 def quantity(
-    field: str, low: float, high: float, *, span: Sequence[float], axis: bool = True, **options: Any
+    field: str, low: float, high: float, *, span: Sequence[float], axis: bool = True, **options: object
 ) -> Quantity:
     """An x channel from `low` to `high` over the pixels `span`, with its axis below."""
     shown = {"orient": "bottom", "title": None, "tickCount": 4, "format": ".2~f", **options}
@@ -311,7 +311,7 @@ def pixels(field: str, extent: float) -> Quantity:
 
 
 def texts(
-    rows: Iterable[Row], height: float, *, at: float, colour: str, limit: float | None = None, **style: Any
+    rows: Iterable[Row], height: float, *, at: float, colour: str, limit: float | None = None, **style: object
 ) -> Layer:
     """A text per row at the pixel `at`, each with its own link where it has one, cut to `limit` pixels."""
     options = _lettering(12, "left", style)
@@ -320,7 +320,7 @@ def texts(
     return MarkLayer("text", tuple(rows), height, colour, options, Fixed(at))
 
 
-def written(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **style: Any) -> Layer:
+def written(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **style: object) -> Layer:
     """A text per row at its own x."""
     options = _lettering(11, "center", style)
     return MarkLayer("text", tuple(rows), height, colour, options, x)
@@ -333,7 +333,7 @@ def _lettering(size: float, align: str, style: Options) -> Options:
 
 
 def bands(
-    rows: Iterable[Row], height: float, x: Channel, *, colour: str, thick: float = 4, **style: Any
+    rows: Iterable[Row], height: float, x: Channel, *, colour: str, thick: float = 4, **style: object
 ) -> Layer:
     """A bar from the field of `x` to `hi`: an interval, or a length from zero."""
     if thick <= 4:
@@ -345,7 +345,7 @@ def bands(
 
 
 def dots(
-    rows: Iterable[Row], height: float, x: Channel, *, colour: str, place: int = 0, **style: Any
+    rows: Iterable[Row], height: float, x: Channel, *, colour: str, place: int = 0, **style: object
 ) -> Layer:
     """A point per row: filled for the first system, hollow or of another shape for the others."""
     options = {

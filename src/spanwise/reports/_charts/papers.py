@@ -51,8 +51,8 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
     room = max(high - low, 10.0**-digits)
     rows = _in_rows(given)
     palette = style.palette
-    bars: dict[str, list[dict[str, Any]]] = {GOOD: [], BAD: []}
-    named: dict[str, list[dict[str, Any]]] = {GOOD: [], BAD: []}
+    bars: dict[str, list[dict[str, object]]] = {GOOD: [], BAD: []}
+    named: dict[str, list[dict[str, object]]] = {GOOD: [], BAD: []}
     plain, faint, heads, axis = [], [], [], []
     width = max(sum(one.width + BETWEEN for one in row) for row in rows)
     for line, row in enumerate(rows):
@@ -130,8 +130,8 @@ def shares(
     x = marks.quantity("v", 0, 100, span=(0, plot), tickCount=5, grid=False)
     layers: list[Any] = []
     names, ways = [], []
-    numbers: list[dict[str, Any]] = []
-    inside: list[dict[str, Any]] = []
+    numbers: list[dict[str, object]] = []
+    inside: list[dict[str, object]] = []
     for at, (title, traditional, fair) in enumerate(given):
         names.append({"y": step * at + 24, "t": shortened(title, 18)})
         for place, (way, counts) in enumerate((("traditional", traditional), ("fair", fair))):
@@ -185,8 +185,8 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
     columns = 4
     width = columns * (wide + 34)
     height = line * -(-len(given) // columns)
-    lines: dict[int, list[list[dict[str, Any]]]] = {}
-    dots: dict[int, list[dict[str, Any]]] = {}
+    lines: dict[int, list[list[dict[str, object]]]] = {}
+    dots: dict[int, list[dict[str, object]]] = {}
     heads, feet, axis = [], [], []
     for number, (attribute, rows) in enumerate(given.items()):
         left, top = (number % columns) * (wide + 34), (number // columns) * line + 24
@@ -248,7 +248,7 @@ def pays(
     palette, room = style.palette, high - low
     width, height = columns * (wide + 34) - 34, line * -(-len(panels) // columns)
     names = list(gains)
-    dots: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    dots: dict[str, list[dict[str, object]]] = {name: [] for name in names}
     heads, feet, axis, zeros = [], [], [], []
     for number, (attribute, row) in enumerate(panels.items()):
         left, top = (number % columns) * (wide + 34), (number // columns) * line + 24
@@ -292,7 +292,9 @@ def pays(
 _DASHES = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2])
 
 
-def _line(points: Sequence[Mapping[str, Any]], colour: str, width: float, height: float, place: int) -> Any:
+def _line(
+    points: Sequence[Mapping[str, object]], colour: str, width: float, height: float, place: int
+) -> object:
     rows = tuple({"x": point["x"], "y": point["y"], "n": at} for at, point in enumerate(points))
     x, y = (
         alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)
@@ -440,7 +442,7 @@ def critical_difference(document: Study, style: Style) -> Drawing | None:
                    axis=axis)  # fmt: skip
 
 
-def _path(points: Sequence[tuple[float, float]], colour: str, width: float, height: float) -> Any:
+def _path(points: Sequence[tuple[float, float]], colour: str, width: float, height: float) -> object:
     rows = tuple({"x": round(x, 2), "y": round(y, 2), "n": n} for n, (x, y) in enumerate(points))
     scales = [
         alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)

@@ -29,7 +29,7 @@ def precision_recall_fscore_support(
     warn_for: Collection[str] = WARN_FOR,
     beta: float = 1.0,
     sample_weight: Sequence[int] | None = None,
-    zero_division: Any = "warn",
+    zero_division: object = "warn",
     suffix: bool = False,
 ) -> tuple[Any, Any, Any, Any]:
     """Precision, recall, F and support of mentions read leniently, per label or averaged.
@@ -48,7 +48,7 @@ def precision_recall_fscore_support(
     return scores(*counts, average=average, warn_for=warn_for, beta=beta, zero_division=zero_division)
 
 
-def get_entities(seq: Any, suffix: bool = False) -> list[tuple[str, int, int]]:
+def get_entities(seq: object, suffix: bool = False) -> list[tuple[str, int, int]]:
     """The mentions of a list of tags as (label, first token, last token).
 
     In a list of lists the positions count one more token after every sentence.
@@ -102,7 +102,7 @@ def f1_score(
     suffix: bool = False,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: Any = "warn",
+    zero_division: object = "warn",
     scheme: type[Token] | None = None,
 ) -> Any:
     """The F1 of the mentions.
@@ -133,7 +133,7 @@ def precision_score(
     suffix: bool = False,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: Any = "warn",
+    zero_division: object = "warn",
     scheme: type[Token] | None = None,
 ) -> Any:
     """The precision of the mentions.
@@ -164,7 +164,7 @@ def recall_score(
     suffix: bool = False,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: Any = "warn",
+    zero_division: object = "warn",
     scheme: type[Token] | None = None,
 ) -> Any:
     """The recall of the mentions.
@@ -187,7 +187,7 @@ def recall_score(
     )
 
 
-def accuracy_score(y_true: Any, y_pred: Any) -> float:
+def accuracy_score(y_true: object, y_pred: object) -> float:
     """The share of tags that are equal.
 
     Examples:
@@ -197,7 +197,7 @@ def accuracy_score(y_true: Any, y_pred: Any) -> float:
     return accuracy(y_true, y_pred)
 
 
-def performance_measure(y_true: Any, y_pred: Any) -> dict[str, int]:
+def performance_measure(y_true: object, y_pred: object) -> dict[str, int]:
     """Counts over tags: TP equal and not O, FP a wrong tag other than O, FN an O for a tag, TN O for O.
 
     Examples:
@@ -221,7 +221,7 @@ def classification_report(
     output_dict: bool = False,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: Any = "warn",
+    zero_division: object = "warn",
     scheme: type[Token] | None = None,
 ) -> Any:
     """The scores of every label and their averages, as a table or a dict.
