@@ -75,7 +75,7 @@ def run_agree(args: argparse.Namespace) -> int:
             decisions=args.decisions,
             **reading,
         )
-    finish_document(args, document)
+    finish_document(args, document, written=[*filter(None, (args.majority, args.worksheet))])
     return 0
 
 
@@ -152,7 +152,7 @@ def run_suspects(args: argparse.Namespace) -> int:
     )
     if args.output:
         give(worksheet(document), args.output)
-    finish_document(args, document)
+    finish_document(args, document, written=[args.output] if args.output else [])
     return 0
 
 

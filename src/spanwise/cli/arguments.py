@@ -79,6 +79,7 @@ def _plainly(message: str) -> str:
 
 # What else messages name: keywords of other functions.
 _OTHERS = (
+    "answers",
     "root",
     "against",
     "fail_under",

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from spanwise.cli.arguments import Command, add_reading, reading_of
+from spanwise.cli.arguments import Command, add_reading, in_options, reading_of
 from spanwise.streams import message, put, say
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _show(found: Validation, *, most: int | None, as_json: bool) -> None:
     for problem in listed:
         place = found.path if problem.line is None else f"{found.path}:{problem.line}"
         named = problem.text.startswith(f"{found.path}:")
-        _line(problem.text if named else f"{place}: {problem.text}")
+        _line(in_options(problem.text if named else f"{place}: {problem.text}"))
     if len(listed) < len(found.problems):
         _line(f"{found.path}: {len(found.problems) - len(listed):,} more are not shown")
     _line(f"{found.path}: {_summary(found)}")

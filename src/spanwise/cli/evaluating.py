@@ -256,8 +256,14 @@ def check(args: argparse.Namespace, result: Result) -> int:
 
 
 def is_result(path: str) -> bool:
-    """Whether a file is a result document by its name."""
-    return path.endswith(".json") and "=" not in path
+    """Whether a file is a result document: by its name, unless it holds a list, as exports of tasks do."""
+    if not path.endswith(".json") or "=" in path:
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            return not file.read(64).lstrip().startswith(b"[")
+    except OSError:
+        return True  # whoever loads it says what is wrong
 
 
 def compare_results(args: argparse.Namespace) -> int:

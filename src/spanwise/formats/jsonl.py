@@ -318,7 +318,10 @@ def _wanted(record: Mapping[str, object], kind: str) -> str:
     keys = ", ".join(map(repr, sorted(record))) or "none"
     any_kind = "'tokens' with 'tags' or 'spans', or 'text' with 'spans'"
     wanted = f"{kind}, as in the records before" if kind else any_kind
-    return f"the record needs {wanted}; its keys are: {keys}.\nRename its keys, or name another format."
+    advice = "Rename its keys, or name another format."
+    if not kind and not {"response", "answers"}.isdisjoint(record):
+        advice = "Answers of a language model are placed on the gold text with answers='ordered'."
+    return f"the record needs {wanted}; its keys are: {keys}.\n{advice}"
 
 
 def _gather_tokens(found: Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:

@@ -168,8 +168,8 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
     shared = check.reading(tree, ())
     datasets = [check.dataset(key, value, shared) for key, value in tree["datasets"].items()]
     systems = [check.system(key, value, tree) for key, value in tree["systems"].items()]
-    datasets.sort(key=lambda dataset: dataset.name)
-    systems.sort(key=lambda system: system.name)
+    datasets.sort(key=lambda dataset: natural(dataset.name))
+    systems.sort(key=lambda system: natural(system.name))
     for system in systems:
         check.pattern(
             system,
@@ -185,7 +185,9 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
         name=tree.get("name"),
         datasets=tuple(datasets),
         systems=tuple(systems),
-        pairs=tuple(sorted(pairs, key=lambda pair: (pair.factor or "", pair.first, pair.second))),
+        pairs=tuple(
+            sorted(pairs, key=lambda pair: (pair.factor or "", natural(pair.first), natural(pair.second)))
+        ),
         settings=_settings({key: tree[key] for key in sorted(SETTINGS) if key in tree}),
         text=text,
     )
@@ -524,7 +526,7 @@ def shared_runs(row: Mapping[str, Any]) -> str:
 
 
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
-    """A key that puts run 2 before run 10.
+    """A key that puts run 2 before run 10, and system K2 before K10.
 
     Examples:
         >>> sorted(["10", "2", "a"], key=natural)
@@ -546,8 +548,8 @@ def make_plan(manifest: Manifest) -> Plan:
         train[dataset.name] = tuple(_file(manifest, dataset, "train", one) for one in dataset.train)
         if dataset.vocabulary is not None:
             vocabulary[dataset.name] = _file(manifest, dataset, "vocabulary", dataset.vocabulary)
-    cells = _cells(manifest)
-    return Plan(test, train, vocabulary, tuple(sorted(cells, key=lambda cell: (cell.dataset, cell.system))))
+    cells = sorted(_cells(manifest), key=lambda cell: (natural(cell.dataset), natural(cell.system)))
+    return Plan(test, train, vocabulary, tuple(cells))
 
 
 def _test(manifest: Manifest, dataset: StudyDataset) -> StudyFile:

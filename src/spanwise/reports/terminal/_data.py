@@ -524,6 +524,8 @@ def _summary(document: Suspects, width: int) -> list[ScreenLine]:
         for kind, number in document.kinds.items()
         if number
     ]
+    if not rows:
+        return result
     return [*result, *heading("Kinds", "", width), *grid([Column(), Column(right=True)], rows, width)]
 
 

@@ -616,7 +616,8 @@ def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[S
 # The options of an evaluation without which `spanwise errors` would not read the same mentions.
 _READING = (
     "--align", "--format", "--token-column", "--tag-column", "--separator", "--scheme", "--repair",
-    "--comments", "--duplicates", "--labels", "--documents", "--encoding",
+    "--comments", "--duplicates", "--labels", "--documents", "--annotator", "--encoding", "--answers",
+    "--level", "--threshold", "--aliases", "--repeats", "--unknown", "--prompt-unit", "--response", "--sample",
 )  # fmt: skip
 
 
