@@ -22,7 +22,7 @@ from spanwise.attributes import (
     values_of,
     why_absent,
 )
-from spanwise.buckets import Bucket, Bucketing, Strategy, default_strategy, fit
+from spanwise.buckets import Bucket, Bucketing, Strategy, default_strategy, fit, range_text
 from spanwise.columns import Bools, Column, Ints, ints, offsets
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import ChoiceError, unknown
@@ -525,6 +525,9 @@ def bucket_holds(bucket: Bucket, one: Comparison) -> bool | None:
         True
         >>> bucket_holds(bucket, Comparison("entity_length", ">", ("5",))) is None
         True
+        >>> whole = Bucket("XL", low=3, high=None, label="≥ 4")
+        >>> bucket_holds(whole, Comparison("entity_length", ">=", ("4",)))
+        True
     """
     if one.operator == "!=":
         held = bucket_holds(bucket, one.opposite())
@@ -541,12 +544,23 @@ def bucket_holds(bucket: Bucket, one: Comparison) -> bool | None:
         return bool(_ordered(bucket.low, one.operator, bound))
     low = -np.inf if bucket.low is None else bucket.low
     high = np.inf if bucket.high is None else bucket.high
+    if _is_whole(bucket):
+        least, most = (
+            bool(_ordered(end, one.operator, bound)) for end in (np.floor(low) + 1, np.floor(high))
+        )
+        return least if least == most else None
     # The bucket holds low < value <= high.
     upward = one.operator in (">=", ">")
     if low >= bound:
         return upward
     below = high <= bound if one.operator in (">", "<=") else high < bound
     return not upward if below else None
+
+
+def _is_whole(bucket: Bucket) -> bool:
+    """Whether a bucket holds whole numbers alone, as its label says: "≥ 4" and not "> 3"."""
+    label = range_text(bucket.low, bucket.high, whole=True)
+    return bucket.label == label != range_text(bucket.low, bucket.high)
 
 
 def _bucket_is(bucket: Bucket, value: str) -> bool | None:

@@ -269,7 +269,7 @@ def _accuracy(pair: _Pair, sides: tuple[Annotation, Annotation]) -> Convention:
     try:
         gold, predicted = (
             [tag for tags in encode(side, pair.corpus.lengths, "IOB2").lists() for tag in tags]
-            for side in (pair.gold, pair.predicted)
+            for side in (pair.gold, pair.predicted.take(pair.predicted.placed))
         )
     except InputError as error:
         return Convention(name="token accuracy", tools=tools, why=f"no score: {_first(error)}")

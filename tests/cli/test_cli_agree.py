@@ -72,3 +72,58 @@ def test_suspects_show_the_sentence_and_what_speaks_for_a_second_look(
     assert "{[Rome]ORG}LOC" in shown
     assert "2 of 2 systems say LOC here, 0 say ORG as gold does" in shown
     assert "it is not an error" in shown
+
+
+def test_every_file_that_was_written_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    call = [
+        "agree",
+        "ada.conll",
+        "bo.conll",
+        "cy.conll",
+        "--majority",
+        "gold.conll",
+        "--worksheet",
+        "todo.csv",
+    ]
+    assert main([*call, "--json", "agreement.json"]) == 0
+    assert " saved gold.conll · todo.csv · agreement.json\n" in capsys.readouterr().out
+    assert main(["suspects", "ada.conll", "bo.conll", "-o", "worksheet.csv"]) == 0
+    shown = capsys.readouterr().out
+    assert " saved worksheet.csv\n" in shown
+    assert "Kinds" not in shown  # there is no suspect
+
+
+def tasks() -> None:
+    """An export of Label Studio in which two people marked one text, and a model did."""
+    text = "Ann left Rome"
+
+    def marked(start: int, end: int, label: str) -> list[dict[str, object]]:
+        return [{"type": "labels", "value": {"start": start, "end": end, "labels": [label]}}]
+
+    task = {
+        "id": 1,
+        "data": {"text": text},
+        "annotations": [
+            {"completed_by": 1, "result": marked(0, 3, "PER")},
+            {"completed_by": 2, "result": marked(9, 13, "LOC")},
+        ],
+        "predictions": [{"model_version": "v1", "result": marked(0, 3, "LOC")}],
+    }
+    Path("tasks.json").write_text(json.dumps([task]), encoding="utf-8")
+
+
+def test_a_file_of_tasks_is_not_taken_for_a_result_and_the_next_step_names_the_annotator(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tasks()
+    assert main(["evaluate", "tasks.json", "--annotator", "1", "--resamples", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "  spanwise errors tasks.json --annotator 1 " in shown
+    assert main(["errors", "tasks.json", "--annotator", "1"]) == 0
+    assert "gold PER, predicted LOC (1 error)" in capsys.readouterr().out
+
+
+def test_validate_names_the_option_that_chooses_an_annotator(capsys: pytest.CaptureFixture[str]) -> None:
+    tasks()
+    assert main(["validate", "tasks.json"]) == 3
+    assert "Choose one with --annotator 1, or measure agreement" in capsys.readouterr().out

@@ -133,6 +133,12 @@ def test_the_next_step_reads_the_files_as_the_evaluation_did(
     assert expected in " ".join(capsys.readouterr().out.replace("\\\n", " ").split())
     assert main(shlex.split(expected)[1:]) == 0
     assert "1 error" in capsys.readouterr().err
+    (files / "answers.jsonl").write_text('{"id": 0, "answers": [["Rome", "ORG"]]}\n')
+    assert (
+        main(["evaluate", "gold.conll", "gpt=answers.jsonl", "--answers", "first", "--resamples", "0"]) == 0
+    )
+    shown = " ".join(capsys.readouterr().out.replace("\\\n", " ").split())
+    assert "spanwise errors gold.conll answers.jsonl --answers first" in shown
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from spacy.vocab import Vocab  # noqa: E402
 
 from spanwise.compat.spacy import make_ner_scorer, make_spancat_scorer, ner_score, spancat_score  # noqa: E402
 from spanwise.errors import ChoiceError, InputError, MissingExtra  # noqa: E402
+from spanwise.evaluation import evaluate  # noqa: E402
 from spanwise.formats import from_spans, from_tags, read, write  # noqa: E402
 from spanwise.formats._format import Options  # noqa: E402
 from spanwise.formats._opening import File  # noqa: E402
@@ -166,3 +167,12 @@ def test_importing_spanwise_imports_none_of_the_peers() -> None:
         "assert not peers & set(sys.modules), peers & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_examples_given_as_a_system_are_read_by_their_predictions() -> None:
+    words = ["Ada", "Lovelace", "lived", "in", "London"]
+    gold = doc(words, [(0, 2, "PER"), (4, 5, "LOC")])
+    examples = [Example(doc(words, [(1, 2, "PER"), (4, 5, "LOC")]), gold)]
+    for source in (examples, [gold]):
+        assert evaluate(source, {"mine": examples}, resamples=0)["mine"].exact.overall.f1 == 0.5
+    assert evaluate(examples, resamples=0)["predicted"].exact.overall.f1 == 0.5

@@ -276,3 +276,18 @@ def test_explain_places_answers_by_every_policy() -> None:
     assert rows["exact, micro"].f1 == rows["answers placed by first"].f1 == 0
     assert rows["answers placed by all"].f1 == pytest.approx(2 / 3)
     assert rows["answers, best placement"].f1 == rows["sets of strings"].f1 == 1
+
+
+def test_answers_that_the_text_lacks_do_not_hide_token_accuracy() -> None:
+    gold = from_tags([["O", "O", "B-PER", "O"]], tokens=[["Ann", "met", "Bo", "."]])
+    said = [{"id": 0, "answers": [["Zed", "PER"]]}]
+    row = spanwise.explain(gold, said, answers="first")["token accuracy"]
+    result = spanwise.evaluate(gold, {"gpt": said}, resamples=0)
+    assert row.f1 == result["gpt"].exact.overall.accuracy == 0.75
+
+
+def test_answers_without_a_policy_are_refused_with_the_option_that_places_them(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"id": 0, "response": "[]"}\n', encoding="utf-8")
+    with pytest.raises(spanwise.InputError, match="placed on the gold text with answers='ordered'"):
+        spanwise.evaluate(GOLD, {"gpt": path})

@@ -53,6 +53,10 @@ def test_figures_are_as_wide_as_columns(columns: int, points: int, tmp_path: Pat
     found = re.search(r'<svg[^>]* width="([0-9.]+)"', path.read_text(encoding="utf-8"))
     assert found is not None
     assert float(found[1]) == pytest.approx(points * 4 / 3, abs=0.01)
+    (printed,) = save(systems(2), tmp_path, names=["labels"], columns=columns, formats=["pdf"])
+    page = re.search(rb"/MediaBox \[0 0 ([0-9.]+) ", printed.read_bytes())
+    assert page is not None
+    assert float(page[1]) == pytest.approx(points, abs=0.01)
     with pytest.raises(ChoiceError, match="columns is 3, but must be 1 or 2"):
         save(systems(2), tmp_path, columns=3)
 

@@ -407,3 +407,13 @@ def test_the_errors_of_germeval_are_as_many_as_ortmann_counts(data, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 54
     assert main(["errors", *sources, "--as", "jsonl"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1302
+
+
+def test_an_error_in_a_text_of_several_lines_names_its_line(tmp_path, capsys):
+    for name, label in (("gold", "PER"), ("mine", "LOC")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "doc01.txt").write_text("Nothing here\nAnn saw Rome\n", encoding="utf-8")
+        (tmp_path / name / "doc01.ann").write_text(f"T1\t{label} 13 16\tAnn\n", encoding="utf-8")
+    for form in ("text", "csv", "jsonl"):
+        assert main(["errors", str(tmp_path / "gold"), str(tmp_path / "mine"), "--as", form]) == 0
+        assert "gold: doc01:2" in capsys.readouterr().out

@@ -184,6 +184,22 @@ def test_a_bucket_decides_a_comparison_where_all_its_values_agree(
     assert bucket_holds(bucket, one) == expected
 
 
+@given(st.integers(-1, 12), st.sampled_from([">=", "<=", ">", "<"]), st.integers(0, 3))
+def test_a_bucket_of_whole_numbers_has_none_between_them(bound: int, operator: str, which: int) -> None:
+    bucket = [
+        Bucket("B1", high=3, label="≤ 3"), Bucket("B2", low=3, high=6, label="4–6"),
+        Bucket("B3", low=6, high=7, label="7"), Bucket("B4", low=7, label="≥ 8"),
+    ][which]  # fmt: skip
+    inside = [list(range(-9, 4)), [4, 5, 6], [7], list(range(8, 30))][which]
+    compare = {
+        ">=": [value >= bound for value in inside], "<=": [value <= bound for value in inside],
+        ">": [value > bound for value in inside], "<": [value < bound for value in inside],
+    }[operator]  # fmt: skip
+    expected = True if all(compare) else None if any(compare) else False
+    one = Comparison("entity_length", operator, (str(bound),))  # type: ignore[arg-type]
+    assert bucket_holds(bucket, one) == expected
+
+
 def test_errors_where_lists_what_the_slice_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold, mine = tmp_path / "gold.conll", tmp_path / "mine.conll"
     gold.write_text(

@@ -150,3 +150,12 @@ def test_a_wrong_comparison_is_told_with_its_place(tmp_path, asked, expected):
 
 def test_a_comparison_that_is_no_table_is_refused(tmp_path):
     refuse(tmp_path, 'compare = ["large", "small"]\n' + MANIFEST, "'compare' must be written as [[compare]]")
+
+
+def test_numbers_in_names_are_sorted_as_numbers(tmp_path):
+    systems = "".join(f"[systems.K{number}]\n" for number in (10, 2, 1))
+    text = 'predictions = "{system}.conll"\n[datasets.d10]\ntest = "a"\n[datasets.d9]\ntest = "b"\n' + systems
+    manifest = read(tmp_path, text.replace("{system}", "{dataset}/{system}"))
+    assert [dataset.name for dataset in manifest.datasets] == ["d9", "d10"]
+    assert [system.name for system in manifest.systems] == ["K1", "K2", "K10"]
+    assert pairs(manifest) == [("K1", "K2", None), ("K1", "K10", None), ("K2", "K10", None)]

@@ -207,7 +207,7 @@ def _predicted(systems: object, readers: Sequence[Reader], *, prefer: str | None
 def _read_all(
     sources: Sequence[tuple[str, object]], reader: Reader, prefer: str | None
 ) -> dict[str, Annotation]:
-    return {key: reader.read(source, extras=False, prefer=prefer) for key, source in sources}
+    return {key: reader.read_predictions(source, prefer=prefer) for key, source in sources}
 
 
 def _systems(systems: object) -> dict[str, object]:

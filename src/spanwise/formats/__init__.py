@@ -202,6 +202,15 @@ class Reader:
         options = options if prefer is None else replace(options, prefer=prefer)
         return _read(source, self._format, options, tokens=self._tokens, name=self._name, words=self._words)
 
+    def read_predictions(self, source: Any, *, prefer: str | None = None) -> Annotation:
+        """The annotation of a system: as `read`, but of spaCy's Examples what they hold as predicted."""
+        if not isinstance(source, str | os.PathLike | Annotation):
+            from spanwise.formats import spacy_docs
+
+            if spacy_docs.are_examples(source):
+                return spacy_docs.read_layers(source, self._options)["predicted"]
+        return self.read(source, extras=False, prefer=prefer)
+
     def read_layers(self, source: str | os.PathLike[str]) -> dict[str, Annotation]:
         """The gold and the predicted annotation of one merged file."""
         return _read_layers(source, self._format, self._options, self._words)

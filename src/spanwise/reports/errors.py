@@ -235,7 +235,7 @@ def to_jsonl(errors: Iterable[Listed]) -> str:
 def _row(error: Listed) -> dict[str, object]:
     sentence = error.sentence
     about: dict[str, object] = {
-        "id": sentence.id, "source": sentence.source, "document": given(sentence.document),
+        "id": sentence.id, "source": _place(error), "document": given(sentence.document),
     }  # fmt: skip
     if sentence.tokens is not UNSET:
         about["tokens"] = list(sentence.tokens)
@@ -303,7 +303,7 @@ def cells_of(error: Listed) -> list[object]:
             cells += [mention.label, *borders, _words(error.sentence, mention)]
     sentence = error.sentence
     text = given(sentence.text) if sentence.tokens is UNSET else " ".join(sentence.tokens)
-    return [*cells, sentence.id, sentence.source, given(sentence.document), text]
+    return [*cells, sentence.id, _place(error), given(sentence.document), text]
 
 
 # Text
@@ -373,9 +373,20 @@ _TURNS = {
 }
 
 
+def _place(error: Listed) -> str | None:
+    """Where the error is: in a document that is one text, the line on which its first mention begins."""
+    sentence = error.sentence
+    source, document, text = sentence.source, given(sentence.document), given(sentence.text)
+    starts = [one.start for one in (error.gold, error.predicted) if one is not None and one.start >= 0]
+    if source is None or not text or not starts or not source.endswith(f": {document}:1"):
+        return source
+    line = 1 + text.count("\n", 0, min(starts))
+    return f"{source[:-1]}{line}"
+
+
 def _draw(pen: _Pen, error: Listed) -> None:
     sentence = error.sentence
-    source = say.visible(sentence.source or sentence.id or "")
+    source = say.visible(_place(error) or sentence.id or "")
     note = _TURNS.get(error.turn, "")
     pen.line(("faint", f"  {source}" + (f"  ({note})" if note else "")))
     units = sentence.tokens or list(sentence.text or "")

@@ -87,15 +87,17 @@ def convert(
     _unmeasure(specification)
     svg: str = _NEGATIVE.sub(r"\1", vl_convert.vegalite_to_svg(specification)) + "\n"
     scale = float(PIXELS)
+    printed = svg
     if width is not None:
-        svg, shrunk = _scaled(svg, width)
+        printed, _ = _scaled(svg, width)  # the converter makes a point of a PDF of each pixel
+        svg, shrunk = _scaled(svg, width * 4 / 3)  # a point is 4/3 of a pixel
         scale = PIXELS / min(shrunk, 1.0)  # as sharp as before
     made: dict[str, bytes | str] = {}
     for form in formats:
         if form == "svg":
             made[form] = svg
         elif form == "pdf":
-            made[form] = in_order(bytes(vl_convert.svg_to_pdf(svg)))
+            made[form] = in_order(bytes(vl_convert.svg_to_pdf(printed)))
         else:
             made[form] = bytes(vl_convert.svg_to_png(svg, scale=scale))
     return made
@@ -104,11 +106,10 @@ def convert(
 _SIZE = re.compile(r'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"')
 
 
-def _scaled(svg: str, width: float) -> tuple[str, float]:
-    """The drawing at another width, all of it scaled alike, and the scale. A point is 4/3 of a pixel."""
+def _scaled(svg: str, pixels: float) -> tuple[str, float]:
+    """The drawing at another width, all of it scaled alike, and the scale."""
     found = _SIZE.search(svg)
     assert found is not None
-    pixels = width * 4 / 3
     scale = pixels / float(found[2])
     size = f' width="{pixels:.2f}" height="{float(found[3]) * scale:.2f}"'
     return svg[: found.end(1)] + size + svg[found.end() :], scale

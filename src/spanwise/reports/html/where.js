@@ -39,6 +39,10 @@ window.spanwiseWhere = (text, data) => {
     if (Number.isNaN(bound)) throw new Error(`“${one.values[0]}” is not a number`);
     if (low === null && high === null) return null;
     if (special) return ordered[one.operator](low, bound);
+    if (low !== null && /^(≥ \d+|\d+(–\d+)?)$/.test(row.titles[place])) { // whole numbers alone
+      const least = ordered[one.operator](Math.floor(low) + 1, bound), most = ordered[one.operator](high === null ? Infinity : Math.floor(high), bound);
+      return least === most ? least : null;
+    }
     if (low !== null && low >= bound) return upward;
     const below = high !== null && (one.operator === ">" || one.operator === "<=" ? high <= bound : high < bound);
     return below ? !upward : null;

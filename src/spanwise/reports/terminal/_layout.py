@@ -617,7 +617,8 @@ def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[S
 _READING = (
     "--align", "--format", "--token-column", "--tag-column", "--separator", "--scheme", "--repair",
     "--comments", "--duplicates", "--labels", "--documents", "--annotator", "--encoding", "--answers",
-    "--level", "--threshold", "--aliases", "--repeats", "--unknown", "--prompt-unit", "--response", "--sample",
+    "--level", "--threshold", "--aliases", "--repeats", "--unknown", "--prompt-unit", "--response",
+    "--sample",
 )  # fmt: skip
 
 
