@@ -383,7 +383,8 @@ class Described(Struct, frozen=True, eq=False):
     def _tough(self, one: Comparison) -> Bools:
         if self.toughness is None:
             raise ChoiceError(
-                f"{str(one)!r} asks for tough subsets, which exist for gold mentions and text only.\n"
+                f"{str(one)!r} asks for tough subsets, "
+                "which need training data and exist for gold mentions alone.\n"
                 "Leave it out, or give train= to tell seen mentions from unseen ones."
             )
         if one.operator != "=":

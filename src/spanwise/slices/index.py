@@ -179,7 +179,8 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
     def _tough(self, one: Comparison) -> Words:
         if self.tough is None:
             raise ChoiceError(
-                f"{str(one)!r} asks for tough subsets, which exist for gold mentions and text only.\n"
+                f"{str(one)!r} asks for tough subsets, "
+                "which need training data and exist for gold mentions alone.\n"
                 "Leave it out, or give train= to tell seen mentions from unseen ones."
             )
         result = np.zeros_like(self.all)
