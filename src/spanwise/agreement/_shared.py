@@ -25,6 +25,7 @@ from spanwise.corpus import (
 )
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.formats import PACKED, is_source, read, read_annotators, stem_of
+from spanwise.formats._format import ReadKeywords
 from spanwise.matching import DistinctMentions, distinct_mentions
 
 
@@ -293,7 +294,7 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
 WHO = "{annotator}"
 
 
-def annotations_of(given: Any, reading: Mapping[str, Any], what: str = "annotator") -> dict[str, Annotation]:
+def annotations_of(given: Any, reading: ReadKeywords, what: str = "annotator") -> dict[str, Annotation]:
     """What was given, read, by the names of the annotators.
 
     One path alone may hold several: a pattern with {annotator}, a folder with a folder for each of them, or a
@@ -312,7 +313,7 @@ def annotations_of(given: Any, reading: Mapping[str, Any], what: str = "annotato
     return {name: read(source, **reading) for name, source in _named(listed, what).items()}
 
 
-def _several(path: str, reading: Mapping[str, Any]) -> dict[str, Annotation] | None:
+def _several(path: str, reading: ReadKeywords) -> dict[str, Annotation] | None:
     if WHO in path:
         return _by_pattern(path, reading)
     if Path(path).is_dir():
@@ -354,7 +355,7 @@ def _once(pattern: str) -> str:
     return Path(pattern).as_posix()
 
 
-def _of_files(files: Sequence[tuple[str, Path]], reading: Mapping[str, Any]) -> Annotation:
+def _of_files(files: Sequence[tuple[str, Path]], reading: ReadKeywords) -> Annotation:
     """The files of one annotator, each a document; brat's folders and single files are read as they are."""
     name, path = files[0]
     if len(files) == 1 and path.is_dir() and not any(path.rglob("*.ann")):

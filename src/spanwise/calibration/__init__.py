@@ -31,6 +31,7 @@ from spanwise.document.analyses import Confidence, ConfidenceSettings, SystemCon
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation._choices import Inputs, ResampledUnits, gather, named_sources
 from spanwise.formats import read
+from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
 
@@ -205,7 +206,7 @@ class _Reading(Struct, frozen=True, eq=False):
     score_column: int | str | None
     token_scores: TokenScores
     align: Any
-    reading: Mapping[str, Any]
+    reading: ReadKeywords
 
     def gather(self, gold: Any, systems: Any, train: Any, name: str | None) -> Inputs:
         """Gold and predictions, whose mentions have scores."""

@@ -110,14 +110,14 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_settings(parser.add_argument_group("how to read the files"), "read")
 
 
-def add_settings(group: object, name: str) -> None:
+def add_settings(group: argparse._ActionsContainer, name: str) -> None:
     """Add the options of all settings of a group."""
     for setting in SETTINGS.values():
         if setting.group == name and setting.help:
             add_setting(group, setting.name)
 
 
-def add_setting(group: Any, name: str) -> None:
+def add_setting(group: argparse._ActionsContainer, name: str) -> None:
     """Add the option of one setting, as its record has it."""
     setting = SETTINGS[name]
     how: dict[str, Any] = {"help": setting.help, "dest": name}
@@ -145,7 +145,7 @@ class _Limits(argparse.Action):
         namespace.limits = {**(namespace.limits or {}), name: int(number)}
 
 
-def add_train(group: object) -> None:
+def add_train(group: argparse._ActionsContainer) -> None:
     """Add the option for training data."""
     add_setting(group, "train")
 
@@ -183,13 +183,13 @@ def _is_input(folder: str) -> bool:
     return True
 
 
-def add_words(group: object) -> None:
+def add_words(group: argparse._ActionsContainer) -> None:
     """Add the options for how attributes compare words."""
     add_setting(group, "vocabulary")
     add_setting(group, "lowercase")
 
 
-def add_screen(group: Any, what: str = "screen") -> None:
+def add_screen(group: argparse._ActionsContainer, what: str = "screen") -> None:
     """Add the options for the width and the colours of what is shown."""
     add_width(group, what)
     group.add_argument(
@@ -198,7 +198,7 @@ def add_screen(group: Any, what: str = "screen") -> None:
     )  # fmt: skip
 
 
-def add_width(group: Any, what: str = "screen") -> None:
+def add_width(group: argparse._ActionsContainer, what: str = "screen") -> None:
     """Add the option for the width of what is shown."""
     group.add_argument(
         "--width", type=int, metavar="COLUMNS",
@@ -206,7 +206,7 @@ def add_width(group: Any, what: str = "screen") -> None:
     )  # fmt: skip
 
 
-def add_scores(group: Any) -> None:
+def add_scores(group: argparse._ActionsContainer) -> None:
     """Add the options for where the scores of predictions stand."""
     group.add_argument(
         "--score-column", metavar="COLUMN", type=column,
@@ -222,12 +222,12 @@ def add_scores(group: Any) -> None:
     )  # fmt: skip
 
 
-def add_align(group: object) -> None:
+def add_align(group: argparse._ActionsContainer) -> None:
     """Add the option that says how predictions are put on the gold text."""
     add_setting(group, "align")
 
 
-def add_answers(group: Any) -> None:
+def add_answers(group: argparse._ActionsContainer) -> None:
     """Add the options that say how answers without offsets are placed, beside the policy."""
     group.add_argument(
         "--level", metavar="NAME",
@@ -255,7 +255,7 @@ def add_answers(group: Any) -> None:
     group.add_argument("--sample", metavar="NAME", help="the sample to place, where units have several")
 
 
-def add_policy(group: Any) -> None:
+def add_policy(group: argparse._ActionsContainer) -> None:
     """Add the option that asks for answers to be placed."""
     group.add_argument(
         "--answers", metavar="POLICY",

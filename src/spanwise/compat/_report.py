@@ -64,7 +64,7 @@ def scores(
     average: str | None,
     warn_for: Collection[str] = WARN_FOR,
     beta: float = 1.0,
-    zero_division: Any = "warn",
+    zero_division: str | float = "warn",
 ) -> tuple[Any, Any, Any, Any]:
     """Precision, recall, F and support per type, or averaged.
 
@@ -73,7 +73,7 @@ def scores(
     """
     if average == "micro":
         pred_sum, tp_sum, true_sum = (np.array([side.sum()]) for side in (pred_sum, tp_sum, true_sum))
-    options = {"warn_for": warn_for, "zero_division": zero_division}
+    options: dict[str, Any] = {"warn_for": warn_for, "zero_division": zero_division}
     precision = _divide(tp_sum, pred_sum, metric="precision", modifier="predicted", **options)
     recall = _divide(tp_sum, true_sum, metric="recall", modifier="true", **options)
     if zero_division == "warn" and warn_for == ("f-score",) and ((pred_sum == 0) & (true_sum == 0)).any():
@@ -101,7 +101,7 @@ def _f(precision: Floats, recall: Floats, beta: float) -> Floats:
     return ratio((1 + beta**2) * precision * recall, denominator)
 
 
-def _filling(zero_division: Any) -> float:
+def _filling(zero_division: str | float) -> float:
     return 0.0 if zero_division in ["warn", 0] else 1.0
 
 
@@ -112,7 +112,7 @@ def _divide(
     metric: str,
     modifier: str,
     warn_for: Collection[str],
-    zero_division: Any,
+    zero_division: str | float,
 ) -> Floats:
     result = ratio(numerator, denominator)
     empty = np.isnan(result)
@@ -203,7 +203,13 @@ class StringReporter(Reporter):
 
 
 def lenient_report(
-    y_true: Any, y_pred: Any, *, digits: int, suffix: bool, output_dict: bool, zero_division: Any
+    y_true: Sequence[object],
+    y_pred: Sequence[object],
+    *,
+    digits: int,
+    suffix: bool,
+    output_dict: bool,
+    zero_division: str | float,
 ) -> Any:
     """The report of mentions that any tag may begin."""
     true, predicted = spans_of(y_true, suffix), spans_of(y_pred, suffix)
@@ -219,7 +225,7 @@ def strict_report(
     digits: int,
     suffix: bool,
     output_dict: bool,
-    zero_division: Any,
+    zero_division: str | float,
     scheme: type[Token] | None,
 ) -> Any:
     """The report of mentions that the scheme allows; without one, `auto_detect` finds it in `y_true`."""
@@ -238,14 +244,14 @@ def spans_of(seq: Any, suffix: bool) -> Spans:
     return lenient(seq if nested else [seq], suffix=suffix)
 
 
-def flat(y_true: Any, y_pred: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+def flat(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
     """The tags of all sentences one behind the other."""
     if any(isinstance(part, list) for part in y_true):
         return list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
     return y_true, y_pred
 
 
-def accuracy(y_true: Any, y_pred: Any) -> float:
+def accuracy(y_true: Sequence[object], y_pred: Sequence[object]) -> float:
     """The share of tags that are equal; without any tag a ZeroDivisionError, as in seqeval."""
     true, predicted = flat(y_true, y_pred)
     correct: int = sum(map(eq, true, predicted))
@@ -267,7 +273,7 @@ def _filled(
     right: Ints,
     true: Ints,
     *,
-    zero_division: Any,
+    zero_division: str | float,
 ) -> Any:
     """The report with a row for every type and one for each average."""
     counts = predicted, right, true

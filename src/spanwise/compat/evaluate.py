@@ -86,7 +86,7 @@ def scores(
     scheme: str | None = None,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: Any = "warn",
+    zero_division: str | float = "warn",
 ) -> dict[str, Any]:
     """The scores of evaluate's metric seqeval, in its structure; `sample_weight` changes nothing."""
     if scheme is not None and scheme not in _SCHEMES:

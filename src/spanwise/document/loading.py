@@ -204,7 +204,7 @@ def _types(text: str) -> str:
     return " or ".join(_WORDS.get(part, part) for part in text.split(" | "))
 
 
-def _named(path: str, message: str, content: Any, kind: type[Any]) -> str:
+def _named(path: str, message: str, content: object, kind: type[object]) -> str:
     """The path with the keys of objects, which the decoder does not tell: the first that brings the error."""
     while "[...]" in path:
         before, _, after = path.partition("[...]")
@@ -229,7 +229,7 @@ def _at(content: Any, steps: list[str | int]) -> Any:
     return content
 
 
-def _with_only(content: Any, steps: list[str | int], key: str) -> Any:
+def _with_only(content: Any, steps: list[str | int], key: str) -> object:
     """The content, of which the object at `steps` has this key alone."""
     if not steps:
         return {key: content[key]}
@@ -240,7 +240,7 @@ def _with_only(content: Any, steps: list[str | int], key: str) -> Any:
     return {**content, first: inner}
 
 
-def _fails(content: Any, steps: list[str | int], key: str, kind: type[Any], message: str) -> bool:
+def _fails(content: object, steps: list[str | int], key: str, kind: type[object], message: str) -> bool:
     try:
         msgspec.convert(_with_only(content, steps, key), kind)
     except msgspec.ValidationError as error:

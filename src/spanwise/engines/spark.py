@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError, MissingExtra, WorkerLost
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+    from pyspark import RDD, SparkContext
+    from pyspark.sql import DataFrame, SparkSession
 
 ROUNDS = 2  # blocks per core in the first job; later jobs are larger, up to MOST blocks
 MOST = 4096
@@ -36,7 +41,7 @@ class SparkEngine(Struct, frozen=True, eq=False):
     a value and is raised here.
     """
 
-    session: Any
+    session: SparkSession
     partitions: int | None = None  # of one job; by default one per block
     lexicon: int = LEXICON  # bytes of what training data know that are broadcast at once, about
 
@@ -66,7 +71,7 @@ class SparkEngine(Struct, frozen=True, eq=False):
     def rows(
         self, function: Callable[[Block, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Block],
         shared: Shared, schema: str,
-    ) -> Any:  # fmt: skip
+    ) -> DataFrame:  # fmt: skip
         """A frame of the rows that `function(block, shared)` gives for each block, made by executors."""
         context = self.session.sparkContext
         job = [packed(block) for block in blocks]
@@ -90,7 +95,7 @@ class Sent(Struct, frozen=True, eq=False):
         return unpacked, (self.data,)  # so that a worker unpacks what is broadcast once, not once per task
 
 
-def answers(context: Any, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
+def answers(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
     """Run one job; its results, or the first error among them. An interrupt cancels it.
 
     A thread of its own waits for Spark: an interrupt finds this one where it can say so to Spark.
@@ -128,7 +133,7 @@ def outcome_of(row: bytes) -> object:
     return outcome
 
 
-def answer(function: Callable[..., object], block: Any, shared: Any) -> bytes:
+def answer(function: Callable[..., object], block: object, shared: object) -> bytes:
     """The result of one block on a worker, or its error, as a value: Spark need not try again in vain."""
     try:
         return packed((False, function(block, shared)))
@@ -143,7 +148,9 @@ def _called(function: Callable[..., object], sent: Any, rows: Iterable[bytes]) -
         yield answer(function, unpacked(row), sent.value)
 
 
-def _made_of_some(function: Callable[..., Iterable[Any]], sent: Any, rows: Iterable[bytes]) -> Iterator[Any]:
+def _made_of_some(
+    function: Callable[..., Iterable[object]], sent: Any, rows: Iterable[bytes]
+) -> Iterator[Any]:
     for row in rows:
         yield from function(unpacked(row), sent.value)
 
@@ -172,7 +179,7 @@ def _cause(error: Exception) -> str:
     return told.removeprefix("org.apache.spark.SparkException: ").rstrip(".:")[:300]
 
 
-def spark_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> Any:
+def spark_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
     """A Spark session on a master, by default all cores of this machine; it needs the extra and Java.
 
     Raises:
@@ -230,11 +237,11 @@ class Packed(Struct, frozen=True, eq=False):
     With a column `document` no document is cut in two, as its rows must stand side by side in a partition.
     """
 
-    frame: Any  # a row is a block
-    rows: Any  # the same as an RDD
+    frame: DataFrame  # a row is a block
+    rows: RDD  # the same as an RDD
 
     @classmethod
-    def of(cls, frame: Any) -> Packed:
+    def of(cls, frame: DataFrame) -> Packed:
         """Pack the rows of a frame; the blocks are kept by the executors until `free`."""
         blocks = frame.mapInArrow(_blocks, "data binary").persist()
         return cls(blocks, blocks.rdd)
@@ -280,7 +287,7 @@ class FrameEngine(Struct, frozen=True, eq=False):
     def rows(
         self, function: Callable[[Any, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Any],
         shared: Shared, schema: str,
-    ) -> Any:  # fmt: skip
+    ) -> DataFrame:  # fmt: skip
         """A frame of the rows that `function(block, shared)` gives for each block, made where the blocks lie.
 
         The blocks must stay until the frame is written.
@@ -358,7 +365,7 @@ def _blocks(batches: Iterable[object]) -> Iterator[object]:
     """The rows of one partition as blocks of whole documents."""
     import pyarrow
 
-    held: Any = None
+    held: Table | None = None
     for batch in batches:
         more = pyarrow.Table.from_batches([batch])
         held = more if held is None else pyarrow.concat_tables([held, more])
@@ -369,7 +376,7 @@ def _blocks(batches: Iterable[object]) -> Iterator[object]:
         yield _row(held)
 
 
-def _last_cut(table: Any) -> int:
+def _last_cut(table: Table) -> int:
     """Before which row a document begins, seen from the end; all rows where there are no documents."""
     if "document" not in table.column_names:
         return len(table)
@@ -383,7 +390,7 @@ def _row(table: object) -> object:
     return pyarrow.RecordBatch.from_pydict({"data": [table_bytes(table)]})
 
 
-def table_bytes(table: Any) -> bytes:
+def table_bytes(table: Table) -> bytes:
     """A table in Arrow's stream format."""
     import pyarrow
 

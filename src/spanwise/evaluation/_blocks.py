@@ -19,6 +19,7 @@ from spanwise.engines import Engine, together
 from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, training_of
 from spanwise.formats import Reader, listed_sources, stem_of
+from spanwise.formats._format import ReadKeywords
 from spanwise.formats.parts import (
     Held,
     KeptRows,
@@ -115,7 +116,7 @@ class BlockSource(Protocol):
     def documents(self) -> int | None: ...
     def references(self, *, gold_only: bool = False) -> Iterator[Any]: ...
     def open(self, reference: Any, *, gold_only: bool = False) -> Block: ...
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]: ...
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]: ...
 
 
 class OneBlock(Struct, frozen=True, eq=False):
@@ -157,7 +158,7 @@ class OneBlock(Struct, frozen=True, eq=False):
         """The block, which is open."""
         return reference
 
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document for gold and predictions."""
         return [entry for entry in self.inputs.entries if entry["role"] != "train"]
 
@@ -219,7 +220,7 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         layers = {"": self.gold} if gold_only else {"": self.gold, **self.layers}
         return {name: found[one.file][one.layer] for name, one in layers.items()}
 
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document for gold and predictions, as they are for files read whole."""
         gold = entry_of("gold", self.files[self.gold.file], self.gold.layer, sums[""])
         return [
@@ -333,7 +334,7 @@ def many_blocks(
 
 def _looked_at(
     source: Any,
-    reading: Mapping[str, Any],
+    reading: ReadKeywords,
     *,
     merged: bool,
     tokens: int = 0,
@@ -387,7 +388,7 @@ class TrainingSource(Protocol):
 
     def references(self) -> Iterator[Any]: ...
     def read(self, reference: Any) -> tuple[int, Annotation]: ...
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, Any]]: ...
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]: ...
 
 
 class TrainingPiece(Struct, frozen=True, eq=False):
@@ -403,7 +404,7 @@ class TrainingFiles(Struct, frozen=True, eq=False):
     files: tuple[Parted, ...]
 
     @classmethod
-    def of(cls, train: Any, reading: Mapping[str, Any], *, keep: bool) -> TrainingFiles:
+    def of(cls, train: Any, reading: ReadKeywords, *, keep: bool) -> TrainingFiles:
         """Look at all files; with `keep` their rows stay in memory, so that they are parsed only once."""
         rest = {key: value for key, value in reading.items() if key not in NO_EXTRAS} | {"documents": "none"}
         files: list[Parted] = []
@@ -428,7 +429,7 @@ class TrainingFiles(Struct, frozen=True, eq=False):
         """The number of the file, and one of its parts."""
         return reference.file, read_piece(self.files[reference.file], reference.piece)["only"]
 
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, Any]]:
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document."""
         return [entry_of("train", file, "only", sums[number]) for number, file in enumerate(self.files)]
 

@@ -29,6 +29,7 @@ from spanwise.document.head import Settings
 from spanwise.engines import at_once, cores, together
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import PACKED, Reader, is_source, listed_sources, read, stem_of
+from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS, Matcher
 from spanwise.settings import SETTINGS
 
@@ -144,7 +145,7 @@ def gather(
     train: object,
     *,
     align: How,
-    reading: Mapping[str, Any],
+    reading: ReadKeywords,
     name: str | None,
 ) -> Inputs:
     """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
@@ -315,7 +316,7 @@ class Choices(Struct, frozen=True, eq=False):
     redact: bool
     command: str | None
     tags: Mapping[str, str]
-    reading: Mapping[str, Any]
+    reading: ReadKeywords
 
     @classmethod
     def of(
@@ -357,7 +358,7 @@ class Choices(Struct, frozen=True, eq=False):
         buckets: Mapping[str, str | Strategy] | None = None,
         edges: Mapping[str, Any] | None = None,
         vocabulary: Sequence[str] | None = None,
-        reading: Mapping[str, Any],
+        reading: ReadKeywords,
         **others: Any,
     ) -> Choices:
         """The choices of verbs that ask less than `evaluate`."""

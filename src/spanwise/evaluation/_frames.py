@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -21,9 +21,14 @@ from spanwise.errors import ChoiceError, InputError, at, many, unknown
 from spanwise.evaluation._blocks import BlockSums, TrainingFacts, block_of, learnt
 from spanwise.evaluation._choices import Block, Choices
 from spanwise.formats import Reader
-from spanwise.formats._format import label_notes
+from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats.parts import numbers
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
 
 PATH = "<Spark frame>"
 _EVIDENCE = "a Spark frame"
@@ -48,7 +53,7 @@ class FrameColumns(Struct, frozen=True):
         return {name: f"layer {number}" for number, name in enumerate(["", *self.systems])}
 
 
-def is_frame(given: Any) -> bool:
+def is_frame(given: object) -> bool:
     """Whether this is a frame of Spark, told without importing it."""
     kind = type(given)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
@@ -89,7 +94,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
     name: str
     columns: FrameColumns
-    reading: Mapping[str, Any]
+    reading: ReadKeywords
     how: How
     begins: Sequence[int]  # the first sentence of every block
     sums: Sums
@@ -128,7 +133,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
         layers = {name: self._layer(table, name, self.begins[reference.number]) for name in wanted}
         return block_of(layers.pop(""), layers, self.how)
 
-    def _layer(self, table: Any, name: str, begin: int) -> Annotation:
+    def _layer(self, table: Table, name: str, begin: int) -> Annotation:
         scheme = {"scheme": self.recognised[name].scheme} if name in self.recognised else {}
         one = _read(table, self.columns.layers[name], {**self.reading, **scheme})
         corpus = replace(one.corpus, source=Source(PATH))
@@ -136,7 +141,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
             corpus = replace(corpus, ids=numbers(begin, len(corpus)))
         return replace(one, corpus=corpus)
 
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document for gold and predictions."""
         found = []
         for name, column in {"": self.columns.gold, **self.columns.systems}.items():
@@ -146,7 +151,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
         return found
 
 
-def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: BlockSums) -> dict[str, Any]:
+def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: BlockSums) -> dict[str, object]:
     """One of the `inputs` of the document: a column of a frame."""
     recognised = frame.recognised.get(layer)
     declared = frame.reading.get("scheme")
@@ -166,7 +171,7 @@ def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: Bl
 
 
 def opened_frame(
-    frame: Any, columns: FrameColumns, choices: Choices, *, name: str, partitions: int | None
+    frame: DataFrame, columns: FrameColumns, choices: Choices, *, name: str, partitions: int | None
 ) -> tuple[FrameBlocks, FrameEngine]:
     """Pack a frame into blocks where it lies, and look at all of them once: errors in rows are found here."""
     reading = dict(choices.reading)
@@ -206,13 +211,13 @@ class TrainingFrame(Struct, frozen=True, eq=False):
         """One block."""
         return 0, self.frame.open(reference, gold_only=True).gold
 
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, Any]]:
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document."""
         return [frame_entry("train", self.frame.columns.gold, self.frame, "", sums[0])]
 
 
 def frame_training(
-    frame: Any,
+    frame: DataFrame,
     columns: FrameColumns,
     choices: Choices,
     test: FrameBlocks,
@@ -232,12 +237,12 @@ def frame_training(
         where.packed.free()
 
 
-def _prepared(frame: Any, columns: FrameColumns, partitions: int | None) -> Any:
+def _prepared(frame: DataFrame, columns: FrameColumns, partitions: int | None) -> DataFrame:
     """The columns that are needed, under names of ours; documents whole, in the order of their names."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions
 
-    def of(name: str) -> Any:
+    def of(name: str) -> SparkColumn:
         return functions.col(f"`{name}`")
 
     wanted = [of(columns.tokens).alias("tokens"), functions.monotonically_increasing_id().alias("order")]
@@ -267,7 +272,7 @@ def _prepared(frame: Any, columns: FrameColumns, partitions: int | None) -> Any:
     return chosen if partitions is None else chosen.coalesce(partitions)
 
 
-def _looked_at(data: bytes, shared: tuple[FrameColumns, Mapping[str, Any]]) -> Sums:
+def _looked_at(data: bytes, shared: tuple[FrameColumns, ReadKeywords]) -> Sums:
     """A first look at a block; a row that cannot be read is an error that names it."""
     columns, reading = shared
     table = table_of(data)
@@ -290,7 +295,7 @@ def _looked_at(data: bytes, shared: tuple[FrameColumns, Mapping[str, Any]]) -> S
     return Sums(len(table), tokens, documents, digest, counts)
 
 
-def sum_of_rows(table: Any) -> int:
+def sum_of_rows(table: Table) -> int:
     """The sum of the hashes of rows, which no order changes."""
     digests = (
         sha256(repr(list(row.values())).encode("utf-8", "surrogatepass")).digest()
@@ -299,7 +304,7 @@ def sum_of_rows(table: Any) -> int:
     return sum(map(int.from_bytes, digests)) % (1 << 256)
 
 
-def _of_row(table: Any, layer: str, reading: Mapping[str, Any], error: InputError) -> InputError:
+def _of_row(table: Table, layer: str, reading: ReadKeywords, error: InputError) -> InputError:
     """The error of the first row that is wrong by itself, with its file and its number, from 1 on."""
     for row in range(len(table)):
         one = table.slice(row, 1)
@@ -319,7 +324,7 @@ def _of_row(table: Any, layer: str, reading: Mapping[str, Any], error: InputErro
     return error
 
 
-def table_of(data: bytes | None) -> Any:
+def table_of(data: bytes | None) -> Table:
     """The rows of a block."""
     import pyarrow
 
@@ -328,14 +333,14 @@ def table_of(data: bytes | None) -> Any:
         return stream.read_all()
 
 
-def _holds_spans(table: Any, layer: str) -> bool:
+def _holds_spans(table: Table, layer: str) -> bool:
     import pyarrow
 
     kind = table.schema.field(layer).type
     return bool(pyarrow.types.is_list(kind) and pyarrow.types.is_struct(kind.value_type))
 
 
-def _read(table: Any, layer: str, reading: Mapping[str, Any]) -> Annotation:
+def _read(table: Table, layer: str, reading: ReadKeywords) -> Annotation:
     """One layer of a block, as the reader of tables reads it."""
     import pyarrow
 
@@ -347,7 +352,7 @@ def _read(table: Any, layer: str, reading: Mapping[str, Any]) -> Annotation:
     return Reader(**reading).read(pyarrow.table(columns))
 
 
-def columns_of(frame: Any, gold: Any, systems: Any, named: Mapping[str, Any]) -> FrameColumns:
+def columns_of(frame: DataFrame, gold: Any, systems: Any, named: Mapping[str, Any]) -> FrameColumns:
     """The columns of a frame that a call names."""
     if not isinstance(gold, str) or not isinstance(systems, Mapping):
         raise ChoiceError(
@@ -363,7 +368,9 @@ def columns_of(frame: Any, gold: Any, systems: Any, named: Mapping[str, Any]) ->
     return columns
 
 
-def joined_frames(frame: Any, gold: Any, systems: Any, sentence: str | None) -> tuple[Any, Any]:
+def joined_frames(
+    frame: DataFrame, gold: str | None, systems: object, sentence: str | None
+) -> tuple[DataFrame, object]:
     """One frame, where predictions come in frames of their own, and the columns of the systems in it.
 
     Rows belong together by their `sentence`; the tags of predictions are in a column called as that of gold.
@@ -388,7 +395,7 @@ def joined_frames(frame: Any, gold: Any, systems: Any, sentence: str | None) -> 
     return frame, columns
 
 
-def _check_rows(frame: Any, other: Any, name: str, sentence: str) -> None:
+def _check_rows(frame: DataFrame, other: DataFrame, name: str, sentence: str) -> None:
     """Refuse predictions that lack sentences of gold, have others, or have one twice."""
     from pyspark.sql import functions
 

@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -46,11 +46,16 @@ from spanwise.evaluation._blocks import NO_EXTRAS, BlockSums, block_of
 from spanwise.evaluation._choices import Block, Choices, named_sources
 from spanwise.evaluation._frames import FramePiece, sum_of_rows, table_of
 from spanwise.formats import Reader, format_of, listed_sources, opened, stem_of
-from spanwise.formats._format import label_notes
+from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats._opening import File
 from spanwise.formats.parts import Held, PartBytes, numbers, read_piece, survey_layers
 from spanwise.formats.tables import TABLE_SPANS, TABLE_TAGS
 from spanwise.schemes import Tags, recognise_situations, situations
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Table
+    from pyspark import RDD
+    from pyspark.sql import SparkSession
 
 _MAGIC = "*?[{"
 ROWS_FROM = "\0"  # between the path of a Parquet file and the number of the first of some of its rows
@@ -119,7 +124,7 @@ class Lake(Struct, frozen=True, eq=False):
 
     given: str
     files: tuple[LakeFile, ...]
-    reading: Mapping[str, Any]
+    reading: ReadKeywords
     evidence: str
 
     @property
@@ -152,7 +157,7 @@ class Lake(Struct, frozen=True, eq=False):
             return _read_rows(Reader(**self.reading), path, table_of(data))
         return _read_named(Reader(**self.reading), File.of_bytes(path, data))
 
-    def entry(self, role: str, sums: BlockSums) -> dict[str, Any]:
+    def entry(self, role: str, sums: BlockSums) -> dict[str, object]:
         """One of the `inputs` of the document."""
         files = len({file.whole for file in self.files})
         if any(ROWS_FROM in file.path for file in self.files):  # the same however rows are split
@@ -212,7 +217,7 @@ def _paths(given: str) -> list[str]:
     return [given]
 
 
-def _contents(session: Any, given: str) -> Any:
+def _contents(session: SparkSession, given: str) -> RDD:
     """The files of a source: rows of path and content."""
     from pyspark.errors import PySparkException
 
@@ -231,7 +236,7 @@ def _contents(session: Any, given: str) -> Any:
     return (frame if rows is None else rows).rdd
 
 
-def _parquet_rows(session: Any, given: str, files: Any) -> Any:
+def _parquet_rows(session: SparkSession, given: str, files: Any) -> RDD:
     """The rows of Parquet files as tables of some thousand each; None where files must be read whole.
 
     A row must be a sentence: a list of tokens with a list of tags, or with spans. Spark splits large files by
@@ -258,7 +263,7 @@ def _parquet_rows(session: Any, given: str, files: Any) -> Any:
     return frame.select("*", *about).mapInArrow(_tables, "path string, content binary")
 
 
-def _tables(batches: Iterable[Any]) -> Iterator[Any]:
+def _tables(batches: Iterable[RecordBatch]) -> Iterator[Table]:
     """The rows of a split in tables, each by its file and its first row."""
     import pyarrow
 
@@ -281,8 +286,8 @@ def shown_path(path: str) -> str:
 
 
 def opened_lake(
-    session: Any, given: Any, reading: Mapping[str, Any], prefer: str | None = None
-) -> tuple[Lake, Any]:
+    session: SparkSession, given: Any, reading: ReadKeywords, prefer: str | None = None
+) -> tuple[Lake, RDD]:
     """Look at all files of a source: errors in them are found here."""
     context, contents = session.sparkContext, _contents(session, os.fspath(given))
     plain = {key: value for key, value in reading.items() if key not in NO_EXTRAS}
@@ -309,7 +314,7 @@ def _each(function: Any, sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
         yield answer(function, (shown_path(row["path"]), bytes(row["content"])), sent.value)
 
 
-def _looked_at(content: tuple[str, bytes], reading: Mapping[str, Any]) -> LakeFile:
+def _looked_at(content: tuple[str, bytes], reading: ReadKeywords) -> LakeFile:
     path, data = content
     if ROWS_FROM in path:
         return _looked_at_rows(path, table_of(data), reading)
@@ -332,7 +337,7 @@ def _looked_at(content: tuple[str, bytes], reading: Mapping[str, Any]) -> LakeFi
     )  # fmt: skip
 
 
-def _looked_at_rows(path: str, table: Any, reading: Mapping[str, Any]) -> LakeFile:
+def _looked_at_rows(path: str, table: Table, reading: ReadKeywords) -> LakeFile:
     whole = _read_rows(Reader(**reading), path, table)
     corpus, told = whole.corpus, whole.reading
     tags = next((name for name in table.column_names if name.lower() in TABLE_TAGS), None)
@@ -409,7 +414,7 @@ def _documents(parts: Sequence[Ints | None], begins: Sequence[int]) -> Ints | No
     return ints([*(start for some in starts for start in some), begins[-1]])
 
 
-def collected(engine: Any, given: Any, reading: Mapping[str, Any]) -> Annotation:
+def collected(engine: Any, given: Any, reading: ReadKeywords) -> Annotation:
     """The annotation of files that Spark reads, brought to this machine, for verbs that need it here."""
     lake, contents = opened_lake(engine.session, given, reading)
     context = engine.session.sparkContext
@@ -497,7 +502,7 @@ class LakeBlocks(Struct, frozen=True, eq=False):
         documents = ints([*starts.tolist(), end - begin])
         return replace(gold, corpus=replace(gold.corpus, documents=documents, document_ids=tuple(names)))
 
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, Any]]:
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document for gold and predictions."""
         return [
             self.gold.entry("gold", sums[""]),
@@ -509,7 +514,13 @@ class LakeBlocks(Struct, frozen=True, eq=False):
 
 
 def lake_blocks(
-    session: Any, gold: object, systems: Any, choices: Choices, *, name: str | None, partitions: int | None
+    session: SparkSession,
+    gold: object,
+    systems: Any,
+    choices: Choices,
+    *,
+    name: str | None,
+    partitions: int | None,
 ) -> tuple[LakeBlocks, FrameEngine]:
     """Look at all files, cut them before the same sentences, and bring what belongs together to one place."""
     if systems is None:
@@ -551,8 +562,8 @@ def lake_blocks(
 class _ExecutorRows(Struct, frozen=True, eq=False):
     """Rows that are kept by the executors, as a frame is."""
 
-    sparkSession: Any  # noqa: N815 - the name that a frame has
-    rows: Any
+    sparkSession: SparkSession  # noqa: N815 - the name that a frame has
+    rows: RDD
 
     def unpersist(self) -> None:
         """Let the executors forget the rows."""

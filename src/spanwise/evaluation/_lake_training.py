@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -15,6 +15,10 @@ from spanwise.evaluation._blocks import BlockSums, Joining, TrainingAnswer, Trai
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._lake import Lake, LakeBlocks, opened_lake, shown_path
 from spanwise.formats import listed_sources
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+    from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 Shared = TypeVar("Shared")
@@ -42,13 +46,13 @@ class LakeTraining(Struct, frozen=True, eq=False):
             raise wrong
         return number, found
 
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, Any]]:
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document."""
         return [lake.entry("train", sums[number]) for number, lake in enumerate(self.lakes)]
 
 
 def lake_training(
-    session: Any,
+    session: SparkSession,
     train: Any,
     choices: Choices,
     source: LakeBlocks,
@@ -72,8 +76,8 @@ def lake_training(
 class _WhereFilesLie(Struct, frozen=True, eq=False):
     """Runs `learn` over the contents of training files; the answers of a partition come as one."""
 
-    context: Any
-    contents: tuple[Any, ...]  # of each source
+    context: SparkContext
+    contents: tuple[RDD, ...]  # of each source
 
     @property
     def elsewhere(self) -> bool:

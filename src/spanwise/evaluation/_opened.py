@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,6 +32,9 @@ from spanwise.evaluation._frames import (
 from spanwise.evaluation._lake import any_in_lake, lake_blocks
 from spanwise.evaluation._lake_training import lake_training
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 
 def unheard(step: str, done: int, total: int) -> None:
     """Progress that nobody asked for."""
@@ -45,7 +48,7 @@ class Opened(Struct, frozen=True, eq=False):
 
     shared: BlockContext
     absent: Mapping[str, str]
-    training: Sequence[Mapping[str, Any]]  # entries of the result document
+    training: Sequence[Mapping[str, object]]  # entries of the result document
     engine: Engine
 
     def fixed(self, progress: Progress = unheard) -> BlockContext:
@@ -59,8 +62,8 @@ class Opened(Struct, frozen=True, eq=False):
 
 
 def framed(
-    source: Any, gold: Any, systems: Any, reading: dict[str, Any]
-) -> tuple[Any, Any, FrameColumns | None]:
+    source: object, gold: Any, systems: object, reading: dict[str, Any]
+) -> tuple[object, object, FrameColumns | None]:
     """A frame, its systems and its columns, whose names are taken out of `reading`; None of anything else."""
     if not is_frame(source):
         return source, systems, None
@@ -70,9 +73,9 @@ def framed(
 
 
 def spark_opened(
-    source: Any,
-    systems: Any,
-    train: Any,
+    source: object,
+    systems: object,
+    train: object,
     choices: Choices,
     *,
     columns: FrameColumns | None,
@@ -89,9 +92,9 @@ def spark_opened(
 
 
 def opened_elsewhere(
-    source: Any,
-    systems: Any,
-    train: Any,
+    source: object,
+    systems: object,
+    train: object,
     choices: Choices,
     *,
     columns: FrameColumns | None,
@@ -110,7 +113,7 @@ def opened_elsewhere(
 
 
 def _parts_elsewhere(
-    source: Any, systems: Any, train: Any, choices: Choices, name: str | None, engine: Engine | None
+    source: object, systems: object, train: object, choices: Choices, name: str | None, engine: Engine | None
 ) -> Opened:
     memory, workers = parts_of(
         None, 1, source, systems, streamable=True, reading=choices.reading, elsewhere=True
@@ -122,9 +125,9 @@ def _parts_elsewhere(
 
 
 def opened_here(
-    gold: Any,
-    systems: Any,
-    train: Any,
+    gold: object,
+    systems: object,
+    train: object,
     choices: Choices,
     *,
     name: str | None,
@@ -190,9 +193,9 @@ def _bound(engine: Engine | None) -> int | None:
 
 
 def _opened_lake(
-    gold: Any,
-    systems: Any,
-    train: Any,
+    gold: object,
+    systems: object,
+    train: object,
     choices: Choices,
     name: str | None,
     progress: Progress,
@@ -209,9 +212,9 @@ def _opened_lake(
 
 
 def _opened_frame(
-    frame: Any,
+    frame: DataFrame,
     columns: FrameColumns,
-    train: Any,
+    train: object,
     choices: Choices,
     name: str | None,
     progress: Progress,

@@ -71,7 +71,7 @@ __all__ = [
 
 
 def read(
-    source: Any,
+    source: object,
     *,
     format: str | Format | None = None,
     token_column: Column | None = None,
@@ -141,7 +141,9 @@ def _read(
     return from_lists(source, options, tokens, name) if known is None else known.read(source, options)
 
 
-def side_by_side(source: Any, gold: str | None, systems: Any, **options: Any) -> tuple[object, object] | None:
+def side_by_side(
+    source: object, gold: str | None, systems: Any, **options: Any
+) -> tuple[object, object] | None:
     """Gold and predictions that one object in memory holds: columns of a frame or records, or Examples.
 
     Returns:
@@ -196,7 +198,7 @@ class Reader:
         self._options = options_of(**options)
         self._words = Interner()
 
-    def read(self, source: Any, *, extras: bool = True, prefer: str | None = None) -> Annotation:
+    def read(self, source: object, *, extras: bool = True, prefer: str | None = None) -> Annotation:
         """The annotation of a source, with more columns and fields than its text only with `extras`."""
         options = self._options if extras else replace(self._options, columns={}, fields={})
         options = options if prefer is None else replace(options, prefer=prefer)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
@@ -32,6 +32,11 @@ from spanwise.schemes import (
 )
 
 Column = int | str
+
+JsonRecord: TypeAlias = Mapping[
+    str, Any
+]  # an object of JSON as it was read: values are checked where they are used
+ReadKeywords: TypeAlias = Mapping[str, Any]  # the keywords of `read`, as they were given
 
 
 class Limits(Struct, frozen=True):
@@ -195,7 +200,7 @@ class Format(Struct, frozen=True):
     name: str
     summary: str
     read: Callable[..., Annotation]
-    recognise: Callable[[Any], str | None]
+    recognise: Callable[[File], str | None]
     write: Callable[[Annotation, str | None], bytes] | None = None
     suffixes: tuple[str, ...] = ()
     source: str = ""
@@ -216,7 +221,7 @@ def numbered_column(number: int, width: int, path: str, line: int | None = None)
     return number % width
 
 
-def is_plainly_tagged(file: Any) -> bool:
+def is_plainly_tagged(file: File) -> bool:
     """Whether a file by its suffix and first lines is nothing but tokens and tags.
 
     Then it need not be shown to every format, whose modules take time to import.

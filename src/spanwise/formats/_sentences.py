@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from spanwise.columns import codes, floats, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Options, annotated, in_tokens, label_notes
+from spanwise.formats._format import JsonRecord, Options, annotated, in_tokens, label_notes
+from spanwise.formats._opening import File
 from spanwise.schemes import Tags, encode
 
 _RUNS = re.compile(r"\w+|[^\w\s]")
@@ -182,7 +183,7 @@ def whole_spans(listed: list[Any]) -> list[Any]:
         isinstance(one, Mapping) and {"index", "entity", "start", "end"} <= one.keys() for one in listed
     ):
         return listed
-    joined: list[list[Mapping[str, Any]]] = []
+    joined: list[list[JsonRecord]] = []
     for one in (one for one in listed if one["entity"] != "O"):
         mark, _, label = str(one["entity"]).partition("-")
         before = joined[-1][-1] if joined else None
@@ -467,7 +468,7 @@ def check_characters(strings: Sequence[str], forbidden: str, kind: str, path: st
             )  # fmt: skip
 
 
-def json_of(file: Any) -> object:
+def json_of(file: File) -> object:
     """The JSON document in a file; what is none is an InputError with its line."""
     import json
 

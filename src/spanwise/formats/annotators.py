@@ -10,7 +10,7 @@ from typing import Any
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, unknown
 from spanwise.formats._columns import DOCSTART
-from spanwise.formats._format import Options
+from spanwise.formats._format import JsonRecord, Options
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation
 from spanwise.schemes import malformed
@@ -79,7 +79,7 @@ def names_annotators(records: Sequence[object]) -> bool:
     return _reader(records) is not None
 
 
-def refuse_several(path: str, records: Sequence[Any]) -> None:
+def refuse_several(path: str, records: Sequence[object]) -> None:
     """Refuse records in which several annotators marked the same text: one of them must be meant."""
     reader = _reader(records)
     if reader is None:
@@ -141,7 +141,7 @@ def tag_columns(path: str | os.PathLike[str], options: Options) -> list[int]:
     return found[::-1]
 
 
-def _records(file: File) -> Iterator[Any]:
+def _records(file: File) -> Iterator[object]:
     text = file.text
     if text.lstrip().startswith("["):
         try:
@@ -192,7 +192,7 @@ def _add(units: Units, who: str, key: str, unit: Standoff) -> None:
     units.setdefault(who, {})[key] = unit
 
 
-def _prodigy(units: Units, number: int, record: Mapping[str, Any]) -> None:
+def _prodigy(units: Units, number: int, record: JsonRecord) -> None:
     """One record is the work of one annotator on one text; rejected and ignored ones are none."""
     who = _who(record)
     if who is None or refused(record):
@@ -203,7 +203,7 @@ def _prodigy(units: Units, number: int, record: Mapping[str, Any]) -> None:
     _add(units, who, name, Standoff(text, [_span(span) for span in spans], name))
 
 
-def _doccano(units: Units, number: int, record: Mapping[str, Any]) -> None:
+def _doccano(units: Units, number: int, record: JsonRecord) -> None:
     """The annotations of a text name their users; whoever has none there is taken not to have it."""
     text, name = record["text"], str(record.get("id", number))
     users: dict[str, list[tuple[Pieces, str]]] = {}
@@ -225,7 +225,7 @@ def _span(span: Any) -> tuple[Pieces, str]:
     return ((int(start), int(end)),), str(label)
 
 
-def _label_studio(units: Units, number: int, task: Mapping[str, Any]) -> None:
+def _label_studio(units: Units, number: int, task: JsonRecord) -> None:
     """Each annotation of a task that was not cancelled is the work of whoever completed it."""
     name = str(task.get("id", number))
     for place, one in enumerate(task.get("annotations") or (), start=1):
@@ -250,7 +250,7 @@ def completed_by(one: Mapping[str, object], place: int) -> str:
     return f"annotation {place}" if who is None else str(who)
 
 
-def _text(data: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> str:
+def _text(data: JsonRecord, spans: Sequence[JsonRecord]) -> str:
     strings = [value for value in data.values() if isinstance(value, str)]
     if isinstance(data.get("text"), str):
         return str(data["text"])

@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
@@ -139,7 +138,7 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def recognise(file: Any) -> str | None:
+def recognise(file: File) -> str | None:
     """A file that ends in .ann, or a folder with such files."""
     if file.is_folder:
         return "a folder of .ann files" if any(Path(file.path).rglob("*.ann")) else None

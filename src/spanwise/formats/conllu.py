@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at, many
@@ -125,7 +124,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return "".join(out).encode("utf-8")
 
 
-def recognise(file: Any) -> str | None:
+def recognise(file: File) -> str | None:
     """The suffix, `# global.columns`, or lines of ten columns of which the first counts from 1."""
     if file.suffix in (".conllu", ".conllup"):
         return f"the suffix {file.suffix}"

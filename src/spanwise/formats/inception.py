@@ -178,7 +178,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return "".join(out).encode("utf-8")
 
 
-def recognise_webanno(file: Any) -> str | None:
+def recognise_webanno(file: File) -> str | None:
     """`#FORMAT=WebAnno TSV 3` in the first line."""
     return "'#FORMAT=WebAnno TSV 3'" if file.head.startswith(b"#FORMAT=WebAnno TSV 3") else None
 
@@ -359,7 +359,7 @@ def _parsed(file: File) -> _ParsedXml:
     return found
 
 
-def recognise_xmi(file: Any) -> str | None:
+def recognise_xmi(file: File) -> str | None:
     """XML that begins with an XMI or a GateDocument element."""
     if not file.head.lstrip().startswith(b"<"):
         return None
@@ -507,7 +507,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, optio
         ) from None
 
 
-def recognise_project(file: Any) -> str | None:
+def recognise_project(file: File) -> str | None:
     """A folder or an archive with files of documents in `annotation` or `curation`."""
     if file.is_folder:
         names = (

@@ -19,6 +19,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import (
     Format,
+    JsonRecord,
     Options,
     Problem,
     annotated,
@@ -103,7 +104,7 @@ class Gathered:
     spans: list[tuple[int, int, int, str]] = field(default_factory=list)
     pieces: list[list[tuple[int, int]]] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
-    records: list[Mapping[str, Any]] = field(default_factory=list)
+    records: list[JsonRecord] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)  # records whose spans an annotator did not accept
 
     @property
@@ -147,7 +148,7 @@ def annotation_of(found: Gathered, options: Options, digest: str | None = None) 
 
 
 def gathered(
-    path: str, pairs: Iterable[tuple[int, Mapping[str, Any]]], options: Options, kind: str = ""
+    path: str, pairs: Iterable[tuple[int, JsonRecord]], options: Options, kind: str = ""
 ) -> Gathered:
     """What records hold; those of a part of a file are of the kind of the whole."""
     found = Gathered(path, kind)
@@ -159,9 +160,7 @@ def gathered(
     return found
 
 
-def _of(
-    annotator: str, pairs: Iterable[tuple[int, Mapping[str, Any]]]
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _of(annotator: str, pairs: Iterable[tuple[int, JsonRecord]]) -> Iterator[tuple[int, JsonRecord]]:
     """The records of one annotator, with their lines."""
     numbered = [{**record, _LINE: line} for line, record in pairs]
     for record in chosen_records(numbered, annotator):
@@ -188,14 +187,14 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     }
 
 
-def _listed(path: str, source: Sequence[object]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _listed(path: str, source: Sequence[object]) -> Iterator[tuple[int, JsonRecord]]:
     """Each record of a list in memory with its number; what a pipeline gives for one text is one record."""
     records = [source] if is_spans(source) else source
     for number, record in enumerate(records, start=1):
         yield number, _mapping(path, number, plain(record))
 
 
-def records(file: File) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def records(file: File) -> Iterator[tuple[int, JsonRecord]]:
     """Each record with its line; a file that is one JSON list gives its items, all at line 1."""
     text = file.text
     if not file.first_line and text.lstrip()[:1] == "[" and (listed := _list_of(file, text)) is not None:
@@ -257,7 +256,7 @@ def _mapping(path: str, line: int, record: object) -> Mapping[str, object]:
     return record
 
 
-def _kind(record: Mapping[str, Any]) -> str:
+def _kind(record: JsonRecord) -> str:
     """What a record holds: it decides how all records of the file are read."""
     tokens = _first(record, _TOKENS, list)
     text = isinstance(record.get("text"), str)
@@ -275,7 +274,7 @@ def _first(record: Mapping[str, object], keys: tuple[str, ...], kind: type) -> A
     return next((record[key] for key in keys if isinstance(record.get(key), kind)), None)
 
 
-def _tags(record: Mapping[str, Any]) -> list[Any] | None:
+def _tags(record: JsonRecord) -> list[Any] | None:
     """The list of tags: strings or numbers, one a token."""
     key = tags_key(record)
     return None if key is None else record[key]
@@ -324,7 +323,7 @@ def _wanted(record: Mapping[str, object], kind: str) -> str:
     return f"the record needs {wanted}; its keys are: {keys}.\n{advice}"
 
 
-def _gather_tokens(found: Gathered, line: int, record: Mapping[str, Any], options: Options) -> None:
+def _gather_tokens(found: Gathered, line: int, record: JsonRecord, options: Options) -> None:
     tokens = _first(record, _TOKENS, list)
     strings: list[Any] = [token.get("text") if isinstance(token, Mapping) else token for token in tokens]
     if not all(isinstance(token, str) for token in strings):
@@ -361,7 +360,7 @@ def _tag_name(path: str, line: int, tag: str | int, options: Options) -> str:
     return options.labels[tag]
 
 
-def _gather_text(found: Gathered, line: int, record: Mapping[str, Any]) -> None:
+def _gather_text(found: Gathered, line: int, record: JsonRecord) -> None:
     text = record["text"]
     found.texts.append(text)
     listed = _first(record, _TOKENS, list)
@@ -379,7 +378,7 @@ def _gather_text(found: Gathered, line: int, record: Mapping[str, Any]) -> None:
     _gather_spans(found, line, record, len(text))
 
 
-def _gather_spans(found: Gathered, line: int, record: Mapping[str, Any], size: int | None) -> None:
+def _gather_spans(found: Gathered, line: int, record: JsonRecord, size: int | None) -> None:
     sentence = len(found.lines) - 1
     for span in whole_spans(_first(record, SPANS, list) or []):
         start, end, label, pieces = _span(found.path, line, span)

@@ -8,7 +8,7 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options, whole
+from spanwise.formats._format import Format, JsonRecord, Options, whole
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation, json_of, only_piece, texts_of
 from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared
@@ -73,7 +73,7 @@ def _layer(file: File, tasks: object, options: Options, layer: str) -> Annotatio
     return annotation(units, origin, options)
 
 
-def _done(task: Mapping[str, Any], layer: str) -> list[Mapping[str, object]]:
+def _done(task: JsonRecord, layer: str) -> list[Mapping[str, object]]:
     return [one for one in task.get(layer) or () if not one.get("was_cancelled")]
 
 
@@ -93,7 +93,7 @@ def _refuse_models(path: str, whose: Mapping[str, Sequence[str]]) -> None:
         )  # fmt: skip
 
 
-def _task(task: Any, number: int, path: str, done: Sequence[Mapping[str, Any]]) -> Standoff:
+def _task(task: Any, number: int, path: str, done: Sequence[JsonRecord]) -> Standoff:
     name = str(task.get("id", number))
     if "data" in task:
         results = done[0].get("result", []) if done else []
@@ -108,7 +108,7 @@ def _are_spans(value: Sequence[object]) -> bool:
     return bool(value) and all(isinstance(one, dict) and "start" in one and "end" in one for one in value)
 
 
-def _text(data: Mapping[str, Any], results: Sequence[Any], path: str, number: int) -> str:
+def _text(data: JsonRecord, results: Sequence[Any], path: str, number: int) -> str:
     """The field that the mentions are on: `text`, or the only string in which their quotations stand."""
     strings = {key: value for key, value in data.items() if isinstance(value, str)}
     if "text" in strings:
@@ -163,7 +163,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return (json.dumps(tasks, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 
 
-def recognise(file: Any) -> str | None:
+def recognise(file: File) -> str | None:
     """A JSON list whose beginning speaks of annotations with results, or of labels at starts and ends."""
     head = file.head.lstrip()
     if not head.startswith(b"["):

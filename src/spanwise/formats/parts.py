@@ -16,7 +16,7 @@ from spanwise.columns import Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.formats import _columns, format_of, opened, options_of
 from spanwise.formats._columns import KeptRows
-from spanwise.formats._format import label_notes
+from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import (
     Cut,
@@ -59,7 +59,7 @@ class PartBytes(Struct, frozen=True, eq=False):
 
 def survey_layers(
     path: str | os.PathLike[str],
-    reading: Mapping[str, Any],
+    reading: ReadKeywords,
     *,
     merged: bool,
     tokens: int = 0,
@@ -72,7 +72,7 @@ def survey_layers(
     return survey(path, chosen, columns, tokens=tokens, sentences=sentences, keep=keep)
 
 
-def can_be_streamed(source: Any, reading: Mapping[str, Any]) -> bool:
+def can_be_streamed(source: Any, reading: ReadKeywords) -> bool:
     """Whether a source is a file that `survey_layers` takes."""
     if not isinstance(source, str | os.PathLike) or is_pipe(source):
         return False
@@ -81,7 +81,7 @@ def can_be_streamed(source: Any, reading: Mapping[str, Any]) -> bool:
     return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name == "conll"
 
 
-def is_in_lines(source: Any, reading: Mapping[str, Any]) -> bool:
+def is_in_lines(source: Any, reading: ReadKeywords) -> bool:
     """Whether a source is a file of JSON lines that `survey_of_lines` may take."""
     if not isinstance(source, str | os.PathLike) or is_pipe(source) or reading.get("encoding") not in UTF8:
         return False
@@ -239,7 +239,7 @@ def _reading_of_lines(one: LineSurvey, *, repairs: int, labels: Sequence[str]) -
 
 def survey_of_lines(
     path: str | os.PathLike[str],
-    reading: Mapping[str, Any],
+    reading: ReadKeywords,
     *,
     tokens: int = 0,
     sentences: Sequence[int] | None = None,

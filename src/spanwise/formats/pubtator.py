@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
@@ -106,7 +105,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return "\n".join(parts).encode("utf-8")
 
 
-def recognise(file: Any) -> str | None:
+def recognise(file: File) -> str | None:
     """A first line such as `12345|t|A title`."""
     first = file.head.lstrip().split(b"\n", 1)[0]
     return "'ID|t|' in the first line" if re.match(rb"[^|\t]+\|t\|", first) else None

@@ -220,7 +220,7 @@ def _doc(
     return doc, [spacy.tokens.Span(doc, start, end, label=label) for start, end, label in sorted(spans)]
 
 
-def recognise(file: Any) -> str | None:
+def recognise(file: File) -> str | None:
     """The suffix .spacy: the content is binary."""
     return "the suffix .spacy" if file.suffix == ".spacy" and not file.is_folder else None
 

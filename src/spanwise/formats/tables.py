@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
@@ -24,6 +24,9 @@ from spanwise.formats._sentences import (
     tokens_for,
 )
 from spanwise.schemes import encode
+
+if TYPE_CHECKING:
+    from pyarrow import Table
 
 _TOKENS = ("tokens", "token", "words", "word", "form", "text")
 TABLE_TAGS = ("ner_tags", "tags", "tag", "ner", "labels", "label", "ne_tags")
@@ -285,7 +288,7 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _table_of(file: File, limits: Limits) -> Any:
+def _table_of(file: File, limits: Limits) -> Table:
     """The table of a file, decoded by another process: a damaged file can end pyarrow's."""
     import subprocess
     import sys
@@ -313,7 +316,7 @@ def _table_of(file: File, limits: Limits) -> Any:
         return stream.read_all()
 
 
-def table_in(source: Any) -> Any:
+def table_in(source: Any) -> Table:
     """The Arrow table of a table or dataset."""
     if type(source).__name__ == "DatasetDict":
         raise ChoiceError(f"a DatasetDict holds several datasets.\nPass one of them: {', '.join(source)}.")
@@ -323,7 +326,7 @@ def table_in(source: Any) -> Any:
     return source
 
 
-def class_names(table: Any) -> list[str] | None:
+def class_names(table: Table) -> list[str] | None:
     """The names of a ClassLabel that datasets keeps in the schema's metadata."""
     raw = (table.schema.metadata or {}).get(b"huggingface")
     if raw is None:
@@ -385,7 +388,7 @@ def _spans(annotation: Annotation) -> list[list[dict[str, Any]]]:
     ]
 
 
-def recognise(file: Any) -> str | None:
+def recognise(file: File) -> str | None:
     """The suffix .parquet, .arrow or .feather: the content is binary."""
     return f"the suffix {file.suffix}" if file.suffix in _SUFFIXES and not file.is_folder else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from math import isnan, nan
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -76,7 +75,7 @@ def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def recognise_flair(file: Any) -> str | None:
+def recognise_flair(file: File) -> str | None:
     """A `.tsv` without tabs: `test.tsv` or `dev.tsv` of three columns, or of four, the last a number."""
     if file.suffix != ".tsv" or b"\t" in file.head:
         return None
@@ -168,7 +167,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return "".join(out).encode("utf-8")
 
 
-def recognise_hipe(file: Any) -> str | None:
+def recognise_hipe(file: File) -> str | None:
     """A header that begins with TOKEN and NE-COARSE-LIT."""
     return "the header TOKEN, NE-COARSE-LIT" if file.head.startswith(b"TOKEN\tNE-COARSE") else None
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, Options, whole
+from spanwise.formats._format import Format, JsonRecord, Options, whole
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
@@ -52,7 +51,7 @@ def _sentence(row: Any, number: int, path: str) -> Standoff:
     return Standoff(words, mentions, name)
 
 
-def _mention(mention: Mapping[str, Any]) -> tuple[Pieces, str]:
+def _mention(mention: JsonRecord) -> tuple[Pieces, str]:
     label = str(mention["type"])
     if "index" in mention:
         if not mention["index"]:
@@ -74,7 +73,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return ("[" + ",\n".join(rows) + "]\n").encode("utf-8")
 
 
-def recognise(file: Any) -> str | None:
+def recognise(file: File) -> str | None:
     """A JSON list whose beginning has `sentence` and `ner`, or `tokens` and `entities`."""
     head = file.head.lstrip()
     for tokens, mentions in ((b'"sentence"', b'"ner"'), (b'"tokens"', b'"entities"')):

@@ -30,6 +30,7 @@ from spanwise.document.head import Input
 from spanwise.errors import ChoiceError
 from spanwise.errors import unknown as unknown_choice
 from spanwise.formats import read
+from spanwise.formats._format import ReadKeywords
 from spanwise.placement._answers import (
     NORMALISATIONS,
     Given,
@@ -518,7 +519,7 @@ class PlacedSystems(Struct, frozen=True, eq=False):
 
 
 def place_systems(
-    gold: Any, systems: Mapping[str, object], how: str | Mapping[str, Any] | None, reading: Mapping[str, Any]
+    gold: Any, systems: Mapping[str, object], how: str | Mapping[str, Any] | None, reading: ReadKeywords
 ) -> PlacedSystems:
     """Gold and systems with the predictions of those that give answers, placed; others stay as they are.
 

@@ -56,11 +56,11 @@ FEW_UNITS = 60  # documents under which the test carries a mark
 
 
 def find_slices(
-    source: Any = None,
-    systems: Any = None,
+    source: object = None,
+    systems: object = None,
     *,
-    gold: Any = None,
-    train: Any = None,
+    gold: object = None,
+    train: object = None,
     over: Over = "recall",
     depth: int = 2,
     least: int = 50,
@@ -164,7 +164,7 @@ class Looking(Struct, frozen=True, kw_only=True):
             raise ChoiceError(f"level is {self.level!r}, but must be between 0 and 1.")
 
     @property
-    def search(self) -> dict[str, Any]:
+    def search(self) -> dict[str, object]:
         """The keywords of a search."""
         return {name: getattr(self, name) for name in ("depth", "least", "level", "flips", "seed")}
 
@@ -371,7 +371,7 @@ class _Tallied(Struct, frozen=True, eq=False):
     sums: Mapping[str, BlockSums]
 
 
-def tally(reference: Any, counting: _Tallying) -> _Tallied:
+def tally(reference: object, counting: _Tallying) -> _Tallied:
     """The mentions of one block in the buckets that all blocks share."""
     known = counting.shared
     block = known.source.open(reference)
@@ -417,7 +417,7 @@ def _of_blocks(opened: Opened, asked: Looking) -> Slices:
     for part in parts:
         for layer, more in part.sums.items():
             sums[layer] = sums[layer] + more if layer in sums else more
-    entries = [*source.entries(sums), *opened.training]
+    entries: list[Mapping[str, Any]] = [*source.entries(sums), *opened.training]
     case = _Case(
         tuple(source.systems),
         SliceRows.joined([part.rows for part in parts]),

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats import read_text, read_toml, sha256_of
+from spanwise.formats._format import ReadKeywords
 from spanwise.placement import asked, checked, records_digest, samples_of
 from spanwise.settings import SETTINGS as DECLARED
 
@@ -85,7 +86,7 @@ class StudyDataset(Struct, frozen=True):
     train: tuple[str, ...] = ()
     dev: str | None = None
     vocabulary: str | None = None  # a file of known words, one a line
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    reading: ReadKeywords = field(default_factory=dict)
     gold: Annotation | None = None  # in place of the file
 
 
@@ -96,10 +97,10 @@ class StudySystem(Struct, frozen=True):
     predictions: str
     factors: Mapping[str, Any] = field(default_factory=dict)
     runs: tuple[str, ...] | None = None
-    train: Mapping[str, Any] | None = None  # the settings of a tagger that the study trains
+    train: Mapping[str, object] | None = None  # the settings of a tagger that the study trains
     command: tuple[str, ...] = ()  # another trainer
-    answers: Mapping[str, Any] | None = None  # how to place answers without offsets
-    records: tuple[Any, ...] | None = None  # the answers themselves, where no file holds them
+    answers: Mapping[str, object] | None = None  # how to place answers without offsets
+    records: tuple[object, ...] | None = None  # the answers themselves, where no file holds them
 
     @property
     def is_trained(self) -> bool:
@@ -241,7 +242,7 @@ class _Check(Struct, frozen=True):
     def error(self, keys: tuple[str, ...], message: str) -> InputError:
         return InputError(at(self.path, _line(self.text, keys), message))
 
-    def keys(self, table: Mapping[str, Any], known: Mapping[str, Any], where: tuple[str, ...]) -> None:
+    def keys(self, table: Mapping[str, object], known: Mapping[str, object], where: tuple[str, ...]) -> None:
         for key, value in table.items():
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)
@@ -257,7 +258,7 @@ class _Check(Struct, frozen=True):
             if known is TOP and key in SETTINGS and key in DECLARED:
                 self.value(key, value)
 
-    def value(self, key: str, value: Any) -> None:
+    def value(self, key: str, value: object) -> None:
         """Refuse a value that `evaluate` would refuse, with its line where there is one."""
         try:
             DECLARED[key].check(value)
@@ -386,7 +387,7 @@ class _Check(Struct, frozen=True):
                 made[f"{name}-K{size}"] = {**table, "train": train, "factors": factors}
         return made
 
-    def named(self, where: tuple[str, ...], table: Any) -> None:
+    def named(self, where: tuple[str, ...], table: object) -> None:
         if not isinstance(table, dict):
             raise self.error(where, f"{'.'.join(where)} must be a table, not {table!r}.")
         if not where[1] or "/" in where[1] or where[1] == "mean":
@@ -465,7 +466,7 @@ class StudyFile(Struct, frozen=True):
     path: Path
     sha256: str
     sample: str | None = None  # the sample of a file of answers that is meant
-    records: tuple[Any, ...] | None = None  # the answers, where no file holds them
+    records: tuple[object, ...] | None = None  # the answers, where no file holds them
 
 
 class StudyCell(Struct, frozen=True):
@@ -476,7 +477,7 @@ class StudyCell(Struct, frozen=True):
     runs: Mapping[str, StudyFile]  # each content once
     identical: Mapping[str, str]  # a run whose file equals that of another, and that other
     missing: tuple[str, ...]  # runs that the system has on other datasets
-    answers: Mapping[str, Any] | None = None  # how its answers without offsets are placed
+    answers: Mapping[str, object] | None = None  # how its answers without offsets are placed
 
 
 class Plan(Struct, frozen=True):

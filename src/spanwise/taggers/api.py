@@ -17,6 +17,7 @@ from spanwise.columns import Ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 from spanwise.formats import read
+from spanwise.formats._format import ReadKeywords
 from spanwise.taggers.encoding import check_corpus, mentions_of
 from spanwise.taggers.naming import Model, parse
 from spanwise.taggers.scoring import f1_of, with_scores
@@ -41,7 +42,7 @@ class Job(Struct, frozen=True):
     tests: tuple[str, ...] = ()
     seed: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    reading: ReadKeywords = field(default_factory=dict)
 
 
 class Trained(Struct, frozen=True, eq=False):
@@ -89,7 +90,7 @@ def train(
     seed: int = 1,
     device: str = "auto",
     progress: Callable[[str], None] | None = None,
-    reading: Mapping[str, Any] | None = None,
+    reading: ReadKeywords | None = None,
     **options: Any,
 ) -> Trained:
     """Train the tagger of a name on one file, choose its best epoch on another, and tag the test files.

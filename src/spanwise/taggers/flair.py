@@ -172,14 +172,14 @@ class _Table(dict[str, Any]):
 class _Tensors(pickle.Unpickler):
     """An unpickler that finds no class: every object becomes inert, and nothing is called or imported."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         return (
             _Table
             if (module, name) == ("collections", "OrderedDict")
             else type("_Inert", (_Inert,), {"was": name})
         )
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: Any) -> object:
         return pid[1] if pid[0] == "module" else pid
 
 

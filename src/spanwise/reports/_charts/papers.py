@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import altair as alt
 from msgspec import UNSET, Struct
@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 from spanwise.document.study import BucketSpread, PairDiagnosis, Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks
-from spanwise.reports._charts.marks import Drawing
+from spanwise.reports._charts.marks import Drawing, Layer, Row
 from spanwise.reports._charts.study import alias
 from spanwise.reports._charts.style import Style, reach, share, shortened, titled, width_of
 
@@ -81,7 +81,7 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
             left += panel.width + BETWEEN
     height = len(rows) * (HEAD + TALL + FOOT)
     across = marks.pixels("x", width)
-    layers: list[Any] = []
+    layers: list[Layer] = []
     for kind in (GOOD, BAD):
         thick = 11 if any(len(some) > 1 for one in given for _, some in one.groups) else 20
         layers.append(
@@ -128,7 +128,7 @@ def shares(
     height = step * len(given)
     palette = style.palette
     x = marks.quantity("v", 0, 100, span=(0, plot), tickCount=5, grid=False)
-    layers: list[Any] = []
+    layers: list[Layer] = []
     names, ways = [], []
     numbers: list[dict[str, object]] = []
     inside: list[dict[str, object]] = []
@@ -210,7 +210,7 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
             lines.setdefault(place, []).append(points)
             dots.setdefault(place, []).extend(points)
     across = marks.pixels("x", width)
-    layers: list[Any] = []
+    layers: list[Layer] = []
     for place in range(len(order)):
         for points in lines.get(place, ()):
             layers.append(_line(points, palette.series(place), width, height, place))
@@ -272,7 +272,7 @@ def pays(
             feet.append({"x": left + wide * share_of, "y": top + tall + 12, "t": words.plain(value)})
     across = marks.pixels("x", width)
     rules = marks.bands(zeros, height, across, colour=palette["axis"], thick=1, opacity=1, strokeDash=[2, 2])
-    layers: list[Any] = [rules]
+    layers: list[Layer] = [rules]
     for place, name in enumerate(names):
         colour = palette.series(place)
         layers.append(marks.dots(dots[name], height, across, colour=colour, place=place, size=46))
@@ -294,18 +294,19 @@ _DASHES = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2])
 
 def _line(
     points: Sequence[Mapping[str, object]], colour: str, width: float, height: float, place: int
-) -> object:
+) -> Layer:
     rows = tuple({"x": point["x"], "y": point["y"], "n": at} for at, point in enumerate(points))
     x, y = (
         alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)
     )
-    return (
+    line: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(color=colour, aria=False, strokeWidth=1.3, strokeDash=_DASHES[place // 6 % len(_DASHES)])
         .encode(
             x=alt.X("x:Q", scale=x, axis=None), y=alt.Y("y:Q", scale=y, axis=None), order=alt.Order("n:Q")
         )
     )  # fmt: skip
+    return line
 
 
 # ---- buckets in panels, and mean ranks on one line -------------------------------------------------
@@ -340,7 +341,7 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
         begin = at * (_PANEL + _GAP)
         x = marks.quantity("v", low, high, span=(begin, begin + _PANEL), values=_ticks(low, high), grid=False)
         grid = [{"v": tick, "y": 16.0, "y2": height} for tick in _ticks(low, high)]
-        layers: list[Any] = [marks.lines(grid, height, x, colour=style.palette["grid"])]
+        layers: list[Layer] = [marks.lines(grid, height, x, colour=style.palette["grid"])]
         for place, system in enumerate(table):
             rows = []
             for row in _rows(table, system, dataset, attribute):
@@ -411,8 +412,8 @@ def critical_difference(document: Study, style: Style) -> Drawing | None:
     critical = ranking.critical
     bars_head = [{"x": 0.0, "hi": min(width, across(1 + critical)), "y": 12.0}]
     said = f"critical difference {critical:.2f}"
-    named: list[dict[str, Any]] = []
-    paths: list[Any] = []
+    named: list[Row] = []
+    paths: list[Layer] = []
     for at, name in enumerate(order):
         left = at < half
         level = top + 20 * ((at if left else count - 1 - at) + 0.5)
@@ -442,12 +443,12 @@ def critical_difference(document: Study, style: Style) -> Drawing | None:
                    axis=axis)  # fmt: skip
 
 
-def _path(points: Sequence[tuple[float, float]], colour: str, width: float, height: float) -> object:
+def _path(points: Sequence[tuple[float, float]], colour: str, width: float, height: float) -> Layer:
     rows = tuple({"x": round(x, 2), "y": round(y, 2), "n": n} for n, (x, y) in enumerate(points))
     scales = [
         alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)
     ]
-    return (
+    path: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(color=colour, strokeWidth=1, aria=False)
         .encode(
@@ -456,3 +457,4 @@ def _path(points: Sequence[tuple[float, float]], colour: str, width: float, heig
             order=alt.Order("n:Q"),
         )
     )
+    return path

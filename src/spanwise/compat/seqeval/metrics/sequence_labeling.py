@@ -29,7 +29,7 @@ def precision_recall_fscore_support(
     warn_for: Collection[str] = WARN_FOR,
     beta: float = 1.0,
     sample_weight: Sequence[int] | None = None,
-    zero_division: object = "warn",
+    zero_division: str | float = "warn",
     suffix: bool = False,
 ) -> tuple[Any, Any, Any, Any]:
     """Precision, recall, F and support of mentions read leniently, per label or averaged.
@@ -102,7 +102,7 @@ def f1_score(
     suffix: bool = False,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: object = "warn",
+    zero_division: str | float = "warn",
     scheme: type[Token] | None = None,
 ) -> Any:
     """The F1 of the mentions.
@@ -133,7 +133,7 @@ def precision_score(
     suffix: bool = False,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: object = "warn",
+    zero_division: str | float = "warn",
     scheme: type[Token] | None = None,
 ) -> Any:
     """The precision of the mentions.
@@ -164,7 +164,7 @@ def recall_score(
     suffix: bool = False,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: object = "warn",
+    zero_division: str | float = "warn",
     scheme: type[Token] | None = None,
 ) -> Any:
     """The recall of the mentions.
@@ -187,7 +187,7 @@ def recall_score(
     )
 
 
-def accuracy_score(y_true: object, y_pred: object) -> float:
+def accuracy_score(y_true: Sequence[object], y_pred: Sequence[object]) -> float:
     """The share of tags that are equal.
 
     Examples:
@@ -197,7 +197,7 @@ def accuracy_score(y_true: object, y_pred: object) -> float:
     return accuracy(y_true, y_pred)
 
 
-def performance_measure(y_true: object, y_pred: object) -> dict[str, int]:
+def performance_measure(y_true: Sequence[object], y_pred: Sequence[object]) -> dict[str, int]:
     """Counts over tags: TP equal and not O, FP a wrong tag other than O, FN an O for a tag, TN O for O.
 
     Examples:
@@ -221,7 +221,7 @@ def classification_report(
     output_dict: bool = False,
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
-    zero_division: object = "warn",
+    zero_division: str | float = "warn",
     scheme: type[Token] | None = None,
 ) -> Any:
     """The scores of every label and their averages, as a table or a dict.

@@ -55,7 +55,7 @@ def precision_recall_fscore_support(
     warn_for: Collection[str] = WARN_FOR,
     beta: float = 1.0,
     sample_weight: Sequence[int] | None = None,
-    zero_division: object = "warn",
+    zero_division: str | float = "warn",
     scheme: type[Token] | None = None,
     suffix: bool = False,
     **kwargs: Any,
@@ -89,7 +89,7 @@ def classification_report(
     sample_weight: Sequence[int] | None = None,
     digits: int = 2,
     output_dict: bool = False,
-    zero_division: object = "warn",
+    zero_division: str | float = "warn",
     suffix: bool = False,
     scheme: type[Token] | None = None,
 ) -> Any:
