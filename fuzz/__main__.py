@@ -14,6 +14,8 @@ import tempfile
 import time
 from collections import Counter
 from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from fuzz.targets import Costs
@@ -48,7 +50,7 @@ def _inputs(args: argparse.Namespace) -> int:
     done, failures, unexpected = 0, Counter[str](), dict[str, int]()
     examples: dict[str, int] = {}
     spent: list[Costs] = []
-    pipes = {}
+    pipes: dict[Connection, tuple[SpawnProcess, int]] = {}
     for worker in range(args.workers):
         ours, theirs = context.Pipe()
         numbers = range(args.first + worker, args.first + args.inputs, args.workers)
@@ -56,19 +58,20 @@ def _inputs(args: argparse.Namespace) -> int:
         process.start()
         theirs.close()
         pipes[ours] = (process, worker)
-    for ours, (process, worker) in pipes.items():
-        last = args.first + worker
-        while True:
+    last = {ours: args.first + worker for ours, (_, worker) in pipes.items()}
+    while pipes:
+        for ours in [one for one in wait(list(pipes)) if isinstance(one, Connection)]:
             try:
                 kind, value = ours.recv()
             except EOFError:
+                process, _ = pipes.pop(ours)
                 process.join()
                 if process.exitcode:
                     failures["the process ended"] += 1
-                    examples["the process ended"] = last
-                break
+                    examples["the process ended"] = last[ours]
+                continue
             if kind == "at":
-                last = value
+                last[ours] = value
             elif kind == "wrong":
                 text = value[1].partition(":")[0]
                 failures[text] += 1

@@ -50,16 +50,23 @@ def load(path: str | Path) -> Document:
             somewhere; the message names the place inside the document.
     """
     data: bytes = reach("formats:read_bytes")(path)
-    head = _head(data, str(path))
-    kind = _type_of(
-        head.kind, str(path), systems=head.systems is not UNSET, studies=head.datasets is not UNSET
-    )
+    try:
+        return _decoded(data, str(path))
+    except RecursionError:
+        raise InputError(
+            f"{path}: the document is nested too deeply.\nMake one with spanwise evaluate … --json FILE."
+        ) from None
+
+
+def _decoded(data: bytes, place: str) -> Document:
+    head = _head(data, place)
+    kind = _type_of(head.kind, place, systems=head.systems is not UNSET, studies=head.datasets is not UNSET)
     if head.schema != SCHEMA:
-        return document_of(msgspec.json.decode(data), place=str(path))
+        return document_of(msgspec.json.decode(data), place=place)
     try:
         return cast("Document", msgspec.json.decode(data, type=kind))
     except msgspec.ValidationError as error:
-        raise wrong_part(error, msgspec.json.decode(data), kind, str(path)) from None
+        raise wrong_part(error, msgspec.json.decode(data), kind, place) from None
 
 
 def document_of(content: Mapping[str, Any], *, place: str = "the document") -> Document:
