@@ -4,7 +4,7 @@
 
 FOLDER holds data/ and predictions/ as examples/paper.toml names them, and fu20.json with the printed tables;
 benchmarks/zoo.py trains the taggers and unpacks their predictions. A block of the page is `<!-- NAME -->` up
-to `<!-- end -->`; pictures go to docs/papers/. With --saved the study is not run again: FOLDER/paper.json
+to `<!-- end -->`; pictures stand beside it. With --saved the study is not run again: FOLDER/paper.json
 holds it.
 """
 
@@ -276,7 +276,7 @@ def main() -> None:
     if command(["figures", str(folder / "paper.json"), *drawn.values(), "-o", str(folder / "figures")]):
         raise SystemExit("the figures could not be drawn")
     for name, figure in drawn.items():
-        shutil.copy(folder / "figures" / f"{figure}.svg", DOCS / "papers" / f"replication-{name}.svg")
+        shutil.copy(folder / "figures" / f"{figure}.svg", DOCS / f"replication-{name}.svg")
 
 
 if __name__ == "__main__":

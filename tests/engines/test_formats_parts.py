@@ -12,7 +12,7 @@ import pytest
 from spanwise.formats import read
 from spanwise.formats.parts import (
     Held,
-    Kept,
+    KeptRows,
     Parted,
     Survey,
     can_be_streamed,
@@ -46,7 +46,7 @@ def write(path: Path, lines: list[str], end: str = "\n") -> Path:
     return path
 
 
-def look(path: Path, *, keep: Kept | None = None, **options: Any) -> Survey:
+def look(path: Path, *, keep: KeptRows | None = None, **options: Any) -> Survey:
     cuts = options.pop("sentences", ())
     tokens = 0 if cuts else options.pop("tokens", 40)
     return survey_layers(path, options, merged=False, tokens=tokens, sentences=cuts, keep=keep)
@@ -89,7 +89,7 @@ def test_kept_rows_are_those_of_the_file(
 ) -> None:
     path = write(tmp_path / "a.conll", lines_of(1), end)
     options: dict[str, Any] = {"documents": documents, "tokens": tokens, "columns": {"1": 1}}
-    kept = look(path, keep=Kept(MUCH), **options)
+    kept = look(path, keep=KeptRows(MUCH), **options)
     parsed = look(path, **options)
     assert kept.kept is not None and parsed.kept is None
     assert contents(kept) == contents(parsed)
@@ -103,7 +103,7 @@ def test_kept_rows_are_those_of_the_file(
 def test_a_packed_file_with_a_mark_is_kept_too(tmp_path: Path) -> None:
     path = tmp_path / "a.conll.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + "\n".join(lines_of(2)).encode(), mtime=0))
-    assert contents(look(path, keep=Kept(MUCH))) == contents(look(path))
+    assert contents(look(path, keep=KeptRows(MUCH))) == contents(look(path))
 
 
 @pytest.mark.parametrize("documents", [None, "none"])
@@ -128,11 +128,11 @@ def test_the_tokens_of_predictions_are_kept_where_they_are_not_those_of_gold(
     if changed:
         other[400] = f"another{other[400][other[400].index(' ') :]}"
     paths = [write(tmp_path / "gold", lines_of(3)), write(tmp_path / "other", other)]
-    first = survey_layers(paths[0], {}, merged=False, tokens=50, keep=Kept(MUCH))
+    first = survey_layers(paths[0], {}, merged=False, tokens=50, keep=KeptRows(MUCH))
     cuts = [cut.sentence for cut in first.cuts[1:-1]]
     sizes = []
     for like in (first.kept, None):
-        keep = Kept(MUCH, like=like)
+        keep = KeptRows(MUCH, like=like)
         one = survey_layers(paths[1], {}, merged=False, sentences=cuts, keep=keep)
         sizes.append(MUCH - keep.left)
         parsed = survey_layers(paths[1], {}, merged=False, sentences=cuts)
@@ -143,11 +143,11 @@ def test_the_tokens_of_predictions_are_kept_where_they_are_not_those_of_gold(
 
 def test_rows_are_not_kept_where_there_is_no_room_or_comments_skip_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "a.conll", lines_of(5))
-    one = look(path, keep=Kept(1000))
+    one = look(path, keep=KeptRows(1000))
     assert one.kept is None
     assert contents(one) == contents(look(path))
     path = write(tmp_path / "b.conll", lines_of(5, comments=True))
-    one = look(path, keep=Kept(MUCH), comments="#")
+    one = look(path, keep=KeptRows(MUCH), comments="#")
     assert one.kept is None and one.comments > 0
     assert contents(one) == contents(look(path, comments="#"))
 
@@ -155,7 +155,7 @@ def test_rows_are_not_kept_where_there_is_no_room_or_comments_skip_lines(tmp_pat
 @pytest.mark.usefixtures("small_chunks")
 def test_what_lies_behind_forgotten_rows_can_still_be_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.conll", lines_of(6))
-    one = look(path, keep=Kept(MUCH))
+    one = look(path, keep=KeptRows(MUCH))
     expected = contents(one)
     found = []
     assert one.kept is not None

@@ -54,32 +54,32 @@ def test_a_request_to_end_leaves_no_file_behind(call: list[str], gold: Path, tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_a_page_under_a_limit_of_memory_is_refused_in_one_sentence(gold: Path, tmp_path: Path) -> None:
+def test_figures_under_a_limit_of_memory_are_refused_in_one_sentence(gold: Path, tmp_path: Path) -> None:
     def bounded() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
-    call = [
-        "evaluate",
-        str(gold),
-        str(gold),
-        "--quiet",
-        "--resamples",
-        "0",
-        "--html",
-        str(tmp_path / "out.html"),
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "spanwise", *call],
-        preexec_fn=bounded,
-        capture_output=True,
-        text=True,
-        check=False,
+    document, page, figures = (tmp_path / name for name in ("out.json", "out.html", "figures"))
+    evaluated = ["evaluate", str(gold), str(gold), "--quiet", "--resamples", "0"]
+    calls = (
+        [*evaluated, "--json", str(document), "--html", str(page)],
+        ["figures", str(document), "-o", str(figures)],
     )
-    assert done.returncode == 3
-    assert done.stderr.startswith(
+    made, refused = (
+        subprocess.run(
+            [sys.executable, "-m", "spanwise", *call],
+            preexec_fn=bounded,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for call in calls
+    )
+    assert made.returncode == 0 and page.exists()  # the page of an evaluation needs no renderer
+    assert refused.returncode == 3
+    assert refused.stderr.startswith(
         "spanwise: charts cannot be drawn under a limit of 1,024 MB of address space"
     )
-    assert not (tmp_path / "out.html").exists()
+    assert not figures.exists()
 
 
 def test_a_small_packed_file_costs_little(tmp_path: Path) -> None:
