@@ -104,7 +104,7 @@ def expected(kind: str) -> int:
 
 def test_a_bar_a_cell_a_bucket_and_a_finding_lead_to_their_mentions(opened: Opened) -> None:
     page = opened.page
-    page.locator("#errors .chart:visible a[aria-label^='Wrong boundary'] path").first.click(force=True)
+    page.locator("#errors .chart:visible a[aria-label^='Wrong boundary'] rect").first.click(force=True)
     assert opened.count() == opened.drawn() == expected("BE") and "in " in page.inner_text("#summary")
     cell = page.locator("#confusions table.matrix:visible td a").first
     number = int(cell.inner_text())
