@@ -242,6 +242,7 @@ def _parquet_rows(session: SparkSession, given: str, files: Any) -> RDD:
     A row must be a sentence: a list of tokens with a list of tags, or with spans. Spark splits large files by
     their row groups, so that no worker holds a whole one.
     """
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import functions
 
@@ -251,7 +252,7 @@ def _parquet_rows(session: SparkSession, given: str, files: Any) -> RDD:
         return None
     try:
         frame = session.read.option("recursiveFileLookup", "true").parquet(*_paths(given))
-    except PySparkException:
+    except (PySparkException, Py4JError):  # a damaged footer is an error of Java
         return None  # reading the files says what is wrong with them
     kinds = {name.lower(): kind for name, kind in frame.dtypes}
     tokens = kinds.get("tokens") == "array<string>"
