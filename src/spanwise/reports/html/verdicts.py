@@ -419,6 +419,7 @@ def packed_pairs(shown: ShownDataset) -> dict[str, object]:
     comparisons = {
         (min(at), max(at)): row
         for row in document.comparisons
+        if place.keys() >= set(row.systems)  # a document may name systems that it does not hold
         for at in [[place[name] for name in row.systems]]
     }
     return {
