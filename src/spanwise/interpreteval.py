@@ -40,7 +40,7 @@ WHAT = {
     "lower_case": "strings are lower-cased, except for the density of unknown words",
     "last_hyphen": "a label is what follows the last hyphen of a tag, lower-cased",
     "one_sentence": "mentions are read over the whole file as if it were one sentence",
-    "training_mentions": "eCon is 0 for a string that is no training mention",
+    "training_mentions": "eCon is 0 for a string that is not a training mention",
     "token_share": "eCon counts tokens of occurrences that carry the label, not mentions",
     "regular_expression": "occurrences: found by an unescaped regular expression in joined text",
     "fifth_highest": "eFre and tFre are divided by the fifth highest count, not by the tokens",

@@ -90,7 +90,7 @@ def spelled(tag: str, spelling: str | None) -> str:
 
 
 def malformed(tag: str) -> str | None:
-    """Why `tag` is no tag of any scheme, and what to do; None where it is one.
+    """Why `tag` is not a tag of any scheme, and what to do; None where it is one.
 
     Examples:
         >>> malformed("B-LOC-geo") is None

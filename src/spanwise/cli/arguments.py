@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaint is one sentence and where to read on, not a screen of options."""
 
     def parsed(self, given: Sequence[str]) -> argparse.Namespace:
-        """The arguments; an option that there is not is answered with the nearest one that there is."""
+        """The arguments; an unknown option is answered with the closest known one."""
         found, rest = self.parse_known_args(given)
         if rest:
             self.error(self._surplus(next((text for text in rest if text.startswith("-")), rest[0])))

@@ -35,7 +35,7 @@ from spanwise.settings import SETTINGS
 
 UNITS = ("sentence", "document")
 TWO_READERS = 32 << 20  # bytes of files from which on two readers are faster than one that knows all words
-_NAMELESS = "predicted"  # the system of predictions that are no file
+_NAMELESS = "predicted"  # the name of a system whose predictions are not a file
 
 
 class Block(Struct, frozen=True, eq=False):
@@ -378,7 +378,7 @@ class Choices(Struct, frozen=True, eq=False):
                 SETTINGS[name].check(getattr(self, name))
 
     def check_systems(self, names: Sequence[str]) -> None:
-        """Refuse pairs of systems that there are not."""
+        """Refuse pairs that name unknown systems."""
         for pair in self.pairs or ():
             for system in pair:
                 if system not in names:
@@ -516,7 +516,7 @@ def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, object], *, li
 
 
 def needs(source: Any) -> int:
-    """What a file may need when it is held in memory, in bytes; 0 of what is no file."""
+    """What a file may need when it is held in memory, in bytes; 0 if it is not a file."""
     if not isinstance(source, str | os.PathLike) or str(source) == "-":
         return 0
     return BYTES_PER_BYTE * _size(Path(source))

@@ -111,7 +111,7 @@ def read(
         columns, fields: More columns (one value a token) or fields (one value a sentence) to keep, by name.
         encoding: The encoding of the text, UTF-8 without it.
         tokens: The tokens that lists of tags or spans belong to.
-        name: What to call a source that is no file.
+        name: What to call a source that is not a file.
         limits: Higher bounds for odd files: "labels", "nested", "unpacked" (bytes) and "values".
     """
     options = Options(

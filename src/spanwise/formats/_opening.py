@@ -1,4 +1,4 @@
-"""Files as bytes, unpacked and checked, written whole or not at all; files that are no corpora as texts."""
+"""Files as bytes, unpacked and checked, written whole or not at all; other text files as strings."""
 
 from __future__ import annotations
 
