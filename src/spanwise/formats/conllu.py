@@ -24,6 +24,11 @@ def read(file: File, options: Options) -> Annotation:
     lines = [line.rstrip("\r") for line in file.text.split("\n")]
     columns = _columns(lines)
     form = columns.index("FORM") if "FORM" in columns else 1
+    if form >= len(columns):
+        raise InputError(
+            at(file.path, None, "'# global.columns =' names no column FORM, which holds the tokens.\n"
+               "Name the columns of the file, such as '# global.columns = ID FORM NER'.")
+        )  # fmt: skip
     where = _where(file.path, lines, columns, options)
     sentences: list[TaggedSentence] = []
     rows: list[tuple[str, str, int]] = []

@@ -308,9 +308,10 @@ def _gather(found: Gathered, line: int, record: Mapping[str, object], options: O
 
 def _fits(record: Mapping[str, object], kind: str) -> bool:
     """Whether an empty list hides that the record is of the file's kind."""
-    if kind == "tokens with tags":
-        return _first(record, _TOKENS, list) is not None and _first(record, _TAGS, list) == []
-    return kind == "tokens with spans" and _first(record, SPANS, list) == []
+    empty = {"tokens with tags": _TAGS, "tokens with spans": SPANS}.get(kind)
+    return (
+        empty is not None and _first(record, _TOKENS, list) is not None and _first(record, empty, list) == []
+    )
 
 
 def _wanted(record: Mapping[str, object], kind: str) -> str:
