@@ -267,6 +267,25 @@ def test_jobs_of_an_earlier_server_are_interrupted_and_their_uploads_kept(
     again.store.close()
 
 
+def test_a_server_that_ends_leaves_a_job_for_the_next_one_to_call_interrupted(
+    folder: Path, tmp_path: Path
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    bench = Bench(there)
+    bench.watcher.scan()
+    [gold] = bench.store.golds()
+    bench.jobs.start()
+    (bench.jobs.uploads / "u.conll").write_bytes((there / "gold.conll").read_bytes())
+    bench.jobs.add(gold, "mine", JobOptions(upload="u.conll", name="mine.conll"))
+    bench.jobs.stop()
+    assert [one.state for one in bench.store.jobs()] in (["waiting"], ["running"])
+    bench.store.close()
+    again = Bench(there)
+    again.jobs.start()
+    assert [one.state for one in again.store.jobs()] == ["interrupted"]
+    again.stop()
+
+
 def test_a_full_disk_is_answered_as_such(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import re
@@ -36,6 +37,7 @@ class Jobs:
         self._queue: queue.Queue[int | None] = queue.Queue()
         self._running: tuple[int, subprocess.Popen[str]] | None = None
         self._thread: threading.Thread | None = None
+        self._stopped = threading.Event()
 
     def start(self) -> None:
         """Wait for jobs; those of an earlier server are interrupted."""
@@ -47,12 +49,13 @@ class Jobs:
         self._thread.start()
 
     def stop(self) -> None:
-        """End what runs."""
+        """End what runs; the next server calls it interrupted."""
+        self._stopped.set()
         self._queue.put(None)
         if self._running is not None:
             self._running[1].kill()
         if self._thread is not None:
-            self._thread.join(timeout=5)
+            self._thread.join()
 
     def add(self, gold: Gold, system: str, body: JobOptions) -> Job:
         """Put an evaluation into the queue."""
@@ -79,7 +82,7 @@ class Jobs:
         self.events.tell("job", job.gold, f"{job.system} cancelled")
 
     def _run(self) -> None:
-        while (number := self._queue.get()) is not None:
+        while (number := self._queue.get()) is not None and not self._stopped.is_set():
             job = self.store.job(number)
             gold = None if job is None else self.store.gold(job.gold)
             if job is None or gold is None or job.state != "waiting":
@@ -109,9 +112,11 @@ class Jobs:
             stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
         )  # fmt: skip
         self._running = (job.id, child)
+        if self._stopped.is_set():  # which `stop` may have missed while the process was starting
+            child.kill()
         assert child.stdin is not None and child.stdout is not None
-        child.stdin.write(msgspec.json.encode(task).decode())
-        child.stdin.close()
+        with contextlib.suppress(BrokenPipeError), child.stdin as stream:
+            stream.write(msgspec.json.encode(task).decode())
         error = ""
         for line in child.stdout:
             said = msgspec.json.decode(line, type=Said)
@@ -122,7 +127,7 @@ class Jobs:
                 self.events.tell("job", job.gold, f"{job.system}: {said.step}")
         status = child.wait()
         self._running = None
-        if self._state(job) == "cancelled":
+        if self._stopped.is_set() or self._state(job) == "cancelled":
             return
         if status == 0:
             self.store.set_job(job.id, "done", step="done", done=1, total=1)
