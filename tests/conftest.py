@@ -1,4 +1,4 @@
-"""What all tests share: the folder of real data, where there is one."""
+"""What all tests share: the folder of real data, where there is one, and one browser."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from browsing import browser
+
+__all__ = ["browser", "data"]
 
 # As on the command line: our matrices are small, and two cores are soon crowded by BLAS threads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

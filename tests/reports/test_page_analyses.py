@@ -40,15 +40,6 @@ def test_the_document_keeps_its_analyses(result: Evaluation, tmp_path: Path) -> 
     assert again.weak and again.weak.systems.keys() == result.systems.keys()
 
 
-def shown(opened: Opened, condition: str) -> None:
-    """Wait until the examples follow the address; the page's policy forbids functions of the tool's."""
-    for _ in range(200):
-        if opened.page.input_value("#where") == condition:
-            return
-        opened.page.wait_for_timeout(25)
-    raise AssertionError(f"the page does not show {condition!r}")
-
-
 def test_cards_stand_on_the_page_and_open_the_mentions_of_their_slices(
     result: Evaluation, tmp_path: Path, browser: Any
 ) -> None:
@@ -62,7 +53,8 @@ def test_cards_stand_on_the_page_and_open_the_mentions_of_their_slices(
     chosen = dict(part.split("=") for part in link.get_attribute("href").split("?")[1].split(","))
     link.click()
     where = unquote(chosen["where"])
-    shown(opened, where)
+    opened.follows()
+    assert opened.page.input_value("#where") == where
     assert opened.count() == slices[where] == int(chosen["of"])
     for condition in CONDITIONS:
         for system in result.systems:
@@ -70,9 +62,9 @@ def test_cards_stand_on_the_page_and_open_the_mentions_of_their_slices(
             opened.page.evaluate(
                 f"location.hash = '#examples?unit=error,system={quote(system)},where={quote(condition)}'"
             )
-            shown(opened, condition)
+            opened.follows()
             assert opened.count() == len(listed), (condition, system)
     opened.page.evaluate("location.hash = '#examples?where=nothing%3D1'")
-    shown(opened, "nothing=1")
+    opened.follows()
     assert "no attribute of this page" in opened.page.inner_text("#summary")
     assert opened.said == []

@@ -35,40 +35,41 @@ def opened(browser: Any, page: Path) -> Iterator[Opened]:
     one.context.close()
 
 
-def names_in(opened: Opened) -> list[str]:
-    found: list[str] = opened.page.locator("#pair bdi").all_text_contents()
-    return found
+def assert_pair(opened: Opened, names: list[str]) -> None:
+    opened.see("#pair bdi").to_have_text(names)
 
 
 def test_headline_findings_and_tests_follow_the_chosen_pair(opened: Opened) -> None:
     page = opened.page
     order = page.locator(".board tbody th").all_text_contents()
-    assert sorted(order) == sorted(NAMES) and names_in(opened) == order[:2]
+    assert sorted(order) == sorted(NAMES)
+    assert_pair(opened, order[:2])
     page.select_option("#choose-a", "2")
     page.select_option("#choose-b", "3")
-    assert names_in(opened) == [order[2], order[3]]
+    assert_pair(opened, [order[2], order[3]])
     assert all(name in page.inner_text("#headline") for name in order[2:])
     assert not any(name in page.inner_text("#findings") for name in order[:2])
-    assert f"a={quote(order[2], safe='')},b={quote(order[3], safe='')}" in page.url
+    assert f"a={quote(order[2], safe='')},b={quote(order[3], safe='')}" in opened.address()
     assert page.locator("#confusions [data-view]:visible").get_attribute("data-view") == "2"
     page.click("#swap")
-    assert names_in(opened) == [order[3], order[2]]
+    assert_pair(opened, [order[3], order[2]])
     page.go_back()
-    assert names_in(opened) == [order[2], order[3]]
+    assert_pair(opened, [order[2], order[3]])
 
 
 def test_a_cell_of_the_matrix_opens_its_pair_and_examples_keep_it(opened: Opened) -> None:
     page = opened.page
     order = page.locator(".board tbody th").all_text_contents()
     page.click("#significance tbody tr:nth-child(4) td:nth-of-type(2) a")
-    assert names_in(opened) == [order[3], order[1]]
+    assert_pair(opened, [order[3], order[1]])
     page.click("#pair-groups a.n >> nth=0")
-    assert "a=" in page.url and names_in(opened) == [order[3], order[1]]
-    address = page.url
+    assert_pair(opened, [order[3], order[1]])
+    opened.until("location.hash.includes('a=')")
+    address = opened.address()
     page.goto("about:blank")
     page.goto(address)
     page.wait_for_selector("html[data-ready]", state="attached")
-    assert names_in(opened) == [order[3], order[1]]
+    assert_pair(opened, [order[3], order[1]])
     opened.asked.clear()
     opened.asked.append(address)
 
@@ -79,7 +80,7 @@ def test_parts_add_up_and_cells_of_the_two_by_two_show_their_mentions(opened: Op
     for at in range(rows.count()):
         number = int(rows.nth(at).locator("b").inner_text().replace(",", ""))
         rows.nth(at).click()
-        page.wait_for_function("document.getElementById('summary').dataset.shows === location.hash")
+        opened.follows()
         said = page.inner_text("#summary")
         assert opened.count() == number or (at == 0 and "every system got right are left out" in said)
 

@@ -105,21 +105,26 @@ def expected(kind: str) -> int:
 def test_a_bar_a_cell_a_bucket_and_a_finding_lead_to_their_mentions(opened: Opened) -> None:
     page = opened.page
     page.locator("#errors .chart:visible a[aria-label^='Wrong boundary'] rect").first.click(force=True)
+    opened.until("location.hash.includes('outcome=')")
+    opened.follows()
     assert opened.count() == opened.drawn() == expected("BE") and "in " in page.inner_text("#summary")
     cell = page.locator("#confusions table.matrix:visible td a").first
     number = int(cell.inner_text())
     cell.click()
-    page.wait_for_function("location.hash.includes('predicted=')")
+    opened.until("location.hash.includes('predicted=')")
+    opened.follows()
     assert opened.count() == opened.drawn() == number
     bucket = page.locator("#attributes .chart a[aria-label*='not right']").first
     number = int(re.search(r"([\d,]+) gold mentions not right", bucket.get_attribute("aria-label"))[1])
     bucket.dispatch_event("click")
-    page.wait_for_function("location.hash.includes('attribute=')")
+    opened.until("location.hash.includes('attribute=')")
+    opened.follows()
     assert opened.count() == opened.drawn() == number
     finding = page.locator(".findings a[href*='outcome=wrong']").first
     number = int(finding.inner_text().split()[0])
     finding.click()
-    page.wait_for_function("location.hash.includes('tough=')")
+    opened.until("location.hash.includes('tough=')")
+    opened.follows()
     assert opened.count() == opened.drawn() == number
 
 
@@ -168,20 +173,20 @@ def test_keys_move_search_and_clear(opened: Opened) -> None:
     page.keyboard.press("j")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("k")
-    place = "[...document.querySelectorAll('.example')].indexOf(document.activeElement)"
-    assert page.evaluate(place) == 1
+    opened.until("[...document.querySelectorAll('.example')].indexOf(document.activeElement) === 1")
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "q"
+    opened.see("#q").to_be_focused()
     page.keyboard.type("river")
     page.wait_for_selector("#chips >> text=river")
     page.keyboard.press("Escape")
     page.wait_for_selector("#chips >> text=river", state="detached")
     page.keyboard.press("Escape")
-    page.wait_for_function("location.hash === '#examples'")
+    opened.until("location.hash === '#examples'")
+    opened.follows()
     page.locator("table.matrix:visible td a").first.focus()
     before = page.evaluate("document.activeElement.getAttribute('href')")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.getAttribute('href')") != before
+    opened.until(f"document.activeElement.getAttribute('href') !== {json.dumps(before)}")
 
 
 def test_the_page_turns_to_the_other_system(opened: Opened) -> None:
@@ -189,7 +194,7 @@ def test_the_page_turns_to_the_other_system(opened: Opened) -> None:
     first = page.inner_text(".headline:visible .big")
     page.click("button[data-system]:has-text('crf')")
     page.wait_for_selector("button[data-system][aria-pressed=true]:has-text('crf')")
-    assert page.inner_text(".headline:visible .big") != first
+    opened.see(".headline:visible .big").not_to_have_text(first, use_inner_text=True)
     assert page.locator("#errors .chart:visible svg").count() == 2
     page.go_back()
 
@@ -211,7 +216,7 @@ def test_what_is_filtered_can_be_taken_away(opened: Opened) -> None:
 
 def test_marks_tell_what_they_show(opened: Opened) -> None:
     opened.page.locator("#score .chart a, #score .chart [role=img]").first.hover(force=True)
-    assert "F1" in opened.page.inner_text("#tip")
+    opened.see("#tip").to_contain_text("F1")
 
 
 @pytest.mark.parametrize("width", [1440, 900, 390])
@@ -235,9 +240,11 @@ def test_the_theme_can_be_chosen(opened: Opened) -> None:
     colour = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(colour)
     page.click("#theme")
-    assert page.inner_text("#theme") == "Theme: dark" and page.evaluate(colour) != light
+    opened.see("#theme").to_have_text("Theme: dark")
+    opened.until(f"{colour} !== {json.dumps(light)}")
     page.click("#theme")
-    assert page.inner_text("#theme") == "Theme: light" and page.evaluate(colour) == light
+    opened.see("#theme").to_have_text("Theme: light")
+    opened.until(f"{colour} === {json.dumps(light)}")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -283,11 +290,12 @@ def test_hostile_tokens_and_labels_stay_text(browser: Any, tmp_path: Path) -> No
         link = one.page.locator("table.matrix:visible td a").first
         number = int(link.inner_text())
         link.click()
-        one.page.wait_for_function("location.hash.startsWith('#examples?')")
+        one.until("location.hash.startsWith('#examples?')")
+        one.follows()
         assert one.drawn() == number
         assert "</script>" in unquote(one.page.evaluate("location.hash"))
         one.page.evaluate("location.hash = '#examples'")
-        one.page.wait_for_function("document.querySelector('#chips').children.length === 1")
+        one.until("document.querySelector('#chips').children.length === 1")
         with one.page.expect_download() as saved:
             one.page.click("#csv")
         text = Path(saved.value.path()).read_text(encoding="utf-8")
@@ -323,7 +331,7 @@ def test_long_right_to_left_and_overlapping_sentences_behave(browser: Any, tmp_p
         assert page.evaluate("document.documentElement.scrollWidth") <= 900
         assert page.locator("#list .t").count() < 4000
         page.click("button:has-text('Show all 5,000 tokens')")
-        assert page.locator("#list .t").count() > 5000
+        one.until("document.querySelectorAll('#list .t').length > 5000")
         assert page.evaluate("document.documentElement.scrollWidth") <= 900
         assert page.locator(".grid[dir=rtl]").count() >= 1
         tokens = page.locator(".grid[dir=rtl] .t")
@@ -351,7 +359,8 @@ def test_redacted_and_capped_pages_say_what_is_not_shown(browser: Any, tmp_path:
         one = Opened(browser, path)
         try:
             one.page.locator(".findings a[href*='of=']").first.click()
-            one.page.wait_for_function("location.hash.startsWith('#examples?')")
+            one.until("location.hash.startsWith('#examples?')")
+            one.follows()
             text = one.page.inner_text("#summary")
             assert said in text and re.search(r"^\d+ of \d+ ", text)
         finally:

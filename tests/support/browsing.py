@@ -19,6 +19,7 @@ def browser() -> Iterator[Any]:
     if not CHROMIUM:
         pytest.skip("no chromium found; install Debian's, or set SPANWISE_CHROMIUM to one")
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    playwright.expect.set_options(timeout=60_000)
     with playwright.sync_playwright() as tool:
         try:
             opened = tool.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -26,6 +27,15 @@ def browser() -> Iterator[Any]:
             pytest.skip(f"{CHROMIUM} does not start: {str(error).splitlines()[0]}")
         yield opened
         opened.close()
+
+
+def until(page: Any, expression: str) -> None:
+    """Wait until an expression holds in a page, however slow the machine."""
+    for _ in range(2400):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(25)
+    raise AssertionError(f"after a minute this does not hold: {expression}")
 
 
 class Opened:
@@ -37,6 +47,7 @@ class Opened:
         self.context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
         )
+        self.context.set_default_timeout(60_000)
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
@@ -50,6 +61,28 @@ class Opened:
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(f"file://{path}{at}")
         self.page.wait_for_selector("html[data-ready]", state="attached")
+
+    def until(self, expression: str) -> None:
+        """Wait until an expression holds.
+
+        The page's policy forbids to evaluate text, which `wait_for_function` does from its second try on.
+        """
+        until(self.page, expression)
+
+    def follows(self) -> None:
+        """Wait until the examples are those that the address asks for."""
+        self.until("document.getElementById('summary').dataset.shows === location.hash")
+
+    def see(self, selector: str) -> Any:
+        """Playwright's assertions on a part of the page, which wait until they hold."""
+        from playwright.sync_api import expect
+
+        return expect(self.page.locator(selector))
+
+    def address(self) -> str:
+        """The address as the page itself has it."""
+        found: str = self.page.evaluate("location.href")
+        return found
 
     def count(self) -> int:
         return int(self.page.get_attribute("#summary", "data-count"))

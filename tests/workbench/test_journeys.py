@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import threading
 import time
@@ -16,8 +14,6 @@ from benches import TOKEN, copied
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 uvicorn = pytest.importorskip("uvicorn")
-
-CHROMIUM = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +40,13 @@ def served(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     thread.join(timeout=10)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium found; install Debian's, or set SPANWISE_CHROMIUM to one")
-    with playwright.sync_playwright() as tool:
-        opened = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 @pytest.fixture
 def page(browser: Any, served: tuple[str, Path]) -> Iterator[Any]:
     """A page that knows the token; whatever the console says fails the test."""
     address = served[0]
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_cookies([{"name": f"spanwise-{address.rpartition(':')[2]}", "value": TOKEN, "url": address}])
+    context.set_default_timeout(60_000)
     one = context.new_page()
     said: list[str] = []
     one.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
@@ -75,8 +62,8 @@ def test_a_result_that_comes_into_the_folder_appears(page: Any, served: tuple[st
     text = (there / "all.json").read_text(encoding="utf-8").replace('"swapper"', '"newcomer"')
     (there / ".half").write_text(text, encoding="utf-8")
     (there / ".half").rename(there / "late.json")
-    page.get_by_role("button", name="new result").click(timeout=8000)
-    page.get_by_role("row", name="newcomer").first.wait_for(timeout=5000)
+    page.get_by_role("button", name="new result").click()
+    page.get_by_role("row", name="newcomer").first.wait_for()
 
 
 def test_two_systems_are_chosen_and_compared(page: Any, served: tuple[str, Path]) -> None:
@@ -97,12 +84,14 @@ def test_a_slice_is_built_saved_and_back_restores_the_view(page: Any, served: tu
     page.get_by_role("heading", name="label=ORG").wait_for()
     page.get_by_role("checkbox", name="UNSEEN-ANY").check()
     page.wait_for_url("**toughness=UNSEEN-ANY**")
+    page.get_by_role("heading", name="UNSEEN-ANY").first.wait_for()
     page.go_back()
     page.get_by_role("heading", name="label=ORG", exact=True).wait_for()
+    playwright.expect(page.get_by_role("checkbox", name="UNSEEN-ANY")).not_to_be_checked()
     page.get_by_label("name", exact=True).fill("our orgs")
     page.get_by_label("ask at least").fill("75")
     page.get_by_role("button", name="Save slice").click()
-    page.wait_for_url("**/slices/our-orgs")
+    page.wait_for_url("**/slices/our-orgs", wait_until="commit")
     assert "our orgs" in (served[1] / "slices.toml").read_text(encoding="utf-8")
 
 
@@ -112,7 +101,9 @@ def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tu
     page.get_by_role("heading", name="Sentences").wait_for()
     page.locator("main").focus()
     page.keyboard.press("j")
+    playwright.expect(page.locator("[data-sentence]").first).to_be_focused()
     page.keyboard.press("n")
+    playwright.expect(page.locator("input[name=text]:focus")).to_have_count(1)
     page.keyboard.type("ends too early")
     page.keyboard.press("Enter")
     page.get_by_text("ends too early").first.wait_for()
@@ -144,9 +135,9 @@ def test_two_tabs_on_one_note_lose_nothing(page: Any, served: tuple[str, Path]) 
     change(other, "of the second tab")
     alert = other.get_by_role("alert").filter(has_text="of the first tab")
     alert.wait_for()
-    assert other.locator(".said input[name=text]:visible").input_value() == "of the second tab"
+    playwright.expect(other.locator(".said input[name=text]:visible")).to_have_value("of the second tab")
     other.reload()
-    assert other.locator(".said", has_text="of the first tab").count() == 1
+    playwright.expect(other.locator(".said", has_text="of the first tab")).to_have_count(1)
     other.locator(".said", has_text="of the first tab").locator("summary").click()
     change(other, "both have a point")
     other.get_by_text("both have a point").first.wait_for()
@@ -165,8 +156,8 @@ def test_a_bad_file_is_answered_and_a_way_out_taken(
     page.goto(address)
     page.get_by_role("link", name="Evaluate").click()
     page.locator("[data-files]").set_input_files(tmp_path / "cut.conll")
-    page.get_by_role("button", name="Align by characters").click(timeout=20000)
-    page.get_by_text("as cut · done").wait_for(timeout=20000)
+    page.get_by_role("button", name="Align by characters").click()
+    page.get_by_text("as cut · done").wait_for()
 
 
 @pytest.mark.parametrize("width", [1440, 390])

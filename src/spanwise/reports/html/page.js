@@ -126,7 +126,12 @@
     .map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join(",");
   const go = (choices, place = "examples") => {
     const own = query(choices);
-    location.hash = `#${place}${own ? `?${own}` : ""}`;
+    visit(`#${place}${own ? `?${own}` : ""}`);
+  };
+  // The page follows at once, so that a key that is pressed next meets what the last one asked for.
+  const visit = (hash) => {
+    if (hash !== location.hash) history.pushState(null, "", hash);
+    follow();
   };
   // What an address does not say of these stays as it is, and is added to it.
   const keep = (choices) => {
@@ -157,7 +162,13 @@
   // The address has changed, but the reader is to stay where they are.
   const stay = () => follow(null, true);
   window.addEventListener("hashchange", follow);
+  document.addEventListener("click", (event) => {
+    const hash = event.target.closest?.('a[href^="#examples?"]')?.getAttribute("href");
+    if (!hash || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    visit(hash);
+  });
   const data = unpack();
-  window.spanwisePage = { $, make, number, address, read, query, go, copy, follow, stay, choose, fillIn, beside, kept, KEPT, data };
+  window.spanwisePage = { $, make, number, address, read, query, go, visit, copy, follow, stay, choose, fillIn, beside, kept, KEPT, data };
   if (!$("list")) data.then(() => { document.documentElement.dataset.ready = "yes"; follow(); });
 })();

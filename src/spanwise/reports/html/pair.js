@@ -394,7 +394,7 @@
     const { place, choices } = window.spanwisePage.address();
     const own = query(Object.fromEntries(Object.entries(choices).filter(([key]) => !window.spanwisePage.KEPT.includes(key))));
     // The reader stays where they are: what is on the screen follows the pair.
-    if (place === "examples") location.hash = `#examples?${own ? `${own},` : ""}${text}`;
+    if (place === "examples") window.spanwisePage.visit(`#examples?${own ? `${own},` : ""}${text}`);
     else { history.pushState(null, "", `#${place || "overview"}?${text}`); window.spanwisePage.stay(); }
   };
   // The dataset and the pair of an address; what an address does not name stays as it is.

@@ -2,18 +2,21 @@
 const body = document.body;
 const region = () => document.querySelector("[data-region]");
 
+let turn = 0;
 async function replace(address, push) {
-  const here = region();
-  if (!here) { location.assign(address); return; }
+  if (!region()) { location.assign(address); return; }
+  const own = ++turn;
+  if (push) history.pushState(null, "", address);
   const answer = await fetch(address, { headers: { accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (own !== turn) return; // something else was asked for meanwhile, and its answer is the one to show
+  const here = region();
   const there = page.querySelector(`[data-region="${here.dataset.region}"]`);
   if (!answer.ok || !there) { location.assign(address); return; }
   const focused = document.activeElement;
   const name = focused && focused.name ? `[name="${CSS.escape(focused.name)}"]${focused.type === "checkbox" ? `[value="${CSS.escape(focused.value)}"]` : ""}` : "";
   here.replaceWith(document.importNode(there, true));
   document.title = page.title;
-  if (push) history.pushState(null, "", address);
   if (name) region().querySelector(name)?.focus();
   remembered();
 }

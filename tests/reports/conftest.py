@@ -1,5 +1,0 @@
-"""The browser that tests of pages share."""
-
-from browsing import browser
-
-__all__ = ["browser"]
