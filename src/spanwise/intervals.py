@@ -117,9 +117,11 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
     return found
 
 
-def _mean_deviations(runs: Sequence[Measure], blocks: Sequence[Floats]) -> dict[str, tuple[Floats, Bools]]:
+def _mean_deviations(
+    runs: Sequence[Measure], blocks: Sequence[Floats], only: Sequence[str] = ()
+) -> dict[str, tuple[Floats, Bools]]:
     """The deviations of each score's mean over runs, and whether a unit holds the cell for any of them."""
-    found = [_deviations(run, rows) for run, rows in zip(runs, blocks, strict=True)]
+    found = [_deviations(run, rows, only) for run, rows in zip(runs, blocks, strict=True)]
     if len(found) == 1:
         return found[0]
     return {
@@ -131,20 +133,21 @@ def _mean_deviations(runs: Sequence[Measure], blocks: Sequence[Floats]) -> dict[
     }
 
 
-def _deviations(measure: Measure, rows: Floats) -> dict[str, tuple[Floats, Bools]]:
+def _deviations(measure: Measure, rows: Floats, only: Sequence[str] = ()) -> dict[str, tuple[Floats, Bools]]:
     """F₋ᵢ − F of every score when a unit with these counts is left out, and whether it holds the cell.
 
     Both are rows × cells; a unit that does not hold a cell, and a score that is undefined without
     it, deviate by 0.
     """
-    whole = measure.values()
-    without = measure.score(measure.counts.total.astype(np.float64) - rows)
-    held = measure.sizes(rows)
+    whole = measure.values(only)
+    without = measure.score(measure.counts.total.astype(np.float64) - rows, only)
+    held = measure.sizes(rows, only)
     found = {}
     for name, values in without.items():
-        holds = held[name] > 0
-        difference = np.where(holds, values - whole[name], 0.0)
-        found[name] = np.nan_to_num(difference, nan=0.0), np.asarray(holds)
+        holds = np.asarray(held[name] > 0)
+        difference = values - whole[name]
+        difference[~holds | np.isnan(difference)] = 0.0
+        found[name] = difference, holds
     return found
 
 
@@ -169,6 +172,19 @@ class Differences(Struct, frozen=True, eq=False):
         reach = np.where((self.error < NO_SPREAD) & ~still, 0.0, reach)
         return np.stack([self.value - reach, self.value + reach], axis=-1)
 
+    def at(self, cells: Sequence[int], number: int) -> Differences:
+        """The same differences at these places of so many cells; the others are NaN and held by no unit."""
+        value, error, freedom = (np.full((len(self.value), number), np.nan) for _ in range(3))
+        units = np.zeros((len(self.value), number), dtype=np.int64)
+        for wide, own in (
+            (value, self.value),
+            (error, self.error),
+            (freedom, self.freedom),
+            (units, self.units),
+        ):
+            wide[:, cells] = own
+        return Differences(value, units, error, freedom)
+
     def p(self) -> Floats:
         """The two-sided p-value of the t-test against no difference; NaN where nothing varies."""
         return t_p(ratio(self.value, np.where(self.error < NO_SPREAD, 0.0, self.error)), self.freedom)
@@ -180,6 +196,7 @@ def differences(
     *,
     over_runs: bool = False,
     shared_seeds: bool = False,
+    cells: Sequence[int] | None = None,
 ) -> dict[str, Differences]:
     """The difference of every tested score between systems, each the mean over its runs.
 
@@ -189,15 +206,18 @@ def differences(
 
     Args:
         systems: the runs of each system: the same measure with the same cells.
+        cells: the cells to look at, of a measure that scores each of them by itself; others are NaN.
     """
     first = systems[0][0]
     tables = [run for runs in systems for run in runs]
+    if cells is not None:
+        systems = [[run.of_paths(list(cells)) for run in runs] for runs in systems]
     ends = np.cumsum([0, *(len(runs) for runs in systems)])
     a, b = ([pair[side] for pair in pairs] for side in (0, 1))
     sums = {name: _PairSums() for name in first.tested}
-    for blocks, times in _joint_blocks(tables):
+    for blocks, times in _joint_blocks(tables, cells):
         found = [
-            _mean_deviations(runs, blocks[begin:end])
+            _mean_deviations(runs, blocks[begin:end], first.tested)
             for runs, begin, end in zip(systems, ends[:-1], ends[1:], strict=True)
         ]
         for name, one in sums.items():
@@ -208,7 +228,7 @@ def differences(
             )
     result = {}
     for name, one in sums.items():
-        values = [np.stack([run.values()[name] for run in runs]) for runs in systems]
+        values = [np.stack([run.values((name,))[name] for run in runs]) for runs in systems]
         means = np.stack([of_runs.mean(axis=0) for of_runs in values])
         units, error = one.units(a, b), one.error(a, b)
         freedom = np.maximum(units - 1, 0).astype(np.float64)
@@ -217,7 +237,8 @@ def differences(
                 parts = [(error[at] ** 2, freedom[at]), *_run_parts(values, pair, shared_seeds)]
                 variance, freedom[at] = satterthwaite(parts)
                 error[at] = np.sqrt(variance)
-        result[name] = Differences(means[a] - means[b], units, error, freedom)
+        made = Differences(means[a] - means[b], units, error, freedom)
+        result[name] = made if cells is None else made.at(cells, len(first.paths))
     return result
 
 
@@ -225,7 +246,7 @@ def contrast(measure: Measure, score: str, first: int, second: int) -> Differenc
     """The difference between two cells of one measure, such as the gains of two kinds of error (1 × 1)."""
     sums = _PairSums()
     for (rows,), times in _joint_blocks([measure]):
-        deviation, held = _deviations(measure, rows)[score]
+        deviation, held = _deviations(measure, rows, (score,))[score]
         sides = [deviation[:, [cell]] for cell in (first, second)]
         sums.add(np.stack(sides), np.stack([held[:, [cell]] for cell in (first, second)]), times)
     value = measure.values()[score]
@@ -276,8 +297,7 @@ class _PairSums:
         self.sum = self.sum + weighted.sum(axis=1)
         self.product = self.product + _products(weighted, deviation)
         lacks = (~held).astype(np.float64)
-        both = np.matmul((lacks * times[:, None]).transpose(2, 0, 1), lacks.transpose(2, 1, 0))
-        self.neither = self.neither + both
+        self.neither = self.neither + _products(lacks * times[:, None], lacks)
         self.number += int(times.sum())
 
     def units(self, first: Sequence[int], second: Sequence[int]) -> Ints:
@@ -303,8 +323,13 @@ def _error(square: Floats, total: Floats, units: Ints) -> Floats:
     return np.where(number > 1, np.sqrt(spread * ratio(number - 1, number)), np.nan)
 
 
-def _joint_blocks(tables: Sequence[Measure]) -> Iterator[tuple[list[Floats], Ints]]:
-    """Combinations of the tables' distinct rows (one array per table), and how many units have each."""
+def _joint_blocks(
+    tables: Sequence[Measure], looked_at: Sequence[int] | None = None
+) -> Iterator[tuple[list[Floats], Ints]]:
+    """Combinations of the tables' distinct rows (one array per table), and how many units have each.
+
+    With `looked_at` the arrays hold those cells alone; rows are the same, so sums have the same bits.
+    """
     counts = [one.counts for one in tables]
     cells, columns = len(counts[0].cells), len(counts[0].columns)
     if len(counts) == 1:
@@ -314,12 +339,13 @@ def _joint_blocks(tables: Sequence[Measure]) -> Iterator[tuple[list[Floats], Int
         distinct, number = distinct_rows(rows)
         times = np.bincount(number, minlength=len(distinct))
     step = max(1, BLOCK // max(cells * columns * len(tables), 1))
+    held = [one.rows if looked_at is None else one.of_cells(looked_at).rows for one in counts]
     for at in range(0, max(len(distinct), 1), step):
         chosen = distinct[at : at + step]
         yield (
             [
-                one.rows[chosen[:, place]].astype(np.float64).reshape(len(chosen), cells, columns)
-                for place, one in enumerate(counts)
+                rows[chosen[:, place]].astype(np.float64).reshape(len(chosen), -1, columns)
+                for place, rows in enumerate(held)
             ],
             times[at : at + step],
         )

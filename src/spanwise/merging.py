@@ -19,6 +19,7 @@ from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.evaluation import compared, unpacked, with_lead_intervals
 from spanwise.findings import findings
+from spanwise.scores import Measure
 from spanwise.uncertainty import Resampling
 
 
@@ -48,15 +49,7 @@ def compare_documents(
     check_same_gold(results, names)
     renamed = _renamed(results, stems, always=pairs is not None)
     differing, notes = _differing(results)
-    asked = None if pairs is None else {name for pair in pairs for name in pair}
-    measures = {
-        renamed[stem, system]: [
-            one for one in unpacked(_units(document).systems[system], place=name) if one.name not in differing
-        ]
-        for stem, document, name in zip(stems, results, names, strict=True)
-        for system in document.systems
-        if asked is None or renamed[stem, system] in asked
-    }
+    measures = _measures(results, names, renamed, differing, pairs)
     if not resamples:  # nothing but totals is asked for, and units need not be told apart
         measures = {name: [one.of_one_unit() for one in own] for name, own in measures.items()}
     tests = compared(
@@ -85,6 +78,52 @@ def compare_documents(
         notes=tuple(notes),
     )
     return replace(found, findings=findings(found))
+
+
+def compare_two(
+    documents: tuple[Evaluation, Evaluation], systems: tuple[str, str], *, resamples: int, primary: str
+) -> tuple[Comparison, tuple[str, ...]]:
+    """One system of each of two documents over the same gold file, and what the notes say of the comparison.
+
+    The scores are those of `compare_documents` for this pair, without the parts of the lead and the findings.
+
+    Raises:
+        InputError: the documents are not over the same gold file, or lack their counts per unit.
+    """
+    names = ("a", "b")
+    check_same_gold(documents, names)
+    renamed = _renamed(documents, names, always=True)
+    pair = (renamed["a", systems[0]], renamed["b", systems[1]])
+    differing, notes = _differing(documents)
+    measures = _measures(documents, names, renamed, differing, [pair])
+    found = compared(
+        {name: [own] for name, own in measures.items()},
+        [pair],
+        Resampling(_units(documents[0]).number, resamples, 0),
+        confidence=0.95,
+        correction="holm",
+        primary=PRIMARY[primary],
+    )
+    return found[0], tuple(notes)
+
+
+def _measures(
+    documents: Sequence[Evaluation],
+    names: Sequence[str],
+    renamed: Mapping[tuple[str, str], str],
+    differing: set[str],
+    pairs: Sequence[tuple[str, str]] | None,
+) -> dict[str, list[Measure]]:
+    """The counts per unit of the systems that are compared, by their new names; what differs is left out."""
+    asked = None if pairs is None else {name for pair in pairs for name in pair}
+    return {
+        renamed[Path(name).stem, system]: [
+            one for one in unpacked(_units(document).systems[system], place=name) if one.name not in differing
+        ]
+        for document, name in zip(documents, names, strict=True)
+        for system in document.systems
+        if asked is None or renamed[Path(name).stem, system] in asked
+    }
 
 
 def _merged(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 import numpy as np
@@ -85,17 +85,17 @@ class Measure(Struct, frozen=True, eq=False):
         """The key as one string."""
         return self.key.name
 
-    def score(self, totals: Floats) -> Scores:
-        """The scores of totals over the whole corpus or of many resamples at once."""
-        return SCORERS[self.scorer](totals, self)
+    def score(self, totals: Floats, only: Collection[str] = ()) -> Scores:
+        """The scores of totals over the whole corpus or of many resamples at once; with `only`, those."""
+        return SCORERS[self.scorer](totals, self, only)
 
-    def sizes(self, totals: Floats) -> Scores:
+    def sizes(self, totals: Floats, only: Collection[str] = ()) -> Scores:
         """The mentions that each score is a share of: its denominator, 0 where the score is undefined."""
-        return SIZES[self.scorer](totals, self)
+        return SIZES[self.scorer](totals, self, only)
 
-    def values(self) -> Scores:
+    def values(self, only: Collection[str] = ()) -> Scores:
         """The scores over the whole corpus."""
-        return self.score(self.counts.total.astype(np.float64))
+        return self.score(self.counts.total.astype(np.float64), only)
 
     @property
     def cell_by_cell(self) -> Measure:
@@ -121,7 +121,12 @@ class Measure(Struct, frozen=True, eq=False):
         return replace(self, counts=self.counts.of_cells(places), paths=paths)
 
 
-def exact(totals: Floats) -> Scores:
+def _chosen(parts: dict[str, Callable[[], Floats]], only: Collection[str]) -> Scores:
+    """The parts of these names, or all; the others are not computed."""
+    return {name: part() for name, part in parts.items() if not only or name in only}
+
+
+def exact(totals: Floats, only: Collection[str] = ()) -> Scores:
     """Precision, recall and F1 of (gold, predicted, correct); undefined where the denominator is 0.
 
     Examples:
@@ -129,11 +134,14 @@ def exact(totals: Floats) -> Scores:
         {'precision': [0.5], 'recall': [0.25], 'f1': [0.3333333333333333]}
     """
     gold, predicted, correct = totals[..., 0], totals[..., 1], totals[..., 2]
-    return {
-        "precision": ratio(correct, predicted),
-        "recall": ratio(correct, gold),
-        "f1": ratio(2 * correct, gold + predicted),
-    }
+    return _chosen(
+        {
+            "precision": lambda: ratio(correct, predicted),
+            "recall": lambda: ratio(correct, gold),
+            "f1": lambda: ratio(2 * correct, gold + predicted),
+        },
+        only,
+    )
 
 
 def with_overall(totals: Floats) -> Floats:
@@ -141,13 +149,13 @@ def with_overall(totals: Floats) -> Floats:
     return np.concatenate([totals.sum(axis=-2, keepdims=True), totals], axis=-2)
 
 
-def averages(totals: Floats) -> Scores:
+def averages(totals: Floats, only: Collection[str] = ()) -> Scores:
     """Macro and support-weighted means over labels where a score is defined, as two cells.
 
     Labels that hold neither gold nor predicted mentions have no defined score and drop out.
     """
     support = totals[..., 0]
-    scores = exact(totals)
+    scores = exact(totals, only)
     values = np.stack(list(scores.values()))
     defined = ~np.isnan(values)
     filled = np.where(defined, values, 0.0)
@@ -167,14 +175,17 @@ def recall(totals: Floats) -> Scores:
     return {"recall": ratio(totals[..., 1], totals[..., 0])}
 
 
-def credited(totals: Floats, credit: Credit, *, share: float = 1.0) -> Scores:
+def credited(totals: Floats, credit: Credit, *, share: float = 1.0, only: Collection[str] = ()) -> Scores:
     """Precision, recall and F1 after each outcome was credited as so much TP, FP and FN."""
     right, false, missed = credit.apply(totals * share)
-    return {
-        "precision": ratio(right, right + false),
-        "recall": ratio(right, right + missed),
-        "f1": ratio(2 * right, 2 * right + false + missed),
-    }
+    return _chosen(
+        {
+            "precision": lambda: ratio(right, right + false),
+            "recall": lambda: ratio(right, right + missed),
+            "f1": lambda: ratio(2 * right, 2 * right + false + missed),
+        },
+        only,
+    )
 
 
 def gains(totals: Floats) -> Scores:
@@ -196,20 +207,22 @@ def relaxed(totals: Floats) -> Scores:
     return {name: scores[name] for name in ("precision", "recall", "f1")}
 
 
-def exact_sizes(totals: Floats) -> Scores:
+def exact_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
     """The denominators of `exact` in mentions: half of gold and predicted together for F1."""
     gold, predicted = totals[..., 0], totals[..., 1]
-    return {"precision": predicted, "recall": gold, "f1": (gold + predicted) / 2}
+    return _chosen(
+        {"precision": lambda: predicted, "recall": lambda: gold, "f1": lambda: (gold + predicted) / 2}, only
+    )
 
 
-def average_sizes(totals: Floats) -> Scores:
+def average_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
     """How many mentions an average over labels is worth: `1 / Σ(w² / n)` with the weights w of the labels.
 
     For the macro average of k labels that is `k² / Σ(1/n)`; labels without a defined score have no part.
     """
     support = totals[..., 0]
     found: Scores = {}
-    for name, sizes in exact_sizes(totals).items():
+    for name, sizes in exact_sizes(totals, only).items():
         defined = sizes > 0
         inverse = np.where(defined, 1 / np.where(defined, sizes, 1.0), 0.0)
         alike = defined.astype(np.float64)
@@ -293,34 +306,34 @@ def fraction(measure: Measure, score: str) -> Fraction:
 
 
 # By the name of a scorer: the number of mentions that each score is a share of.
-SIZES: dict[str, Callable[[Floats, Measure], Scores]] = {
-    "exact": lambda totals, _: exact_sizes(totals),
-    "exact with overall": lambda totals, _: exact_sizes(with_overall(totals)),
-    "averages": lambda totals, _: average_sizes(totals),
-    "accuracy": lambda totals, _: {"accuracy": totals[..., 0]},
-    "recall": lambda totals, _: {"recall": totals[..., 0]},
-    "gains": lambda totals, _: gain_sizes(totals),
-    "relaxed": lambda totals, _: relaxed_sizes(totals),
-    "credited": lambda totals, measure: credited_sizes(
+SIZES: dict[str, Callable[[Floats, Measure, Collection[str]], Scores]] = {
+    "exact": lambda totals, _, only: exact_sizes(totals, only),
+    "exact with overall": lambda totals, _, only: exact_sizes(with_overall(totals), only),
+    "averages": lambda totals, _, only: average_sizes(totals, only),
+    "accuracy": lambda totals, _, only: {"accuracy": totals[..., 0]},
+    "recall": lambda totals, _, only: {"recall": totals[..., 0]},
+    "gains": lambda totals, _, only: gain_sizes(totals),
+    "relaxed": lambda totals, _, only: relaxed_sizes(totals),
+    "credited": lambda totals, measure, only: credited_sizes(
         totals, credit_of(measure.credit or "fair"), share=measure.share
     ),
-    "credited with overall": lambda totals, measure: credited_sizes(
+    "credited with overall": lambda totals, measure, only: credited_sizes(
         with_overall(totals), credit_of(measure.credit or "fair"), share=measure.share
     ),
 }
 
-SCORERS: dict[str, Callable[[Floats, Measure], Scores]] = {
-    "exact": lambda totals, _: exact(totals),
-    "exact with overall": lambda totals, _: exact(with_overall(totals)),
-    "averages": lambda totals, _: averages(totals),
-    "accuracy": lambda totals, _: accuracy(totals),
-    "recall": lambda totals, _: recall(totals),
-    "gains": lambda totals, _: gains(totals),
-    "relaxed": lambda totals, _: relaxed(totals),
-    "credited": lambda totals, measure: credited(
-        totals, credit_of(measure.credit or "fair"), share=measure.share
+SCORERS: dict[str, Callable[[Floats, Measure, Collection[str]], Scores]] = {
+    "exact": lambda totals, _, only: exact(totals, only),
+    "exact with overall": lambda totals, _, only: exact(with_overall(totals), only),
+    "averages": lambda totals, _, only: averages(totals, only),
+    "accuracy": lambda totals, _, only: accuracy(totals),
+    "recall": lambda totals, _, only: recall(totals),
+    "gains": lambda totals, _, only: gains(totals),
+    "relaxed": lambda totals, _, only: relaxed(totals),
+    "credited": lambda totals, measure, only: credited(
+        totals, credit_of(measure.credit or "fair"), share=measure.share, only=only
     ),
-    "credited with overall": lambda totals, measure: credited(
-        with_overall(totals), credit_of(measure.credit or "fair"), share=measure.share
+    "credited with overall": lambda totals, measure, only: credited(
+        with_overall(totals), credit_of(measure.credit or "fair"), share=measure.share, only=only
     ),
 }

@@ -18,6 +18,7 @@ from benches import client_of, copied, make_folder
 
 import spanwise
 from spanwise.cli.main import main
+from spanwise.document.scores import PRIMARY
 from spanwise.evaluation import MentionColumns
 from spanwise.slices.index import SliceIndex, weak_slices
 from spanwise.spreadsheet import to_xlsx
@@ -207,6 +208,48 @@ def test_runs_of_one_system_are_pooled_on_the_board_and_in_the_history(folder: P
         client.app.app.state.bench.watcher.scan()
         pooled = client.get(f"/g/{slug}").text
         assert f"{mean:.1f}<small>mean of 2 runs, sd " in pooled
+
+
+def ranked(text: str) -> list[str]:
+    """The systems of a leaderboard, the first one first."""
+    return re.findall(r'aria-label="choose ([^"]+)"', text)
+
+
+@pytest.mark.parametrize("score", ["f1", "precision", "recall", "macro", "fair"])
+def test_the_board_ranks_and_tests_by_the_primary_score_of_the_results(
+    folder: Path, tmp_path: Path, score: str
+) -> None:
+    there = tmp_path / "runs"
+    there.mkdir()
+    systems = {name: folder / f"{name}.conll" for name in ("memoriser", "swapper")}
+    result = spanwise.evaluate(folder / "gold.conll", systems, resamples=50, primary=score)
+    result.to_json(there / "all.json")
+    values = {name: one.primary(score) or 0 for name, one in result.systems.items()}
+    best = sorted(values, key=lambda name: -values[name])
+    with client_of(there) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        page = client.get(f"/g/{slug}").text
+        assert ranked(page) == best and f"leads with {100 * values[best[0]]:.1f}" in page
+        assert ranked(client.get(f"/g/{slug}?sort={score}").text) == best[::-1]
+        row = client.get(f"/api/v1/golds/{slug}/results").json()[0]
+        assert row["primary"] == score and row["scores"][score] == values[row["system"]]
+        low, high = row["intervals"][score]
+        assert low <= row["scores"][score] <= high
+        answer = client.get(f"/api/v1/golds/{slug}/comparison?a=1&b=2").json()
+        primary = [one for one in answer["scores"] if one["role"] == "primary"]
+        assert [tuple(one["path"]) for one in primary] == [PRIMARY[score]]
+        assert f"{100 * values[best[0]]:.1f}" in client.get(f"/g/{slug}/history").text
+        by_f1 = sorted(result.systems, key=lambda name: -(result.systems[name].primary("f1") or 0))
+        assert ranked(client.get(f"/g/{slug}?score=f1").text) == by_f1
+        assert client.get(f"/g/{slug}?score=colour").status_code == 400
+
+
+def test_columns_of_the_board_are_chosen_in_its_address(client: Any, gold: str, folder: Path) -> None:
+    page = client.get(f"/g/{gold}?columns=recall,tough/SEEN&sort=-tough/SEEN").text
+    assert "seen in training R" in page and "fair F1</th>" not in page
+    document = spanwise.load(folder / "all.json")
+    seen = {name: one.tough["SEEN"].overall.recall for name, one in document.systems.items()}
+    assert ranked(page) == sorted(seen, key=lambda name: -seen[name])
 
 
 def test_a_changed_gold_file_is_named_and_its_results_stand_apart(folder: Path, tmp_path: Path) -> None:

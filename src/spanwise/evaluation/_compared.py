@@ -97,7 +97,7 @@ def compared(
     number = {name: same[at] for at, name in enumerate(names)}
     wholes = [(number[one], number[other]) for one, other in pairs]
     unique = list(dict.fromkeys((min(pair), max(pair)) for pair in wholes))
-    found = _differences(aligned, unique, over_runs=over_runs, shared_seeds=shared_seeds)
+    found = _differences(aligned, questions, unique, over_runs=over_runs, shared_seeds=shared_seeds)
     if not resampling.resamples or not resampling.units:
         answers = None
     elif over_runs:
@@ -204,18 +204,31 @@ def _identical(aligned: Aligned, systems: int) -> list[int]:
 
 
 def _differences(
-    aligned: Aligned, pairs: Pairs, *, over_runs: bool, shared_seeds: bool
+    aligned: Aligned, questions: Sequence[Question], pairs: Pairs, *, over_runs: bool, shared_seeds: bool
 ) -> dict[MeasureKey, tuple[dict[int, int], dict[str, Differences]]]:
     """Of every measure the rows that pairs have, by the number of the pair, and the differences."""
     found = {}
     for key, owners in aligned.items():
+        cells = _asked_cells(next(iter(owners.values()))[0], key, questions)
         place = {system: at for at, system in enumerate(owners)}
         having = [at for at, (one, other) in enumerate(pairs) if one in place and other in place]
         if having:
             local = [(place[pairs[at][0]], place[pairs[at][1]]) for at in having]
-            result = differences(list(owners.values()), local, over_runs=over_runs, shared_seeds=shared_seeds)
+            result = differences(
+                list(owners.values()), local, over_runs=over_runs, shared_seeds=shared_seeds, cells=cells
+            )
             found[key] = ({at: row for row, at in enumerate(having)}, result)
     return found
+
+
+def _asked_cells(measure: Measure, key: MeasureKey, questions: Sequence[Question]) -> list[int] | None:
+    """The cells of a measure that questions are about; None where they cannot be looked at alone."""
+    asked = {question.cell for question in questions if question.measure == key}
+    if measure.scorer not in ("exact", "recall", "credited") or len(measure.paths) < 3:
+        return None
+    # Two at least: the sums of a single column would be added up in another order.
+    spare = [cell for cell in range(len(measure.paths)) if cell not in asked]
+    return sorted([*asked, *spare[: max(2 - len(asked), 0)]])
 
 
 def _over_runs(
@@ -366,7 +379,7 @@ def _fractions(
 ) -> tuple[Floats, Floats]:
     """Numerators, then denominators of one system, per unit or group of units, and their totals."""
     number = min(units, groups)
-    matrix = np.zeros((number, 2 * len(places)))
+    matrix = np.zeros((2 * len(places), number))
     for key in dict.fromkeys(place[0] for place in places):  # one table at a time: all of them are large
         if system not in aligned[key]:
             continue
@@ -375,9 +388,10 @@ def _fractions(
         table = rows.reshape(number, len(counts.cells), len(counts.columns))
         for at, (owner, _, cell, above, below) in enumerate(places):
             if owner == key:
-                matrix[:, at] = _weighted(table[:, cell], above)
-                matrix[:, len(places) + at] = _weighted(table[:, cell], below)
-    return compact(matrix), matrix.sum(axis=0)
+                matrix[at] = _weighted(table[:, cell], above)
+                matrix[len(places) + at] = _weighted(table[:, cell], below)
+    # Added up one unit after the other, which is exact for counts and has the same bits for other weights.
+    return compact(matrix.T), np.array([np.cumsum(one)[-1] for one in matrix])
 
 
 def _weighted(columns: Column, weights: Floats) -> Floats:

@@ -267,7 +267,7 @@ def _pack(column: np.ndarray[Any, Any]) -> str:
 
 
 def _unpack(text: str) -> np.ndarray[Any, Any]:
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i4").astype(np.int32)
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i4").astype(np.int32, copy=False)
 
 
 MOST = 60_000_000  # values for all pairs of systems together; beyond them there are no intervals of leads

@@ -257,9 +257,8 @@ class Swapping(Struct, frozen=True, eq=False):
                     number[key] = len(known)
                     known.append(difference)
                 place[at, column] = number[key]
-        whole = np.stack(known, axis=1)
-        whole = whole[whole.any(axis=1)]
-        return cls(compact(whole), place)
+        whole = np.stack(known)
+        return cls(compact(whole[:, whole.any(axis=0)].T), place)
 
     def moved(
         self, generator: np.random.Generator, shuffles: int, scores: int, most: int = BLOCK_SCORES
@@ -283,9 +282,14 @@ def compact(matrix: Numbers) -> Numbers:
     step = max(1, BLOCK_BITS // 8 // max(len(matrix), 1))  # columns: copies of all of them would be large
     parts = [matrix[:, at : at + step] for at in range(0, matrix.shape[1], step)]
     most = max((float(np.abs(one).sum(axis=0, dtype=np.float64).max(initial=0)) for one in parts), default=0)
-    if most < 2**22 and all(bool((4 * one == np.rint(4 * one)).all()) for one in parts):
+    if most < 2**22 and all(_in_quarters(one) for one in parts):
         return matrix.astype(np.float32, copy=False)
     return on_grid(matrix, most)
+
+
+def _in_quarters(matrix: Numbers) -> bool:
+    quarters = 4 * matrix
+    return bool((quarters == np.rint(quarters)).all())
 
 
 def _digest(column: Numbers) -> bytes:

@@ -90,7 +90,7 @@ OPERATIONS = (
         "comparison",
         "two results, by number or latest:NAME",
         ResultComparison,
-        query=("a", "b"),
+        query=("a", "b", "score"),
         conditions=True,
     ),
     Operation(
@@ -392,7 +392,8 @@ def summary_of(one: Result) -> ResultSummary:
     board = one.board
     return ResultSummary(
         id=one.id, system=one.system, path=one.path, gone=one.gone, scores=board.scores,
-        interval=board.interval, tags=board.tags, made_at=board.made_at, signature=board.signature,
+        intervals=board.intervals, primary=board.primary, tags=board.tags, made_at=board.made_at,
+        signature=board.signature,
     )  # fmt: skip
 
 
@@ -411,11 +412,10 @@ def comparison(bench: Bench, request: Request, _: object) -> ResultComparison:
     gold = bench.gold(request.path_params["gold"])
     asked = {**request.query_params, **request.path_params}
     a, b = (bench.result(asked.get(name, ""), gold) for name in ("a", "b"))
-    document, _, _ = bench.shelf.comparison(a, b)
+    found, notes = bench.shelf.comparison(a, b, bench.score(gold, asked.get("score", "")))
     limited = sliced_pair(bench, gold, view_of(request.query_params.multi_items()), a, b)
     return ResultComparison(
-        a=a.id, b=b.id, scores=document.comparisons[0].scores, notes=tuple(document.notes or ()),
-        slice=limited,
+        a=a.id, b=b.id, scores=found.scores, notes=notes, slice=limited,
     )  # fmt: skip
 
 

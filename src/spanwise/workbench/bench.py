@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from spanwise.conditions import parse
+from spanwise.document.scores import PRIMARY
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import sha256_of, write_atomically
 from spanwise.gates import Outcome, gate
@@ -114,7 +115,20 @@ class Bench:
     def latest(self, gold: Gold) -> list[Result]:
         """The latest result of every system, the best first."""
         found = {one.system: one for one in self.store.results(gold.slug) if not one.gone}
-        return sorted(found.values(), key=lambda one: (-(one.board.scores.get("f1") or 0), one.system))
+        score = self.score(gold)
+        return sorted(found.values(), key=lambda one: (-(one.board.scores.get(score) or 0), one.system))
+
+    def score(self, gold: Gold, asked: str = "") -> str:
+        """The score that ranks and tests systems: the one asked for, or the primary score of the results.
+
+        Where the results over a gold have different primary scores, it is F1.
+        """
+        if asked:
+            if asked not in PRIMARY:
+                raise unknown("primary score", asked, PRIMARY)
+            return asked
+        found = {one.board.primary for one in self.store.results(gold.slug) if not one.gone}
+        return found.pop() if len(found) == 1 else "f1"
 
     def gold_changed(self, gold: Gold) -> bool:
         """Whether the gold file lies in the folder and is no longer the one that results were made with."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, Struct
 
 from spanwise.document.scores import ScoreTest
+from spanwise.reports import _wording as words
 from spanwise.statistics import LEVEL
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.guard import MOST_ROWS
@@ -14,7 +15,8 @@ from spanwise.workbench.index import TESTED
 from spanwise.workbench.store import Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
-SORTS = ("f1", "precision", "recall", "fair", "unseen", "system", "made_at")
+SHORT = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro F1", "fair": "fair F1"}
+COLUMNS = ("precision", "recall", "fair", "tough/UNSEEN-ANY")  # beside the score by which systems are ranked
 
 
 class Axis(Struct, frozen=True):
@@ -56,7 +58,7 @@ class BoardRow(Struct, frozen=True):
 
     result: Result  # the newest run
     runs: int
-    deviation: float | None  # of F1 over runs
+    deviation: float | None  # of the score over runs
     shape: int
     values: Mapping[str, float | None]
     low: float | None
@@ -71,12 +73,13 @@ class BoardRow(Struct, frozen=True):
 
 def board(
     bench: Bench, gold: Gold, *, asked: str = "", tag: str = "", label: str = "", each: bool = False,
-    sort: str = "-f1", after: int = 0,
+    score: str = "f1", sort: str = "", after: int = 0,
 ) -> tuple[list[BoardRow], Axis, int]:  # fmt: skip
     """At most 200 rows of the leaderboard behind `after`, sorted and filtered, with ties; how many there are.
 
-    The twenty best are tested against each other.
+    Systems are ranked by `score`, of one label by its F1. The twenty best are tested against each other.
     """
+    sort = sort or f"-{score}"
     here = [one for one in bench.store.results(gold.slug) if not one.gone]
     every = [PooledRuns((one,)) for one in here] if each else pooled(here)
     newest = {pool.result.system: pool for pool in every}
@@ -88,7 +91,7 @@ def board(
         if (not asked or asked.casefold() in _words(one).casefold())
         and (not tag or any(run.board.tags.get(name) == value for run in one.runs))
     ]
-    values = {one.id: _values(one, label) for one in rows}
+    values = {one.id: _values(one, label, score) for one in rows}
     key = sort.lstrip("-")
     if key == "system":
         rows.sort(key=lambda one: one.result.system, reverse=sort.startswith("-"))
@@ -104,13 +107,19 @@ def board(
         )
         if not sort.startswith("-"):
             rows.reverse()
-    number, best = len(rows), sorted(rows, key=lambda one: -(values[one.id].get("f1") or 0))[:TESTED]
+    number, best = len(rows), sorted(rows, key=lambda one: -(values[one.id].get(score) or 0))[:TESTED]
     rows = rows[after : after + MOST_ROWS]
-    tests = bench.shelf.ties(gold, sorted(best, key=lambda one: one.id)) if not label and not each else {}
+    tests = (
+        bench.shelf.ties(gold, sorted(best, key=lambda one: one.id), score) if not label and not each else {}
+    )
     brackets = _brackets([one.id for one in rows], tests)
     shapes = shapes_of(bench, gold)
-    bounds = [(bench.shelf.interval(one) or (None, None)) if not label else (None, None) for one in rows]
-    axis = Axis.of([*(bound for pair in bounds for bound in pair), *(values[one.id]["f1"] for one in rows)])
+    bounds = [
+        (bench.shelf.interval(one, score) or (None, None)) if not label else (None, None) for one in rows
+    ]
+    axis = Axis.of(
+        [*(bound for pair in bounds for bound in pair), *(values[one.id].get(score) for one in rows)]
+    )
     named = {one.id: one.result.system for one in (*rows, *best)}
     found = []
     for place, one in enumerate(rows):
@@ -119,7 +128,8 @@ def board(
         before = next((other for other in reversed(own) if other.result.board.made_at < made_at), None)
         change, significant = None, False
         if before is not None and not label:
-            test = bench.shelf.tests(gold, [one, before], [(one.id, before.id)]).get((one.id, before.id))
+            pair = (one.id, before.id)
+            test = bench.shelf.tests(gold, [one, before], [pair], score).get(pair)
             change = None if test is None else test.difference
             significant = test is not None and test.p is not None and test.p < LEVEL
         tied = tuple(
@@ -131,14 +141,14 @@ def board(
             BoardRow(
                 result=one.result,
                 runs=len(one.runs),
-                deviation=one.deviation,
+                deviation=one.deviation(score),
                 shape=shapes[one.result.system],
                 values=values[one.id],
                 low=bounds[place][0],
                 high=bounds[place][1],
                 tied=tied,
                 brackets=tuple(column[place] for column in brackets),
-                line=_sparkline([other.scores.get("f1") for other in own]),
+                line=_sparkline([other.scores.get(score) for other in own]),
                 change=change,
                 significant=significant,
                 results=sum(len(other.runs) for other in own),
@@ -160,10 +170,17 @@ def is_tie(test: ScoreTest) -> bool:
     return not test.significant
 
 
-def _values(one: PooledRuns, label: str) -> dict[str, float | None]:
+def _values(one: PooledRuns, label: str, score: str) -> dict[str, float | None]:
+    """The scores of a row; with a label its F1 in place of the score that ranks."""
     if label:
-        return {"f1": one.mean([run.board.labels.get(label) for run in one.runs])}
+        return {score: one.mean([run.board.labels.get(label) for run in one.runs])}
     return one.scores
+
+
+def column_name(column: str) -> str:
+    """What stands above a column of the leaderboard."""
+    subset = column.removeprefix("tough/")
+    return SHORT.get(column) or f"{words.tough(subset)} R"
 
 
 def _words(one: PooledRuns) -> str:
@@ -214,7 +231,7 @@ class Point(Struct, frozen=True):
     high: float
     result: Result  # the newest run
     runs: int
-    f1: float | None
+    value: float | None
     interval: tuple[float | None, float | None] | None
     name: str  # what stands on the axis
     change: float | None
@@ -241,15 +258,17 @@ class Track(Struct, frozen=True):
         return " ".join([*there, *(f"{one.x},{one.low}" for one in reversed(self.points))])
 
 
-def history(bench: Bench, gold: Gold, systems: Sequence[str], by: str) -> tuple[list[Track], Axis, list[str]]:
-    """The history of some systems; a fall is named only where the paired test says so."""
+def history(
+    bench: Bench, gold: Gold, systems: Sequence[str], by: str, score: str
+) -> tuple[list[Track], Axis, list[str]]:
+    """The history of a score of some systems; a fall is named only where the paired test says so."""
     every = bench.store.results(gold.slug)
     chosen = [one for one in pooled(every) if one.result.system in systems]
     names = list(dict.fromkeys(_step(one.result, by) for one in chosen))
     if by == "epoch":
         names.sort(key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
-    bounds = [bound for one in chosen for bound in (bench.shelf.interval(one) or ())]
-    axis = Axis.of([*bounds, *(one.scores.get("f1") for one in chosen)])
+    bounds = [bound for one in chosen for bound in (bench.shelf.interval(one, score) or ())]
+    axis = Axis.of([*bounds, *(one.scores.get(score) for one in chosen)])
     shapes = shapes_of(bench, gold)
     tracks = []
     for system in systems:
@@ -259,24 +278,26 @@ def history(bench: Bench, gold: Gold, systems: Sequence[str], by: str) -> tuple[
         )
         points: list[Point] = []
         for place, one in enumerate(own):
-            f1, interval = one.scores.get("f1"), bench.shelf.interval(one)
-            low, high = interval or (f1, f1)
+            value, interval = one.scores.get(score), bench.shelf.interval(one, score)
+            low, high = interval or (value, value)
             test = None
             if place:
                 pair = (one.id, own[place - 1].id)
-                test = bench.shelf.tests(gold, [one, own[place - 1]], [pair]).get(pair)
+                test = bench.shelf.tests(gold, [one, own[place - 1]], [pair], score).get(pair)
             fell = test is not None and (test.difference or 0) < 0 and test.p is not None and test.p < LEVEL
             x = 40 + 880 * (names.index(_step(one.result, by)) + 0.5) / max(len(names), 1)
-            f1_at, low_at, high_at = (round(250 - 2.3 * axis.at(value), 1) for value in (f1, low, high))
+            value_at, low_at, high_at = (
+                round(250 - 2.3 * axis.at(number), 1) for number in (value, low, high)
+            )
             points.append(
                 Point(
                     x=round(x, 1),
-                    y=f1_at,
+                    y=value_at,
                     low=low_at,
                     high=high_at,
                     result=one.result,
                     runs=len(one.runs),
-                    f1=f1,
+                    value=value,
                     interval=interval,
                     name=_step(one.result, by),
                     change=None if test is None else test.difference,

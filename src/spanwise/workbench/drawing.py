@@ -19,11 +19,26 @@ from spanwise.matching import OUTCOMES
 from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
 from spanwise.workbench.guard import MOST_CONDITIONS
 from spanwise.workbench.index import SliceTest
-from spanwise.workbench.store import Note
+from spanwise.workbench.store import Bounds, Note
 
 WHERE = "where"  # the parameter of clauses that compare several attributes
 SHOW = "show."
-OWN = ("after", "limit", "intervals", "a", "b", "sort", "q", "tag", "runs", "systems", "by", "result", "name")
+OWN = (
+    "after",
+    "limit",
+    "intervals",
+    "a",
+    "b",
+    "sort",
+    "q",
+    "tag",
+    "runs",
+    "systems",
+    "by",
+    "result",
+    "name",
+    "score",
+)
 WRONG, RIGHT, SPLIT = "wrong", "right", "split"
 OUTCOME, TAGGED = "outcome", "tag"
 
@@ -391,7 +406,8 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
     path: str
     gone: bool
     scores: Mapping[str, float | None]
-    interval: tuple[float | None, float | None] | None
+    intervals: Mapping[str, Bounds]
+    primary: str
     tags: Mapping[str, str]
     made_at: float
     signature: str

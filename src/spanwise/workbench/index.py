@@ -14,18 +14,17 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.conditions import Condition
-from spanwise.diagnosis import F1
 from spanwise.document.evaluation import Evaluation, PackedMeasure
 from spanwise.document.loading import load
-from spanwise.document.scores import Comparison, ScoreTest
+from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import MentionColumns, compared, unpacked
-from spanwise.gates import compare_documents
 from spanwise.intervals import jackknife
+from spanwise.merging import compare_two
 from spanwise.scores import Measure
 from spanwise.slices.index import FoundSlices, SliceIndex, weak_slices
 from spanwise.uncertainty import Resampling
-from spanwise.workbench.store import Gold, PooledRuns, Result, Store, WatchedFile
+from spanwise.workbench.store import Bounds, Gold, PooledRuns, Result, Store, WatchedFile
 
 SHUFFLES = 1000
 NO_BOUNDS = np.full(2, np.nan)
@@ -147,10 +146,11 @@ class Shelf:
         )
         self._found: Recent[tuple[str, str, str | None], FoundSlices] = Recent(64)
         self._ties: Recent[
-            tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...]], dict[tuple[int, int], ScoreTest]
+            tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...], str],
+            dict[tuple[int, int], ScoreTest],
         ] = Recent(64)
-        self._bounds: Recent[tuple[int, ...], tuple[float | None, float | None] | None] = Recent(256)
-        self._pairs: Recent[tuple[int, int], Evaluation] = Recent(64)
+        self._bounds: Recent[tuple[tuple[int, ...], str], Bounds | None] = Recent(256)
+        self._pairs: Recent[tuple[int, int, str], tuple[Comparison, tuple[str, ...]]] = Recent(64)
         self._answers: Recent[tuple[str, str, bool], SliceAnswer] = Recent(512)
         self._tests: Recent[tuple[str, str, str, str], SliceTest] = Recent(512)
 
@@ -259,73 +259,77 @@ class Shelf:
 
     # ---- tests over documents
 
-    def ties(self, gold: Gold, pools: Sequence[PooledRuns]) -> dict[tuple[int, int], ScoreTest]:
-        """The paired test of F1 between every two of some systems, by their numbers."""
-        chosen = [pool for pool in pools if _countable(pool)][:TESTED]
-        return self.tests(gold, chosen, list(combinations([pool.id for pool in chosen], 2)))
+    def ties(self, gold: Gold, pools: Sequence[PooledRuns], score: str) -> dict[tuple[int, int], ScoreTest]:
+        """The paired test of a score between every two of some systems, by their numbers."""
+        chosen = [pool for pool in pools if _countable(pool, score)][:TESTED]
+        return self.tests(gold, chosen, list(combinations([pool.id for pool in chosen], 2)), score)
 
     def tests(
-        self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]]
+        self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]], score: str
     ) -> dict[tuple[int, int], ScoreTest]:
-        """The paired tests of F1 between pairs of systems with all their runs, corrected together."""
+        """The paired tests of a score between pairs of systems with all their runs, corrected together."""
         if not pairs:
             return {}
         runs = tuple(tuple(one.id for one in pool.runs) for pool in pools)
-        return self._ties.get((runs, tuple(pairs)), lambda: self._test(gold, pools, pairs))
+        return self._ties.get((runs, tuple(pairs), score), lambda: self._test(gold, pools, pairs, score))
 
-    def interval(self, pool: PooledRuns) -> tuple[float | None, float | None] | None:
-        """The interval of F1, or of its mean over runs."""
-        if len(pool.runs) == 1 or not _countable(pool):
-            return pool.result.board.interval
+    def interval(self, pool: PooledRuns, score: str) -> Bounds | None:
+        """The interval of a score, or of its mean over runs."""
+        if len(pool.runs) == 1 or not _countable(pool, score):
+            return pool.result.board.intervals.get(score)
 
-        def made() -> tuple[float | None, float | None] | None:
-            measures = [overall_of(one) for one in pool.runs]
+        def made() -> Bounds | None:
+            measures = [counts_of(one, score) for one in pool.runs]
             if len({one.counts.units for one in measures}) > 1:
                 return None
-            low, high = jackknife(*measures)["f1"].interval()[0].tolist()
+            if score == "macro":
+                measures = [msgspec.structs.replace(one, scorer="averages") for one in measures]
+            low, high = jackknife(*measures)[PRIMARY[score][-1]].interval()[0].tolist()
             return None if np.isnan(low) else (low, high)
 
-        return self._bounds.get(tuple(one.id for one in pool.runs), made)
+        return self._bounds.get((tuple(one.id for one in pool.runs), score), made)
 
     def _test(
-        self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]]
+        self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]], score: str
     ) -> dict[tuple[int, int], ScoreTest]:
         measures = {
-            str(pool.id): [[overall_of(one)] for one in pool.runs] for pool in pools if _countable(pool)
+            str(pool.id): [[counts_of(one, score)] for one in pool.runs]
+            for pool in pools
+            if _countable(pool, score)
         }
         sizes = {name: {run[0].counts.units for run in runs} for name, runs in measures.items()}
         units = {name: max(found) for name, found in sizes.items() if len(found) == 1}
         alike = [pair for pair in pairs if units.get(str(pair[0])) == units.get(str(pair[1])) == gold.units]
         if not alike:
             return {}
+        path = PRIMARY[score]
         found: Sequence[Comparison] = compared(
             measures, [(str(a), str(b)) for a, b in alike], Resampling(gold.units, SHUFFLES, 0),
-            confidence=0.95, correction="holm", wanted=lambda question: question.path == F1,
+            confidence=0.95, correction="holm", primary=path, wanted=lambda question: question.path == path,
         )  # fmt: skip
-        rows = {pair: one.score(F1) for pair, one in zip(alike, found, strict=True)}
+        rows = {pair: one.score(path) for pair, one in zip(alike, found, strict=True)}
         return {pair: row for pair, row in rows.items() if row is not None}
 
-    def comparison(self, a: Result, b: Result) -> tuple[Evaluation, str, str]:
-        """Two results compared by their counts per unit, and the names of both in that document."""
-        names = f"a {a.system}", f"b {b.system}"
+    def comparison(self, a: Result, b: Result, score: str) -> tuple[Comparison, tuple[str, ...]]:
+        """Two results compared by their counts per unit, `score` being the primary one; and notes on it."""
 
-        def compare() -> Evaluation:
-            return compare_documents(
-                [self.document(a), self.document(b)], names=["a", "b"], pairs=[names], resamples=SHUFFLES
-            )
+        def compare() -> tuple[Comparison, tuple[str, ...]]:
+            documents = self.document(a), self.document(b)
+            return compare_two(documents, (a.system, b.system), resamples=SHUFFLES, primary=score)
 
-        return self._pairs.get((a.id, b.id), compare), *names
+        return self._pairs.get((a.id, b.id, score), compare)
 
 
-def _countable(pool: PooledRuns) -> bool:
-    """Whether all runs came with their counts per unit."""
-    return all(one.board.packed for one in pool.runs)
+def _countable(pool: PooledRuns, score: str) -> bool:
+    """Whether all runs came with the counts per unit that a score divides."""
+    return all(PRIMARY[score][0] in one.board.counts for one in pool.runs)
 
 
-def overall_of(result: Result) -> Measure:
-    """The exact counts of a result, all labels together."""
-    entries = msgspec.json.decode(result.board.packed, type=list[PackedMeasure])
-    return unpacked(entries, place=result.path)[0].cell_by_cell.of_paths([0])
+def counts_of(result: Result, score: str) -> Measure:
+    """The counts of a result that a score divides: of all labels together, or of each for their mean."""
+    text = result.board.counts[PRIMARY[score][0]]
+    measure = unpacked(msgspec.json.decode(text, type=list[PackedMeasure]), place=result.path)[0]
+    return measure if score == "macro" else measure.cell_by_cell.of_paths([0])
 
 
 def _answer(index: SliceIndex, condition: Condition | None, *, intervals: bool) -> SliceAnswer:

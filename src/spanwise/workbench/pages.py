@@ -20,15 +20,17 @@ from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
 from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, Condition, parse
+from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
 from spanwise.reports import _wording as words
 from spanwise.slices.index import unpacked_bits
 from spanwise.workbench.api import OPERATIONS, answering, sentences_of, sliced_pair, status_of, weak
 from spanwise.workbench.bench import Bench, NotHere
 from spanwise.workbench.board import (
-    SORTS,
+    COLUMNS,
     Axis,
     board,
+    column_name,
     history,
     mentions_of,
     shapes_of,
@@ -57,9 +59,11 @@ def _environment() -> Environment:
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, signed_interval=words.signed_interval,
-        attribute=words.attribute, moment=_moment,
+        attribute=words.attribute, moment=_moment, capitalised=words.capital,
     )  # fmt: skip
-    environment.globals.update(version=__version__, Shown=Shown)
+    environment.globals.update(
+        version=__version__, Shown=Shown, SCORES=words.PRIMARY_SCORES, SCORED=words.SCORED
+    )
     return environment
 
 
@@ -126,22 +130,28 @@ def _unreadable(bench: Bench) -> list[object]:
 def leaderboard(bench: Bench, request: Request) -> Response:
     """All systems over one gold."""
     gold, asked = bench.gold(request.path_params["gold"]), request.query_params
-    sort = asked.get("sort", "-f1")
-    sort = sort if sort.lstrip("-") in SORTS else "-f1"
+    score = bench.score(gold, asked.get("score", ""))
+    every = bench.store.results(gold.slug)
+    known = list(dict.fromkeys([*PRIMARY, *(name for one in every for name in one.board.scores)]))
+    sort = asked.get("sort", "")
+    sort = sort if sort.lstrip("-") in (*known, "system", "made_at") else f"-{score}"
+    columns = [one for one in asked.get("columns", "").split(",") if one in known]
+    columns = columns or [one for one in COLUMNS if one in known]
     each = asked.get("runs") == "each"
     label = asked.get("label", "") if asked.get("label", "") in gold.labels else ""
     after = int(asked.get("after", "")) if re.fullmatch(r"\d{1,9}", asked.get("after", "")) else 0
     rows, axis, listed = board(
-        bench, gold, asked=asked.get("q", ""), tag=asked.get("tag", ""), label=label, each=each, sort=sort,
-        after=after,
+        bench, gold, asked=asked.get("q", ""), tag=asked.get("tag", ""), label=label, each=each, score=score,
+        sort=sort, after=after,
     )  # fmt: skip
     further = {**asked, "after": str(after + len(rows))}
-    every = bench.store.results(gold.slug)
     tags = sorted({f"{name}:{value}" for one in every for name, value in one.board.tags.items()})
     gone = [one for one in every if one.gone and one.system not in {row.result.system for row in rows}]
-    lead = max(rows, key=lambda row: row.values.get("f1") or 0, default=None)
+    lead = max(rows, key=lambda row: row.values.get(score) or 0, default=None)
     return _render(
-        bench, request, "board", gold, rows=rows, axis=axis, label=label, each=each, sort=sort,
+        bench, request, "board", gold, rows=rows, axis=axis, label=label, each=each, sort=sort, score=score,
+        own=bench.score(gold), columns=[one for one in columns if one != score], known=known,
+        chosen=asked.get("columns", ""), column_name=column_name,
         q=asked.get("q", ""), tag=asked.get("tag", ""), tags=tags, number=len(every), gone=gone, lead=lead,
         unreadable=_unreadable(bench), changed=bench.gold_changed(gold), others=bench.other_golds(gold),
         after=after, listed=listed, further=urlencode(further),
@@ -154,10 +164,11 @@ def history_page(bench: Bench, request: Request) -> Response:
     names = list(dict.fromkeys(one.system for one in bench.store.results(gold.slug)))
     wanted = [name for text in asked.getlist("systems") for name in text.split(",") if name in names]
     by = asked.get("by", "commit") if asked.get("by", "commit") in ("commit", "date", "epoch") else "commit"
-    tracks, axis, steps = history(bench, gold, wanted or names[:6], by)
+    score = bench.score(gold, asked.get("score", ""))
+    tracks, axis, steps = history(bench, gold, wanted or names[:6], by, score)
     return _render(
         bench, request, "history", gold, tracks=tracks, axis=axis, steps=steps, by=by, names=names,
-        wanted=wanted or names[:6],
+        wanted=wanted or names[:6], score=score,
     )  # fmt: skip
 
 
@@ -179,8 +190,8 @@ def compare_page(bench: Bench, request: Request) -> Response:
     gold = bench.gold(request.path_params["gold"])
     a, b = (bench.result(request.path_params[name], gold) for name in ("a", "b"))
     view = view_of(request.query_params.multi_items())
-    document, first, second = bench.shelf.comparison(a, b)
-    found = document.comparisons[0]
+    score = bench.score(gold, request.query_params.get("score", ""))
+    found, notes = bench.shelf.comparison(a, b, score)
     rows = tested_rows(found.scores)
     axis = Axis.of([0.0, *(end for row in rows for end in (row.interval or (row.difference,)))])
     table = None
@@ -189,13 +200,12 @@ def compare_page(bench: Bench, request: Request) -> Response:
         one, two = (indexed.index.systems[name].outcome for name in (a.system, b.system))
         counts = np.bincount(one.astype(np.int64) * len(OUTCOMES) + two, minlength=len(OUTCOMES) ** 2)
         table = counts.reshape(len(OUTCOMES), -1)
-    main = {name: found.score(("exact", "overall", name)) for name in ("f1", "precision", "recall")}
+    main = {name: found.score(path) for name, path in PRIMARY.items()}
     return _render(
         bench, request, "compare", gold, a=a, b=b, main=main, rows=rows, axis=axis, test=found,
-        notes=document.notes or (), slice_name=slice_name, mentions_of=mentions_of,
+        notes=notes, slice_name=slice_name, mentions_of=mentions_of, score=score,
         shapes=shapes_of(bench, gold),
         right=None if table is None else _who_is_right(table), results=bench.store.results(gold.slug),
-        scores={"a": document.systems[first], "b": document.systems[second]},
         outcomes=_outcome_table(table), limited=sliced_pair(bench, gold, view, a, b), view=view,
     )  # fmt: skip
 

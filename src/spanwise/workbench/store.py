@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import stdev
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -42,7 +42,10 @@ MIGRATIONS = (
         total INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '', at REAL NOT NULL);
     """,
     "ALTER TABLE slice ADD COLUMN at REAL NOT NULL DEFAULT 0;",
+    "DELETE FROM file;",  # every document is read again: the board holds more scores
 )
+
+Bounds: TypeAlias = tuple[float | None, float | None]
 
 
 class Gold(Struct, frozen=True, kw_only=True):
@@ -74,14 +77,15 @@ class WatchedFile(Struct, frozen=True):
 class Board(Struct, frozen=True, kw_only=True):
     """What the leaderboard shows of one system in one document; everything else is read from the document."""
 
-    scores: Mapping[str, float | None]
-    interval: tuple[float | None, float | None] | None
-    labels: Mapping[str, float | None] = field(default_factory=dict)
+    scores: Mapping[str, float | None]  # the primary scores by name, and recall as "tough/SUBSET"
+    intervals: Mapping[str, Bounds] = field(default_factory=dict)
+    primary: str = "f1"
+    labels: Mapping[str, float | None] = field(default_factory=dict)  # F1
     tags: Mapping[str, str] = field(default_factory=dict)
     costs: str | None = None
     signature: str = ""
     made_at: float = 0.0
-    packed: str = ""  # the exact counts per unit, as the document holds them
+    counts: Mapping[str, str] = field(default_factory=dict)  # exact and fair counts per unit, packed
 
 
 class Result(Struct, frozen=True):
@@ -126,10 +130,9 @@ class PooledRuns(Struct, frozen=True):
         """The scores that the board has."""
         return tuple(self.result.board.scores)
 
-    @property
-    def deviation(self) -> float | None:
-        """The standard deviation of F1 over runs."""
-        known = [value for one in self.runs if (value := one.board.scores.get("f1")) is not None]
+    def deviation(self, score: str) -> float | None:
+        """The standard deviation of a score over runs."""
+        known = [value for one in self.runs if (value := one.board.scores.get(score)) is not None]
         return stdev(known) if len(known) > 1 else None
 
 

@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct
 from spanwise.document import Document
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import load
-from spanwise.document.scores import SystemScores
+from spanwise.document.scores import PRIMARY, SystemScores
 from spanwise.errors import SpanwiseError
 from spanwise.evaluation import MentionColumns
 from spanwise.workbench.store import Board, Gold, Store, WatchedFile
@@ -193,22 +193,20 @@ def gold_of(document: Evaluation) -> Gold:
 
 def board_of(document: Evaluation, name: str, system: SystemScores, made_at: float) -> Board:
     """What the leaderboard shows of one system."""
-    overall = system.exact.overall
-    scores = {"f1": overall.f1, "precision": overall.precision, "recall": overall.recall}
-    scores["fair"] = system.fair.overall.f1
-    if "UNSEEN-ANY" in system.tough:
-        scores["unseen"] = system.tough["UNSEEN-ANY"].overall.recall
-    packed = ""
-    if document.units is not UNSET:
-        entries = [one for one in document.units.systems.get(name, ()) if one.name == "exact"]
-        packed = msgspec.json.encode(entries).decode() if entries else ""
+    scores = {score: system.primary(score) for score in PRIMARY}
+    scores |= {f"tough/{name}": one.overall.recall for name, one in system.tough.items()}
+    ends = {score: system.primary_ends(score) for score in PRIMARY}
+    entries = [] if document.units is UNSET else document.units.systems.get(name, ())
     return Board(
         scores=scores,
-        interval=overall.interval.get("f1"),
+        intervals={score: pair for score, pair in ends.items() if pair is not None},
+        primary=document.settings.primary or "f1",
         labels={label: one.f1 for label, one in system.exact.labels.items()},
         tags=document.settings.tags,
         costs=system.slices[0].title if system.slices else None,
         signature=document.signature,
         made_at=made_at,
-        packed=packed,
+        counts={
+            one.name: msgspec.json.encode([one]).decode() for one in entries if one.name in ("exact", "fair")
+        },
     )
