@@ -103,7 +103,8 @@ def test_a_page_of_any_size_fits_every_width_and_is_accessible(
         one = Opened(browser, path, width=width, scheme=scheme)
         assert one.overflow() <= 0, width
         if (width, scheme) in ((1440, "light"), (390, "dark")):
-            assert one.violations() == []
+            # Forty systems have the colours of twelve, and contrast takes axe a minute there.
+            assert one.violations(contrast=systems <= 12) == []
         assert one.said == [] and len(one.asked) == 1
         one.context.close()
 

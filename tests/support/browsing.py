@@ -38,6 +38,19 @@ def until(page: Any, expression: str) -> None:
     raise AssertionError(f"after a minute this does not hold: {expression}")
 
 
+def axe_violations(
+    page: Any, impacts: tuple[str, ...] = (), *, contrast: bool = True
+) -> list[tuple[str, list[str]]]:
+    """What axe objects to; it lists nothing else, which takes most of its time on a large page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    options = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": contrast}}}
+    return [
+        (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
+        for one in axe.Axe().run(page, options=options).response["violations"]
+        if not impacts or one["impact"] in impacts
+    ]
+
+
 class Opened:
     """A page with everything it asked for or complained of."""
 
@@ -102,17 +115,9 @@ class Opened:
         wide: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wide
 
-    def violations(self) -> list[Any]:
+    def violations(self, *, contrast: bool = True) -> list[tuple[str, list[str]]]:
         """What axe finds serious; everything that is folded is opened first."""
-        axe = pytest.importorskip(
-            "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
-        )
         self.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
         # Axe is put in from outside, which the page's own policy would not let it do itself.
         self.context.new_cdp_session(self.page).send("Page.setBypassCSP", {"enabled": True})
-        found = axe.Axe().run(self.page).response["violations"]
-        return [
-            (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
-            for one in found
-            if one["impact"] in ("serious", "critical")
-        ]
+        return axe_violations(self.page, ("serious", "critical"), contrast=contrast)
