@@ -13,7 +13,7 @@ import pytest
 from benches import TOKEN, copied
 from browsing import axe_violations
 
-pytest.importorskip("playwright.sync_api", reason="needs playwright")
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 uvicorn = pytest.importorskip("uvicorn")
 
 
