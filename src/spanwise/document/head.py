@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, field
+from msgspec.structs import fields
 
 from spanwise.errors import UnknownKey
 from spanwise.registry import reach
@@ -213,29 +214,26 @@ class Settings(Part, frozen=True, kw_only=True):
     tags: Mapping[str, str] = field(default_factory=dict)  # such as commit and epoch
 
 
-class StudySettings(Part, frozen=True, kw_only=True):
-    """The settings that all evaluations of a study share; those in which they differ are left out."""
+if TYPE_CHECKING:
 
-    matcher: str | UnsetType = UNSET
-    focus: Literal["gold", "predicted", "both"] | UnsetType = UNSET
-    resamples: Count | UnsetType = UNSET
-    seed: Count | UnsetType = UNSET
-    confidence: float | UnsetType = UNSET
-    correction: str | UnsetType = UNSET
-    primary: str | UnsetType = UNSET
-    align: str | UnsetType = UNSET
-    repair: str | UnsetType = UNSET
-    lowercase: bool | UnsetType = UNSET
-    credits: Mapping[str, str] | UnsetType = UNSET
-    vocabulary: Count | UnsetType | None = UNSET
-    examples: str | UnsetType = UNSET
-    examples_cap: Count | UnsetType = UNSET
-    redacted: bool | UnsetType = UNSET
-    preset: str | UnsetType | None = UNSET
-    command: str | None
-    unit: str | UnsetType = UNSET
-    units: Count | UnsetType = UNSET
-    few_units: bool | UnsetType = UNSET
-    block: Count | UnsetType = UNSET
-    attributes: tuple[str, ...] | UnsetType = UNSET
-    buckets: Mapping[str, str] | UnsetType = UNSET
+    class StudySettings(Settings, frozen=True, kw_only=True):
+        """The settings that all evaluations of a study share; those in which they differ are UNSET."""
+
+        def __init__(self, *, command: str | None, **shared: object) -> None: ...
+else:  # the fields of Settings, all but the command optional
+    StudySettings = defstruct(
+        "StudySettings",
+        [
+            (one.name, one.type) if one.name == "command" else (one.name, one.type, UNSET)
+            for one in fields(Settings)
+            if one.name not in ("switched_off", "tags")
+        ],
+        bases=(Part,),
+        namespace={
+            "__doc__": "The settings that all evaluations of a study share; those in which they differ are "
+            "left out."
+        },
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )

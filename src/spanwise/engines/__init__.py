@@ -92,6 +92,19 @@ def keep_freed_memory() -> None:
     choose(_ARENA_MAX, 1)  # threads of columns ask rarely, and can share what was freed
 
 
+def release_freed_memory() -> None:
+    """Give the memory of columns that are no longer needed back to the system, where the C library can.
+
+    What was freed lies between what is kept, in pieces that the large columns of the next step do not
+    fit into.
+    """
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return
+    trim(0)
+
+
 def check_room_for_drawing() -> None:
     """Refuse to draw where the process may not reserve what the renderer of charts reserves.
 

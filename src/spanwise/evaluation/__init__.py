@@ -11,7 +11,7 @@ from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
 from spanwise.document.analyses import PlacementDocument
-from spanwise.engines import Engine, engine_of
+from spanwise.engines import Engine, engine_of, release_freed_memory
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress
@@ -221,13 +221,16 @@ def evaluate(
     entries = there.training
     del there
     unit = shared.unit
-    del shared  # and all that was made of the training text
+    held = blocks.inputs if isinstance(blocks, OneBlock) else None
+    del shared, blocks  # with the rows that were kept, and all that was made of the training text
+    if bound is not None:
+        release_freed_memory()
     summary = summary_of(
         choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *entries], unit=unit,
         units=whole.units, memory=bound,
     )  # fmt: skip
-    if departures is not None and isinstance(blocks, OneBlock):
-        summary = with_preset(summary, blocks.inputs, choices, departures)
+    if departures is not None and held is not None:
+        summary = with_preset(summary, held, choices, departures)
     return _answered(result_of(summary, kept), placed, redact=redact)
 
 

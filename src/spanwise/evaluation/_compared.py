@@ -15,6 +15,7 @@ from spanwise.columns import Bools, Column, Floats, Ints, plain, ratio
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
 from spanwise.document.scores import Comparison
+from spanwise.engines import release_freed_memory
 from spanwise.intervals import Differences, differences
 from spanwise.scores import Measure, MeasureKey, fraction
 from spanwise.statistics import LEVEL, correct
@@ -103,6 +104,8 @@ def compared(
     elif over_runs:
         answers = _over_runs(questions, unique, found, correction, primary)
     else:
+        if resampling.memory is not None:
+            release_freed_memory()
         answers = _shuffled(aligned, questions, unique, resampling, correction, primary)
     return tuple(
         _comparison(pair, whole, unique, questions, aligned, found, answers, confidence, correction, primary)

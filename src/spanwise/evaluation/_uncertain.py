@@ -17,6 +17,7 @@ from spanwise.counts import Counts, distinct_rows
 from spanwise.diagnosis import LEAST_GOLD, PREDICTED
 from spanwise.document.evaluation import PackedMeasure
 from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
+from spanwise.engines import release_freed_memory
 from spanwise.errors import InputError
 from spanwise.evaluation._compared import compared
 from spanwise.intervals import FEW_UNITS, NO_SPREAD, contrast, jackknife, t_quantile
@@ -52,10 +53,15 @@ def tested(
     if not resampling.resamples:  # nothing but totals is asked for, and units need not be told apart
         systems = {name: [one.of_one_unit() for one in measures] for name, measures in systems.items()}
     scored = {name: _scored(measures, resampling, confidence, unit) for name, measures in systems.items()}
+    if resampling.memory is not None:
+        release_freed_memory()
     runs = {name: [measures] for name, measures in systems.items()}
-    return scored, compared(
+    comparisons = compared(
         runs, pairs, resampling, confidence=confidence, correction=correction, primary=primary
     )
+    if resampling.memory is not None:
+        release_freed_memory()
+    return scored, comparisons
 
 
 # ---- one system -----------------------------------------------------------------------------

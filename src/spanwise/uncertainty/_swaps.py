@@ -315,12 +315,13 @@ def grouped(table: Counts, groups: int) -> Matrix:
     """
     starts = np.append(_starts(table.units, groups), table.units)
     step = max(1, BLOCK_BITS // max(table.rows.shape[1] * (table.units // groups + 1), 1))
-    parts = []
+    whole = np.empty((groups, table.rows.shape[1]), dtype=table.rows.dtype)
     for at in range(0, groups, step):
-        begin, end = starts[at], starts[min(at + step, groups)]
+        here = slice(at, min(at + step, groups))
+        begin, end = starts[at], starts[here.stop]
         rows = table.rows[table.row[begin:end]]
-        parts.append(np.add.reduceat(rows, starts[at : min(at + step, groups)] - begin, axis=0))
-    return np.concatenate(parts)
+        np.add.reduceat(rows, starts[here] - begin, axis=0, out=whole[here])
+    return whole
 
 
 class Hypotheses(Struct, frozen=True, eq=False):
