@@ -1,14 +1,15 @@
-"""Telling the C library to keep memory changes no result, and is no condition for one."""
+"""Telling the C library to keep or to give back memory changes no result, and is no condition for one."""
 
 from __future__ import annotations
 
 import ctypes
+import platform
 import subprocess
 import sys
 
 import pytest
 
-from spanwise.engines import keep_freed_memory
+from spanwise.engines import keep_freed_memory, release_freed_memory
 
 
 def test_the_library_is_told_to_keep_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,6 +34,7 @@ def test_a_system_without_that_library_is_left_as_it_is(
 
     monkeypatch.setattr(ctypes, "CDLL", fail)
     keep_freed_memory()
+    release_freed_memory()
 
 
 def test_memory_is_used_again_and_given_out_as_before() -> None:
@@ -42,3 +44,16 @@ def test_memory_is_used_again_and_given_out_as_before() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "40\n"
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="asks the GNU C library")
+def test_memory_that_was_kept_can_be_given_back() -> None:
+    program = (
+        "from spanwise.engines import keep_freed_memory, release_freed_memory\nkeep_freed_memory()\n"
+        "import numpy as np\n"
+        "def held():\n    return int(open('/proc/self/statm').read().split()[1]) * 4096 >> 20\n"
+        "columns = [np.ones(1 << 17) for _ in range(100)]\nlast = columns[-1]\ndel columns\n"
+        "kept = held()\nrelease_freed_memory()\nprint(kept - held() > 80, last.sum())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True 131072.0\n"

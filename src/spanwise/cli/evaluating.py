@@ -22,7 +22,7 @@ from spanwise.cli.arguments import (
 )
 from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import SETTINGS
-from spanwise.streams import is_pipe, put, say
+from spanwise.streams import is_pipe, say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
@@ -156,17 +156,11 @@ def _examples(args: argparse.Namespace) -> str:
 
 def finish(args: argparse.Namespace, result: Result) -> int:
     """Write what was asked for, show the screen, and tell whether every threshold was reached."""
-    from spanwise.cli.showing import show
+    from spanwise.cli.showing import save_document, show_document
 
     if args.html and result.keeps_mentions:
         result = result.with_analyses(slices={"command": result.settings.command})
-    saved = []
-    if args.json and args.json != "-":  # first: everything else can be made from it
-        result.to_json(args.json)
-        saved.append(args.json)
-    if args.html:
-        result.to_html(args.html)
-        saved.append(args.html)
+    saved = save_document(args, result)
     if args.columns:
         from spanwise.evaluation import mention_columns
 
@@ -175,10 +169,7 @@ def finish(args: argparse.Namespace, result: Result) -> int:
     if args.save_edges:
         _write_edges(result.edges(), args.save_edges)
         saved.append(args.save_edges)
-    if args.json == "-":
-        put(result.to_json())
-    elif not args.quiet:
-        show(result, saved=saved, args=args)
+    show_document(args, result, saved)
     return check(args, result)
 
 

@@ -96,9 +96,9 @@ def save_document(args: argparse.Namespace, document: Document) -> list[str]:
     """Write the JSON and the page that were asked for; the names of the files."""
     saved = []
     if args.json and args.json != "-":  # first: everything else can be made from it
-        document.to_json(args.json)
+        give(document.encoded(), args.json)
         saved.append(args.json)
-    if args.html:
+    if getattr(args, "html", None):
         document.to_html(args.html)
         saved.append(args.html)
     return saved
@@ -118,15 +118,7 @@ def finish_document(args: argparse.Namespace, document: Document, *, written: Se
     Args:
         written: other files that the command wrote.
     """
-    saved = list(written)
-    if args.json:
-        give(document.to_json(), args.json)
-        saved.append(args.json)
-    if getattr(args, "html", None):
-        document.to_html(args.html)
-        saved.append(args.html)
-    if not args.quiet and args.json != "-":
-        show(document, saved=saved, args=args)
+    show_document(args, document, [*written, *save_document(args, document)])
 
 
 def show(document: Document, *, saved: Sequence[str] = (), args: argparse.Namespace) -> None:

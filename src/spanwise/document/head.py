@@ -118,10 +118,10 @@ class Document(Struct, frozen=True, kw_only=True):
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """The document as JSON text, also written to `path` where one is given."""
-        text = self.encoded(indent=indent).decode()
+        encoded = self.encoded(indent=indent)
         if path is not None:
-            reach("formats:write_atomically")(path, text)
-        return text
+            reach("formats:write_atomically")(path, encoded)
+        return encoded.decode()
 
     def encoded(self, *, indent: int | None = None) -> bytes:
         """The document as JSON in UTF-8: the same bytes for the same content."""
