@@ -30,10 +30,12 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     from spanwise.cli.arguments import (
         add_align,
         add_answers,
+        add_attributes,
         add_engine,
         add_policy,
         add_reading,
         add_screen,
+        add_setting,
         add_train,
     )
 
@@ -78,11 +80,8 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     add_screen(group, "text")
     group = parser.add_argument_group("what to compute (not with RESULT.json)")
     add_train(group)
-    group.add_argument("--attributes", metavar="NAMES", help="the attributes that --bucket may name")
-    group.add_argument(
-        "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[], help="how to cut an attribute"
-    )
-    group.add_argument("--edges", metavar="FILE", help="use the buckets that --save-edges wrote")
+    add_attributes(group, None, "the attributes that --bucket may name", given=False)
+    add_setting(group, "edges")
     add_align(group)
     group = parser.add_argument_group("answers without offsets")
     add_policy(group)
@@ -234,7 +233,15 @@ SLICES_EXAMPLES = """examples:
 
 def add_slices(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise slices`."""
-    from spanwise.cli.arguments import add_align, add_engine, add_reading, add_screen, add_train, add_words
+    from spanwise.cli.arguments import (
+        add_align,
+        add_attributes,
+        add_document,
+        add_engine,
+        add_reading,
+        add_train,
+        add_words,
+    )
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, or a file with both tags")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -258,25 +265,14 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
         help="also find slices on one half of the documents and test the best five on the other",
     )  # fmt: skip
     group.add_argument("--unit", choices=["sentence", "document"], help="what changes sign")
-    group.add_argument(
-        "--attributes", metavar="NAMES", default="fu20,label",
-        help="names with commas, or all, fu20, fu19 (default: fu20,label); tough subsets always join",
-    )  # fmt: skip
-    group.add_argument(
-        "--attribute", metavar="NAME=column:N", action="append", default=[],
-        help="an attribute that comes with the data: NAME=column:N or NAME=field:NAME",
-    )  # fmt: skip
-    group.add_argument(
-        "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[],
-        help="how to cut an attribute: entity_length=1,2,3 or sentence_length=balanced:6; may be repeated",
+    add_attributes(
+        group, "fu20,label",
+        "names with commas, or all, fu20, fu19 (default: fu20,label); tough subsets always join",
     )  # fmt: skip
     add_words(group)
     add_align(group)
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the page")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    add_screen(group)
+    add_document(group)
     add_engine(parser)
     add_reading(parser)
 

@@ -14,7 +14,7 @@ AGREE_EXAMPLES = """examples:
 
 def add_agree(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise agree`."""
-    from spanwise.cli.arguments import add_engine, add_reading, add_screen
+    from spanwise.cli.arguments import add_document, add_engine, add_reading
 
     parser.add_argument(
         "annotators", metavar="ANNOTATOR", nargs="+",
@@ -40,12 +40,7 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--decisions", metavar="FILE.csv", help="a worksheet filled in; its decisions overrule the votes"
     )
-    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the page")
-    group.add_argument("--examples", type=int, default=20, help="the most sentences shown (default: 20)")
-    group.add_argument("--redact", action="store_true", help="leave out all text")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    add_screen(group)
+    add_document(group, examples="sentences", redact=True)
     add_engine(parser)
     add_reading(parser)
 
@@ -95,7 +90,7 @@ SUSPECTS_EXAMPLES = """examples:
 
 def add_suspects(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise suspects`."""
-    from spanwise.cli.arguments import add_align, add_reading, add_screen, add_train
+    from spanwise.cli.arguments import add_align, add_document, add_reading, add_train
 
     parser.add_argument("gold", metavar="GOLD", help="the gold file")
     parser.add_argument(
@@ -112,11 +107,7 @@ def add_suspects(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="write the worksheet (CSV), or with --apply the new gold file"
     )
     group.add_argument("--apply", metavar="FILE.csv", help="apply the decisions of a worksheet to GOLD")
-    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the page")
-    group.add_argument("--redact", action="store_true", help="leave out all text")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    add_screen(group)
+    add_document(group, redact=True)
     add_reading(parser)
 
 

@@ -117,9 +117,9 @@ def add_settings(group: argparse._ActionsContainer, name: str) -> None:
             add_setting(group, setting.name)
 
 
-def add_setting(group: argparse._ActionsContainer, name: str) -> None:
-    """Add the option of one setting, as its record has it."""
-    setting = SETTINGS[name]
+def add_setting(group: argparse._ActionsContainer, name: str, **differs: Any) -> None:
+    """Add the option of one setting, as its record has it; `differs`: what a command has of its own."""
+    setting = SETTINGS[name]._replace(**differs)
     how: dict[str, Any] = {"help": setting.help, "dest": name}
     if setting.type is bool:
         group.add_argument(setting.option, action="store_true", **how)
@@ -187,6 +187,62 @@ def add_words(group: argparse._ActionsContainer) -> None:
     """Add the options for how attributes compare words."""
     add_setting(group, "vocabulary")
     add_setting(group, "lowercase")
+
+
+def add_attributes(
+    group: argparse._ActionsContainer, default: str | None, help: str, *, given: bool = True
+) -> None:
+    """Add the options for attributes and their buckets, and for attributes that are given with the data."""
+    add_setting(group, "attributes", default=default, help=help)
+    if given:
+        add_setting(group, "attribute")
+    add_setting(group, "buckets")
+
+
+def add_document(
+    group: argparse._ActionsContainer, *, examples: str | None = None, redact: bool = False
+) -> None:
+    """Add the options for what becomes of a document: its files and its screen.
+
+    Args:
+        examples: what the document shows the most of, where it shows examples.
+        redact: whether the document holds text that can be left out.
+    """
+    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
+    group.add_argument("--html", metavar="FILE", help="write the page")
+    if examples is not None:
+        group.add_argument(
+            "--examples", type=int, default=20, help=f"the most {examples} shown (default: 20)"
+        )
+    if redact:
+        add_setting(group, "redact")
+    group.add_argument("--quiet", action="store_true", help="do not show the screen")
+    add_screen(group)
+
+
+def add_thresholds(group: argparse._ActionsContainer) -> None:
+    """Add the thresholds of a result, and of what changed since an earlier one."""
+    group.add_argument(
+        "--fail-under", type=float, metavar="POINTS",
+        help="the least primary score (by default F1), in points",
+    )  # fmt: skip
+    group.add_argument("--against", metavar="RESULT.json", help="an earlier result over the same gold file")
+    group.add_argument(
+        "--fail-drop", type=float, metavar="POINTS",
+        help="with --against: fail where the primary score drops by significantly more than this",
+    )  # fmt: skip
+    group.add_argument(
+        "--not-worse-than", type=float, metavar="POINTS",
+        help="with --against: pass only where a drop of the primary score by this or more is excluded",
+    )  # fmt: skip
+    group.add_argument(
+        "--floor", metavar="PATH=POINTS", action="append", default=[],
+        help="the least score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
+    )  # fmt: skip
+    group.add_argument(
+        "--strict", action="store_true",
+        help="with --against: fail where a system is new to the earlier result, and so untested",
+    )  # fmt: skip
 
 
 def add_screen(group: argparse._ActionsContainer, what: str = "screen") -> None:

@@ -24,32 +24,25 @@ DESCRIBE_EXAMPLES = """examples:
 
 def add_describe(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise describe`."""
-    from spanwise.cli.arguments import add_engine, add_reading, add_screen, add_train, add_words
+    from spanwise.cli.arguments import add_document, add_engine, add_setting, add_train, add_words
 
     parser.add_argument("test", metavar="TEST", help="the gold file")
     group = parser.add_argument_group("what to compute")
     add_train(group)
     group.add_argument("--name", help="what to call the dataset; by default the file's stem")
-    group.add_argument(
-        "--attributes", metavar="NAMES", default="all", help="names with commas, or all (default), fu20, fu19"
-    )
+    add_setting(group, "attributes", default="all", help="names with commas, or all (default), fu20, fu19")
     add_words(group)
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the page")
-    group.add_argument("--examples", type=int, default=20, help="the most conflicts shown (default: 20)")
-    group.add_argument("--redact", action="store_true", help="leave out all text")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    add_screen(group)
+    add_document(group, examples="conflicts", redact=True)
     add_engine(parser)
     add_reading(parser)
 
 
 def run_describe(args: argparse.Namespace) -> int:
     """Describe a test set before any system is run: sizes, labels, attributes, tough mentions, conflicts."""
-    from spanwise.cli.arguments import gathering, reading_of
+    from spanwise.cli.arguments import gathering
     from spanwise.cli.evaluating import read_vocabulary
-    from spanwise.cli.showing import give, show
+    from spanwise.cli.showing import finish_document
     from spanwise.description import describe
 
     reading = reading_of(args)
@@ -65,12 +58,7 @@ def run_describe(args: argparse.Namespace) -> int:
             redact=args.redact,
             **reading,
         )
-    if args.json:
-        give(described.to_json(), args.json)
-    if args.html:
-        described.to_html(args.html)
-    if not args.quiet and args.json != "-":
-        show(described, saved=[path for path in (args.json, args.html) if path], args=args)
+    finish_document(args, described)
     return 0
 
 
@@ -82,7 +70,7 @@ SPLIT_EXAMPLES = """examples:
 
 def add_split(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise split`."""
-    from spanwise.cli.arguments import add_reading, add_screen
+    from spanwise.cli.arguments import add_document
 
     parser.add_argument("files", metavar="FILE", nargs="+", help="annotated files; several are pooled")
     group = parser.add_argument_group("what to divide")
@@ -106,10 +94,7 @@ def add_split(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to show and write")
     group.add_argument("-o", "--output", metavar="FOLDER", help="write the parts there")
     group.add_argument("--to", metavar="FORMAT", help="the format to write (default: that of FILE)")
-    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the page")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    add_screen(group)
+    add_document(group)
     add_reading(parser)
 
 
@@ -118,7 +103,6 @@ def run_split(args: argparse.Namespace) -> int:
 
     Documents stay whole where they are marked. Lines of CoNLL files are copied as they are, with all columns.
     """
-    from spanwise.cli.arguments import reading_of
     from spanwise.cli.showing import finish_document
     from spanwise.splitting import split
 

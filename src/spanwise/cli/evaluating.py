@@ -17,6 +17,7 @@ from spanwise.cli.arguments import (
     add_policy,
     add_screen,
     add_settings,
+    add_thresholds,
     engine_of,
     spark_reads,
 )
@@ -71,29 +72,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
 def add_gates(parser: argparse.ArgumentParser) -> None:
     """The thresholds of a release gate."""
     group = parser.add_argument_group("thresholds (exit status 1 where one is missed)")
-    group.add_argument(
-        "--fail-under",
-        type=float,
-        metavar="POINTS",
-        help="the least primary score (F1 unless --primary names another), in points",
-    )
-    group.add_argument("--against", metavar="RESULT.json", help="an earlier result over the same gold file")
-    group.add_argument(
-        "--fail-drop", type=float, metavar="POINTS",
-        help="with --against: fail where the primary score drops by significantly more than this",
-    )  # fmt: skip
-    group.add_argument(
-        "--not-worse-than", type=float, metavar="POINTS",
-        help="with --against: pass only where a drop of the primary score by this or more is excluded",
-    )  # fmt: skip
-    group.add_argument(
-        "--floor", metavar="PATH=POINTS", action="append", default=[],
-        help="the least score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
-    )  # fmt: skip
-    group.add_argument(
-        "--strict", action="store_true",
-        help="with --against: fail where a system is new to the earlier result, and so untested",
-    )  # fmt: skip
+    add_thresholds(group)
     group.add_argument(
         "--floor-bound",
         action="store_true",

@@ -15,7 +15,7 @@ PLACE_EXAMPLES = """examples:
 
 def add_place(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise place`."""
-    from spanwise.cli.arguments import add_answers, add_reading, add_screen
+    from spanwise.cli.arguments import add_answers, add_document, add_reading
 
     parser.add_argument("gold", metavar="GOLD", help="the gold file, with tokens or text")
     parser.add_argument("answers", metavar="ANSWERS", help="one JSON record per sentence or document")
@@ -29,10 +29,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to show and write")
     group.add_argument("-o", "--output", metavar="FILE", help="write the placed mentions, by suffix (.jsonl)")
     group.add_argument("--report", metavar="FILE", help="write the answers without a place as CSV")
-    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the page")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    add_screen(group)
+    add_document(group)
     add_reading(parser)
 
 
@@ -66,7 +63,15 @@ CONFIDENCE_EXAMPLES = """examples:
 
 def add_confidence(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise confidence`."""
-    from spanwise.cli.arguments import add_align, add_reading, add_scores, add_screen, add_train
+    from spanwise.cli.arguments import (
+        add_align,
+        add_attributes,
+        add_document,
+        add_reading,
+        add_scores,
+        add_setting,
+        add_train,
+    )
 
     parser.add_argument("gold", metavar="GOLD", help="gold annotation")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
@@ -84,26 +89,17 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
         help="the recall at which systems are compared (default: the highest that both reach)",
     )  # fmt: skip
     add_train(group)
-    group.add_argument(
-        "--attributes", metavar="NAMES", default="none",
-        help="attributes by whose buckets scores are looked at too, such as fu20 (default: none)",
-    )  # fmt: skip
-    group.add_argument(
-        "--buckets", metavar="ATTRIBUTE=HOW", action="append", default=[],
-        help="how to cut an attribute: entity_length=1,2,3; may be repeated",
+    add_attributes(
+        group, "none", "attributes by whose buckets scores are looked at too, such as fu20 (default: none)",
+        given=False,
     )  # fmt: skip
     add_scores(group)
-    group.add_argument(
-        "--resamples", type=int, default=1000, help="bootstrap resamples (default: 1000; 0: none)"
-    )
-    group.add_argument("--seed", type=int, default=0, help="of the resampling (default: 0)")
+    add_setting(group, "resamples")
+    add_setting(group, "seed")
     group.add_argument("--unit", choices=["sentence", "document"], help="what is resampled")
     add_align(group)
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the page")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    add_screen(group)
+    add_document(group)
     add_reading(parser)
 
 

@@ -177,32 +177,13 @@ exit status 1 where a threshold was given and missed"""
 
 def add_export(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise export`."""
+    from spanwise.cli.arguments import add_thresholds
+
     parser.add_argument("result", metavar="RESULT.json", nargs="?", help="a result or study document")
     parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(REPORTS.names()))
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of result documents")
-    parser.add_argument(
-        "--fail-under", type=float, metavar="POINTS", help="summary, junit: the least F1, in points"
-    )
-    parser.add_argument(
-        "--floor", metavar="PATH=POINTS", action="append", default=[],
-        help="summary, junit: the least score of a label or slice, such as PER=90; may be repeated",
-    )  # fmt: skip
-    parser.add_argument(
-        "--against", metavar="LAST.json", help="summary, junit: what changed since an earlier result, tested"
-    )
-    parser.add_argument(
-        "--fail-drop", type=float, metavar="POINTS",
-        help="with --against: fail where F1 drops by significantly more than this",
-    )  # fmt: skip
-    parser.add_argument(
-        "--not-worse-than", type=float, metavar="POINTS",
-        help="with --against: pass only where a drop of F1 by this or more is excluded",
-    )  # fmt: skip
-    parser.add_argument(
-        "--strict", action="store_true",
-        help="with --against: fail where a system is new to the earlier result, and so untested",
-    )  # fmt: skip
+    add_thresholds(parser.add_argument_group("thresholds of summary and junit"))
     parser.add_argument("--name", help="model-index: the model's name; by default the system's")
     parser.add_argument("--dataset", help="model-index: the dataset's identifier; by default its name")
 
