@@ -79,7 +79,7 @@ def test_figures_under_a_limit_of_memory_are_refused_in_one_sentence(gold: Path,
     assert refused.stderr.startswith(
         "spanwise: charts cannot be drawn under a limit of 1,024 MB of address space"
     )
-    assert not list(figures.glob("*"))
+    assert not figures.exists()
 
 
 def test_a_small_packed_file_costs_little(tmp_path: Path) -> None:

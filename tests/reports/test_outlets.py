@@ -239,12 +239,21 @@ def test_the_command_fails_where_a_threshold_is_missed(saved: Path, tmp_path: Pa
     assert main(["export", str(saved), "junit", "--fail-under", "60", "-o", str(target)]) == 0
 
 
+def test_the_command_takes_thresholds_from_a_file(saved: Path, tmp_path: Path) -> None:
+    target, file = tmp_path / "gate.xml", tmp_path / "gate.toml"
+    for points, missed in ((60, 0), (71, 1)):
+        file.write_text(f"fail_under = {points}\n")
+        assert main(["export", str(saved), "junit", "--gate", str(file), "-o", str(target)]) == missed
+        assert ElementTree.parse(target).getroot().get("failures") == str(missed)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (
             ["junit"],
-            "junit needs a threshold.\nAdd --fail-under POINTS, --floor PATH=POINTS or --against FILE.",
+            "junit needs a threshold.\n"
+            "Add --fail-under POINTS, --floor PATH=POINTS, --gate FILE or --against FILE.",
         ),
         (["flatt"], "no report is called 'flatt'. Did you mean 'flat'?"),
         ([], "export needs a result document and a form."),

@@ -243,6 +243,7 @@ def test_the_commands_write_the_page_and_the_figures(
     assert drawn.returncode == 0 and drawn.stderr == f"saved: 2 files in {tmp_path / 'f'}\n"
     assert main(["figures", str(saved)]) == 0
     listed = capsys.readouterr().out
-    assert "score\n" in listed and "--paper fu20-figure4" in listed
+    names = [line for line in listed.splitlines() if not line.startswith("--paper")]
+    assert names == list(figures(result("bert", "crf"))) and "--paper fu20-figure4" in listed
     assert main(["figures", str(saved), "-o", str(tmp_path), "--format", "gif"]) == 2
     assert main(["figures", str(saved), "-o", str(tmp_path), "--paper", "fu20-figure4"]) == 3

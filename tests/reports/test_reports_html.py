@@ -31,7 +31,7 @@ from spanwise.reports._document import examples
 from spanwise.reports.html import render
 from spanwise.reports.html.evaluation import confusion_view, standings_of, ties
 from spanwise.reports.html.packing import contents, evaluation_shown
-from spanwise.reports.html.verdicts import overall_verdict, verdicts
+from spanwise.reports.html.verdicts import overall_verdict, packed_pairs, verdicts
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{7*7}}\u202e\x1b[31m"
 
@@ -161,6 +161,20 @@ def test_three_systems_or_more_have_a_leaderboard_and_every_pair() -> None:
     board = unpacked(page)["sets"][0]["board"]
     assert len(board["pairs"]) == 28 and len(board["own"]) == 8
     assert all(len(row) == sum(len(group["rows"]) for group in board["groups"]) for row in board["scores"])
+
+
+def test_comparisons_of_systems_that_the_document_does_not_hold_are_left_out() -> None:
+    whole, fewer = result("bert", "crf", "llm"), result("bert", "crf", "llm")
+    del fewer["systems"]["llm"]
+    kept = [row for row in whole["comparisons"] if "llm" not in row["systems"]]
+    assert len(kept) < len(whole["comparisons"]) == len(fewer["comparisons"])
+    boards: list[Any] = []
+    for document in (fewer, {**fewer, "comparisons": kept}):
+        typed = document_of(document)
+        assert isinstance(typed, Evaluation)
+        boards.append(packed_pairs(evaluation_shown(typed)))
+    assert boards[0] == boards[1] and list(boards[0]["pairs"]) == ["0,1"]
+    assert boards[0]["pairs"]["0,1"]["tests"]
 
 
 def test_letters_on_the_leaderboard_are_those_of_the_document() -> None:

@@ -385,6 +385,8 @@ def test_the_signature_leaves_out_what_is_usual() -> None:
     screen = render_screen(made, width=80, color=False)
     assert screen.rstrip("\n").endswith(" spanwise|v:0.2.0|focus:predicted|gold:3d30d341")
     assert "seed:0" not in screen
+    long = render_screen(made, width=80, color=False, signature="long")
+    assert long.rstrip("\n").endswith(f" {made['signature']}")
 
 
 def test_long_names_are_cut_in_the_middle_and_letters_head_their_columns() -> None:

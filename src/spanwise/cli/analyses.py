@@ -129,6 +129,9 @@ def run_errors(args: argparse.Namespace) -> int:
     missing = incomplete(document)
     if missing:
         say(f"spanwise: {missing}")
+    gold = {row.path for row in document.inputs if row.role == "gold"}
+    if args.systems and any(row.path in gold for row in document.inputs if row.role == "predicted"):
+        say("spanwise: gold and predictions are the same file, which cannot have errors. Name two files.")
     _say_number(len(errors))
     return 0
 

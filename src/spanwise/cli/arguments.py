@@ -243,6 +243,14 @@ def add_thresholds(group: argparse._ActionsContainer) -> None:
         "--strict", action="store_true",
         help="with --against: fail where a system is new to the earlier result, and so untested",
     )  # fmt: skip
+    group.add_argument(
+        "--floor-bound",
+        action="store_true",
+        help="hold --fail-under and --floor against the lower ends of intervals",
+    )
+    group.add_argument(
+        "--gate", metavar="FILE.toml", help="thresholds from a file, also of named slices such as label=ORG"
+    )
 
 
 def add_screen(group: argparse._ActionsContainer, what: str = "screen") -> None:
@@ -251,6 +259,16 @@ def add_screen(group: argparse._ActionsContainer, what: str = "screen") -> None:
     group.add_argument(
         "--color", choices=["auto", "always", "never"], default="auto",
         help=f"colours of the {what} (default: auto, on a terminal; NO_COLOR and FORCE_COLOR are heard)",
+    )  # fmt: skip
+    if what == "screen":
+        add_signature(group, "at the end of the screen")
+
+
+def add_signature(group: argparse._ActionsContainer, where: str) -> None:
+    """Add the option for how much the signature says."""
+    group.add_argument(
+        "--signature", choices=["short", "long"], default="short",
+        help=f"the settings {where}: those that are not the usual ones (default: short), or all of them",
     )  # fmt: skip
 
 

@@ -73,14 +73,6 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
     """The thresholds of a release gate."""
     group = parser.add_argument_group("thresholds (exit status 1 where one is missed)")
     add_thresholds(group)
-    group.add_argument(
-        "--floor-bound",
-        action="store_true",
-        help="hold --fail-under and --floor against the lower ends of intervals",
-    )
-    group.add_argument(
-        "--gate", metavar="FILE.toml", help="thresholds from a file, also of named slices such as label=ORG"
-    )
     group.add_argument("--junit", metavar="FILE", help="write the outcome of the thresholds as JUnit XML")
 
 

@@ -87,11 +87,11 @@ def run_figures(args: argparse.Namespace) -> int:
     Text in PDF files carries its fonts. --paper draws the figures of the papers in their own form.
     """
     from spanwise.document.loading import load
-    from spanwise.reports.figures import figures, papers, save
+    from spanwise.reports.figures import names, papers, save
 
     document = load(args.result)
     if not args.output:
-        lines = [*figures(document), *(f"--paper {name:<15} {text}" for name, text in papers().items())]
+        lines = [*names(document), *(f"--paper {name:<15} {text}" for name, text in papers().items())]
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return 0
     formats = [form.strip() for form in args.format.split(",") if form.strip()]
@@ -226,15 +226,17 @@ def _outcome(args: argparse.Namespace, document: Document, report: Report) -> Ou
         if getattr(args, name) not in (None, False) and args.against is None:
             flag = f"--{name.replace('_', '-')}"
             raise ChoiceError(f"{flag} needs an earlier result to compare with.\nAdd --against LAST.json.")
-    if args.fail_under is None and not args.floor and args.against is None:
+    if args.fail_under is None and not args.floor and args.against is None and args.gate is None:
         if report.name == "junit":
             raise ChoiceError(
-                "junit needs a threshold.\nAdd --fail-under POINTS, --floor PATH=POINTS or --against FILE."
+                "junit needs a threshold.\n"
+                "Add --fail-under POINTS, --floor PATH=POINTS, --gate FILE or --against FILE."
             )
         return Outcome(())
     return gate(
-        document, fail_under=args.fail_under, floors=args.floor, against=args.against,
-        fail_drop=args.fail_drop, not_worse_than=args.not_worse_than, strict=args.strict,
+        document, fail_under=args.fail_under, floors=args.floor, floor_bound=args.floor_bound,
+        file=args.gate, against=args.against, fail_drop=args.fail_drop,
+        not_worse_than=args.not_worse_than, strict=args.strict,
     )  # fmt: skip
 
 

@@ -125,4 +125,8 @@ def show(document: Document, *, saved: Sequence[str] = (), args: argparse.Namesp
     """Write the screen to standard output."""
     from spanwise.reports.terminal import render, wants_color
 
-    sys.stdout.write(render(document, width=args.width, color=wants_color(args.color), saved=saved))
+    sys.stdout.write(
+        render(
+            document, width=args.width, color=wants_color(args.color), saved=saved, signature=args.signature
+        )
+    )

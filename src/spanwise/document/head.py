@@ -131,9 +131,15 @@ class Document(Struct, frozen=True, kw_only=True):
         spaces = self.INDENT if indent is None else indent
         return (msgspec.json.format(encoded, indent=spaces) if spaces else encoded) + b"\n"
 
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """The screen: what the command line shows of this document."""
-        return str(reach("reports.terminal:render")(self, width=width, color=color))
+    def to_text(
+        self, *, width: int | None = None, color: bool = False, signature: Literal["short", "long"] = "short"
+    ) -> str:
+        """The screen: what the command line shows of this document.
+
+        Its last line is the signature, "short" without the settings that are the usual ones, or "long".
+        """
+        render = reach("reports.terminal:render")
+        return str(render(self, width=width, color=color, signature=signature))
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One self-contained page, also written to `path` where one is given."""

@@ -102,12 +102,18 @@ def titled(attribute: str) -> str:
 
 
 def fitted(text: str, size: float, room: float) -> str:
-    """The text cut until it takes about `room` pixels."""
+    """The text cut in the middle until it takes about `room` pixels; the beginning is never the shorter part.
+
+    Examples:
+        >>> fitted("experiment-with-a-long-name-07", 11, 100)
+        'experime…name-07'
+    """
     if width_of(text, size) <= room:
         return text
-    while text and width_of(text + "…", size) > room:
-        text = text[:-1]
-    return text.rstrip() + "…"
+    most = len(text)
+    while most > 2 and width_of(shortened(text, most), size) > room:
+        most -= 1
+    return shortened(text, most)
 
 
 def shortened(text: object, most: int) -> str:

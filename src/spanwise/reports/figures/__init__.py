@@ -34,6 +34,11 @@ def figures(document: DocumentLike, *, background: str = "white") -> dict[str, a
     return _charts(_module("_drawings").drawings(as_document(document)), background)
 
 
+def names(document: DocumentLike) -> list[str]:
+    """The names of `figures`, without drawing them."""
+    return [drawing.name for drawing in _module("_drawings").drawings(as_document(document))]
+
+
 def paper(
     document: DocumentLike, name: str, *, labels: Sequence[str] = (), background: str = "white"
 ) -> dict[str, alt.LayerChart]:
@@ -92,12 +97,12 @@ def save(
             if name not in drawn:
                 raise unknown("figure of this result", name, drawn)
         charts |= {name: drawn[name] for name in names} if names else drawn
-    target = make_folder(folder)
     convert = _module("_files").convert
     written = []
     for name, chart in charts.items():
         for form, content in convert(chart, formats, width=WIDTHS.get(columns or 0)).items():
-            path = target / f"{_safe(name)}.{form}"
+            # Made once there is something to put in it: without room to draw, no empty folder is left.
+            path = make_folder(folder) / f"{_safe(name)}.{form}"
             write_atomically(path, content)
             written.append(path)
     return written

@@ -33,6 +33,7 @@ def render(
     color: bool | None = None,
     saved: Sequence[str] = (),
     seconds: float | None = None,
+    signature: Literal["short", "long"] = "short",
 ) -> str:
     """The document as a screen of at most `width` cells a line.
 
@@ -41,6 +42,7 @@ def render(
         color: with escape codes; by default as `wants_color` decides.
         saved: files that were written, to be named at the end.
         seconds: how long it took, to be named at the top.
+        signature: "short" leaves out the settings that are the usual ones, "long" has all of them.
     """
     from spanwise.document.dataset import Description
     from spanwise.document.evaluation import Evaluation
@@ -64,7 +66,7 @@ def render(
         case _:
             module, function = SCREENS[document.kind].split(":")
             lines = getattr(import_module(f"spanwise.reports.terminal.{module}"), function)(document, room)
-    lines += _layout.footer(document, room, saved)
+    lines += _layout.footer(document, room, saved, signature)
     return paint([fit(line, room) for line in lines], color=color)
 
 

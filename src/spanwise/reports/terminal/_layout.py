@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct
 from rich.cells import cell_len, set_cell_size
@@ -672,13 +672,16 @@ def _largest_confusion(table: Confusion) -> tuple[str, int]:
     return f" --gold {_quoted(gold)} --predicted {_quoted(predicted)}", number
 
 
-def footer(document: Document, width: int, saved: Sequence[str]) -> list[ScreenLine]:
-    """The files that were saved and the short signature: every setting that is not the usual one."""
+def footer(
+    document: Document, width: int, saved: Sequence[str], signature: Literal["short", "long"] = "short"
+) -> list[ScreenLine]:
+    """The files that were saved and the signature: every setting, or every one that is not the usual one."""
     lines: list[ScreenLine] = [[]]
     if saved:
         lines += flow([text(f"saved {path}" if at == 0 else path) for at, path in enumerate(saved)], width)
     if document.signature:
         # Broken behind its bars: a copied signature is the same once the line ends are dropped.
-        parts = pieces(short_signature(document.signature), width - 2)
+        said = short_signature(document.signature) if signature == "short" else document.signature
+        parts = pieces(said, width - 2)
         lines += flow([[(piece, "faint")] for piece in parts], width, join="")
     return lines if len(lines) > 1 else []
