@@ -415,12 +415,34 @@ def _by_bucket(table: AttributeScores) -> _Division:
     return {bucket.name: _PartCounts(bucket.predicted, bucket.correct) for bucket in table.buckets}
 
 
+def lead_over_runs(
+    first: Sequence[SystemScores], second: Sequence[SystemScores]
+) -> dict[str, tuple[LeadPart, ...]]:
+    """The parts of the lead of one system over another, means over all pairs of their runs.
+
+    They add up to the difference of the mean F1. A division that some pair of runs lacks is not given.
+    """
+    pairs = [parts_of_lead(one, other) for one in first for other in second]
+    leads = {}
+    for division in pairs[0]:
+        if not all(division in pair for pair in pairs):
+            continue
+        values: dict[str, list[float]] = {}
+        for pair in pairs:
+            for part in pair[division]:
+                values.setdefault(part.name, []).append(part.contribution)
+        leads[division] = tuple(
+            LeadPart(name=name, contribution=fsum(some) / len(pairs)) for name, some in values.items()
+        )
+    return leads
+
+
 def with_leads(
-    comparisons: Iterable[Comparison], systems: Mapping[str, SystemScores]
+    comparisons: Iterable[Comparison], systems: Mapping[str, Sequence[SystemScores]]
 ) -> tuple[Comparison, ...]:
-    """The comparisons, each with the parts of its lead."""
+    """The comparisons, each with the parts of its lead; `systems` has the scores of every run."""
     return tuple(
-        replace(row, lead=parts_of_lead(*(systems[name] for name in row.systems))) for row in comparisons
+        replace(row, lead=lead_over_runs(*(systems[name] for name in row.systems))) for row in comparisons
     )
 
 

@@ -234,7 +234,7 @@ def differences(
         freedom = np.maximum(units - 1, 0).astype(np.float64)
         if over_runs:
             for at, pair in enumerate(pairs):
-                parts = [(error[at] ** 2, freedom[at]), *_run_parts(values, pair, shared_seeds)]
+                parts = [(error[at] ** 2, freedom[at]), *run_parts(values, pair, shared_seeds)]
                 variance, freedom[at] = satterthwaite(parts)
                 error[at] = np.sqrt(variance)
         made = Differences(means[a] - means[b], units, error, freedom)
@@ -255,7 +255,7 @@ def contrast(measure: Measure, score: str, first: int, second: int) -> Differenc
     return Differences(np.array([[value[first] - value[second]]]), units, sums.error([0], [1]), freedom)
 
 
-def _run_parts(
+def run_parts(
     values: Sequence[Floats], pair: tuple[int, int], shared_seeds: bool
 ) -> list[tuple[Floats, int]]:
     """What training adds to the variance of a difference of means, and its degrees of freedom."""

@@ -65,8 +65,10 @@ def compare_documents(
     settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
     scores = {name: system.primary(primary) for name, system in merged.systems.items()}
     comparisons = with_lead_intervals(
-        with_leads(convert(tests, tuple[Comparison, ...]), merged.systems),
-        measures,
+        with_leads(
+            convert(tests, tuple[Comparison, ...]), {name: [one] for name, one in merged.systems.items()}
+        ),
+        {name: [own] for name, own in measures.items()},
         _units(results[0]).number if resamples else 0,
         confidence,
     )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from random import Random
+from statistics import mean, variance
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import spanwise
 from spanwise.diagnosis import F1, parts_of_lead
+from spanwise.document.study import Study
 from spanwise.findings import lead_finding
 
 TAGS = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG"]), min_size=6, max_size=6)
@@ -59,3 +65,97 @@ def test_two_systems_that_are_even_overall_but_not_in_their_parts() -> None:
     parts = {part.name: part.contribution for part in comparison.lead["labels"]}
     assert parts["PER"] == pytest.approx(-parts["LOC"]) and parts["PER"] != 0
     assert "even overall" in result.to_text() and "gains on some mentions what it loses" in result.to_html()
+
+
+# ---- several runs: the mean over all pairs of runs, data and training both varying -----------------
+
+
+def drawn(seed: int, sentences: int = 14) -> list[list[str]]:
+    random = Random(seed)
+    return [[random.choice(["O", "B-PER", "B-LOC", "B-ORG"]) for _ in range(5)] for _ in range(sentences)]
+
+
+def worse(gold: list[list[str]], share: float, seed: int) -> list[list[str]]:
+    random = Random(seed)
+    return [
+        [tag if random.random() > share else random.choice(["O", "B-PER", "B-LOC"]) for tag in row]
+        for row in gold
+    ]
+
+
+def lead_of(
+    gold: list[list[str]], first: list[Any], second: list[Any], at: int | None = None
+) -> list[list[dict[str, float]]]:
+    """By pair of runs what each label contributes, one sentence left out; from single evaluations."""
+
+    def kept(rows: list[list[str]]) -> list[list[str]]:
+        return [row for place, row in enumerate(rows) if place != at]
+
+    named = {
+        f"{side}{run}": kept(tags)
+        for side, runs in (("a", first), ("b", second))
+        for run, tags in enumerate(runs)
+    }
+    result = spanwise.evaluate(kept(gold), named, resamples=0, attributes="none")
+    return [
+        [
+            {
+                part.name: part.contribution
+                for part in parts_of_lead(result.systems[f"a{i}"], result.systems[f"b{j}"])["labels"]
+            }
+            for j in range(len(second))
+        ]
+        for i in range(len(first))
+    ]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_intervals_over_runs_are_those_of_leaving_each_sentence_out(tmp_path: Path, shared: bool) -> None:
+    from scipy.stats import t
+
+    gold = drawn(0)
+    runs = {"a": [worse(gold, 0.2, 1), worse(gold, 0.25, 2)], "b": [worse(gold, 0.4, 3), worse(gold, 0.5, 4)]}
+
+    def write(name: str, tags: list[list[str]]) -> str:
+        text = "".join("".join(f"w{at} {tag}\n" for at, tag in enumerate(row)) + "\n" for row in tags)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return name
+
+    for system, made in runs.items():
+        for run, tags in enumerate(made):
+            write(f"{system}.{run}.txt", tags)
+    document = spanwise.study(
+        {
+            "predictions": "{system}.{run}.txt", "resamples": 50, "attributes": "none", "unit": "sentence",
+            "shared_seeds": shared, "datasets": {"d": {"test": write("gold.txt", gold)}},
+            "systems": {"a": {}, "b": {}}, "compare": [{"systems": ["a", "b"]}],
+        },
+        root=tmp_path, cache=False, workers=1,
+    )  # fmt: skip
+    assert isinstance(document, Study)
+    found = {part.name: part for part in document.datasets["d"].comparisons[0].lead["labels"]}
+    whole = lead_of(gold, runs["a"], runs["b"])
+    left = [lead_of(gold, runs["a"], runs["b"], at) for at in range(len(gold))]
+    assert found.keys() == {"PER", "LOC", "ORG"}
+    for name, part in found.items():
+        cells = [[cell.get(name, 0.0) for cell in row] for row in whole]
+        value = mean(mean(row) for row in cells)
+        assert part.contribution == pytest.approx(value, abs=1e-12)
+        without = [mean(cell.get(name, 0.0) for row in rows for cell in row) for rows in left]
+        n = len(without)
+        # Around the mean of the values that are left, as everywhere; they vary by n − 1 of n.
+        terms = [((n - 1) ** 2 / n * variance(without), n - 1)]
+        ours, theirs = [mean(row) for row in cells], [mean(row[j] for row in cells) for j in range(2)]
+        if shared:
+            terms.append((variance([x + y for x, y in zip(ours, theirs, strict=True)]) / 2, 1))
+        else:
+            terms += [(variance(ours) / 2, 1), (variance(theirs) / 2, 1)]
+        total = sum(one for one, _ in terms)
+        freedom = total**2 / sum(one**2 / degrees for one, degrees in terms)
+        reach = t.ppf(0.975, freedom) * total**0.5
+        assert part.interval == pytest.approx((value - reach, value + reach), abs=1e-9)
+    difference = document.datasets["d"].comparisons[0].score(F1)
+    assert difference is not None
+    assert sum(part.contribution for part in found.values()) == pytest.approx(
+        difference.difference, abs=1e-12
+    )

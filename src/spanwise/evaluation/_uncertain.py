@@ -20,7 +20,15 @@ from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
 from spanwise.engines import release_freed_memory
 from spanwise.errors import InputError
 from spanwise.evaluation._compared import compared
-from spanwise.intervals import FEW_UNITS, NO_SPREAD, contrast, jackknife, t_quantile
+from spanwise.intervals import (
+    FEW_UNITS,
+    NO_SPREAD,
+    contrast,
+    jackknife,
+    run_parts,
+    satterthwaite,
+    t_quantile,
+)
 from spanwise.scores import SCORERS, Measure, MeasureKey
 from spanwise.statistics import excess_losses
 from spanwise.uncertainty import BLOCK_COUNTS, FEWEST_GROUPS, Flips, Resampling, grouped
@@ -282,25 +290,39 @@ BLOCK_LEADS = 1_000_000  # counts of units that are left out together
 
 def with_lead_intervals(
     comparisons: Sequence[Comparison],
-    systems: Mapping[str, Sequence[Measure]],
+    systems: Mapping[str, Sequence[Sequence[Measure]]],
     units: int,
     confidence: float,
+    *,
+    shared_seeds: bool = False,
 ) -> tuple[Comparison, ...]:
     """The comparisons, whose parts of the lead have intervals: contribution ± t·SE.
 
     SE is the delete-one jackknife's over all units, t has one degree of freedom fewer than there are
-    units. With very many pairs or units the intervals are left out.
+    units. Where both systems have several runs, training varies too: to SE² is added, for each system, the
+    variance over its runs of the contribution against all runs of the other, divided by their number, with
+    Satterthwaite's degrees of freedom. With very many pairs, runs or units the intervals are left out.
+
+    Args:
+        systems: the measures of every run of each system.
+        shared_seeds: runs of equal place share their seed, and vary together.
     """
-    size = units * sum(len(parts) for row in comparisons for parts in row.lead.values())
+    size = sum(
+        units
+        * sum(len(parts) for parts in row.lead.values())
+        * max(len(systems[name]) for name in row.systems)
+        for row in comparisons
+    )
     if units < 2 or size > MOST:
         return tuple(comparisons)
-    tables = {name: {one.key: one for one in measures} for name, measures in systems.items()}
-    t = float(t_quantile(float(units - 1), confidence))
+    tables = {name: [{one.key: one for one in run} for run in runs] for name, runs in systems.items()}
     return tuple(
         replace(
             row,
             lead={
-                division: _bounded(parts, [tables[name] for name in row.systems], division, t)
+                division: _bounded(
+                    parts, [tables[name] for name in row.systems], division, confidence, shared_seeds
+                )
                 for division, parts in row.lead.items()
             },
         )
@@ -308,15 +330,20 @@ def with_lead_intervals(
     )
 
 
+_Tables = Mapping[MeasureKey, Measure]  # of one run
+
+
 def _bounded(
-    parts: Sequence[LeadPart], tables: Sequence[Mapping[MeasureKey, Measure]], division: str, t: float
-) -> tuple[LeadPart, ...]:
-    if not all(_key(division) in table for table in tables):
+    parts: Sequence[LeadPart], sides: Sequence[Sequence[_Tables]], division: str, confidence: float,
+    shared_seeds: bool,
+) -> tuple[LeadPart, ...]:  # fmt: skip
+    if not all(_key(division) in table for side in sides for table in side):
         return tuple(parts)  # the two results cut this attribute differently
-    errors = _contribution_errors(tables, division, [part.name for part in parts])
+    errors, freedom = _contribution_errors(sides, division, [part.name for part in parts], shared_seeds)
+    t = np.broadcast_to(t_quantile(freedom, confidence), errors.shape)
     return tuple(
-        replace(part, interval=_interval(part.contribution, float(error), t))
-        for part, error in zip(parts, errors, strict=True)
+        replace(part, interval=_interval(part.contribution, float(errors[at]), float(t[at])))
+        for at, part in enumerate(parts)
     )
 
 
@@ -372,41 +399,79 @@ def _by_cell(counts: Counts, rows: Column) -> Floats:
 
 
 def _contribution_errors(
-    tables: Sequence[Mapping[MeasureKey, Measure]], division: str, names: Sequence[str]
-) -> Floats:
-    """The jackknife's standard error of every part's contribution.
+    sides: Sequence[Sequence[_Tables]], division: str, names: Sequence[str], shared_seeds: bool
+) -> tuple[Floats, Floats]:
+    """The standard error of every part's contribution, and its degrees of freedom.
 
     Units whose counts are equal have equal values, so that each combination of rows is left out once.
     """
-    counts = [(table[MeasureKey("exact")].counts, table[_key(division)].counts) for table in tables]
-    totals = [_Division.total(*pair, names) for pair in counts]
-    whole = _contributions(*totals)
-    columns = [np.asarray(one.row, dtype=np.int32) for pair in counts for one in pair]
+    counts = [
+        [(table[MeasureKey("exact")].counts, table[_key(division)].counts) for table in side]
+        for side in sides
+    ]
+    totals = [[_Division.total(*run, names) for run in side] for side in counts]
+    terms = [[_Terms.of(total) for total in side] for side in totals]
+    first, second = (_Terms.mean(side) for side in terms)
+    whole = _contributions(first, second)
+    columns = [np.asarray(one.row, dtype=np.int32) for side in counts for run in side for one in run]
     distinct, number = distinct_rows(np.stack(columns, axis=1))
     times = np.bincount(number, minlength=len(distinct)).astype(np.float64)
     moved, squares = np.zeros(len(names)), np.zeros(len(names))
-    step = max(1, BLOCK_LEADS // sum(one.rows.shape[1] for pair in counts for one in pair))
+    step = max(1, BLOCK_LEADS // sum(one.rows.shape[1] for side in counts for run in side for one in run))
     for at in range(0, len(distinct), step):
-        rows = distinct[at : at + step]
+        places = iter(np.split(distinct[at : at + step], len(columns) // 2, axis=1))
         left = [
-            total.without(_Division.of(*pair, names, rows[:, 2 * place : 2 * place + 2]))
-            for place, (total, pair) in enumerate(zip(totals, counts, strict=True))
+            _Terms.mean(
+                [
+                    _Terms.of(total.without(_Division.of(*run, names, next(places))))
+                    for total, run in zip(of_side, side, strict=True)
+                ]
+            )
+            for of_side, side in zip(totals, counts, strict=True)
         ]
         deviation = _contributions(*left) - whole
         weights = times[at : at + step, None]
         moved += (weights * deviation).sum(axis=0)
         squares += (weights * deviation**2).sum(axis=0)
     units = len(number)
-    return np.asarray(np.sqrt(np.maximum(squares - moved**2 / units, 0) * (units - 1) / units))
+    variance = np.maximum(squares - moved**2 / units, 0) * (units - 1) / units
+    freedom = np.full(len(names), float(units - 1))
+    if all(len(side) > 1 for side in terms):
+        ours = np.concatenate([_contributions(run, second) for run in terms[0]])
+        theirs = np.concatenate([_contributions(first, run) for run in terms[1]])
+        training = run_parts([ours, -theirs], (0, 1), shared_seeds)
+        variance, freedom = satterthwaite([(variance, freedom), *training])
+    return np.sqrt(variance), np.asarray(freedom)
 
 
-def _contributions(first: _Division, second: _Division) -> Floats:
-    """What each part contributes to the difference of F1; 0 where it is undefined."""
-    size = [one.exact[:, 0] + one.exact[:, 1] for one in (first, second)]
-    f1 = [ratio(2 * one.exact[:, 2], below) for one, below in zip((first, second), size, strict=True)]
-    right, predicted = first.correct - second.correct, first.predicted - second.predicted
-    values = sum(
-        ratio(2 * right - price[:, None] * predicted, 2 * below[:, None])
-        for price, below in ((f1[1], size[0]), (f1[0], size[1]))
-    )
-    return np.asarray(np.nan_to_num(np.asarray(values)))
+class _Terms(Struct, frozen=True, eq=False):
+    """What contributions are made of: linear in the terms of each side, so that means over runs do."""
+
+    weight: Floats  # 1 / (gold + predicted): units × 1
+    f1: Floats
+    correct: Floats  # units × parts
+    weighed: Floats  # correct · weight
+    priced: Floats  # predicted · weight
+    paid: Floats  # predicted · F1
+
+    @classmethod
+    def of(cls, one: _Division) -> _Terms:
+        """The terms of one run."""
+        size = one.exact[:, :1] + one.exact[:, 1:2]
+        weight, f1 = ratio(np.ones_like(size), size), ratio(2 * one.exact[:, 2:3], size)
+        return cls(weight, f1, one.correct, one.correct * weight, one.predicted * weight, one.predicted * f1)
+
+    @classmethod
+    def mean(cls, runs: Sequence[_Terms]) -> _Terms:
+        """The means over runs."""
+        if len(runs) == 1:
+            return runs[0]
+        return cls(*(np.mean([getattr(run, name) for run in runs], axis=0) for name in cls.__struct_fields__))
+
+
+def _contributions(first: _Terms, second: _Terms) -> Floats:
+    """What each part contributes to the difference of F1, over all pairs of runs; 0 where it is undefined."""
+    right = first.weighed - first.weight * second.correct + first.correct * second.weight - second.weighed
+    ours = second.f1 * first.priced - first.weight * second.paid
+    theirs = first.paid * second.weight - first.f1 * second.priced
+    return np.asarray(np.nan_to_num(right - (ours + theirs) / 2))

@@ -176,7 +176,10 @@ def summary_of(
         dataset=dataset,
         systems=scores,
         comparisons=with_lead_intervals(
-            with_leads(comparisons, scores), measures, units if choices.resamples else 0, choices.confidence
+            with_leads(comparisons, {name: [one] for name, one in scores.items()}),
+            {name: [own] for name, own in measures.items()},
+            units if choices.resamples else 0,
+            choices.confidence,
         ),
         letters=letters(ranking, comparisons, path=PRIMARY[choices.primary]) if len(ranking) > 1 else {},
         notes=notes,

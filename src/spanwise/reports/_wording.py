@@ -96,7 +96,7 @@ def capital(text: str) -> str:
         >>> capital("fair F1")
         'Fair F1'
     """
-    return text[:1].upper() + text[1:]
+    return "OOV" + text[3:] if text.startswith("oov ") else text[:1].upper() + text[1:]
 
 
 def study_score(analyses: Analyses) -> str:

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from spanwise.columns import Bools, Floats, frozen, plain, ratio
 from spanwise.counts import Counts
-from spanwise.diagnosis import lettering, letters
+from spanwise.diagnosis import lettering, letters, with_leads
 from spanwise.document.evaluation import UnitCounts
-from spanwise.document.scores import PRIMARY, Comparison
-from spanwise.evaluation import T_TEST, compared, same_cells, unpacked
+from spanwise.document.scores import PRIMARY, Comparison, SystemScores
+from spanwise.evaluation import T_TEST, compared, same_cells, unpacked, with_lead_intervals
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.statistics import LEVEL, correct, excess_losses
@@ -52,6 +52,7 @@ def paired(
     primary: str = "f1",
     shared_seeds: bool = False,
     score: str = "f1",
+    scores: Mapping[str, Sequence[SystemScores]] | None = None,
 ) -> PairedTests:
     """Tests of the systems of one dataset over data and runs.
 
@@ -65,6 +66,7 @@ def paired(
         primary: the score that the primary question is about.
         shared_seeds: runs of equal place share their seed, and are differenced first.
         score: what means and intervals are about.
+        scores: those of every system's runs, for the parts of leads.
 
     Returns:
         The comparisons; the letters of each system, and what they leave out; and the interval of each
@@ -85,6 +87,11 @@ def paired(
     }
     chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
     comparisons = _tested(runs, chosen, resampling, options)
+    if scores is not None:
+        comparisons = with_lead_intervals(
+            with_leads(comparisons, scores), runs, number if resamples else 0, confidence,
+            shared_seeds=shared_seeds,
+        )  # fmt: skip
     first = {
         name: [[one for one in run if one.name == chosen_score[0]] for run in named]
         for name, named in runs.items()

@@ -325,6 +325,7 @@ class PairTask(Struct, frozen=True):
     key: str
     name: str
     units: Mapping[str, UnitCounts]
+    scores: Mapping[str, Sequence[SystemScores]]  # of every run
     pairs: tuple[tuple[str, str], ...]
     options: Mapping[str, Any]
     cache: Path | None
@@ -332,7 +333,7 @@ class PairTask(Struct, frozen=True):
 
 def compute_pairs(task: PairTask) -> PairedTests:
     """Test the systems of one dataset against each other, and keep the result where a cache is given."""
-    found = paired(task.units, task.pairs, **task.options)
+    found = paired(task.units, task.pairs, scores=task.scores, **task.options)
     if task.cache is not None:
         Cache(task.cache).put(task.key, found)
     return found
@@ -372,7 +373,8 @@ def run_pairs(
             results[dataset.name] = kept
             continue
         units = {task.system: cells[task.key].units for task in here}
-        fresh.append(PairTask(key, dataset.name, units, pairs, options, cache))
+        scores = {task.system: list(cells[task.key].runs.values()) for task in here}
+        fresh.append(PairTask(key, dataset.name, units, scores, pairs, options, cache))
     # One after the other: a pair's shuffles are held in memory, and two datasets' at once would double that.
     for number, task in enumerate(fresh, start=1):
         results[task.name] = compute_pairs(task)

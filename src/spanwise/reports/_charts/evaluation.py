@@ -273,7 +273,7 @@ def _slice_line(
     if others:
         under += f"; also {', '.join(map(_title, others))}"
     return ChartRow(
-        title[:1].upper() + title[1:], under, points, href,
+        words.capital(title), under, points, href,
         [words.points(row.value), words.points(row.cost)], flag=better,
     )  # fmt: skip
 

@@ -97,8 +97,7 @@ def width_of(text: str, size: float) -> float:
 
 def titled(attribute: str) -> str:
     """An attribute in words with a capital, as a heading."""
-    text = words.attribute(attribute)
-    return "OOV" + text[3:] if text.startswith("oov") else text[:1].upper() + text[1:]
+    return words.capital(words.attribute(attribute))
 
 
 def fitted(text: str, size: float, room: float) -> str:

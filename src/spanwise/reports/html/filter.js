@@ -141,8 +141,13 @@ window.spanwiseScore = ({ data, visible }) => {
         line.append(cell);
         if (ends) line.dataset[score] = ends.join(" ");
       }
-      for (const value of [row.gold, row.predicted, row.correct]) line.append(make("td", "r", value === null ? "" : number(value)));
-      if (row.gold < FEW) line.append(make("td", "few", `few: under ${FEW} mentions`));
+      const counts = [row.gold, row.predicted, row.correct].map((value) => make("td", "r", value === null ? "" : number(value)));
+      if (row.gold < FEW) {
+        const mark = make("small", "few", "few");
+        mark.dataset.says = `${number(row.gold)} mentions: fewer than ${FEW}`;
+        counts[0].prepend(mark, " ");
+      }
+      line.append(...counts);
       Object.assign(line.dataset, { system: data.systems[system], gold: row.gold, predicted: row.predicted, correct: row.correct });
       body.append(line);
     }

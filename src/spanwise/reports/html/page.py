@@ -24,7 +24,7 @@ from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words
-from spanwise.reports._charts.style import titled
+from spanwise.reports._charts.style import shortened, titled
 from spanwise.reports._document import examples, pair_link, short_signature, statements
 from spanwise.reports.html.packing import packed
 
@@ -78,7 +78,9 @@ def chosen(settings: Settings | StudySettings) -> list[tuple[str, object]]:
     """The settings to list, as they stand in the JSON; those with a place of their own are left out."""
     plain: dict[str, object] = json.decode(json.encode(settings))
     elsewhere = ("command", "buckets", "attributes")
-    return [(key, value) for key, value in plain.items() if key not in elsewhere and value not in (None, [])]
+    return [
+        (key, value) for key, value in plain.items() if key not in elsewhere and value not in (None, [], {})
+    ]
 
 
 def _parts(document: Document) -> Parts:
@@ -154,6 +156,7 @@ def _environment() -> Environment:
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,
         percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
         signed_interval=words.signed_interval, short=short_signature, setting=setting,
+        brief=lambda name: shortened(name, 20),
     )  # fmt: skip
     return environment
 

@@ -13,6 +13,9 @@
     const text = Math.abs(value).toFixed(digits);
     return Number(text) === 0 ? text : (value > 0 ? "+" : MINUS) + text;
   };
+  // Cut in the middle: what tells slices apart stands at their ends.
+  const cut = (text, most) => text.length > most ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}` : text;
+  const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
   const address = (choices) => `#examples?${query(choices)}`;
   const link = (text, choices, cls = "n") => {
     const element = make("a", cls, text);
@@ -156,7 +159,7 @@
         if (!group.slices || !scores[0] || !scores[1]) continue;
         const difference = test ? test.difference : scores[0][0] - scores[1][0];
         if (difference === null) continue;
-        rows.push({ row, test, difference, scores, title: group.prefix ? `${group.prefix} ${row.title}${row.under ? /^[([]/.test(row.under) ? ` ${row.under}` : ` (${row.under})` : ""}` : row.title,
+        rows.push({ row, test, difference, scores, title: group.prefix ? `${group.prefix} ${row.title}${row.under ? /^[([]/.test(row.under) ? ` ${row.under}` : ` (${row.under})` : ""}` : capital(row.title),
           recall: row.path.at(-1) === "recall", share: difference * (row.count || 0) / data.board.mentions });
       }
     }
@@ -193,8 +196,7 @@
       const says = `${title}: ${signed(difference)} ${recall ? "recall" : "F1"}${test && test.low !== null ? ` (${signed(test.low)} to ${signed(test.high)})` : ""}${test ? `, p ${test.p}` : ""}`;
       if (Object.keys(row.choose).length) anchor.setAttribute("aria-label", says);
       else anchor.removeAttribute("href");
-      const most = narrow ? 26 : 44;
-      shape(anchor, "text", { x: 0, y: y + 4, "font-size": 12.5, fill: "var(--ink)" }, `${title.length > most ? `${title.slice(0, most - 1)}…` : title}${recall ? " R" : ""}`);
+      shape(anchor, "text", { x: 0, y: y + 4, "font-size": 12.5, fill: "var(--ink)" }, `${cut(title, narrow ? 26 : 44)}${recall ? " R" : ""}`);
       if (!narrow) shape(anchor, "text", { x: left - 8, y: y + 4, "text-anchor": "end", "font-size": 11.5, fill: "var(--muted)" }, row.count === null ? "" : number(row.count));
       if (test && test.low !== null) shape(anchor, "line", { x1: at(test.low), x2: at(test.high), y1: y, y2: y, stroke: test.significant ? fill : "var(--none)", "stroke-width": 7, "stroke-linecap": "round", opacity: "0.35" });
       shape(anchor, "circle", { cx: at(difference), cy: y, r: 4.5, stroke: test?.significant ? fill : "var(--none)", "stroke-width": 2, fill: test?.significant ? fill : "var(--panel)" });
@@ -229,17 +231,18 @@
     counts[0][0] += data.board.mentions - seen;
     return counts;
   };
+  const uncounted = () => {
+    const { policy, shown, of } = data.examples;
+    if (complete()) return "";
+    return ` Who gets what right is counted from the sentences with errors, and the page holds ${policy === "none" ? "none" : `${number(shown)} of ${number(of)}`} of them.`;
+  };
   const complete = () => data.examples.policy !== "none" && data.examples.shown === data.examples.of;
   const chosenBy = (ours, theirs, of) => ({ unit: "gold", system: systemOf(0), outcome: ours, over: systemOf(1), as: theirs === "wrong" ? undefined : theirs, of });
   const shade = (value, most) => `h${value && most ? Math.max(1, Math.min(6, Math.round(6 * Math.sqrt(value / most)))) : 0}`;
   const ofRuns = () => [0, 1].map((which) => data.systems[runOf(which)]).filter((name, which) => name !== systemOf(which)).length
     ? ` In the runs ${data.systems[runOf(0)]} and ${data.systems[runOf(1)]}, the medians by F1.` : "";
   const drawRight = () => {
-    if (!complete()) {
-      const { policy, shown, of } = data.examples;
-      const why = policy === "none" ? "the page holds none" : `the page holds ${number(shown)} of ${number(of)}`;
-      return [card("Who gets what right", `It is counted from the sentences with errors, and ${why} of them.`)];
-    }
+    if (!complete()) return [];
     const counts = outcomes(), wrong = [1, 2, 3, 4];
     const sum = (rows, columns) => rows.reduce((all, i) => all + columns.reduce((some, j) => some + counts[i][j], 0), 0);
     const cells = [[counts[0][0], sum([0], wrong)], [sum(wrong, [0]), sum(wrong, wrong)]];
@@ -283,7 +286,10 @@
     const parts = pairOf().parts, names = Object.keys(parts);
     if (!names.length) return [];
     const bounded = names.some((name) => parts[name].some((row) => row.length > 2 && row[2] !== null)), pooled = data.systems.length > data.names.length;
-    const section = card("What the lead is made of", `Points of F1 that do not overlap and add up to A less B${bounded ? `; ${Math.round(100 * data.confidence)}% intervals in brackets.` : `. ${pooled ? "They are means over all pairs of runs" : "They come"} without intervals${pooled ? "." : ": these were not asked for, or there are too many pairs and parts to resample."}`}`);
+    const over = pooled ? ", means over all pairs of runs" : "";
+    const section = card("What the lead is made of", bounded
+      ? `Points of F1${over}, that do not overlap and add up to A less B; ${Math.round(100 * data.confidence)}% intervals in brackets.`
+      : `Points of F1${over}, that do not overlap and add up to A less B. They come without intervals: these were not asked for, the pair was not tested, or there are too many pairs and parts.`);
     const titles = { labels: "labels", tough: "what training showed" };
     const choice = make("select");
     choice.setAttribute("aria-label", "Divide the lead by");
@@ -376,7 +382,8 @@
     const pair = pairOf(), tested = Object.keys(pair.tests).length > 0;
     $("pair-note").textContent = "Differences are A less B."
       + (tested ? "" : " This pair was not tested.")
-      + (pair.detectable ? ` The smallest F1 difference that these data would show four times in five: ${points(pair.detectable)}.` : "");
+      + (pair.detectable ? ` The smallest F1 difference that these data would show four times in five: ${points(pair.detectable)}.` : "")
+      + uncounted();
     $("pair-lead").replaceChildren(...drawRight(), ...drawParts());
     drawGaps();
     let first = 0;

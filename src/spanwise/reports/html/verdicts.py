@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import fsum
 
 from markupsafe import Markup
 from msgspec import UNSET, Struct, to_builtins
 
-from spanwise.diagnosis import F1, PREDICTED, mean_of, or_nan, parts_of_lead
+from spanwise.diagnosis import F1, PREDICTED, lead_over_runs, mean_of, or_nan
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.head import given
 from spanwise.document.scores import (
@@ -495,22 +494,9 @@ def _lead_parts(
     shown: ShownDataset, one: str, other: str, comparison: Comparison | None
 ) -> tuple[int, Mapping[str, Sequence[LeadPart]]]:
     """The parts of a lead, and the sign that they have; of several runs the mean over all pairs of runs."""
-    if not shown.several(one) and not shown.several(other):
-        if comparison is None:
-            return 1, parts_of_lead(shown.document.systems[one], shown.document.systems[other])
+    if comparison is not None and comparison.lead:
         return (1 if comparison.systems[0] == one else -1), comparison.lead
-    pairs = [parts_of_lead(a, b) for a in shown.runs[one].values() for b in shown.runs[other].values()]
-    found: dict[str, list[LeadPart]] = {}
-    for division in pairs[0]:
-        if all(division in pair for pair in pairs):
-            sums: dict[str, list[float]] = {}
-            for pair in pairs:
-                for part in pair[division]:
-                    sums.setdefault(part.name, []).append(part.contribution)
-            found[division] = [
-                LeadPart(name=name, contribution=fsum(values) / len(pairs)) for name, values in sums.items()
-            ]
-    return 1, found
+    return 1, lead_over_runs(list(shown.runs[one].values()), list(shown.runs[other].values()))
 
 
 def _bounded(part: LeadPart, sign: int) -> list[float]:
