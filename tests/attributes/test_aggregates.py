@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise.attributes import Context, Lexicon, Mention, TrainingCounts, choose, mention_views, own, values
-from spanwise.attributes.aggregate import PHI
+from spanwise.attributes.given import PHI
 from spanwise.corpus import Annotation, Corpus, Mentions
 
 NAMES = ("Ann", "bo", "Cy", "de")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections import Counter
 from itertools import pairwise
@@ -20,6 +21,9 @@ from spanwise.attributes import (
     Wanted,
     choose,
     given,
+    is_built_in,
+    is_given,
+    own,
     register,
     values,
     wanted,
@@ -27,7 +31,7 @@ from spanwise.attributes import (
 )
 from spanwise.attributes._forms import Forms, Runs
 from spanwise.attributes._lexicon import PairCounts
-from spanwise.attributes.shape import shape_of
+from spanwise.attributes.papers import shape_of
 from spanwise.buckets import default_strategy, fit
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
@@ -667,3 +671,15 @@ def test_what_sums_over_training_blocks_say_is_what_the_training_text_says():
                 for label in (0, 1):
                     labels = np.full(len(gold), label)
                     assert mine.count(one.form, labels).tolist() == theirs.count(other.form, labels).tolist()
+
+
+def test_what_comes_with_the_data_is_told_from_what_is_ours_and_from_functions_of_others() -> None:
+    kinds = [*choose("entity_length,domain=column:3"), own(len, name="other")]
+    assert [(is_built_in(one), is_given(one)) for one in kinds] == [
+        (True, False),
+        (False, True),
+        (False, False),
+    ]
+    same_name = own(len, name="entity_length")
+    assert not is_built_in(same_name)
+    assert is_given(pickle.loads(pickle.dumps(kinds[1])))

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-import spanwise.uncertainty._swaps as swaps
+import spanwise.uncertainty as swaps
 from spanwise.counts import Counts
 from spanwise.uncertainty import Flips, Hypotheses, Resampling, grouped, randomised, stepped_down
 

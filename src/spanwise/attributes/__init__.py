@@ -7,13 +7,24 @@ from typing import Any, get_args
 
 import numpy as np
 
-from spanwise.attributes import shape, training
-from spanwise.attributes._context import Attribute, AttributeUnit, Context, Kind, Side, Values, wanted
-from spanwise.attributes._lexicon import Lexicon, TrainingCounts
-from spanwise.attributes._sums import LexiconSums, SummedLexicon, Wanted
-from spanwise.attributes._values import Mention, Token, compute, mention_views, per_mention, per_token
-from spanwise.attributes.aggregate import NEEDS, PHI, Aggregate, compared, familiarity
-from spanwise.attributes.given import given, missing
+from spanwise.attributes._context import (
+    Attribute,
+    AttributeUnit,
+    Context,
+    Kind,
+    Mention,
+    Side,
+    Token,
+    Values,
+    compute,
+    mention_views,
+    per_mention,
+    per_token,
+    wanted,
+)
+from spanwise.attributes._lexicon import Lexicon, LexiconSums, SummedLexicon, TrainingCounts, Wanted
+from spanwise.attributes.given import NEEDS, PHI, Aggregate, compared, familiarity, given, is_given, missing
+from spanwise.attributes.papers import SHAPE, TRAINING
 from spanwise.attributes.toughness import (
     SUBSETS,
     Carried,
@@ -52,6 +63,7 @@ __all__ = [
     "choose",
     "given",
     "is_built_in",
+    "is_given",
     "left_out",
     "mention_views",
     "own",
@@ -89,7 +101,7 @@ _FU19 = (
 )
 
 # The order of the list is that of the papers: the eight of 2020, the label, then those of 2019 alone.
-_built_in = {attribute.name: attribute for attribute in (*shape.ATTRIBUTES, *training.ATTRIBUTES)}
+_built_in = {attribute.name: attribute for attribute in (*SHAPE, *TRAINING)}
 _KNOWN = tuple(dict.fromkeys((*_FU20, "label", *_FU19)))
 # Names of Fu19 for values that Fu20 has, too, differ in their buckets alone.
 _ALL = tuple(name for name in _KNOWN if not name.endswith("_fu19"))
@@ -139,7 +151,8 @@ def _property(name: str) -> Attribute:
 
 def is_built_in(attribute: Attribute) -> bool:
     """Whether an attribute is one of ours, and not somebody's own function."""
-    return _built_in.get(attribute.name) is attribute
+    known = _built_in.get(attribute.name)
+    return known is not None and known.function is attribute.function
 
 
 def why_absent(attribute: str | Attribute, context: Context) -> str | None:

@@ -1,14 +1,33 @@
-"""Attributes that come with the data: a column of the tokens, a field of sentences or mentions."""
+"""Attributes made on request: columns and fields of the data, and shares of training mentions alike."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import Literal
 
-from spanwise.attributes._context import Attribute, Context, Side
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.attributes._context import (
+    Attribute,
+    AttributeUnit,
+    Context,
+    Mention,
+    Side,
+    Tally,
+    compute,
+    mention_views,
+    no_training,
+)
+from spanwise.attributes._lexicon import Lexicon
+from spanwise.citations import FU19
 from spanwise.columns import Column
 from spanwise.errors import ChoiceError
 
 
+# ---- columns and fields --------------------------------------------------------------------------
 def given(text: str) -> Attribute:
     """The attribute that `NAME=column:C` or `NAME=field:F` asks for; without `NAME=` it is called C or F.
 
@@ -29,23 +48,32 @@ def given(text: str) -> Attribute:
             "Write NAME=column:NUMBER for a column of the tokens or NAME=field:NAME for a field"
             " of the sentences or mentions, such as domain=column:3."
         )
-    summary = f"{where} {key!r} of the data" + (" (of the first token)" if where == "column" else "")
-
-    def of_column(side: Side) -> Column:
-        return _first_token(side, side.context.corpus.columns[key])
-
-    def of_field(side: Side) -> Column:
-        return _field(side, key)
-
     return Attribute(
         name=name or key,
-        summary=summary,
-        function=of_column if where == "column" else of_field,
+        summary=f"{where} {key!r} of the data" + (" (of the first token)" if where == "column" else ""),
+        function=GivenValues(where, key),
         kind=None,
         needs=frozenset({f"{where}:{key}"}),
         source="the data",
         of_sentence=where == "field",
     )
+
+
+class GivenValues(Struct, frozen=True):
+    """The function of an attribute that a column or a field of the data gives."""
+
+    where: str  # "column" or "field"
+    key: str
+
+    def __call__(self, side: Side) -> Column:
+        if self.where == "column":
+            return _first_token(side, side.context.corpus.columns[self.key])
+        return _field(side, self.key)
+
+
+def is_given(attribute: Attribute) -> bool:
+    """Whether the values of an attribute come with the data."""
+    return isinstance(attribute.function, GivenValues)
 
 
 def missing(need: str, context: Context) -> str | None:
@@ -80,3 +108,182 @@ def _field(side: Side, key: str) -> Column:
             return mentions.fields[key]
         return np.full(len(mentions), None, dtype=object)
     return side.of_sentence(context.corpus.fields[key])
+
+
+# ---- training mentions that are alike ------------------------------------------------------------
+# φ is anything that can be said of a mention in its sentence. Training mentions are counted by
+# their φ, so any φ gives an attribute of familiarity or of consistency (Fu, Liu and Neubig 2020, equations 1
+# and 2), and any two give one of combined familiarity (the MF-buckets of Fu19).
+
+NEEDS = ("text", "train", "train mentions")
+Phi = Callable[[Mention], Hashable]
+Aggregate = Literal["familiarity", "consistency"]
+Phis = Sequence[tuple[Hashable] | None]  # one a unit, None where it has no φ
+
+# What can be asked for by name, beside every attribute.
+PHI: dict[str, tuple[str, Phi]] = {
+    "entity": ("token sequence", lambda mention: mention.tokens),
+    "label": ("label", lambda mention: mention.label),
+    "entity_length": ("number of tokens", lambda mention: len(mention.tokens)),
+    "first_token": ("first token", lambda mention: mention.tokens[0]),
+    "last_token": ("last token", lambda mention: mention.tokens[-1]),
+    "previous_token": (
+        "token before the mention",
+        lambda mention: mention.sentence[mention.start - 1] if mention.start else "",
+    ),
+    "next_token": (
+        "token behind the mention",
+        lambda mention: mention.sentence[mention.end] if mention.end < len(mention.sentence) else "",
+    ),
+    "casing": ("casing of tokens", lambda mention: tuple(token[:1].isupper() for token in mention.tokens)),
+}
+
+
+class Property(Struct, frozen=True, eq=False):
+    """What mentions, or tokens of mentions, are compared by."""
+
+    words: str
+    of_side: Callable[[Side], Phis]
+    unit: AttributeUnit = "mention"
+    needs: frozenset[str] = frozenset()
+
+    def over(self, side: Side, unit: AttributeUnit) -> Phis:
+        """φ of every unit; tokens have the φ of their mention where it is one of mentions."""
+        found = self.of_side(side)
+        if unit == self.unit:
+            return found
+        return [found[mention] for mention in side.units[0].tolist()]
+
+
+def by_function(phi: Phi, words: str = "") -> Property:
+    """The property that a function of one mention names."""
+
+    def of_side(side: Side) -> Phis:
+        lowercase = side.context.lowercase
+        # A mention of no token, such as one between characters, has no φ.
+        return [
+            None if view is None or not view.tokens else (phi(_lowered(view) if lowercase else view),)
+            for view in mention_views(side)
+        ]
+
+    return Property(words, of_side)
+
+
+def by_attribute(attribute: Attribute) -> Property:
+    """The property that an attribute is: units with equal values are alike."""
+    # Values whose kind is found out must not be numbers in one file and names in another.
+    fixed = attribute if attribute.kind is not None else replace(attribute, kind="category")
+    if any(need.startswith(("column:", "field:")) for need in fixed.needs):
+        raise ChoiceError(
+            f"training mentions cannot be compared by {attribute.name!r}: columns and fields of training "
+            "data are not read.\nCompare them by an attribute that is computed."
+        )
+
+    def of_side(side: Side) -> Phis:
+        values = compute(fixed, side)
+        known = values.value.tolist()
+        return [
+            (values.names[value] if values.names is not None else value,)
+            if has and value == value and (values.names is None or value >= 0)
+            else None
+            for value, has in zip(known, values.defined.tolist(), strict=True)
+        ]
+
+    return Property(attribute.name, of_side, attribute.unit, attribute.needs)
+
+
+LABEL = by_function(lambda mention: mention.label, "label")
+
+
+def share(
+    part: Property, whole: Property | None = None, *, unit: AttributeUnit = "mention"
+) -> Callable[[Side], list[float | None]]:
+    """The function over a side that gives each unit its share of the units of training mentions.
+
+    Of all of them, or of those that are like it in `whole`, the share that is like it in `part`;
+    0 where there is nothing to take a share of.
+    """
+
+    def keys(side: Side) -> list[tuple[Hashable, Hashable] | None]:
+        parts = part.over(side, unit)
+        wholes: Phis = [(None,)] * len(parts) if whole is None else whole.over(side, unit)
+        return [None if a is None or b is None else (b[0], a[0]) for a, b in zip(parts, wholes, strict=True)]
+
+    def counted(context: Context) -> Tally:
+        if not isinstance(context.training, Lexicon):
+            raise no_training()
+        both: Counter[tuple[Hashable, Hashable]] = Counter()
+        for training in context.of_training:
+            found = keys(training.side(training.gold))
+            both.update(key for key in found if key is not None)
+        wholes: Counter[Hashable] = Counter()
+        for key, times in both.items():
+            wholes[key[0]] += times
+        return wholes, both
+
+    def values(side: Side) -> list[float | None]:
+        tallies = side.context.tallies
+        if values not in tallies:
+            tallies[values] = counted(side.context)
+        wholes, both = tallies[values]
+        return [
+            None if key is None else both[key] / wholes[key[0]] if wholes[key[0]] else 0.0
+            for key in keys(side)
+        ]
+
+    return values
+
+
+def compared(phi: Phi, aggregate: Aggregate) -> Callable[[Side], list[float | None]]:
+    """The function over a side for a φ of one's own.
+
+    "familiarity": the share of training mentions with the same φ. "consistency": of the training
+    mentions with the same φ, the share with the same label.
+    """
+    own = by_function(phi)
+    return share(own) if aggregate == "familiarity" else share(LABEL, own)
+
+
+def _lowered(mention: Mention) -> Mention:
+    tokens = tuple(token.lower() for token in mention.tokens)
+    sentence = tuple(token.lower() for token in mention.sentence)
+    return replace(mention, tokens=tokens, sentence=sentence, text=mention.text.lower())
+
+
+def familiarity(text: str, find: Callable[[str], Attribute]) -> Attribute:
+    """The attribute that `F:NAME` or `MF:NAME+NAME` asks for.
+
+    Of two, it is the share of the second given the first. A name is one of `PHI`, or an attribute that
+    `find` knows. Where one of them is an attribute of tokens, tokens of mentions are compared.
+
+    Examples:
+        >>> from spanwise.attributes import ATTRIBUTES
+        >>> familiarity("MF:entity_length+label", ATTRIBUTES.find).summary
+        'of the training mentions with the same number of tokens, the share with the same label'
+    """
+    kind, _, names = text.partition(":")
+    wanted = names.split("+")
+    if len(wanted) != {"F": 1, "MF": 2}.get(kind) or not all(wanted):
+        raise ChoiceError(
+            f"{text!r} does not say what is compared with training mentions.\n"
+            f"Write F:NAME or MF:NAME+NAME with names of attributes, or {', '.join(PHI)}."
+        )
+    *first, last = (
+        by_function(PHI[name][1], PHI[name][0]) if name in PHI else by_attribute(find(name))
+        for name in wanted
+    )
+    given = first[0] if first else None
+    both = (*first, last)
+    unit: AttributeUnit = "token" if any(one.unit == "token" for one in both) else "mention"
+    counted = "training mentions" if unit == "mention" else "tokens of training mentions"
+    like = f"of the {counted} with the same {given.words}, the share" if given else f"share of {counted}"
+    return Attribute(
+        name=text,
+        summary=f"{like} with the same {last.words}",
+        function=share(last, given, unit=unit),
+        unit=unit,
+        needs=frozenset(NEEDS).union(*(one.needs for one in both)),
+        source=FU19,
+        buckets="familiarity:5" if given else "special:0+balanced:5",
+        bounds=(0.0, 1.0),
+    )

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from spanwise.attributes._context import Context, Side
 from spanwise.attributes._forms import Forms, Runs, mention_tokens
-from spanwise.attributes._lexicon import Lexicon
-from spanwise.attributes._sums import SummedLexicon
+from spanwise.attributes._lexicon import Lexicon, SummedLexicon
 from spanwise.columns import Bools, Column, Ints, Words, frozen, ints, offsets
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import unknown

@@ -24,6 +24,7 @@ from spanwise.attributes import (
     Toughness,
     Values,
     choose,
+    is_built_in,
     toughness,
     values_of,
     why_absent,
@@ -42,9 +43,6 @@ from spanwise.evaluation._measures import BucketedSide
 
 T = TypeVar("T")
 
-# Attributes of our own count and compare; buckets of all others tell what is in the data.
-_COUNTED = ("spanwise.attributes.shape", "spanwise.attributes.training", "spanwise.attributes.toughness")
-
 
 class Fitted(Struct, frozen=True, eq=False):
     """The buckets of an attribute, how they were found, and the mean ζ of the gold units."""
@@ -57,7 +55,8 @@ class Fitted(Struct, frozen=True, eq=False):
     def of(cls, attribute: Attribute, gold: Values, choices: Choices) -> Fitted:
         """Fit the buckets to the gold values, unless they are given."""
         bucketing, strategy = _bucketing(attribute, gold, choices)
-        if choices.redact and not attribute.function.__module__.startswith(_COUNTED):
+        # Attributes of our own count and compare; buckets of all others tell what is in the data.
+        if choices.redact and not is_built_in(attribute):
             return cls(bucketing.redacted(), "redacted", math.nan)
         return cls(bucketing, strategy, gold.zeta)
 

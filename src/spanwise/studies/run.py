@@ -98,14 +98,13 @@ def _attributes(manifest: Manifest) -> list[Any]:
 
 def can_be_kept(manifest: Manifest) -> bool:
     """Whether all attributes and the matcher are spanwise's own; others may change without a trace."""
+    from spanwise.attributes import is_built_in, is_given
     from spanwise.matching import MATCHERS
 
     matcher = MATCHERS.find(manifest.settings.get("matcher", "fair"))
     if matcher.function.__module__ != "spanwise.matching":
         return False
-    # A function of the user's stands behind a wrapper of ours, or in a module of its own.
-    own = ("spanwise.attributes.shape", "spanwise.attributes.training", "spanwise.attributes.given")
-    return all(one.function.__module__ in own for one in _attributes(manifest))
+    return all(is_built_in(one) or is_given(one) for one in _attributes(manifest))
 
 
 @lru_cache(maxsize=1)
