@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "spanwise"
-WINGS = ("compat", "interpreteval", "reproduction", "demo", "taggers")
+WINGS = ("compat", "interpreteval", "reproduction", "demo", "taggers", "workbench")
 ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<before>[^|]+) \| (?P<now>[^|]+) \|$", re.MULTILINE)
 
 

@@ -46,6 +46,7 @@ from spanwise.evaluation.result import (
 )
 from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.matching import Matcher
+from spanwise.registry import reach
 from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
 
@@ -183,9 +184,7 @@ def evaluate(
         gold, systems, placed = _with_places(gold, systems, answers, reading)
     departures = None
     if preset is not None or switched_off:  # an import that only those who ask for a preset must pay
-        from spanwise.evaluation._system import check_preset, with_preset
-
-        departures = check_preset(preset, switched_off, train)
+        departures = reach("interpreteval:check_preset")(preset, switched_off, train)
     if departures is not None and attributes is None:
         attributes = "none"
     choices = Choices.of(
@@ -230,7 +229,7 @@ def evaluate(
         units=whole.units, memory=bound,
     )  # fmt: skip
     if departures is not None and held is not None:
-        summary = with_preset(summary, held, choices, departures)
+        summary = reach("interpreteval:with_preset")(summary, held, choices, departures)
     return _answered(result_of(summary, kept), placed, redact=redact)
 
 
