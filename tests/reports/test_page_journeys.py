@@ -221,7 +221,7 @@ def test_a_filter_with_a_name_is_kept_in_the_link(two: Opened) -> None:
     address = two.address()
     page.goto("about:blank")
     page.goto(address)
-    page.wait_for_selector("html[data-ready]", state="attached")
+    page.wait_for_selector("html[data-ready][data-filled]", state="attached")
     page.click("#named >> text=second label, all")
     page.wait_for_selector("#chips >> text=gold LABEL_01")
     two.follows()
@@ -273,7 +273,7 @@ def test_another_dataset_of_a_study_is_shown_and_kept_in_the_link(browser: Any, 
     address, said = one.address(), page.inner_text("#pair")
     page.goto("about:blank")
     page.goto(address)
-    page.wait_for_selector("html[data-ready]", state="attached")
+    page.wait_for_selector("html[data-ready][data-filled]", state="attached")
     one.see("#pair").to_have_text(said, use_inner_text=True)
     one.see("#dataset-view .about").to_have_text(re.compile("^law"))
     assert one.said == []

@@ -68,7 +68,7 @@ def test_a_cell_of_the_matrix_opens_its_pair_and_examples_keep_it(opened: Opened
     address = opened.address()
     page.goto("about:blank")
     page.goto(address)
-    page.wait_for_selector("html[data-ready]", state="attached")
+    page.wait_for_selector("html[data-ready][data-filled]", state="attached")
     assert_pair(opened, [order[3], order[1]])
     opened.asked.clear()
     opened.asked.append(address)

@@ -270,6 +270,13 @@ def test_packed_sentences_keep_every_mention() -> None:
     assert sum(map(len, gold)) == sum(len(row["gold"]) for row in document["sentences"])
     counted = sum(len(rows) for row in document["sentences"] for rows in row["systems"].values())
     assert sum(len(rows) for row in systems for rows in row) == counted
+    for row, golds, packed in zip(document["sentences"], gold, systems, strict=True):
+        for rows, mentions in zip(packed, row["systems"].values(), strict=True):
+            for one, mention in zip(rows, mentions, strict=True):
+                # A right mention is the place of the gold one that it equals.
+                assert isinstance(one, int) == (mention["outcome"] == "TP")
+                start, end = (golds[one] if isinstance(one, int) else one)[:2]
+                assert (start, end) == (mention["start"], mention["end"])
 
 
 def test_text_without_tokens_is_cut_where_mentions_begin_and_end() -> None:

@@ -73,7 +73,7 @@ class Opened:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(f"file://{path}{at}")
-        self.page.wait_for_selector("html[data-ready]", state="attached")
+        self.page.wait_for_selector("html[data-ready][data-filled]", state="attached")
 
     def until(self, expression: str) -> None:
         """Wait until an expression holds.

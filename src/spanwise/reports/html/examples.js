@@ -11,14 +11,22 @@
   const data = await window.spanwisePage.data;
   const unpack = () => {
     const [ids, sources, texts, golds, predictions, offsets] = data.sentences;
+    // The mentions of a system are made when they are first asked for; a right one is but the place of its gold mention.
+    const predicted = (place) => {
+      const made = [];
+      return (system) => made[system] ||= predictions[place][system].map((row) => {
+        const [start, end, label, outcome, partner, buckets, parts, answer] = typeof row === "number" ? right(golds[place][row], row) : row;
+        return { side: "predicted", system, start, end, label, outcome, partner, buckets, parts, answer };
+      });
+    };
+    const right = ([start, end, label, , , , buckets, parts], partner) => [start, end, label, 0, partner, buckets, parts];
     data.rows = texts.map((text, place) => ({
       place, id: ids[place], source: sources[place], offsets: offsets[place],
       tokens: typeof text === "string" ? text.split(" ") : typeof text === "number" ? null : text,
       size: typeof text === "number" ? text : 0,
       gold: golds[place].map(([start, end, label, outcomes, partners, tough, buckets, parts]) =>
         ({ side: "gold", start, end, label, outcomes, partners, tough, buckets, parts })),
-      systems: predictions[place].map((rows, system) => rows.map(([start, end, label, outcome, partner, buckets, parts, answer]) =>
-        ({ side: "predicted", system, start, end, label, outcome, partner, buckets, parts, answer }))),
+      predicted: predicted(place),
     }));
     for (const sentence of data.rows) sentence.size ||= sentence.tokens.length;
   };
@@ -52,9 +60,9 @@
   const events = (sentence, system) => {
     const rows = sentence.gold.map((gold) => {
       const partner = gold.partners[system];
-      return { gold, predicted: partner < 0 ? null : sentence.systems[system][partner], outcome: gold.outcomes[system] };
+      return { gold, predicted: partner < 0 ? null : sentence.predicted(system)[partner], outcome: gold.outcomes[system] };
     });
-    sentence.systems[system].forEach((predicted, place) => {
+    sentence.predicted(system).forEach((predicted, place) => {
       const gold = predicted.partner < 0 ? null : sentence.gold[predicted.partner];
       if (gold && gold.partners[system] === place) return;
       rows.push({ gold, predicted, outcome: predicted.outcome, own: predicted });
@@ -63,13 +71,13 @@
   };
   const candidates = (sentence, unit, system) => {
     if (unit === "predicted") {
-      return sentence.systems[system].map((predicted) => ({
+      return sentence.predicted(system).map((predicted) => ({
         predicted, gold: predicted.partner < 0 ? null : sentence.gold[predicted.partner], outcome: predicted.outcome,
       }));
     }
     if (unit === "error") return events(sentence, system).filter((event) => event.outcome !== 0);
     return sentence.gold.map((gold) => ({
-      gold, predicted: system < 0 || gold.partners[system] < 0 ? null : sentence.systems[system][gold.partners[system]],
+      gold, predicted: system < 0 || gold.partners[system] < 0 ? null : sentence.predicted(system)[gold.partners[system]],
       outcome: system < 0 ? -1 : gold.outcomes[system],
     }));
   };
@@ -152,7 +160,7 @@
     ...tracked().map((system) => ({
       name: data.systems[system],
       ...track([
-        ...sentence.systems[system],
+        ...sentence.predicted(system),
         ...sentence.gold.filter((gold) => gold.outcomes[system] === 6)
           .map((gold) => ({ side: "missed", system, start: gold.start, end: gold.end, label: gold.label })),
       ]),

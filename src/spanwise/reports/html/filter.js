@@ -17,6 +17,14 @@ window.spanwiseScore = ({ data, visible }) => {
     return policy === "all" || (Boolean(data.rest) && !choices.q);
   };
 
+  // Why a score is withheld, and what would give it.
+  const missing = (choices) => {
+    const { policy, shown, of } = data.examples, option = (name, value) => data.sets.length > 1 ? `${name} = ${value}` : `--${name.replace("_", "-")} ${value.replaceAll('"', "")}`;
+    if (policy === "none") return `it would have to be counted from sentences, and the page holds none (${option("examples", '"errors"')} keeps them).`;
+    if (shown !== of) return `it would have to be counted from all sentences with errors, and the page holds ${number(shown)} of ${number(of)} (${option("examples_cap", String(of))} keeps them).`;
+    return `${choices.q ? "sentences are searched by their text" : "the document counts right mentions by single filters only"}, and sentences that every system got right are left out (${option("examples", '"all"')} keeps them).`;
+  };
+
   // Gold, predicted and correct of one system per unit; predicted mentions are in no tough subset.
   const counted = (choices, system) => {
     const label = data.labels.indexOf(choices.gold), tough = data.tough.indexOf(choices.tough);
@@ -35,7 +43,7 @@ window.spanwiseScore = ({ data, visible }) => {
         row[0] += 1;
         row[2] += mention.outcomes[system] === 0;
       }
-      if (!choices.tough) row[1] += sentence.systems[system].filter(fits).length;
+      if (!choices.tough) row[1] += sentence.predicted(system).filter(fits).length;
     }
     if (data.examples.policy !== "all") {
       for (const [at, label_, bits, buckets, times] of data.rest) {
@@ -119,7 +127,7 @@ window.spanwiseScore = ({ data, visible }) => {
     holder.replaceChildren();
     if (choices.predicted) return;
     if (!known && !complete(choices)) {
-      holder.append(make("p", "note", `The score of these mentions needs every sentence in the page (${data.sets.length > 1 ? "examples = \"all\" in the study's file" : "--examples all"}).`));
+      holder.append(make("p", "note", `No score is shown: ${missing(choices)}`));
       return;
     }
     const shown = pair ? pair.shown() : data.systems.map((_, system) => system);

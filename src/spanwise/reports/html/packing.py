@@ -452,17 +452,23 @@ class _Packer:
             for one in row.gold
         ]  # fmt: skip
         systems = [
-            [
-                [
-                    *where(one.start, one.end), self.code(one.label), _CODE[one.outcome],
-                    _or_none(one.partner), self._buckets(one), *_rest(one, where),
-                ]
-                for one in row.systems.get(name) or ()
-            ]
+            [self._predicted(one, where, gold) for one in row.systems.get(name) or ()]
             for name in self._systems
-        ]  # fmt: skip
+        ]
         packed_row = [str(row.id), row.source or "", tokens, gold, systems]
         return [*packed_row, offsets] if offsets else packed_row
+
+    def _predicted(
+        self, one: PredictedMention, where: Where, gold: Sequence[Sequence[object]]
+    ) -> list[object] | int:
+        """A predicted mention; of a right one the place of its gold mention, which says all of it."""
+        start, end = where(one.start, one.end)
+        label, buckets, rest = self.code(one.label), self._buckets(one), _rest(one, where)
+        if one.outcome == "TP" and one.partner is not None:
+            partner = gold[one.partner]
+            if [start, end, label, buckets, *rest] == [*partner[:3], *partner[6:]]:
+                return one.partner
+        return [start, end, label, _CODE[one.outcome], _or_none(one.partner), buckets, *rest]
 
     def code(self, label: str) -> int:
         """The number of a label."""

@@ -9,7 +9,8 @@
     if (text !== undefined) element.textContent = text;
     return element;
   };
-  const number = (value) => value.toLocaleString("en-US");
+  const NUMBER = new Intl.NumberFormat("en-US");
+  const number = (value) => NUMBER.format(value);
 
   // ---- theme: follows the system until chosen ------------------------------------------------
   const THEMES = ["auto", "dark", "light"];
@@ -84,16 +85,32 @@
 
   // ---- unpack what the page carries, and put in place what was not seen at first --------------------
   let parts = [];
-  const fillIn = (root) => {
-    for (const element of root.querySelectorAll("[data-part]")) {
-      if (element.tagName !== "TEMPLATE") element.innerHTML = parts[element.dataset.part];
-    }
+  const WAITING = "[data-part]:not(template)", UNSEEN = "[hidden], details:not([open]), tbody"; // bodies of tables are large, and stand further down
+  const fill = (element) => {
+    element.innerHTML = parts[element.dataset.part];
+    delete element.dataset.part;
+  };
+  // What is in sight is put in place at once; the rest when the browser has nothing else to do, or is asked for it.
+  const fillIn = (root, all = false) => {
+    for (const element of root.querySelectorAll(WAITING)) if (all || !element.closest(UNSEEN)) fill(element);
     window.spanwiseTools?.(root);
   };
+  const later = (work) => window.requestIdleCallback ? requestIdleCallback(work, { timeout: 1000 }) : setTimeout(work, 1, { timeRemaining: () => 20 });
+  const fillRest = (deadline) => {
+    do {
+      const element = document.querySelector(WAITING);
+      if (!element) { document.documentElement.dataset.filled = "yes"; return; }
+      fill(element);
+      window.spanwiseTools?.(element);
+    } while (deadline.timeRemaining() > 4);
+    later(fillRest);
+  };
+  document.addEventListener("toggle", (event) => { if (event.target.open && event.target.querySelector(WAITING)) fillIn(event.target); }, true);
   // A page may have several datasets: what it shows is one of them.
   const take = (data, at) => Object.assign(data, { board: undefined }, data.sets[at], { at });
   const unpack = async () => {
-    const bytes = Uint8Array.from(atob($("data").textContent.trim()), (character) => character.charCodeAt(0));
+    const text = atob($("data").textContent.trim()), bytes = new Uint8Array(text.length);
+    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const whole = JSON.parse(await new Response(stream).text());
     parts = whole.parts;
@@ -105,7 +122,9 @@
     take(data, at);
     const view = $("dataset-view");
     view.innerHTML = at ? parts[document.querySelector(`template[data-set="${at}"]`).dataset.part] : first;
+    delete document.documentElement.dataset.filled;
     fillIn(view);
+    later(fillRest);
     $("choose-data").value = String(at);
   };
 
@@ -169,6 +188,7 @@
     visit(hash);
   });
   const data = unpack();
+  data.then(() => later(fillRest));
   window.spanwisePage = { $, make, number, address, read, query, go, visit, copy, follow, stay, choose, fillIn, beside, kept, KEPT, data };
   if (!$("list")) data.then(() => { document.documentElement.dataset.ready = "yes"; follow(); });
 })();

@@ -394,7 +394,7 @@
     }
     $("pair-groups").replaceChildren(...drawn);
     for (const part of document.querySelectorAll("[data-view]")) part.hidden = part.dataset.view !== String(now.a);
-    window.spanwiseTools?.(document);
+    window.spanwisePage.fillIn(document);
   };
   const go = (a, b) => {
     const text = query({ ...(data.sets.length > 1 ? { data: data.name } : {}), a: data.names[a], b: data.names[b] });

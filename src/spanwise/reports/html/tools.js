@@ -100,6 +100,7 @@
   // ---- print everything: folds are opened, and closed again ------------------------------------------
   let opened = [];
   addEventListener("beforeprint", () => {
+    window.spanwisePage.fillIn(document, true);
     opened = [...document.querySelectorAll("details:not([open]):not(.take)")];
     for (const one of opened) one.open = true;
     window.spanwiseAll?.();
