@@ -6,6 +6,7 @@ signature and the options that messages name all follow from these records.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -256,3 +257,52 @@ def signed_parts(kept: Kept, others: Mapping[str, str]) -> list[str]:
     parts |= others
     order = dict.fromkeys([*_FIRST, *_NEXT, *parts])
     return [parts[name] for name in order if parts.get(name)]
+
+
+# What else messages name: keywords of other functions.
+_OTHERS = (
+    "answers",
+    "root",
+    "against",
+    "fail_under",
+    "fail_drop",
+    "not_worse_than",
+    "floor_bound",
+    "score_column",
+    "missing",
+    "precision",
+    "over",
+    "depth",
+    "least",
+    "level",
+    "flips",
+    "policy",
+    "threshold",
+    "response",
+    "sample",
+    "prompt_unit",
+    "votes",
+    "tokens",
+    "top",
+)
+
+
+def in_options(text: str) -> str:
+    """An error text of the library with its keywords written as options.
+
+    Examples:
+        >>> in_options('Name its encoding, such as encoding="latin-1".')
+        'Name its encoding, such as --encoding latin-1.'
+        >>> in_options("examples_cap is -1, but must be 0 or more.")
+        '--examples-cap is -1, but must be 0 or more.'
+    """
+    keywords = "|".join(name for name in (*SETTINGS, *_OTHERS) if name != "name")  # systems: name=path
+
+    def option(match: re.Match[str]) -> str:
+        name = f"--{match[1].replace('_', '-')}"
+        value = "".join(filter(None, match.groups()[1:]))
+        return f"{name} {value}" if value else name
+
+    text = re.sub(rf"""\b({keywords})=(?!\{{)(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
+    text = re.sub(r"limits=\{'(\w+)': …\}", r"--limit \1=N", text).replace("lossy=True", "--lossy")
+    return re.sub(rf"\A({keywords})(?= (?:is|asks|needs) )", option, text)

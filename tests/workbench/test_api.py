@@ -21,9 +21,12 @@ from benches import HOSTILE, client_of, copied, hostile_folder
 from spanwise.cli.main import main
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import InputError
+from spanwise.workbench import child
 from spanwise.workbench.api import OPERATIONS, PREFIX
+from spanwise.workbench.child import Said, Task
 from spanwise.workbench.pages import PAGES, PATHS
 from spanwise.workbench.store import MIGRATIONS, Store
+from spanwise.workbench.watch import BenchEvents
 
 
 def filled(path: str, gold: str) -> str:
@@ -93,7 +96,17 @@ def test_looking_at_more_slices_raises_the_corrected_p(client: Any, gold: str) -
 
 @pytest.mark.parametrize(
     "query",
-    ["label", "colour=red", "label=ORG&after=x", "label=%22", "show.colour=red", "show.outcome=x:wrong"],
+    [
+        "label",
+        "colour=red",
+        "label=ORG&after=x",
+        "label=%22",
+        "show.colour=red",
+        "show.outcome=x:wrong",
+        "limit=0",
+        "limit=-1",
+        f"after={'9' * 5000}",
+    ],
 )
 def test_a_wrong_question_is_answered_with_a_sentence(client: Any, gold: str, query: str) -> None:
     answer = client.get(f"/api/v1/golds/{gold}/mentions?{query}")
@@ -102,6 +115,31 @@ def test_a_wrong_question_is_answered_with_a_sentence(client: Any, gold: str, qu
         return
     assert answer.status_code == 400 and answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"]
+
+
+def test_a_problem_names_its_place_and_when_to_try_again(folder: Path, gold: str, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    (there / "bad.conll").write_text("Ann X-PER\n\n", encoding="utf-8")
+    with client_of(there) as client:
+        answer = client.post("/api/v1/golds", json={"path": "bad.conll"})
+        assert answer.status_code == 422 and answer.json()["where"]["line"] == 1
+        bench = client.app.app.state.bench
+        other = sqlite3.connect(bench.store.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        bench.store._db.execute("PRAGMA busy_timeout = 10")
+        answer = client.post(f"/api/v1/golds/{gold}/notes", json={"sentence": 0, "tag": "x"})
+        assert answer.status_code == 503 and int(answer.headers["retry-after"]) > 0
+        assert "locked" in answer.json()["detail"] and "read only for now" in client.get(f"/g/{gold}").text
+        other.execute("ROLLBACK")
+        answer = client.post(f"/api/v1/golds/{gold}/notes", json={"sentence": 0, "tag": "x"})
+        assert answer.status_code == 201 and "read and write" in client.get(f"/g/{gold}").text
+
+
+def test_the_counts_of_a_result_are_served_alone(client: Any, folder: Path) -> None:
+    row = client.get("/api/v1/results/2/units").json()
+    (system,) = row["systems"]
+    document = msgspec.json.decode((folder / "all.json").read_bytes())
+    assert row == {**document["units"], "systems": {system: document["units"]["systems"][system]}}
 
 
 def test_get_never_writes(folder: Path, gold: str, tmp_path: Path) -> None:
@@ -208,7 +246,8 @@ def test_a_slice_is_saved_shown_gated_and_forgotten(folder: Path, gold: str, tmp
         }
         path = f"/api/v1/golds/{gold}/slices"
         assert client.post(path, json=body).status_code == 201
-        assert client.post(path, json=body).status_code == 412
+        again = client.post(path, json=body)
+        assert again.status_code == 409 and "already a slice 'new orgs'" in again.json()["detail"]
         assert "new orgs" in client.get(f"/g/{gold}/slices/new-orgs").text
         gate = client.get(f"/api/v1/golds/{gold}/gate").json()
         assert any(
@@ -223,7 +262,11 @@ def test_a_slice_is_saved_shown_gated_and_forgotten(folder: Path, gold: str, tmp
             "--quiet",
         ]
         assert main([*call, "--gate", str(there / "slices.toml"), "--resamples", "0"]) == 1
-        assert client.delete(f"{path}/new-orgs").status_code == 204
+        assert client.delete(f"{path}/new-orgs").status_code == 428
+        change = client.put(f"{path}/new-orgs", json={**body, "least": 50}, headers={"if-match": "1"})
+        assert change.json()["version"] == 2
+        assert client.delete(f"{path}/new-orgs", headers={"if-match": "1"}).status_code == 412
+        assert client.delete(f"{path}/new-orgs", headers={"if-match": "2"}).status_code == 204
         assert client.get(f"/g/{gold}/slices/new-orgs").status_code == 404
 
 
@@ -267,6 +310,93 @@ def test_an_upload_is_evaluated_and_a_bad_one_is_answered_with_ways_out(
         assert names["mine"]["tags"] == {"commit": "abc"}
         assert "mine" in client.get(f"/api/v1/golds/{gold}/slice").json()["systems"]
     assert not list((there / ".spanwise" / "uploads").glob("*.part")) and not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann B-PER\nleft O\nRo B-LOC\nme I-LOC\n\nBob B-PER\n\n",
+        "Ann B-PER\nleft O\n\n",
+        "Ann X-PER\nleft O\nRome B-LOC\n\nBob B-PER\n\n",
+        "Ann\nleft\n",
+        '{"a": 1}\n',
+        "\x00\x01\x02",
+    ],
+)
+def test_an_upload_is_answered_in_the_words_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.nice", lambda step: 0)
+    (tmp_path / "gold.conll").write_text("Ann B-PER\nleft O\nRome B-LOC\n\nBob B-PER\n\n", encoding="utf-8")
+    (tmp_path / "pred.conll").write_text(text, encoding="utf-8")
+    status = main(["evaluate", "gold.conll", "x=pred.conll", "--quiet", "--resamples", "0"])
+    told = capsys.readouterr().err.removeprefix("spanwise: ").strip()
+    task = Task(gold="gold.conll", train=(), system="x", upload="pred.conll", json="x.json", columns="x.npz")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(msgspec.json.encode(task))))
+    assert child.main() == status == 3
+    said = msgspec.json.decode(capsys.readouterr().out.splitlines()[-1], type=Said)
+    assert said.error == told
+    assert not (tmp_path / "x.json").exists() and not (tmp_path / "x.npz").exists()
+
+
+def test_somebody_sends_one_file_at_a_time_and_old_leftovers_are_swept(
+    folder: Path, gold: str, tmp_path: Path
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    uploads = there / ".spanwise" / "uploads"
+    uploads.mkdir(parents=True)
+    for name, age in (("half.conll.part", 0), ("old.conll", 2 * 86400), ("young.conll", 60)):
+        (uploads / name).write_bytes(b"x")
+        os.utime(uploads / name, (time.time() - age,) * 2)
+    with client_of(there) as client:
+        assert {one.name for one in uploads.iterdir()} == {"young.conll"}
+        path = f"/api/v1/golds/{gold}/results?system=mine"
+        with client.app.app.state.bench.uploading("script"):
+            answer = client.put(path, content=b"x")
+            assert answer.status_code == 409 and "still being sent" in answer.json()["detail"]
+        assert client.put(path, content=b"x").status_code == 202
+
+
+def test_browsers_and_scripts_look_at_slices_of_their_own(client: Any, gold: str) -> None:
+    path = f"/api/v1/golds/{gold}/test?a=swapper&b=memoriser&label=PER"
+    for number in range(3):
+        client.get(f"/api/v1/golds/{gold}/slice?text=w{number}")
+    script = client.get(path).json()["looked_at"]
+    browser = client.get(path, headers={"cookie": "spanwise-7350=a-token-for-tests"}).json()["looked_at"]
+    assert (browser, script >= 4) == (1, True)
+
+
+def test_results_are_ordered_as_they_came_whatever_their_names_and_clocks(
+    folder: Path, tmp_path: Path
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    shutil.copy(there / "all.json", there / "a-later.json")
+    os.utime(there / "all.json", (1_000_000, 1_000_000))
+    with client_of(there) as client:
+        bench = client.app.app.state.bench
+        slug = bench.store.golds()[0].slug
+        text = (there / "all.json").read_bytes() + b" "
+        (there / "b-clock-back.json").write_bytes(text)
+        os.utime(there / "b-clock-back.json", (500_000, 500_000))
+        bench.watcher.scan()
+        paths = list(dict.fromkeys(one.path for one in bench.store.results(slug)))
+        assert paths == ["all.json", "a-later.json", "b-clock-back.json"]
+        assert bench.result("latest:swapper", bench.gold(slug)).path == "b-clock-back.json"
+
+
+def test_a_page_of_an_earlier_server_is_told_what_happened_since(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    first, second = BenchEvents(), BenchEvents()
+    first.tell("job", None, "before")
+    second.last = max(second.last, first.last)
+    second.tell("job", None, "after")
+    assert [event.text for event in second.after(first.last)] == ["after"]
+    with client_of(there) as client:
+        bench = client.app.app.state.bench
+        bench.events.closed = True  # answers end after what is known
+        for asked in ("?after=0", f"?after={bench.events.last + 10**9}"):
+            assert client.get(f"/api/v1/events{asked}").status_code == 200
 
 
 def test_files_come_change_and_go(folder: Path, tmp_path: Path) -> None:

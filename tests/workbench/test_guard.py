@@ -8,7 +8,7 @@ import pytest
 from benches import ORIGIN, TOKEN, client_of
 
 from spanwise.workbench.api import OPERATIONS, PREFIX
-from spanwise.workbench.guard import HEADERS, Door, Guard
+from spanwise.workbench.guard import HEADERS, PROBLEM, Door, Guard
 from spanwise.workbench.pages import PATHS
 
 FILL = {
@@ -53,6 +53,8 @@ def test_other_hosts_and_sites_are_refused_even_with_the_token(
     answer = stranger.request(method, path, headers={"authorization": f"Bearer {TOKEN}", **headers})
     assert answer.status_code == status
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    if path.startswith(PREFIX):
+        assert answer.headers["content-type"] == PROBLEM and answer.json()["status"] == status
 
 
 @pytest.mark.parametrize(("method", "path"), CLOSED)

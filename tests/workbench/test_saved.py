@@ -279,6 +279,68 @@ def test_a_changed_gold_file_is_named_and_its_results_stand_apart(folder: Path, 
         assert mixed.status_code == 404
 
 
+def test_a_note_survives_a_gold_file_that_was_cut_again(folder: Path, tmp_path: Path) -> None:
+    there = tmp_path / "runs"
+    there.mkdir()
+    text = (folder / "gold.conll").read_text(encoding="utf-8")
+
+    def evaluated(name: str, text: str) -> str:
+        gold = there / "gold.conll"
+        gold.write_text(text, encoding="utf-8")
+        result = spanwise.evaluate(gold, {"same": gold}, resamples=0)
+        spanwise.evaluation.mention_columns(result).save(there / f"{name}.npz")
+        result.to_json(there / f"{name}.json")
+        return str(result.inputs[0].sha256)
+
+    old = evaluated("old", text)
+    with client_of(there) as client:
+        first = client.get("/api/v1/golds").json()[0]["slug"]
+        bodies = [{"sentence": number, "tag": "gold is wrong", "text": f"at {number}"} for number in (0, 5)]
+        notes = [client.post(f"/api/v1/golds/{first}/notes", json=body).json() for body in bodies]
+        sentences = re.split(r"\n\s*\n", text)
+        assert old != evaluated("new", "\n\n".join(["Quite O\nnew O", *sentences[3:]]))
+        client.app.app.state.bench.watcher.scan()
+        second = next(one["slug"] for one in client.get("/api/v1/golds").json() if one["slug"] != first)
+        found = {one["text"]: one for one in client.get(f"/api/v1/golds/{second}/notes").json()}
+        words = client.get(f"/api/v1/golds/{second}/sentences/{found['at 5']['sentence']}").json()
+        assert [one["text"] for one in words["notes"]] == ["at 5"]
+        assert words["sha"] == notes[1]["sentence_sha"]
+        assert "Loose notes" in client.get(f"/g/{second}/worksheet").text  # its sentence is gone
+        path = f"/api/v1/golds/{second}/notes/{notes[1]['id']}"
+        answer = client.put(path, json={"tag": "fine"}, headers={"if-match": "1"})
+        assert answer.status_code == 200
+        assert client.get(f"/api/v1/golds/{first}/notes").json()[1]["tag"] == "fine"
+
+
+def test_slices_that_were_edited_in_their_file_win(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with client_of(there) as client:
+        bench = client.app.app.state.bench
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        path = f"/api/v1/golds/{slug}/slices"
+        for name in ("orgs", "people"):
+            where = f"label={'ORG' if name == 'orgs' else 'PER'}"
+            client.post(path, json={"name": name, "where": where, "score": "f1", "least": 50})
+        file = there / "slices.toml"
+        file.write_text(file.read_text(encoding="utf-8").replace("= 50", "= 60", 1), encoding="utf-8")
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write('[slices."by hand"]\nwhere = "label=LOC"\n')
+        bench.watcher.scan()
+        found = {one["slug"]: one for one in client.get(path).json()}
+        assert {slug: (one["least"], one["version"]) for slug, one in found.items()} == {
+            "by-hand": (None, 1), "orgs": (60, 2), "people": (50, 1),
+        }  # fmt: skip
+        ids = [one["id"] for one in client.get(f"/api/v1/golds/{slug}/results").json()]
+        pair = f"/api/v1/golds/{slug}/comparison?a={ids[0]}&b={ids[1]}"
+        by_name, by_hand = client.get(f"{pair}&slice=orgs").json(), client.get(f"{pair}&label=ORG").json()
+        assert by_name["slice"]["difference"] == by_hand["slice"]["difference"]
+        assert client.get(f"{pair}&slice=org").status_code == 404
+        file.write_text("[slices.orgs]\n", encoding="utf-8")
+        bench.watcher.scan()
+        assert "slices.toml" in client.get(f"/g/{slug}").text  # named among what cannot be read
+        assert len(client.get(path).json()) == 3
+
+
 def test_a_board_of_many_results_comes_in_pages(folder: Path, tmp_path: Path) -> None:
     there = copied(folder, tmp_path / "runs")
     document = json.loads((there / "all.json").read_text(encoding="utf-8"))

@@ -77,34 +77,6 @@ def _plainly(message: str) -> str:
     return message if message.endswith("?") else f"{message.removeprefix('argument ')}."
 
 
-# What else messages name: keywords of other functions.
-_OTHERS = (
-    "answers",
-    "root",
-    "against",
-    "fail_under",
-    "fail_drop",
-    "not_worse_than",
-    "floor_bound",
-    "score_column",
-    "missing",
-    "precision",
-    "over",
-    "depth",
-    "least",
-    "level",
-    "flips",
-    "policy",
-    "threshold",
-    "response",
-    "sample",
-    "prompt_unit",
-    "votes",
-    "tokens",
-    "top",
-)
-
-
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options for reading files to a command."""
     add_settings(parser.add_argument_group("how to read the files"), "read")
@@ -374,27 +346,6 @@ def reading_of(args: argparse.Namespace) -> dict[str, Any]:
     flags = (one.name for one in SETTINGS.values() if one.group == "read" and one.help)
     given = {name: getattr(args, name, None) for name in flags}
     return {name: value for name, value in given.items() if value is not None}
-
-
-def in_options(text: str) -> str:
-    """An error text of the library with its keywords written as options.
-
-    Examples:
-        >>> in_options('Name its encoding, such as encoding="latin-1".')
-        'Name its encoding, such as --encoding latin-1.'
-        >>> in_options("examples_cap is -1, but must be 0 or more.")
-        '--examples-cap is -1, but must be 0 or more.'
-    """
-    keywords = "|".join(name for name in (*SETTINGS, *_OTHERS) if name != "name")  # systems: name=path
-
-    def option(match: re.Match[str]) -> str:
-        name = f"--{match[1].replace('_', '-')}"
-        value = "".join(filter(None, match.groups()[1:]))
-        return f"{name} {value}" if value else name
-
-    text = re.sub(rf"""\b({keywords})=(?!\{{)(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
-    text = re.sub(r"limits=\{'(\w+)': …\}", r"--limit \1=N", text).replace("lossy=True", "--lossy")
-    return re.sub(rf"\A({keywords})(?= (?:is|asks|needs) )", option, text)
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

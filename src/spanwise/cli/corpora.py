@@ -7,7 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from spanwise.cli.arguments import Command, add_reading, in_options, reading_of
+from spanwise.cli.arguments import Command, add_reading, reading_of
+from spanwise.settings import in_options
 from spanwise.streams import message, put, say
 
 if TYPE_CHECKING:

@@ -249,7 +249,7 @@ def _text(error: Exception) -> str:
         return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}."
     if isinstance(error, OSError) and error.strerror:
         return f"the output cannot be written: {error.strerror.lower()}."
-    from spanwise.cli.arguments import in_options
+    from spanwise.settings import in_options
 
     return in_options(str(error))
 

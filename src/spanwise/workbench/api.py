@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
+import shutil
+import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,21 +20,31 @@ from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
 from spanwise.conditions import parse
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, UnitCounts
 from spanwise.document.head import written_out
 from spanwise.errors import ChoiceError, SpanwiseError, unknown
 from spanwise.formats import read
 from spanwise.gates import Outcome
 from spanwise.slices.index import FoundSlices
 from spanwise.spreadsheet import to_csv, to_xlsx
-from spanwise.workbench.bench import JSON, READ_ONLY, Bench, NotHere, checked_options, events, upload
+from spanwise.workbench.bench import (
+    JSON,
+    READ_ONLY,
+    UPLOAD_TAGS,
+    Bench,
+    NotHere,
+    asker_of,
+    checked_options,
+    events,
+    sentence_sha,
+    upload,
+)
 from spanwise.workbench.drawing import (
     Drawn,
     GoldRequest,
     Health,
     NoteChange,
     NoteRequest,
-    Problem,
     ResultComparison,
     ResultSummary,
     Sentences,
@@ -38,14 +52,14 @@ from spanwise.workbench.drawing import (
     View,
     chosen_rows,
     draw,
-    sentence_sha,
+    place_of,
     view_of,
     ways_out,
 )
-from spanwise.workbench.guard import MOST_NOTE, MOST_ROWS, Refused
+from spanwise.workbench.guard import MOST_NOTE, MOST_ROWS, PROBLEM, Problem, Refused
 from spanwise.workbench.index import SliceAnswer, SlicePoint, SliceTest
-from spanwise.workbench.jobs import inside
-from spanwise.workbench.store import Changed, Gold, Job, Note, Result, Slice
+from spanwise.workbench.jobs import OPTIONS, inside
+from spanwise.workbench.store import Changed, Exists, Gold, Job, Note, Result, Slice
 from spanwise.workbench.watch import slug_of
 
 PREFIX = "/api/v1"
@@ -80,17 +94,18 @@ OPERATIONS = (
         "send predictions as the body; they are evaluated",
         Job,
         bytes,
-        ("system", "name", "align", "repair", "commit", "run"),
+        ("system", "name", *OPTIONS, *UPLOAD_TAGS),
         202,
     ),
     Operation("GET", "/results/{result}", "result", "the document, unchanged", Evaluation),
+    Operation("GET", "/results/{result}/units", "units", "its counts per document or sentence", UnitCounts),
     Operation(
         "GET",
         "/golds/{gold}/comparison",
         "comparison",
         "two results, by number or latest:NAME",
         ResultComparison,
-        query=("a", "b", "score"),
+        query=("a", "b", "score", "slice"),
         conditions=True,
     ),
     Operation(
@@ -146,7 +161,13 @@ OPERATIONS = (
         Slice,
         SliceRequest,
     ),
-    Operation("DELETE", "/golds/{gold}/slices/{slug}", "remove_slice", "forget a slice", status=204),
+    Operation(
+        "DELETE",
+        "/golds/{gold}/slices/{slug}",
+        "remove_slice",
+        "forget a slice; If-Match names its version",
+        status=204,
+    ),
     Operation("GET", "/golds/{gold}/notes", "notes", "the notes on mentions", list[Note]),
     Operation(
         "POST",
@@ -257,8 +278,6 @@ def _content(one: object, schema_of: Mapping[str, object]) -> dict[str, object]:
 
 
 def _parameters(operation: Operation) -> list[dict[str, object]]:
-    import re
-
     found: list[dict[str, object]] = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", operation.path)
@@ -270,7 +289,6 @@ def _parameters(operation: Operation) -> list[dict[str, object]]:
     return found
 
 
-PROBLEM = "application/problem+json"
 WORKSHEET = (
     "rank", "tied", "score", "kind", "source", "sentence", "gold_start", "gold_end", "gold_label",
     "gold_text", "start", "end", "label", "text", "votes_for", "votes_against", "evidence", "context",
@@ -310,7 +328,7 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Any]:
                 raise Refused(503, READ_ONLY)
             found = await run_in_threadpool(SHORT[operation.name], bench, request, body)
         except Exception as error:  # every error becomes an answer with its status
-            return problem(error)
+            return problem(bench, error)
         if isinstance(found, Response):
             return found
         if operation.answer is None:
@@ -332,18 +350,36 @@ def status_of(error: Exception) -> int:
         return 400
     if isinstance(error, SpanwiseError):
         return 422
+    if isinstance(error, Exists):
+        return 409
     if isinstance(error, OSError):
-        return 507 if error.errno == 28 else 503
+        return 507 if error.errno == errno.ENOSPC else 503
+    if isinstance(error, sqlite3.OperationalError):  # full, locked by another program, or not writable
+        return 507 if error.sqlite_errorcode == sqlite3.SQLITE_FULL else 503
     raise error
 
 
-def problem(error: Exception) -> Response:
+def words_of(bench: Bench, error: Exception) -> str:
+    """What people are told of an error."""
+    if status_of(error) == 507:
+        left = shutil.disk_usage(bench.folder).free
+        return (
+            f"{bench.folder}: the disk is full ({left / 1e6:,.0f} MB are left), so nothing was kept.\n"
+            "Make room, then try again."
+        )
+    if isinstance(error, sqlite3.OperationalError):
+        return f"{bench.store.path}: the file cannot be written ({error}).\nTry again in a moment."
+    return str(error)
+
+
+def problem(bench: Bench, error: Exception) -> Response:
     """An error in the words of the command line."""
-    status = status_of(error)
-    body = Problem(
-        title=str(error).partition("\n")[0], status=status, detail=str(error), ways=ways_out(str(error))
-    )
-    return Response(msgspec.json.encode(body), status, media_type=PROBLEM)
+    status, text = status_of(error), words_of(bench, error)
+    where = place_of(text) if status in (400, 422) else None
+    title = text.partition("\n")[0]
+    body = Problem(title=title, status=status, detail=text, where=where, ways=ways_out(text))
+    again = {"retry-after": "5"} if status == 503 else None
+    return Response(msgspec.json.encode(body), status, media_type=PROBLEM, headers=again)
 
 
 # ---- golds and results
@@ -408,18 +444,35 @@ def result(bench: Bench, request: Request, _: object) -> Response:
     return Response(path.read_bytes(), media_type=JSON)
 
 
+def units(bench: Bench, request: Request, _: object) -> UnitCounts:
+    one = bench.result(request.path_params["result"])
+    found = bench.shelf.document(one).units
+    if found is UNSET:
+        raise NotHere(f"{one.path}: the document lacks its counts per unit.\nEvaluate again.")
+    return replace(found, systems={one.system: found.systems[one.system]})
+
+
 def comparison(bench: Bench, request: Request, _: object) -> ResultComparison:
     gold = bench.gold(request.path_params["gold"])
     asked = {**request.query_params, **request.path_params}
     a, b = (bench.result(asked.get(name, ""), gold) for name in ("a", "b"))
     found, notes = bench.shelf.comparison(a, b, bench.score(gold, asked.get("score", "")))
-    limited = sliced_pair(bench, gold, view_of(request.query_params.multi_items()), a, b)
+    limited = sliced_pair(bench, request, gold, compared_view(bench, request, gold), a, b)
     return ResultComparison(
         a=a.id, b=b.id, scores=found.scores, notes=notes, slice=limited,
     )  # fmt: skip
 
 
-def sliced_pair(bench: Bench, gold: Gold, view: View, a: Result, b: Result) -> SliceTest | None:
+def compared_view(bench: Bench, request: Request, gold: Gold) -> View:
+    """What a comparison is limited to: conditions, or those of a saved slice as `slice=NAME`."""
+    view = view_of(request.query_params.multi_items())
+    slug = request.query_params.get("slice")
+    return View(parse(bench.slice(gold, slug).conditions), view.shown) if slug else view
+
+
+def sliced_pair(
+    bench: Bench, request: Request, gold: Gold, view: View, a: Result, b: Result
+) -> SliceTest | None:
     """Two results on the mentions that meet the conditions; None where there is no condition."""
     if view.condition is None:
         return None
@@ -427,7 +480,7 @@ def sliced_pair(bench: Bench, gold: Gold, view: View, a: Result, b: Result) -> S
     for one in (a, b):
         if one.system not in indexed.index.systems:
             raise unknown("system with mention columns", one.system, indexed.index.systems)
-    looked = bench.look(gold, str(view.condition))
+    looked = bench.look(gold, str(view.condition), asker_of(request))
     return bench.shelf.slice_test(indexed, view.condition, a.system, b.system, looked)
 
 
@@ -437,7 +490,7 @@ def sliced_pair(bench: Bench, gold: Gold, view: View, a: Result, b: Result) -> S
 def slice(bench: Bench, request: Request, _: object) -> object:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
-    bench.look(gold, str(view.condition or ""))
+    bench.look(gold, str(view.condition or ""), asker_of(request))
     page = request.url.path.endswith(".json")  # which shows them
     intervals = page or "intervals" in request.query_params
     return bench.shelf.slice(bench.indexed(gold), view.condition, intervals=intervals)
@@ -451,7 +504,7 @@ def test(bench: Bench, request: Request, _: object) -> object:
     for name in names:
         if name not in indexed.index.systems:
             raise unknown("system", name, indexed.index.systems)
-    looked = bench.look(gold, str(view.condition or ""))
+    looked = bench.look(gold, str(view.condition or ""), asker_of(request))
     return bench.shelf.slice_test(indexed, view.condition, names[0], names[1], looked)
 
 
@@ -468,9 +521,7 @@ def weak(bench: Bench, request: Request, _: object) -> FoundSlices:
 
 def slice_history(bench: Bench, request: Request, _: object) -> list[SlicePoint]:
     gold = bench.gold(request.path_params["gold"])
-    found = bench.store.slice(gold.slug, request.path_params["slug"])
-    if found is None:
-        raise NotHere("there is no such slice.\nThe page of slices lists the saved ones.")
+    found = bench.slice(gold, request.path_params["slug"])
     return bench.shelf.slice_history(gold, parse(found.conditions), found.at)
 
 
@@ -480,20 +531,20 @@ def sentence(bench: Bench, request: Request, _: object) -> Drawn:
     text = request.path_params["number"]
     if not text.isdecimal() or len(text) > 9 or int(text) >= index.columns.head.sentences:
         raise NotHere(f"there is no sentence {text!r} in this gold file.")
-    return draw(index, int(text), notes=bench.store.notes(gold.slug))
+    return draw(index, int(text), notes=bench.notes(gold))
 
 
 def mentions(bench: Bench, request: Request, _: object) -> Sentences:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
-    after, limit = (_number(request, name, low) for name, low in (("after", -1), ("limit", 20)))
+    after, limit = number_of(request, "after", -1, least=-1), number_of(request, "limit", 20, least=1)
     return sentences_of(bench, gold, view, after, limit)
 
 
 def sentences_of(bench: Bench, gold: Gold, view: View, after: int, limit: int) -> Sentences:
     """The next sentences with mentions of a view, behind sentence `after`."""
     index = bench.indexed(gold).index
-    notes = bench.store.notes(gold.slug)
+    notes = bench.notes(gold)
     rows = chosen_rows(index, view, notes)
     sentence = index.columns.column("gold", "sentence")[rows]
     chosen: dict[int, list[int]] = {}
@@ -508,12 +559,13 @@ def sentences_of(bench: Bench, gold: Gold, view: View, after: int, limit: int) -
     return Sentences(mentions=len(rows), sentences=drawn, next=last if more else None)
 
 
-def _number(request: Request, name: str, otherwise: int) -> int:
+def number_of(request: Request, name: str, otherwise: int, *, least: int) -> int:
+    """A whole number of an address."""
     text = request.query_params.get(name, "")
     if not text:
         return otherwise
-    if not re.fullmatch(r"-?\d{1,9}", text):
-        raise ChoiceError(f"{name} is {text!r}, but must be a whole number.")
+    if not re.fullmatch(r"-?\d{1,9}", text) or int(text) < least:
+        raise ChoiceError(f"{name} is {text!r}, but must be a whole number of at least {least}.")
     return int(text)
 
 
@@ -528,16 +580,16 @@ def add_slice(bench: Bench, request: Request, body: SliceRequest) -> object:
 
 def change_slice(bench: Bench, request: Request, body: SliceRequest) -> object:
     gold = bench.gold(request.path_params["gold"])
-    found = bench.store.slice(gold.slug, request.path_params["slug"])
-    if found is None:
-        raise NotHere("there is no such slice.\nSave it as a new one.")
+    found = bench.slice(gold, request.path_params["slug"])
     return bench.save_slice(
         gold, found.name, body.where, score=body.score, least=body.least, version=_version(request)
     )
 
 
 def remove_slice(bench: Bench, request: Request, _: object) -> None:
-    bench.remove_slice(bench.gold(request.path_params["gold"]), request.path_params["slug"])
+    gold = bench.gold(request.path_params["gold"])
+    slug = bench.slice(gold, request.path_params["slug"]).slug
+    bench.remove_slice(gold, slug, _version(request))
 
 
 def _version(request: Request) -> int:
@@ -551,7 +603,7 @@ def _version(request: Request) -> int:
 
 
 def notes(bench: Bench, request: Request, _: object) -> list[Note]:
-    return bench.store.notes(bench.gold(request.path_params["gold"]).slug)
+    return bench.notes(bench.gold(request.path_params["gold"]))
 
 
 def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
@@ -585,7 +637,8 @@ def remove_note(bench: Bench, request: Request, _: object) -> None:
 def _note(bench: Bench, request: Request) -> Note:
     text = request.path_params["note"]
     found = bench.store.note(int(text)) if text.isdecimal() and len(text) < 12 else None
-    if found is None or found.gold != request.path_params["gold"]:
+    gold = bench.gold(request.path_params["gold"])
+    if found is None or found.gold not in (gold.slug, *(one.slug for one in bench.other_golds(gold))):
         raise NotHere(f"there is no note {text!r} here.")
     return found
 
@@ -604,7 +657,7 @@ def worksheet(bench: Bench, request: Request, _: object) -> Response:
     gold = bench.gold(request.path_params["gold"])
     columns = bench.indexed(gold).index.columns
     rows: list[tuple[object, ...]] = []
-    for rank, note in enumerate(bench.store.notes(gold.slug), 1):
+    for rank, note in enumerate(bench.notes(gold), 1):
         if (
             note.start is None
             or note.end is None
@@ -666,8 +719,8 @@ LONG: dict[str, Callable[[Bench, Request], Awaitable[Response]]] = {"upload": up
 SHORT: dict[str, Callable[..., object]] = {
     one.__name__: one
     for one in (
-        health, openapi, golds, add_gold, results, result, comparison, slice, test, weak, slice_history,
-        sentence, mentions, slices,
+        health, openapi, golds, add_gold, results, result, units, comparison, slice, test, weak,
+        slice_history, sentence, mentions, slices,
         add_slice, change_slice, remove_slice, notes, add_note, change_note, remove_note, worksheet, gate,
         jobs, job, again, cancel,
     )

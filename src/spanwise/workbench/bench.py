@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import re
 import secrets
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -19,10 +21,12 @@ from starlette.responses import Response, StreamingResponse
 
 from spanwise.conditions import parse
 from spanwise.document.scores import PRIMARY
-from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, unknown
+from spanwise.evaluation import MentionColumns
 from spanwise.formats import sha256_of, write_atomically
 from spanwise.gates import Outcome, gate
 from spanwise.slices.index import (
+    SCORES,
     Check,
     GateFile,
     NamedSlice,
@@ -31,13 +35,14 @@ from spanwise.slices.index import (
     slice_checks,
     written_slices,
 )
-from spanwise.workbench.guard import IDLE, MOST_UPLOAD, Refused
+from spanwise.workbench.guard import COOKIE, IDLE, MOST_UPLOAD, Refused
 from spanwise.workbench.index import Indexed, Recent, Shelf
 from spanwise.workbench.jobs import OPTIONS, Jobs, inside
-from spanwise.workbench.store import Gold, JobOptions, Result, Slice, Store
+from spanwise.workbench.store import Gold, JobOptions, Note, Result, Slice, Store
 from spanwise.workbench.watch import PRIVATE, BenchEvents, Watcher
 
 SLICES, GATE = "slices.toml", "gate.toml"
+UPLOAD_TAGS = ("commit", "run", "seed", "epoch")
 
 
 class NotHere(Exception):
@@ -55,16 +60,20 @@ class Bench:
         private = self.folder / PRIVATE
         if not read_only:
             private.mkdir(exist_ok=True)
-        self.read_only = read_only
-        self.store = Store(private / "workbench.sqlite", read_only=read_only)
+        self.store = Store.opened(private / "workbench.sqlite", read_only=read_only)
+        self.read_only = self.store.read_only
         self.events = BenchEvents()
-        self.watcher = Watcher(self.folder, self.store, self.events)
+        self.watcher = Watcher(self.folder, self.store, self.events, also=self.take_slices)
         self.jobs = Jobs(self.folder, self.store, self.events, memory=memory)
         self.shelf = Shelf(self.folder, self.store)
         self.door_token = ""
-        self._looked: dict[str, set[str]] = {}
+        self._looked: dict[tuple[str, str], set[str]] = {}
+        self._uploading: set[str] = set()
+        self._slices_read: dict[str, tuple[int, int]] = {}  # size and time of each file of slices
+        self.faults: dict[str, str] = {}  # files of slices that cannot be read, and why
+        self._moved: Recent[tuple[str, tuple[str, ...]], dict[str, int]] = Recent(16)
         self._digests: Recent[tuple[str, int, int], str] = Recent(16)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def start(self) -> None:
         """Watch the folder and wait for jobs."""
@@ -145,14 +154,43 @@ class Bench:
         """Golds of the same name with another content; no test mixes results over both."""
         return [one for one in self.store.golds() if one.name == gold.name and one.slug != gold.slug]
 
-    # ---- looking is testing
+    def notes(self, gold: Gold) -> list[Note]:
+        """The notes on a gold, and those on other versions of it, at the sentences with the same text.
 
-    def look(self, gold: Gold, where: str) -> int:
-        """Count a slice as looked at; how many there are now on this gold."""
+        Notes whose sentence is no longer there keep their number; their text does not fit it.
+        """
+        own = self.store.notes(gold.slug)
+        others = [note for one in self.other_golds(gold) for note in self.store.notes(one.slug)]
+        indexed = self.shelf.indexed(gold)
+        if not others or indexed is None:
+            return own
+        columns = indexed.index.columns
+        wanted = tuple(sorted({note.sentence_sha for note in others}))
+        at = self._moved.get((indexed.key, wanted), lambda: _sentences_by_sha(columns, wanted))
+        moved = [replace(note, sentence=at.get(note.sentence_sha, note.sentence)) for note in others]
+        return sorted([*own, *moved], key=lambda note: note.id)
+
+    # ---- who asks
+
+    def look(self, gold: Gold, where: str, asker: str) -> int:
+        """Count a slice as looked at by somebody; how many they looked at on this gold."""
         with self._lock:
-            seen = self._looked.setdefault(gold.slug, set())
+            seen = self._looked.setdefault((gold.slug, asker), set())
             seen.add(where)
             return len(seen)
+
+    @contextmanager
+    def uploading(self, asker: str) -> Iterator[None]:
+        """Let everybody send one file at a time."""
+        with self._lock:
+            if asker in self._uploading:
+                raise Refused(409, "another upload of yours is still being sent.\nWait for it to end.")
+            self._uploading.add(asker)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._uploading.discard(asker)
 
     # ---- saved slices and the gate
 
@@ -167,23 +205,63 @@ class Bench:
         if least is not None and not 1 < least <= 100:
             raise ChoiceError(f"the floor is {least:g}, but must be above 1 and at most 100, in points.")
         canonical = str(parse(where))
-        slug = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60] or "slice"
-        saved = self.store.put_slice(Slice(gold.slug, slug, name.strip(), canonical, score, least, version))
+        self.take_slices()  # what was edited in the file comes first
+        one = Slice(gold.slug, _slug(name), name.strip(), canonical, score, least, version)
+        saved = self.store.put_slice(one)
         self._mirror(gold)
         self.events.tell("slice", gold.slug, f"slice {name} saved")
         return saved
 
-    def remove_slice(self, gold: Gold, slug: str) -> None:
-        """Forget a slice."""
-        if not self.store.remove_slice(gold.slug, slug):
-            raise NotHere(str(unknown("slice", slug, [one.slug for one in self.store.slices(gold.slug)])))
+    def slice(self, gold: Gold, slug: str) -> Slice:
+        """One saved slice."""
+        listed = {one.slug: one for one in self.store.slices(gold.slug)}
+        if slug not in listed:
+            raise NotHere(str(unknown("slice", slug, listed)))
+        return listed[slug]
+
+    def remove_slice(self, gold: Gold, slug: str, version: int) -> None:
+        """Forget a slice that nobody changed since."""
+        self.store.remove_slice(gold.slug, slug, version)
         self._mirror(gold)
 
-    def _mirror(self, gold: Gold) -> None:
-        named = {one.name: named_slice(one) for one in self.store.slices(gold.slug)}
+    def take_slices(self) -> None:
+        """Look at the files of saved slices: what somebody edited since it was written wins."""
+        for gold in self.store.golds():
+            path = self._slices_file(gold)
+            with self._lock:
+                if not path.is_file():
+                    continue
+                about = path.stat()
+                now = (about.st_size, about.st_mtime_ns)
+                if self._slices_read.get(path.name) == now:
+                    continue
+                self._slices_read[path.name] = now
+                self.faults.pop(path.name, None)
+                try:
+                    self._take(gold, path)
+                except SpanwiseError as error:
+                    self.faults[path.name] = str(error).partition("\n")[0].removeprefix(f"{path}: ")
+
+    def _take(self, gold: Gold, path: Path) -> None:
+        """Take the slices of a file into the store, unless they are there already."""
+        named = read_gate(path).named
+        known = self.store.slices(gold.slug)
+        if {one.name: named_slice(one) for one in known} == dict(named):
+            return
+        taken = {one.slug: one for name, row in named.items() for one in [_slice(gold, name, row)]}
+        self.store.replace_slices(gold.slug, list(taken.values()))
+
+    def _slices_file(self, gold: Gold) -> Path:
         several = len(self.store.golds()) > 1
-        name = f"{gold.slug}.{SLICES}" if several else SLICES
-        write_atomically(self.folder / name, written_slices(named))
+        return self.folder / (f"{gold.slug}.{SLICES}" if several else SLICES)
+
+    def _mirror(self, gold: Gold) -> None:
+        path = self._slices_file(gold)
+        with self._lock:
+            named = {one.name: named_slice(one) for one in self.store.slices(gold.slug)}
+            write_atomically(path, written_slices(named))
+            about = path.stat()
+            self._slices_read[path.name] = (about.st_size, about.st_mtime_ns)
 
     def gate(self, gold: Gold, results: Sequence[Result] | None = None) -> Outcome:
         """What gate.toml asks of the latest results, and the floors of saved slices."""
@@ -203,11 +281,56 @@ class Bench:
         return Outcome(tuple(checks))
 
 
+def sentence_sha(columns: MentionColumns, sentence: int) -> str:
+    """What binds a note to the text of a sentence."""
+    text = "\x1f".join(columns.words(sentence))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _sentences_by_sha(columns: MentionColumns, wanted: Collection[str]) -> dict[str, int]:
+    """The first sentence with each of some hashes."""
+    found: dict[str, int] = {}
+    for sentence in range(columns.head.sentences):
+        sha = sentence_sha(columns, sentence)
+        if sha in wanted and sha not in found:
+            found[sha] = sentence
+            if len(found) == len(wanted):
+                break
+    return found
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60] or "slice"
+
+
+def _slice(gold: Gold, name: str, row: NamedSlice) -> Slice:
+    """A slice of a file as the store keeps it: with the first of its floors."""
+    floors = [(score, value) for score in SCORES if (value := getattr(row, score)) is not None]
+    score, least = floors[0] if floors else (None, None)
+    return Slice(gold.slug, _slug(name), name, str(parse(row.where)), score, least, 0)
+
+
 def named_slice(one: Slice) -> NamedSlice:
     """A saved slice as the file of a gate holds it."""
     if one.least is None:
         return NamedSlice(where=one.conditions)
     return convert({"where": one.conditions, one.score or "f1": one.least}, NamedSlice)
+
+
+def asker_of(request: Request) -> str:
+    """Who asks: the browser that has the cookie of this server, or a script."""
+    return "browser" if any(name.startswith(COOKIE) for name in request.cookies) else "script"
+
+
+def sync_folder(folder: Path) -> None:
+    """Let a new name in a folder outlive a power cut, where the system can do that."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 READ_ONLY = "the folder is read-only, so nothing can be saved.\nMake it writable, then restart the workbench."
@@ -239,6 +362,16 @@ async def upload(bench: Bench, request: Request) -> Response:
     # The name of an upload never becomes a path; its endings tell the format.
     endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", name)
     kept = f"{secrets.token_hex(12)}{endings[1].lower() if endings else '.conll'}"
+    with bench.uploading(asker_of(request)):
+        await _receive(bench, request, name, kept)
+    tags = {key: asked[key] for key in UPLOAD_TAGS if asked.get(key)}
+    body = JobOptions(upload=kept, name=name, options=options, tags=tags)
+    added = await run_in_threadpool(bench.jobs.add, gold, system, body)
+    return Response(msgspec.json.encode(added), 202, media_type=JSON)
+
+
+async def _receive(bench: Bench, request: Request, name: str, kept: str) -> None:
+    """Write a body to the file of an upload: beside it, onto the disk, then under its name."""
     half = bench.jobs.uploads / f"{kept}.part"
     size = 0
     try:
@@ -259,22 +392,21 @@ async def upload(bench: Bench, request: Request) -> Response:
         if not size:
             raise InputError(f"{name}: the upload is empty.\nSend a file of predictions.")
         half.rename(bench.jobs.uploads / kept)
+        sync_folder(bench.jobs.uploads)
     except (ClientDisconnect, TimeoutError):
         half.unlink(missing_ok=True)
         raise Refused(408, "the upload was interrupted.\nSend the file again.") from None
     except BaseException:
         half.unlink(missing_ok=True)
         raise
-    tags = {key: asked[key] for key in ("commit", "run", "epoch") if asked.get(key)}
-    body = JobOptions(upload=kept, name=name, options=options, tags=tags)
-    added = await run_in_threadpool(bench.jobs.add, gold, system, body)
-    return Response(msgspec.json.encode(added), 202, media_type=JSON)
 
 
 async def events(bench: Bench, request: Request) -> Response:
     """What happens from now on, or since the event that the browser saw last."""
-    text = request.headers.get("last-event-id", "")
-    last = int(text) if text.isdecimal() and len(text) < 12 else bench.events.last
+    text = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    last = int(text) if re.fullmatch(r"\d{1,18}", text) else bench.events.last
+    if last > bench.events.last:  # of an earlier server, whose clock was ahead
+        last = 0
 
     async def lines() -> AsyncIterator[bytes]:
         nonlocal last

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from spanwise.document.scores import ScoreTest
 from spanwise.reports import _wording as words
@@ -15,6 +16,8 @@ from spanwise.workbench.index import TESTED
 from spanwise.workbench.store import Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
+HEIGHT = 14.0  # of the name of a track
+FEW_MENTIONS = 30  # in a slice, below which its interval does not set the scale of a drawing
 SHORT = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro F1", "fair": "fair F1"}
 COLUMNS = ("precision", "recall", "fair", "tough/UNSEEN-ANY")  # beside the score by which systems are ranked
 
@@ -35,11 +38,18 @@ class Axis(Struct, frozen=True):
         room = max((high - low) * 0.08, 0.005)
         return cls(low - room, high + room)
 
+    @classmethod
+    def around(cls, rows: Sequence[ScoreTest]) -> Axis:
+        """A scale of differences around 0; the intervals of slices with few mentions may reach beyond it."""
+        many = [row for row in rows if (mentions_of(row) or 0) >= FEW_MENTIONS] or rows
+        ends = [end for row in many for end in (*(row.interval or ()), row.difference)]
+        return cls.of([0.0, *ends])
+
     def at(self, value: float | None) -> float:
-        """Where a value lies, from 0 to 100."""
+        """Where a value lies, from 0 to 100; what is beyond the scale lies at its end."""
         if value is None:
             return 0.0
-        return round(100 * (value - self.low) / (self.high - self.low), 2)
+        return min(max(round(100 * (value - self.low) / (self.high - self.low), 2), 0.0), 100.0)
 
     def ticks(self, number: int = 3) -> list[float]:
         """Round values on the scale."""
@@ -124,8 +134,7 @@ def board(
     found = []
     for place, one in enumerate(rows):
         own = [other for other in every if other.result.system == one.result.system]
-        made_at = one.result.board.made_at
-        before = next((other for other in reversed(own) if other.result.board.made_at < made_at), None)
+        before = next((other for other in reversed(own) if other.id < one.id), None)
         change, significant = None, False
         if before is not None and not label:
             pair = (one.id, before.id)
@@ -179,8 +188,9 @@ def _values(one: PooledRuns, label: str, score: str) -> dict[str, float | None]:
 
 def column_name(column: str) -> str:
     """What stands above a column of the leaderboard."""
-    subset = column.removeprefix("tough/")
-    return SHORT.get(column) or f"{words.tough(subset)} R"
+    if column == "tough/UNSEEN-ANY":
+        return "new names R"
+    return SHORT.get(column) or f"{words.tough(column.removeprefix('tough/'))} R"
 
 
 def _words(one: PooledRuns) -> str:
@@ -246,6 +256,8 @@ class Track(Struct, frozen=True):
     shape: int
     points: tuple[Point, ...]
 
+    label: float  # where its name stands, clear of the others
+
     @property
     def path(self) -> str:
         """The corners of the line."""
@@ -306,8 +318,18 @@ def history(
                 )
             )
         if points:
-            tracks.append(Track(system, shapes[system], tuple(points)))
-    return tracks, axis, names
+            tracks.append(Track(system, shapes[system], tuple(points), points[-1].y))
+    return _labelled(tracks), axis, names
+
+
+def _labelled(tracks: Sequence[Track]) -> list[Track]:
+    """The tracks with their names one below the other where they end at nearly the same height."""
+    place: dict[str, float] = {}
+    lowest: dict[float, float] = {}  # by the step at which tracks end
+    for one in sorted(tracks, key=lambda track: track.label):
+        x = one.points[-1].x
+        place[one.system] = lowest[x] = max(one.label, lowest.get(x, -HEIGHT) + HEIGHT)
+    return [replace(one, label=round(place[one.system], 1)) for one in tracks]
 
 
 def _step(one: Result, by: str) -> str:
@@ -329,11 +351,16 @@ def _of_slice(row: ScoreTest) -> bool:
     return row.path[0] in ("attributes", "tough") or "labels" in row.path
 
 
-def slice_name(row: ScoreTest) -> str:
-    """A slice as a comparison names it."""
-    return " ".join(
-        part for part in row.path[:-1] if part not in ("attributes", "exact", "labels", "overall")
-    )
+def slice_name(buckets: Mapping[tuple[str, str], str], row: ScoreTest) -> str:
+    """A slice as a comparison names it, with the words of `buckets` for what a bucket holds."""
+    match row.path:
+        case ("tough", subset, *_):
+            return words.tough(subset)
+        case ("attributes", attribute, bucket, *_):
+            held = buckets.get((attribute, bucket))
+            named = f"{words.attribute(attribute)} {bucket}"
+            return f"{named}: {held}" if held and held != bucket else named
+    return " ".join(part for part in row.path[:-1] if part not in ("exact", "labels", "overall"))
 
 
 def mentions_of(row: ScoreTest) -> int | None:

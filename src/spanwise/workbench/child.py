@@ -38,6 +38,7 @@ def main() -> int:
     """Evaluate what standard input asks for."""
     from spanwise.errors import ChoiceError, SpanwiseError
     from spanwise.evaluation import evaluate, mention_columns
+    from spanwise.settings import in_options
 
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
     if hasattr(os, "nice"):
@@ -60,7 +61,7 @@ def main() -> int:
         result.to_json(task.json)
         say(Said(step="write", done=2, total=2))
     except SpanwiseError as error:
-        say(Said(error=str(error)))
+        say(Said(error=in_options(str(error))))
         return 2 if isinstance(error, ChoiceError) else 3
     except MemoryError:
         say(

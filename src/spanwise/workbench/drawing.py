@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from urllib.parse import quote
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from spanwise.columns import Bools, Ints
 from spanwise.conditions import Comparison, Condition, parse
@@ -17,28 +17,17 @@ from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import MentionColumns
 from spanwise.matching import OUTCOMES
 from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
-from spanwise.workbench.guard import MOST_CONDITIONS
+from spanwise.workbench.bench import sentence_sha
+from spanwise.workbench.guard import MOST_CONDITIONS, Place, Way
 from spanwise.workbench.index import SliceTest
 from spanwise.workbench.store import Bounds, Note
 
 WHERE = "where"  # the parameter of clauses that compare several attributes
 SHOW = "show."
 OWN = (
-    "after",
-    "limit",
-    "intervals",
-    "a",
-    "b",
-    "sort",
-    "q",
-    "tag",
-    "runs",
-    "systems",
-    "by",
-    "result",
-    "name",
-    "score",
-)
+    "after", "limit", "intervals", "a", "b", "sort", "q", "tag", "runs", "systems", "by", "result", "name",
+    "score", "slice", "columns",
+)  # fmt: skip
 WRONG, RIGHT, SPLIT = "wrong", "right", "split"
 OUTCOME, TAGGED = "outcome", "tag"
 
@@ -70,6 +59,17 @@ class View(Struct, frozen=True):
     def showing(self, *shown: Shown) -> View:
         """The same conditions with other sentences below."""
         return View(self.condition, tuple(sorted(set(shown))))
+
+    def address(self, page: str, after: int = -1) -> str:
+        """The canonical address of a page that shows this view, behind sentence `after`."""
+        query = "&".join(part for part in (self.query(), f"after={after}" if after >= 0 else "") if part)
+        return f"{page}?{query}" if query else page
+
+    @property
+    def shown_words(self) -> str:
+        """What chooses the sentences, as text."""
+        said = {SPLIT: "some right, some wrong", WRONG: "all wrong", RIGHT: "all right"}
+        return ", ".join(said.get(one.value) or one.value.replace(":", " ") for one in self.shown)
 
     @property
     def words(self) -> str:
@@ -186,13 +186,6 @@ class Drawn(Struct, frozen=True):
     lines: tuple[Line, ...]
     gold: tuple[GoldMark, ...]
     notes: tuple[Note, ...] = ()
-
-
-def sentence_sha(columns: MentionColumns, sentence: int) -> str:
-    """What binds a note to the text of a sentence."""
-    return hashlib.sha256("\x1f".join(columns.words(sentence)).encode("utf-8", "surrogatepass")).hexdigest()[
-        :16
-    ]
 
 
 def chosen_rows(index: SliceIndex, view: View, notes: Sequence[Note] = ()) -> Ints:
@@ -340,6 +333,8 @@ def _line(
         for number, layer in enumerate(layers or [[]]):
             rows.append(Row(name if number == 0 else "", tuple(_marks(layer, len(part)))))
     bold = tuple(any(a < e and b > s for s, e in picked) for a, b, _ in part)
+    if not any(mark.label is not None for row in rows for mark in row.marks):
+        rows = []  # nobody marked anything in this line
     return Line(tuple(text for _, _, text in part), bold, tuple(rows))
 
 
@@ -460,25 +455,6 @@ class NoteChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     by: str = ""
 
 
-class Way(Struct, frozen=True):
-    """A way out of a problem: what to press, and what it sets."""
-
-    title: str
-    says: str
-    set: Mapping[str, str]
-
-
-class Problem(Struct, frozen=True, kw_only=True):
-    """What is wrong, in the words of the command line."""
-
-    title: str
-    status: int
-    detail: str
-    ways: tuple[Way, ...] = ()
-    type: str = "about:blank"
-    extra: Mapping[str, str] = field(default_factory=dict)
-
-
 def ways_out(error: str) -> tuple[Way, ...]:
     """What can be tried where an upload could not be used."""
     if "align" not in error:
@@ -488,3 +464,12 @@ def ways_out(error: str) -> tuple[Way, ...]:
         Way("Align by difference", "as diff does, token by token", {"align": "diff"}),
         Way("Align by position", "takes the tokens of both as the same", {"align": "position"}),
     )
+
+
+_PLACE = re.compile(r"([^\s:][^:\n]*?)(?::(\d+))?: ")
+
+
+def place_of(error: str) -> Place | None:
+    """The file and line that a message begins with."""
+    found = _PLACE.match(error)
+    return None if found is None else Place(found[1], int(found[2]) if found[2] else None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
+import msgspec
 from msgspec import Struct
 
 MOST_CONDITIONS = 16
@@ -37,8 +38,38 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+COOKIE = "spanwise-"  # how the name of the cookie begins; the port follows
 OPEN = ("/api/v1/health",)  # what needs no token
 SAFE = ("GET", "HEAD")
+
+
+class Way(Struct, frozen=True):
+    """A way out of a problem: what to press, and what it sets."""
+
+    title: str
+    says: str
+    set: Mapping[str, str]
+
+
+class Place(Struct, frozen=True):
+    """A place in a file."""
+
+    file: str
+    line: int | None = None
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """What is wrong, in the words of the command line."""
+
+    title: str
+    status: int
+    detail: str
+    where: Place | None = None
+    ways: tuple[Way, ...] = ()
+    type: str = "about:blank"
+
+
+PROBLEM = "application/problem+json"
 
 
 class Refused(Exception):
@@ -71,7 +102,15 @@ class Door(Struct, frozen=True):
     @property
     def cookie(self) -> str:
         """The name of the cookie: two servers on one machine do not share it."""
-        return f"spanwise-{self.port}"
+        return f"{COOKIE}{self.port}"
+
+
+def _refusal(refused: Refused, path: str) -> tuple[int, dict[str, str], str]:
+    """What is answered to a question that may not pass: a problem to scripts, a sentence to people."""
+    if not path.startswith("/api/"):
+        return refused.status, {"content-type": "text/plain; charset=utf-8"}, f"{refused}\n"
+    body = Problem(title=str(refused), status=refused.status, detail=str(refused))
+    return refused.status, {"content-type": PROBLEM}, msgspec.json.encode(body).decode()
 
 
 class Guard:
@@ -104,7 +143,7 @@ class Guard:
         try:
             answer = self._checked(scope)
         except Refused as refused:
-            answer = (refused.status, {"content-type": "text/plain; charset=utf-8"}, f"{refused}\n")
+            answer = _refusal(refused, scope["path"])
         if answer is None:
             await self.app(scope, receive, with_headers)
             return

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from spanwise.conditions import Condition
 from spanwise.document.evaluation import Evaluation, PackedMeasure
@@ -164,6 +164,16 @@ class Shelf:
             return data
 
         return self._documents.get((result.path, result.sha256), read)
+
+    def buckets(self, result: Result) -> dict[tuple[str, str], str]:
+        """By attribute and bucket of a result the words for what the bucket holds."""
+        attributes = self.document(result).systems[result.system].attributes
+        return {
+            (name, one.name): str(one.label)
+            for name, table in attributes.items()
+            for one in table.buckets
+            if one.label is not UNSET and one.label
+        }
 
     def report(self, result: Result) -> str:
         """The page of a document, as `--html` writes it."""

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,6 +26,7 @@ OPTIONS = {  # what an upload may ask for, under the names of the command line
     "repair": ("conlleval", "discard", "error"),
 }
 KILLED = -signal.SIGKILL
+DAY = 86400.0  # seconds for which an upload without a job is kept
 
 
 class Jobs:
@@ -43,10 +45,16 @@ class Jobs:
         """Wait for jobs; those of an earlier server are interrupted."""
         self.uploads.mkdir(parents=True, exist_ok=True)
         self.store.interrupt_jobs()
-        for half in self.uploads.glob("*.part"):
-            half.unlink(missing_ok=True)
+        self._sweep()
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
         self._thread.start()
+
+    def _sweep(self) -> None:
+        """Remove half uploads, and after a day those that no job is about: nobody was told of them."""
+        wanted, old = self.store.uploads(), time.time() - DAY
+        for file in self.uploads.iterdir():
+            if file.suffix == ".part" or (file.name not in wanted and file.stat().st_mtime < old):
+                file.unlink(missing_ok=True)
 
     def stop(self) -> None:
         """End what runs; the next server calls it interrupted."""
@@ -132,7 +140,8 @@ class Jobs:
         if status == 0:
             self.store.set_job(job.id, "done", step="done", done=1, total=1)
         elif status == KILLED:
-            self.store.set_job(job.id, "failed", error=_ENDED)
+            had = f" It could take {self.memory / 1e9:.1f} GB." if self.memory else ""
+            self.store.set_job(job.id, "failed", error=_ENDED.replace("\n", f"{had}\n", 1))
         else:
             self.store.set_job(job.id, "failed", error=error or _BROKEN)
 
@@ -143,7 +152,8 @@ class Jobs:
 
 _ENDED = (
     "the evaluation was ended from outside, most often because memory ran out.\n"
-    "Evaluate the file with spanwise evaluate --memory 1GB --json FILE, and put the result into the folder."
+    "Start the workbench with a higher --memory, or evaluate the file with "
+    "spanwise evaluate --memory 1GB --json FILE and put the result into the folder."
 )
 _BROKEN = "the evaluation ended without a word.\nRun spanwise evaluate with the same files to see why."
 

@@ -6,7 +6,7 @@ import datetime
 import mimetypes
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
@@ -24,8 +24,18 @@ from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
 from spanwise.reports import _wording as words
 from spanwise.slices.index import unpacked_bits
-from spanwise.workbench.api import OPERATIONS, answering, sentences_of, sliced_pair, status_of, weak
-from spanwise.workbench.bench import Bench, NotHere
+from spanwise.workbench.api import (
+    OPERATIONS,
+    answering,
+    compared_view,
+    number_of,
+    sentences_of,
+    sliced_pair,
+    status_of,
+    weak,
+    words_of,
+)
+from spanwise.workbench.bench import Bench, NotHere, asker_of, sentence_sha
 from spanwise.workbench.board import (
     COLUMNS,
     Axis,
@@ -37,7 +47,7 @@ from spanwise.workbench.board import (
     slice_name,
     tested_rows,
 )
-from spanwise.workbench.drawing import Shown, View, draw, sentence_sha, view_of, ways_out
+from spanwise.workbench.drawing import Shown, View, draw, view_of, ways_out
 from spanwise.workbench.jobs import OPTIONS
 from spanwise.workbench.store import Gold
 
@@ -89,7 +99,8 @@ def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Calla
             status = status_of(error)
             slug = request.path_params.get("gold")
             gold = bench.store.gold(slug) if slug else None
-            return _render(bench, request, "error", gold, status=status, error=str(error), code=status)
+            text = words_of(bench, error)
+            return _render(bench, request, "error", gold, status=status, error=text, code=status)
 
     return answer
 
@@ -106,6 +117,7 @@ def _render(
             golds=bench.store.golds(),
             folder=bench.folder.name,
             read_only=bench.read_only,
+            stuck=bench.store.stuck,
             event=bench.events.last,
             bundled=bench.bundled,
             **values,
@@ -123,8 +135,10 @@ def home(bench: Bench, request: Request) -> Response:
     return _render(bench, request, "home", None, counts=counts, unreadable=_unreadable(bench))
 
 
-def _unreadable(bench: Bench) -> list[object]:
-    return [one for one in bench.store.files().values() if one.kind == "unreadable"]
+def _unreadable(bench: Bench) -> dict[str, str]:
+    """What cannot be read, and why."""
+    files = bench.store.files().values()
+    return {one.path: one.why or "" for one in files if one.kind == "unreadable"} | bench.faults
 
 
 def leaderboard(bench: Bench, request: Request) -> Response:
@@ -189,11 +203,11 @@ def compare_page(bench: Bench, request: Request) -> Response:
     """Two results over one gold."""
     gold = bench.gold(request.path_params["gold"])
     a, b = (bench.result(request.path_params[name], gold) for name in ("a", "b"))
-    view = view_of(request.query_params.multi_items())
+    view = compared_view(bench, request, gold)
     score = bench.score(gold, request.query_params.get("score", ""))
     found, notes = bench.shelf.comparison(a, b, score)
     rows = tested_rows(found.scores)
-    axis = Axis.of([0.0, *(end for row in rows for end in (row.interval or (row.difference,)))])
+    axis = Axis.around(rows)
     table = None
     indexed = bench.shelf.indexed(gold)
     if indexed is not None and a.system in indexed.index.systems and b.system in indexed.index.systems:
@@ -203,10 +217,10 @@ def compare_page(bench: Bench, request: Request) -> Response:
     main = {name: found.score(path) for name, path in PRIMARY.items()}
     return _render(
         bench, request, "compare", gold, a=a, b=b, main=main, rows=rows, axis=axis, test=found,
-        notes=notes, slice_name=slice_name, mentions_of=mentions_of, score=score,
-        shapes=shapes_of(bench, gold),
+        notes=notes, slice_name=partial(slice_name, bench.shelf.buckets(a)), mentions_of=mentions_of,
+        score=score, shapes=shapes_of(bench, gold),
         right=None if table is None else _who_is_right(table), results=bench.store.results(gold.slug),
-        outcomes=_outcome_table(table), limited=sliced_pair(bench, gold, view, a, b), view=view,
+        outcomes=_outcome_table(table), limited=sliced_pair(bench, request, gold, view, a, b), view=view,
     )  # fmt: skip
 
 
@@ -242,7 +256,7 @@ def slices_page(
         view = View(condition, view.shown)
     indexed = bench.indexed(gold)
     answer = bench.shelf.slice(indexed, view.condition)
-    looked = bench.look(gold, str(view.condition or ""))
+    looked = bench.look(gold, str(view.condition or ""), asker_of(request))
     order = sorted(
         answer.systems, key=lambda name: (-(getattr(answer.systems[name], answer.score) or 0), name)
     )
@@ -250,14 +264,17 @@ def slices_page(
     if len(order) > 1 and answer.mentions:
         test = bench.shelf.slice_test(indexed, view.condition, order[0], order[1], looked)
     bounds = [end for one in answer.systems.values() for end in (*(one.interval or ()), one.overall)]
-    after = request.query_params.get("after", "")
+    after = number_of(request, "after", -1, least=-1)
     points = [] if saved is None else bench.shelf.slice_history(gold, parse(saved.conditions), saved.at)
+    page = f"/g/{gold.slug}/slices" if saved is None else f"/g/{gold.slug}/slices/{saved.slug}"
+    own = view if saved is None else View(None, view.shown)
     return _render(
-        bench, request, "slices", gold, view=view, answer=answer, order=order, test=test, looked=looked,
-        points=points, axis=Axis.of(bounds), shapes=shapes_of(bench, gold),
-        facets=_facets(indexed.index, answer, view), saved=bench.store.slices(gold.slug), current=saved,
+        bench, request, "slices", gold, address=own.address(page, after), view=view, answer=answer,
+        order=order, test=test, looked=looked, points=points, axis=Axis.of(bounds),
+        shapes=shapes_of(bench, gold), facets=_facets(indexed.index, answer, view),
+        saved=bench.store.slices(gold.slug), current=saved,
         left=indexed.left,
-        found=sentences_of(bench, gold, view, int(after) if after.isdecimal() else -1, FEW),
+        found=sentences_of(bench, gold, view, after, FEW),
         choices=_choices(list(answer.systems)),
         typed={name: _words_of(view, name) for name in (TEXT, SENTENCE)},
     )  # fmt: skip
@@ -317,9 +334,7 @@ def weak_page(bench: Bench, request: Request) -> Response:
 def saved_slice(bench: Bench, request: Request) -> Response:
     """A saved slice."""
     gold = bench.gold(request.path_params["gold"])
-    found = bench.store.slice(gold.slug, request.path_params["slug"])
-    if found is None:
-        raise NotHere("there is no such slice.\nThe page of slices lists the saved ones.")
+    found = bench.slice(gold, request.path_params["slug"])
     return slices_page(bench, request, parse(found.conditions), found)
 
 
@@ -327,12 +342,12 @@ def sentences_page(bench: Bench, request: Request) -> Response:
     """Sentences of a view, one after the other."""
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
-    after = request.query_params.get("after", "")
+    after = number_of(request, "after", -1, least=-1)
     indexed = bench.indexed(gold)
-    found = sentences_of(bench, gold, view, int(after) if after.isdecimal() else -1, 25)
+    found = sentences_of(bench, gold, view, after, 25)
     return _render(
-        bench, request, "sentences", gold, view=view, found=found, shapes=shapes_of(bench, gold),
-        choices=_choices(list(indexed.index.systems)),
+        bench, request, "sentences", gold, address=view.address(f"/g/{gold.slug}/sentences", after),
+        view=view, found=found, shapes=shapes_of(bench, gold), choices=_choices(list(indexed.index.systems)),
     )  # fmt: skip
 
 
@@ -347,7 +362,7 @@ def sentence_page(bench: Bench, request: Request) -> Response:
     around = range(max(number - 3, 0), min(number + 4, index.columns.head.sentences))
     if documents is not None:
         around = range(*np.searchsorted(documents, [documents[number], documents[number] + 1]).tolist())[:200]
-    notes = bench.store.notes(gold.slug)
+    notes = bench.notes(gold)
     drawn = [draw(index, one, notes=notes) if one == number else None for one in around]
     plain = [" ".join(index.columns.words(one)) for one in around]
     return _render(
@@ -359,7 +374,7 @@ def sentence_page(bench: Bench, request: Request) -> Response:
 def worksheet_page(bench: Bench, request: Request) -> Response:
     """All notes, and the scores without the flagged mentions."""
     gold = bench.gold(request.path_params["gold"])
-    notes = bench.store.notes(gold.slug)
+    notes = bench.notes(gold)
     indexed = bench.shelf.indexed(gold)
     loose, texts, without = [], {}, []
     if indexed is not None:

@@ -211,24 +211,42 @@ class Changed(Exception):
     """Somebody else changed or removed what was to be changed."""
 
 
+class Exists(Exception):
+    """Something of this name is already there."""
+
+
 T = TypeVar("T", bound=Struct)
 
 
 class Store:
     """The database of one folder."""
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, patience: float = 5.0) -> None:
         self.path, self.read_only = path, read_only
+        self.stuck = ""  # why the last write did not begin
         self._lock = threading.RLock()
+        self._results: dict[str, list[Result]] = {}  # as they were last read
+        self._results_version: tuple[int, int] | None = None  # written by others, by us
+        self._results_changed = 0
         mode = "ro" if read_only else "rwc"
         self._db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, check_same_thread=False, timeout=5,
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, check_same_thread=False, timeout=patience,
             isolation_level=None,
         )  # fmt: skip
         if not read_only:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
         self._migrate()
+
+    @classmethod
+    def opened(cls, path: Path, *, read_only: bool = False) -> Store:
+        """The database, for reading alone where another program keeps it locked for longer than we wait."""
+        try:
+            return cls(path, read_only=read_only)
+        except sqlite3.OperationalError:
+            if read_only:
+                raise
+            return cls(path, read_only=True)
 
     def _migrate(self) -> None:
         version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -248,7 +266,12 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                self.stuck = str(error)
+                raise
+            self.stuck = ""
             try:
                 yield self._db
             except BaseException:
@@ -287,6 +310,7 @@ class Store:
         """A file as it is now, with its (system, gold, sha256, board) where it holds results."""
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", _values(file))
+            self._results_changed += 1
             db.execute("UPDATE result SET gone=1 WHERE path=?", (file.path,))
             for system, gold, digest, board in results:
                 db.execute(
@@ -298,13 +322,20 @@ class Store:
     def remove_file(self, path: str) -> None:
         """A file that vanished; its results stay, as gone."""
         with self._writing() as db:
+            self._results_changed += 1
             db.execute("DELETE FROM file WHERE path=?", (path,))
             db.execute("UPDATE result SET gone=1 WHERE path=?", (path,))
 
     def results(self, gold: str) -> list[Result]:
         """The results over one gold, the oldest first."""
-        rows = self._rows("SELECT * FROM result WHERE gold=? ORDER BY id", [gold])
-        return sorted((_result(row) for row in rows), key=lambda one: (one.board.made_at, one.id))
+        with self._lock:
+            version = int(self._rows("PRAGMA data_version")[0][0]), self._results_changed
+            if version != self._results_version:
+                self._results_version, self._results = version, {}
+            if gold not in self._results:
+                rows = self._rows("SELECT * FROM result WHERE gold=? ORDER BY id", [gold])
+                self._results[gold] = [_result(row) for row in rows]
+            return list(self._results[gold])
 
     def result(self, number: int) -> Result | None:
         """One result."""
@@ -328,19 +359,38 @@ class Store:
             found = db.execute(
                 "SELECT version, at FROM slice WHERE gold=? AND slug=?", (one.gold, one.slug)
             ).fetchone()
-            if (found[0] if found else 0) != one.version:
-                raise Changed(
-                    f"the slice {one.name!r} already exists or has changed.\nReload it and try again."
+            if found and not one.version:
+                raise Exists(
+                    f"there is already a slice {one.name!r}.\nChoose another name, or change that one."
                 )
+            if (found[0] if found else 0) != one.version:
+                raise Changed(f"the slice {one.name!r} has changed.\nReload it and try again.")
             at = found[1] if found else time.time()
             saved = msgspec.structs.replace(one, version=one.version + 1, at=at)
             db.execute("INSERT OR REPLACE INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(saved))
         return saved
 
-    def remove_slice(self, gold: str, slug: str) -> bool:
-        """Forget a slice; whether there was one."""
+    def remove_slice(self, gold: str, slug: str, version: int) -> None:
+        """Forget a slice that nobody changed since `version`."""
         with self._writing() as db:
-            return db.execute("DELETE FROM slice WHERE gold=? AND slug=?", (gold, slug)).rowcount > 0
+            done = db.execute(
+                "DELETE FROM slice WHERE gold=? AND slug=? AND version=?", (gold, slug, version)
+            ).rowcount
+        if not done:
+            raise Changed("the slice has changed.\nReload it and try again.")
+
+    def replace_slices(self, gold: str, slices: Sequence[Slice]) -> None:
+        """Take the slices of a file that somebody edited; those that are as they were keep their version."""
+        known = {one.slug: one for one in self.slices(gold)}
+        with self._writing() as db:
+            db.execute("DELETE FROM slice WHERE gold=?", (gold,))
+            for one in slices:
+                before = known.get(one.slug)
+                at = before.at if before else time.time()
+                version = before.version if before else 0
+                same = before is not None and msgspec.structs.replace(one, version=version, at=at) == before
+                kept = msgspec.structs.replace(one, version=version + (not same), at=at)
+                db.execute("INSERT INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(kept))
 
     # ---- notes
 
@@ -417,6 +467,10 @@ class Store:
                 "UPDATE job SET state=?, step=?, done=?, total=?, error=? WHERE id=?",
                 (state, step, done, total, error, number),
             )
+
+    def uploads(self) -> set[str]:
+        """The uploads that jobs are about."""
+        return {_job(row).body.upload for row in self._rows("SELECT * FROM job")}
 
     def interrupt_jobs(self) -> None:
         """Jobs that ran when the server ended are interrupted; their uploads are still there."""

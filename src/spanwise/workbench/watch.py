@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -20,6 +22,7 @@ from spanwise.document.loading import load
 from spanwise.document.scores import PRIMARY, SystemScores
 from spanwise.errors import SpanwiseError
 from spanwise.evaluation import MentionColumns
+from spanwise.reports._wording import slice_title
 from spanwise.workbench.store import Board, Gold, Store, WatchedFile
 
 PRIVATE = ".spanwise"  # the folder of the workbench inside the folder of results
@@ -37,12 +40,16 @@ class Event(Struct, frozen=True):
 
 
 class BenchEvents:
-    """The latest events, by number."""
+    """The latest events, by number.
+
+    Numbers begin with the moment at which the server started, so that a page that saw an earlier server is
+    told everything that happened since.
+    """
 
     def __init__(self) -> None:
         self._kept: deque[Event] = deque(maxlen=1000)
         self._lock = threading.Lock()
-        self.last = 0
+        self.last = int(1000 * time.time())
         self.closed = False  # the server is shutting down: listeners stop waiting
 
     def tell(self, kind: str, gold: str | None, text: str) -> None:
@@ -60,8 +67,11 @@ class BenchEvents:
 class Watcher:
     """Keeps the store in step with the folder."""
 
-    def __init__(self, folder: Path, store: Store, events: BenchEvents) -> None:
+    def __init__(
+        self, folder: Path, store: Store, events: BenchEvents, *, also: Callable[[], None] = lambda: None
+    ) -> None:
         self.folder, self.store, self.events = folder, store, events
+        self._also = also  # what else is looked at every second
         self._doubtful: dict[str, tuple[int, float]] = {}  # size, and when it was first found so
         self.looked = threading.Event()  # whether every file was looked at once
         self._stop = threading.Event()
@@ -80,16 +90,20 @@ class Watcher:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        self.scan()
-        self.looked.set()
-        while not self._stop.wait(1.0):
-            self.scan()
+        while True:
+            # Where the disk is full or another program keeps the database locked, it is looked at again.
+            with suppress(OSError, sqlite3.OperationalError):
+                self.scan()
+            self.looked.set()
+            if self._stop.wait(1.0):
+                return
 
     def scan(self) -> None:
         """Look at every file once; only those whose size or time changed are opened."""
         known = self.store.files()
         there = set()
-        for path, size, mtime_ns in _files(self.folder):
+        # The oldest first: numbers of results tell their order, whatever clocks say later.
+        for path, size, mtime_ns in sorted(_files(self.folder), key=lambda one: (one[2], one[0])):
             if self._stop.is_set():
                 return
             there.add(path)
@@ -103,6 +117,7 @@ class Watcher:
         for path in known.keys() - there:
             self.store.remove_file(path)
             self.events.tell("result", known[path].gold, f"{path} is gone")
+        self._also()
 
     def _look(self, path: str, size: int, mtime_ns: int) -> None:
         full = self.folder / path
@@ -119,7 +134,9 @@ class Watcher:
         except SpanwiseError as error:
             if self._may_grow(path, size):
                 return
-            why = str(error).replace(str(full), path)
+            why = str(error).replace(str(full), path).partition("\n")[0].removeprefix(f"{path}: ")
+            if size and full.read_bytes().rstrip()[-1:] != b"}":
+                why = f"it ends in the middle, at byte {size:,}."
             self.store.put_file(WatchedFile(path, size, mtime_ns, "unreadable", None, why))
             self.events.tell("result", None, f"{path} cannot be read")
             return
@@ -203,10 +220,18 @@ def board_of(document: Evaluation, name: str, system: SystemScores, made_at: flo
         primary=document.settings.primary or "f1",
         labels={label: one.f1 for label, one in system.exact.labels.items()},
         tags=document.settings.tags,
-        costs=system.slices[0].title if system.slices else None,
+        costs=_costs(system),
         signature=document.signature,
         made_at=made_at,
         counts={
             one.name: msgspec.json.encode([one]).decode() for one in entries if one.name in ("exact", "fair")
         },
     )
+
+
+def _costs(system: SystemScores) -> str | None:
+    """The slice that costs a system most, in words."""
+    if not system.slices:
+        return None
+    first = system.slices[0]
+    return slice_title(first.kind, first.name, first.title)

@@ -6,7 +6,7 @@ let turn = 0;
 async function replace(address, push) {
   if (!region()) { location.assign(address); return; }
   const own = ++turn;
-  if (push) history.pushState(null, "", address);
+  if (push) history.pushState(null, "", there.dataset.address || address);
   const answer = await fetch(address, { headers: { accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (own !== turn) return; // something else was asked for meanwhile, and its answer is the one to show
@@ -99,16 +99,21 @@ document.querySelector("[data-copy]")?.addEventListener("click", async (event) =
 // ---- events: new rows wait until the person asks for them; jobs show their progress at once
 const live = document.querySelector("[data-live]");
 const told = document.querySelector("[data-new]");
-let fresh = 0;
+const folder = live.querySelector("[data-live-text]").textContent;
+let fresh = 0, said = -Infinity, later = 0;
+// In one line, and at most every ten seconds, so that nobody who listens to the page is interrupted often.
 function announce() {
   if (!fresh) return;
+  const wait = said + 10000 - performance.now();
+  if (wait > 0) { later ||= setTimeout(() => { later = 0; announce(); }, wait); return; }
+  said = performance.now();
   const button = document.createElement("button");
   button.textContent = `${fresh} new result${fresh === 1 ? "" : "s"}: show`;
   button.addEventListener("click", () => { fresh = 0; told.replaceChildren(); replace(location.href, false); });
   told.replaceChildren(button);
 }
-const source = new EventSource("/api/v1/events");
-source.addEventListener("open", () => { live.classList.remove("stopped"); });
+const source = new EventSource(`/api/v1/events?after=${body.dataset.event}`);
+source.addEventListener("open", () => { live.classList.remove("stopped"); live.querySelector("[data-live-text]").textContent = folder; });
 source.addEventListener("error", () => { live.classList.add("stopped"); live.querySelector("[data-live-text]").textContent = "stopped"; });
 source.addEventListener("result", (event) => {
   const { gold } = JSON.parse(event.data);
@@ -139,6 +144,7 @@ document.addEventListener("drop", (event) => {
 });
 
 // ---- keys
+document.querySelector("[data-show-keys]")?.addEventListener("click", () => document.querySelector("#keys").showModal());
 document.addEventListener("keydown", (event) => {
   if (localStorage.getItem("keys") === "off" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, select, textarea, button, summary, a")) return;
@@ -147,6 +153,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "j") all[Math.min(at + 1, all.length - 1)]?.focus();
   else if (event.key === "k") all[Math.max(at - 1, 0)]?.focus();
   else if (event.key === "n" && at >= 0) { const noting = all[at].querySelector(":scope > .noting"); noting.open = true; noting.querySelector("input[name=text]").focus(); event.preventDefault(); }
+  else if (event.key === "g" && at >= 0) all[at].querySelector(":scope > .noting form").requestSubmit();
+  else if (event.key === "?") { document.querySelector("#keys").showModal(); event.preventDefault(); }
   else if (event.key === "Enter" && at >= 0) location.assign(all[at].querySelector("a.source").href);
   else if (event.key === "/") { document.querySelector("input[type=search]")?.focus(); event.preventDefault(); }
 });
+
+// Equal views have equal addresses.
+if (region()?.dataset.address && region().dataset.address !== location.pathname + location.search) history.replaceState(null, "", region().dataset.address + location.hash);
