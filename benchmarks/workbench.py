@@ -2,8 +2,8 @@
 
     python -m benchmarks.workbench FOLDER [PART …] [--tokens 6M] [--seconds 60] [--kills 50]
 
-Parts: start, slices, compare, new, load, index, kills; by default all. FOLDER keeps the corpus that is made
-(6M test tokens hold about a million gold mentions) and its result documents. Five systems are shown: the
+Parts: start, slices, compare, new, load, paint, index, kills; by default all. FOLDER keeps the corpus that is
+made (6M test tokens hold about a million gold mentions) and its result documents. Five systems are shown: the
 generator's predictions under several names. Wall time is what a person waits for, so measure on a quiet
 machine; CPU seconds of the server stand beside it.
 """
@@ -32,8 +32,9 @@ from urllib.parse import quote
 
 from benchmarks.data import SYSTEMS, make
 from spanwise.cli.main import main as spanwise
+from spanwise.workbench.store import MIGRATIONS
 
-PARTS = ("start", "slices", "compare", "new", "load", "index", "kills")
+PARTS = ("start", "slices", "compare", "new", "load", "paint", "index", "kills")
 
 
 class Server:
@@ -98,7 +99,7 @@ class Server:
         return found
 
     def end(self, how: int = signal.SIGTERM) -> None:
-        """End it, and with SIGKILL what it started."""
+        """End it, and with SIGKILL the processes that it started."""
         started = self.children() if how == signal.SIGKILL else []
         self.process.send_signal(how)
         self.process.wait()
@@ -191,6 +192,8 @@ def answers(folder: Path, parts: Sequence[str], seconds: float) -> None:
         slices(server, questions)
     if "load" in parts:
         load(server, slug, questions, seconds)
+    if "paint" in parts:
+        paint(server, slug)
     if "new" in parts:
         known = len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1]))
         began = time.perf_counter()
@@ -219,6 +222,40 @@ def slices(server: Server, questions: Questions) -> None:
         before = server.cpu()
         wait = timed(lambda path=path: server.ask("GET", path))  # type: ignore[misc]
         print(f"{words}: {wait:.0f} ms, {1000 * (server.cpu() - before):.0f} ms CPU")
+
+
+def paint(server: Server, slug: str, times: int = 7) -> None:
+    """How soon a browser on this machine paints a page, and what the page weighs without fonts."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium")
+    address = f"http://127.0.0.1:{server.port}"
+    pages = {"leaderboard": f"/g/{slug}", "compare": f"/g/{slug}/compare", "slice": f"/g/{slug}/slices"}
+    with sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        cookie = {"name": f"spanwise-{server.port}", "value": server.token, "url": address}
+        context.add_cookies([cookie])  # type: ignore[list-item]
+        page = context.new_page()
+        for name, path in pages.items():
+            painted, weights = [], []
+            for _ in range(times):
+                page.goto(address + path)
+                page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+                painted.append(
+                    page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+                )
+                weights.append(
+                    page.evaluate(
+                        "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType("
+                        "'resource')].reduce((sum, one) => sum + one.decodedBodySize, 0)"
+                    )
+                )
+            print(
+                f"{name}: first paint {statistics.median(painted):.0f} ms at the median of {times}, "
+                f"{painted[0]:.0f} ms the first time; {max(weights) / 1000:.0f} KB"
+            )
+        browser.close()
 
 
 def index(folder: Path, number: int = 1000) -> None:
@@ -291,11 +328,21 @@ def load(server: Server, slug: str, questions: Questions, seconds: float) -> Non
 
 
 def kills(folder: Path, number: int) -> None:
-    """Kill the server at random moments of uploads, evaluations and notes; nothing acknowledged is lost."""
+    """Kill the server at random moments of its start, of uploads, evaluations and notes.
+
+    Every fourth one starts with a database of an earlier version and is killed while it starts. Nothing
+    that was acknowledged is lost.
+    """
     chance = random.Random(0)
     noted: set[int] = set()
     sent: set[str] = set()
     for attempt in range(number):
+        if attempt % 4 == 3:
+            _step_back(folder)
+            server = Server(folder)
+            time.sleep(chance.uniform(0.1, 1.2))
+            server.end(signal.SIGKILL)
+            continue
         server = Server(folder)
         server.wait()
         slug = json.loads(server.ask("GET", "/api/v1/golds")[1])[0]["slug"]
@@ -345,6 +392,13 @@ def kills(folder: Path, number: int) -> None:
     )
     if noted - kept or sent - uploads or whole != "ok" or halves or torn:
         raise SystemExit(1)
+
+
+def _step_back(folder: Path) -> None:
+    """Let the next server migrate the database again."""
+    database = sqlite3.connect(folder / ".spanwise" / "workbench.sqlite", isolation_level=None)
+    database.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 1}")
+    database.close()
 
 
 def _reads(path: Path) -> bool:

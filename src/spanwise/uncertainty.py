@@ -49,6 +49,7 @@ BLOCK_COUNTS = 12_000_000
 FEWEST_GROUPS = 1024
 # Above so many units the primary test draws how many of the units with the same difference are swapped.
 MATRIX_UNITS = 20_000
+TOGETHER = 128  # shuffles that are multiplied at once: few enough for a processor's cache
 # Sums of the same numbers in another order differ in the last bits; they are ties.
 TIE = 1e-12
 
@@ -292,8 +293,12 @@ class Swapping(Struct, frozen=True, eq=False):
         """
         width = max(self.columns.shape[0], self.columns.shape[1], scores * BLOCK_BITS // most)
         for number in _blocks(shuffles, width, BLOCK_BITS):
-            swaps = _bits(generator, number, len(self.columns)).astype(self.columns.dtype)
-            yield (swaps @ self.columns).astype(np.float64)
+            found = np.empty((number, self.columns.shape[1]))
+            for at in range(0, number, TOGETHER):
+                rows = min(TOGETHER, number - at)
+                swaps = _bits(generator, rows, len(self.columns)).astype(self.columns.dtype)
+                found[at : at + rows] = swaps @ self.columns
+            yield found
 
     def change(self, moved: Floats, first: int, second: int) -> Floats:
         """What the first system of a pair gains, and the second loses, by the swapped units."""

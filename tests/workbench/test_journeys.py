@@ -161,6 +161,13 @@ def test_a_bad_file_is_answered_and_a_way_out_taken(
     page.get_by_text("as cut · done").wait_for()
 
 
+# The last sentences alone: every word of a page is asked for its contrast, which takes its time.
+PLACES = (
+    "", "/history", "/compare", "/slices?label=ORG&after=112", "/slices/orgs", "/weak",
+    "/sentences?after=115", "/sentences/3", "/worksheet", "/gate", "/evaluate", "/nothing",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_objects_to_no_page_and_nothing_scrolls_sideways(
     browser: Any, served: tuple[str, Path], width: int
@@ -172,17 +179,8 @@ def test_axe_objects_to_no_page_and_nothing_scrolls_sideways(
     one = context.new_page()
     one.goto(address)
     base = one.url
-    for path in (
-        "",
-        "/history",
-        "/compare",
-        "/slices?label=ORG",
-        "/sentences?show.outcome=wrong",
-        "/worksheet",
-        "/gate",
-        "/evaluate",
-    ):
-        one.goto(base + path)
+    for path in (*(base + place for place in PLACES), f"{address}/?all", f"{address}/settings"):
+        one.goto(path)
         one.get_by_role("heading", level=1).wait_for()
         assert axe_violations(one) == [], path
         assert one.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +52,10 @@ def application(
         yield
         bench.stop()
 
-    app = Starlette(routes=[*api.routes(bench), *pages.routes(bench)], lifespan=lifespan)
+    handlers = {404: pages.missing(bench), 405: pages.missing(bench)}
+    app = Starlette(
+        routes=[*api.routes(bench), *pages.routes(bench)], lifespan=lifespan, exception_handlers=handlers
+    )
     app.state.bench = bench
     return Guard(app, door)
 
@@ -92,7 +96,10 @@ def serve(
     token = secrets.token_urlsafe(32)
     if not read_only:
         private.mkdir(exist_ok=True)
-        _claim(private / "server", f"http://{host}:{port}")
+        _check_alone(private / "server")
+    _check_free(host, port)
+    if not read_only:
+        (private / "server").write_text(f"{os.getpid()} http://{host}:{port}\n", encoding="utf-8")
         _write_secret(private / "token", token)
     door = Door.at(port, token, host=host, proxy=behind_proxy)
     most = None if memory is None else parse_memory(memory)
@@ -118,7 +125,20 @@ def serve(
             (private / "server").unlink(missing_ok=True)
 
 
-def _claim(path: Path, address: str) -> None:
+def _check_free(host: str, port: int) -> None:
+    """Refuse a port that another program listens on, before a link to it is printed."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise InputError(
+                f"the workbench cannot listen at {host}:{port} ({(error.strerror or str(error)).lower()}).\n"
+                f"Give another port, such as --port {port + 1}."
+            ) from None
+
+
+def _check_alone(path: Path) -> None:
     """Refuse a second server on one folder; a server that was killed leaves its number behind."""
     if path.is_file():
         number, _, there = path.read_text(encoding="utf-8").partition(" ")
@@ -127,7 +147,6 @@ def _claim(path: Path, address: str) -> None:
                 f"another workbench already serves this folder at {there.strip()}.\n"
                 "Open that one, or stop it."
             )
-    path.write_text(f"{os.getpid()} {address}\n", encoding="utf-8")
 
 
 def _alive(number: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import mimetypes
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any
@@ -26,9 +26,11 @@ from spanwise.reports import _wording as words
 from spanwise.slices.index import unpacked_bits
 from spanwise.workbench.api import (
     OPERATIONS,
+    PREFIX,
     answering,
     compared_view,
     number_of,
+    problem,
     sentences_of,
     sliced_pair,
     status_of,
@@ -48,6 +50,7 @@ from spanwise.workbench.board import (
     tested_rows,
 )
 from spanwise.workbench.drawing import Shown, View, draw, view_of, ways_out
+from spanwise.workbench.guard import Refused
 from spanwise.workbench.jobs import OPTIONS
 from spanwise.workbench.store import Gold
 
@@ -101,6 +104,21 @@ def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Calla
             gold = bench.store.gold(slug) if slug else None
             text = words_of(bench, error)
             return _render(bench, request, "error", gold, status=status, error=text, code=status)
+
+    return answer
+
+
+def missing(bench: Bench) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """What is answered at an address that nothing stands at, or to a verb that it does not know."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        status = getattr(error, "status_code", 404)
+        text = (
+            "there is nothing at this address." if status == 404 else "this address does not know the verb."
+        )
+        if request.url.path.startswith(PREFIX):
+            return problem(bench, Refused(status, text))
+        return _render(bench, request, "error", None, status=status, error=text, code=status)
 
     return answer
 

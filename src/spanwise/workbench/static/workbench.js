@@ -6,7 +6,7 @@ let turn = 0;
 async function replace(address, push) {
   if (!region()) { location.assign(address); return; }
   const own = ++turn;
-  if (push) history.pushState(null, "", there.dataset.address || address);
+  if (push) history.pushState(null, "", address);
   const answer = await fetch(address, { headers: { accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (own !== turn) return; // something else was asked for meanwhile, and its answer is the one to show
@@ -17,8 +17,15 @@ async function replace(address, push) {
   const name = focused && focused.name ? `[name="${CSS.escape(focused.name)}"]${focused.type === "checkbox" ? `[value="${CSS.escape(focused.value)}"]` : ""}` : "";
   here.replaceWith(document.importNode(there, true));
   document.title = page.title;
+  canonical();
   if (name) region().querySelector(name)?.focus();
   remembered();
+}
+
+// Equal views have equal addresses.
+function canonical() {
+  const address = region()?.dataset.address;
+  if (address && address !== location.pathname + location.search) history.replaceState(null, "", address + location.hash);
 }
 
 function addressOf(form) {
@@ -159,5 +166,4 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "/") { document.querySelector("input[type=search]")?.focus(); event.preventDefault(); }
 });
 
-// Equal views have equal addresses.
-if (region()?.dataset.address && region().dataset.address !== location.pathname + location.search) history.replaceState(null, "", region().dataset.address + location.hash);
+canonical();
