@@ -251,7 +251,7 @@ def routes(bench: Bench) -> list[BaseRoute]:
     ]
 
 
-def answering(bench: Bench, operation: Operation) -> Callable[[Request], Any]:
+def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
             if operation.name in LONG:

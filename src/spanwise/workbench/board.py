@@ -101,23 +101,19 @@ def board(
         if (not asked or asked.casefold() in _words(one).casefold())
         and (not tag or any(run.board.tags.get(name) == value for run in one.runs))
     ]
-    values = {one.id: _values(one, label, score) for one in rows}
     key = sort.lstrip("-")
+    ranked = {one.id: _value(one, label, score) for one in rows}
     if key == "system":
         rows.sort(key=lambda one: one.result.system, reverse=sort.startswith("-"))
     elif key == "made_at":
-        rows.sort(key=lambda one: one.result.board.made_at, reverse=sort.startswith("-"))
+        rows.sort(key=lambda one: one.id, reverse=sort.startswith("-"))
     else:
+        sorted_by = ranked if key == score or label else {one.id: one.score(key) for one in rows}
         rows.sort(
-            key=lambda one: (
-                values[one.id].get(key) is None,
-                -(values[one.id].get(key) or 0),
-                one.result.system,
-            )
+            key=lambda one: (sorted_by[one.id] is None, -(sorted_by[one.id] or 0), one.result.system),
+            reverse=not sort.startswith("-"),
         )
-        if not sort.startswith("-"):
-            rows.reverse()
-    number, best = len(rows), sorted(rows, key=lambda one: -(values[one.id].get(score) or 0))[:TESTED]
+    number, best = len(rows), sorted(rows, key=lambda one: -(ranked[one.id] or 0))[:TESTED]
     rows = rows[after : after + MOST_ROWS]
     tests = (
         bench.shelf.ties(gold, sorted(best, key=lambda one: one.id), score) if not label and not each else {}
@@ -127,13 +123,14 @@ def board(
     bounds = [
         (bench.shelf.interval(one, score) or (None, None)) if not label else (None, None) for one in rows
     ]
-    axis = Axis.of(
-        [*(bound for pair in bounds for bound in pair), *(values[one.id].get(score) for one in rows)]
-    )
+    axis = Axis.of([*(bound for pair in bounds for bound in pair), *(ranked[one.id] for one in rows)])
     named = {one.id: one.result.system for one in (*rows, *best)}
+    history_of: dict[str, list[PooledRuns]] = {}
+    for one in every:
+        history_of.setdefault(one.result.system, []).append(one)
     found = []
     for place, one in enumerate(rows):
-        own = [other for other in every if other.result.system == one.result.system]
+        own = history_of[one.result.system]
         before = next((other for other in reversed(own) if other.id < one.id), None)
         change, significant = None, False
         if before is not None and not label:
@@ -152,12 +149,12 @@ def board(
                 runs=len(one.runs),
                 deviation=one.deviation(score),
                 shape=shapes[one.result.system],
-                values=values[one.id],
+                values={score: ranked[one.id]} if label else one.scores,
                 low=bounds[place][0],
                 high=bounds[place][1],
                 tied=tied,
                 brackets=tuple(column[place] for column in brackets),
-                line=_sparkline([other.scores.get(score) for other in own]),
+                line=_sparkline([other.score(score) for other in own]),
                 change=change,
                 significant=significant,
                 results=sum(len(other.runs) for other in own),
@@ -179,11 +176,9 @@ def is_tie(test: ScoreTest) -> bool:
     return not test.significant
 
 
-def _values(one: PooledRuns, label: str, score: str) -> dict[str, float | None]:
-    """The scores of a row; with a label its F1 in place of the score that ranks."""
-    if label:
-        return {score: one.mean([run.board.labels.get(label) for run in one.runs])}
-    return one.scores
+def _value(one: PooledRuns, label: str, score: str) -> float | None:
+    """What ranks a row: a score, or the F1 of a label."""
+    return one.mean([run.board.labels.get(label) for run in one.runs]) if label else one.score(score)
 
 
 def column_name(column: str) -> str:
@@ -280,7 +275,7 @@ def history(
     if by == "epoch":
         names.sort(key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
     bounds = [bound for one in chosen for bound in (bench.shelf.interval(one, score) or ())]
-    axis = Axis.of([*bounds, *(one.scores.get(score) for one in chosen)])
+    axis = Axis.of([*bounds, *(one.score(score) for one in chosen)])
     shapes = shapes_of(bench, gold)
     tracks = []
     for system in systems:
@@ -290,7 +285,7 @@ def history(
         )
         points: list[Point] = []
         for place, one in enumerate(own):
-            value, interval = one.scores.get(score), bench.shelf.interval(one, score)
+            value, interval = one.score(score), bench.shelf.interval(one, score)
             low, high = interval or (value, value)
             test = None
             if place:

@@ -5,25 +5,26 @@ from __future__ import annotations
 import datetime
 import mimetypes
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache, partial
 from importlib.resources import files
-from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
+from spanwise.columns import Ints
 from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, Condition, parse
 from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
 from spanwise.reports import _wording as words
-from spanwise.slices.index import unpacked_bits
+from spanwise.slices.index import SliceIndex, unpacked_bits
 from spanwise.workbench.api import (
     OPERATIONS,
     PREFIX,
@@ -51,8 +52,9 @@ from spanwise.workbench.board import (
 )
 from spanwise.workbench.drawing import Shown, View, draw, view_of, ways_out
 from spanwise.workbench.guard import Refused
+from spanwise.workbench.index import SliceAnswer
 from spanwise.workbench.jobs import OPTIONS
-from spanwise.workbench.store import Gold
+from spanwise.workbench.store import Gold, Note, Slice
 
 STATIC = {
     "page.css": ("spanwise.reports.html", ""),
@@ -242,7 +244,7 @@ def compare_page(bench: Bench, request: Request) -> Response:
     )  # fmt: skip
 
 
-def _who_is_right(table: Any) -> dict[str, int]:
+def _who_is_right(table: Ints) -> dict[str, int]:
     both = int(table[0, 0])
     won, lost = int(table[0].sum()) - both, int(table[:, 0].sum()) - both
     return {"both": both, "won": won, "lost": lost, "neither": int(table.sum()) - both - won - lost}
@@ -257,7 +259,7 @@ _KINDS = {
 }
 
 
-def _outcome_table(table: Any) -> dict[str, dict[str, int]] | None:
+def _outcome_table(table: Ints | None) -> dict[str, dict[str, int]] | None:
     if table is None:
         return None
     at = {name: [OUTCOMES.index(one) for one in listed] for name, listed in _KINDS.items()}
@@ -265,7 +267,7 @@ def _outcome_table(table: Any) -> dict[str, dict[str, int]] | None:
 
 
 def slices_page(
-    bench: Bench, request: Request, condition: Condition | None = None, saved: Any = None
+    bench: Bench, request: Request, condition: Condition | None = None, saved: Slice | None = None
 ) -> Response:
     """The slice builder."""
     gold = bench.gold(request.path_params["gold"])
@@ -303,7 +305,25 @@ def _words_of(view: View, attribute: str) -> str:
     return ",".join(found[0].values) if found and found[0].operator == "=" else ""
 
 
-def _facets(index: Any, answer: Any, view: View) -> list[dict[str, object]]:
+class FacetValue(Struct, frozen=True):
+    """A value of an attribute, and how many gold mentions have it under all other conditions."""
+
+    name: str
+    label: str
+    count: int
+    share: int  # of the most frequent value, in percent
+    checked: bool
+
+
+class Facet(Struct, frozen=True):
+    """An attribute with its values."""
+
+    name: str
+    values: tuple[FacetValue, ...]
+    open: bool
+
+
+def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[Facet]:
     """Every attribute with its values, their counts and whether they are chosen."""
     found = []
     for attribute, counts in answer.facets.items():
@@ -311,20 +331,19 @@ def _facets(index: Any, answer: Any, view: View) -> list[dict[str, object]]:
         labels = {name: name for name in counts}
         if attribute != TOUGHNESS:
             labels = {bucket.name: bucket.label or bucket.name for bucket in index.gold.buckets[attribute]}
-        values = [
-            {
-                "name": name,
-                "label": labels[name],
-                "count": number,
-                "share": round(100 * number / max(max(counts.values()), 1)),
-                "checked": any(name in one.values for one in chosen if one.operator == "="),
-            }
+        most = max([*counts.values(), 1])
+        values = tuple(
+            FacetValue(
+                name,
+                labels[name],
+                number,
+                round(100 * number / most),
+                any(name in one.values for one in chosen if one.operator == "="),
+            )
             for name, number in counts.items()
             if number or any(name in one.values for one in chosen)
-        ]
-        found.append(
-            {"name": attribute, "values": values, "open": bool(chosen) or attribute in ("label", TOUGHNESS)}
         )
+        found.append(Facet(attribute, values, bool(chosen) or attribute in ("label", TOUGHNESS)))
     return found
 
 
@@ -413,7 +432,7 @@ def worksheet_page(bench: Bench, request: Request) -> Response:
     )  # fmt: skip
 
 
-def _without(index: Any, notes: list[Any]) -> list[tuple[str, float | None, float | None]]:
+def _without(index: SliceIndex, notes: Sequence[Note]) -> list[tuple[str, float | None, float | None]]:
     """Recall of every system, with and without the mentions that notes name."""
     flagged = {(note.sentence, note.start, note.end) for note in notes}
     spans = zip(

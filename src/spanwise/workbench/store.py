@@ -120,10 +120,14 @@ class PooledRuns(Struct, frozen=True):
         known = [value for value in values if value is not None]
         return sum(known) / len(known) if len(known) == len(values) else None
 
+    def score(self, name: str) -> float | None:
+        """The mean of a score."""
+        return self.mean([one.board.scores.get(name) for one in self.runs])
+
     @property
     def scores(self) -> dict[str, float | None]:
         """The mean of every score."""
-        return {name: self.mean([one.board.scores.get(name) for one in self.runs]) for name in self.names}
+        return {name: self.score(name) for name in self.names}
 
     @property
     def names(self) -> Sequence[str]:

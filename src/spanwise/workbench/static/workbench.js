@@ -15,10 +15,13 @@ async function replace(address, push) {
   if (!answer.ok || !there) { location.assign(address); return; }
   const focused = document.activeElement;
   const name = focused && focused.name ? `[name="${CSS.escape(focused.name)}"]${focused.type === "checkbox" ? `[value="${CSS.escape(focused.value)}"]` : ""}` : "";
+  const sentence = focused?.closest("[data-sentence]")?.dataset.sentence;
   here.replaceWith(document.importNode(there, true));
   document.title = page.title;
   canonical();
-  if (name) region().querySelector(name)?.focus();
+  const among = sentence ? region().querySelector(`[data-sentence="${sentence}"]`) ?? region() : region();
+  if (name) among.querySelector(name)?.focus();
+  if (sentence && document.activeElement === body) among.focus(); // its form is closed now
   remembered();
 }
 
