@@ -100,6 +100,7 @@ def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tu
     page.goto(served[0])
     page.get_by_role("link", name="Sentences").click()
     page.get_by_role("heading", name="Sentences").wait_for()
+    page.wait_for_load_state()  # before it, the last sentence so far is not the last one
     page.locator("main").focus()
     page.keyboard.press("?")
     page.get_by_role("dialog", name="Keys").wait_for()
@@ -129,6 +130,7 @@ def test_two_tabs_on_one_note_lose_nothing(page: Any, served: tuple[str, Path]) 
     page.goto(served[0])
     page.get_by_role("link", name="Sentences").click()
     page.get_by_role("heading", name="Sentences").wait_for()
+    page.wait_for_load_state()  # before it, the last sentence so far is not the last one
     noting = page.locator("[data-sentence] > .noting").last
     noting.locator("summary").click()
     noting.locator("input[name=text]").fill("first words")
@@ -168,9 +170,12 @@ def test_a_bad_file_is_answered_and_a_way_out_taken(
     page.get_by_text("as cut · done").wait_for()
 
 
-# The last sentences alone: every word of a page is asked for its contrast, which takes its time.
+# Every word of a page is asked for its contrast, which takes its time: the last sentences alone, and of rows
+# that are alike the first five.
+FEWER = """for (const one of document.querySelectorAll("tbody tr:nth-child(n+6), .facet:nth-of-type(n+6)"))
+one.remove();"""
 PLACES = (
-    "", "/history", "/compare", "/slices?label=ORG&after=112", "/slices/orgs", "/weak",
+    "", "/history", "/compare", "/slices?label=ORG&after=112", "/weak",
     "/sentences?after=115", "/sentences/3", "/worksheet", "/gate", "/evaluate", "/nothing",
 )  # fmt: skip
 
@@ -189,6 +194,7 @@ def test_axe_objects_to_no_page_and_nothing_scrolls_sideways(
     for path in (*(base + place for place in PLACES), f"{address}/?all", f"{address}/settings"):
         one.goto(path)
         one.get_by_role("heading", level=1).wait_for()
-        assert axe_violations(one) == [], path
         assert one.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+        one.evaluate(FEWER)
+        assert axe_violations(one) == [], path
     context.close()
