@@ -1,6 +1,7 @@
 """How fast the workbench answers, how it bears sixteen clients, and what outlives a kill.
 
-    python -m benchmarks.workbench FOLDER [PART …] [--tokens 6M] [--seconds 60] [--kills 50]
+    python -m benchmarks.workbench FOLDER [PART …] [--tokens 6M] [--seconds 60] [--documents 1000]
+        [--kills 50]
 
 Parts: start, slices, compare, new, load, paint, index, kills; by default all. FOLDER keeps the corpus that is
 made (6M test tokens hold about a million gold mentions) and its result documents. Five systems are shown: the
@@ -258,7 +259,7 @@ def paint(server: Server, slug: str, times: int = 7) -> None:
         browser.close()
 
 
-def index(folder: Path, number: int = 1000) -> None:
+def index(folder: Path, number: int) -> None:
     """New documents of 0.3 MB and one system each: until all are known, with the page asked for meanwhile."""
     many = folder / "many"
     many.mkdir(exist_ok=True)
@@ -417,6 +418,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--tokens", default="6M")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=50)
     args = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -424,7 +426,7 @@ def main() -> None:
     if unknown := set(chosen) - set(PARTS):
         parser.error(f"no part is called {sorted(unknown)[0]!r}; there are: {', '.join(PARTS)}")
     if "index" in chosen:
-        index(args.folder)
+        index(args.folder, args.documents)
     if set(chosen) - {"kills", "index"}:
         answers(prepared(args.folder, args.tokens), chosen, args.seconds)
     if "kills" in chosen:
