@@ -315,7 +315,7 @@ class FacetValue(Struct, frozen=True):
     checked: bool
 
 
-class Facet(Struct, frozen=True):
+class ShownFacet(Struct, frozen=True):
     """An attribute with its values."""
 
     name: str
@@ -323,7 +323,7 @@ class Facet(Struct, frozen=True):
     open: bool
 
 
-def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[Facet]:
+def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[ShownFacet]:
     """Every attribute with its values, their counts and whether they are chosen."""
     found = []
     for attribute, counts in answer.facets.items():
@@ -343,7 +343,7 @@ def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[Facet]:
             for name, number in counts.items()
             if number or any(name in one.values for one in chosen)
         )
-        found.append(Facet(attribute, values, bool(chosen) or attribute in ("label", TOUGHNESS)))
+        found.append(ShownFacet(attribute, values, bool(chosen) or attribute in ("label", TOUGHNESS)))
     return found
 
 
