@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_flat_and_nested_corpora_have_the_same_text(tmp_path: Path) -> None:
     ("options", "message"),
     [({"sentences": 0}, "sentences=0 is not a size"), ({"seed": -1}, "seed=-1 is not a seed")],
 )
-def test_sizes_and_seeds_are_checked(tmp_path: Path, options: dict[str, int], message: str) -> None:
+def test_sizes_and_seeds_are_checked(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ChoiceError, match=message):
         generate(tmp_path, **options)
 

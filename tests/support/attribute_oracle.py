@@ -6,9 +6,11 @@ A sentence is a list of words; a mention is (sentence, tuple of token positions 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
+from typing import Any
 
 MENTION_UNITS = (
     "entity_length",
@@ -32,19 +34,27 @@ TOKEN_UNITS = (
 )
 
 
+Sentences = Sequence[Sequence[str]]
+Mention = tuple[int, Sequence[int], str]  # sentence, positions, label
+Form = tuple[str, ...]
+Value = Any  # a number, or the name of a category
+
+
 @dataclass
 class Text:
     """Sentences with their mentions."""
 
-    sentences: list
-    mentions: list
-    grams: dict = field(default_factory=dict)  # length -> how often each sequence of that length occurs
+    sentences: Sentences
+    mentions: list[Mention]
+    grams: dict[int, Counter[Form]] = field(
+        default_factory=dict
+    )  # length -> how often each sequence of that length occurs
 
-    def words(self, mention):
+    def words(self, mention: Mention) -> Form:
         sentence, positions, _ = mention
         return tuple(self.sentences[sentence][i] for i in positions)
 
-    def occurrences(self, form):
+    def occurrences(self, form: Form) -> int:
         if not form:
             return 0
         if len(form) not in self.grams:
@@ -59,7 +69,9 @@ class Text:
 class Oracle:
     """All values of a test set beside a training set."""
 
-    def __init__(self, train: Text, test: Text, *, known=None, lowercase=False):
+    def __init__(
+        self, train: Text, test: Text, *, known: Collection[str] | None = None, lowercase: bool = False
+    ) -> None:
         self.written = test.sentences  # a shape is that of the word as written
         if lowercase:
             train, test = lowered(train), lowered(test)
@@ -83,21 +95,21 @@ class Oracle:
         self.pair_count = Counter(self.trained)
         self.label_count = Counter(label for _, label in self.trained)
         self.per_sentence = Counter(m[0] for m in test.mentions)
-        self.covered: dict = {}
+        self.covered: dict[int, set[int]] = {}
         for sentence, positions, _ in test.mentions:
             self.covered.setdefault(sentence, set()).update(positions)
 
-    def units(self, attribute, mentions):
+    def units(self, attribute: str, mentions: Sequence[Mention]) -> list[tuple[Any, Value]]:
         """The units of a side in the order of the mentions, each with its value."""
         if attribute in TOKEN_UNITS:
-            met = {}
+            met: dict[tuple[int, int, str], Value] = {}
             for sentence, positions, label in mentions:
                 for i in positions:
                     met.setdefault((sentence, i, label), self.of_token(attribute, sentence, i, label))
             return list(met.items())
         return [(mention, self.of_mention(attribute, mention)) for mention in mentions]
 
-    def of_mention(self, attribute, mention):
+    def of_mention(self, attribute: str, mention: Mention) -> Value:
         sentence, positions, label = mention
         words = self.test.sentences[sentence]
         form = self.test.words(mention)
@@ -125,7 +137,7 @@ class Oracle:
             return share(self.pair_count[form, label], self.form_count[form])
         raise KeyError(attribute)
 
-    def of_token(self, attribute, sentence, position, label):
+    def of_token(self, attribute: str, sentence: int, position: int, label: str) -> Value:
         word = self.test.sentences[sentence][position]
         if attribute == "token_frequency":
             return self.count[word] / len(self.tokens)
@@ -139,11 +151,11 @@ class Oracle:
             return morphology(self.written[sentence][position])
         raise KeyError(attribute)
 
-    def tough(self):
+    def tough(self) -> list[set[str]]:
         """The subsets of each gold mention, as sets of names."""
         pairs = set(self.trained)
         forms = {form for form, _ in pairs}
-        labels: dict = {}
+        labels: dict[Form, set[str]] = {}
         for mention in self.test.mentions:
             labels.setdefault(self.test.words(mention), set()).add(mention[2])
         result = []
@@ -161,7 +173,7 @@ class Oracle:
         return result
 
 
-def share(part, whole):
+def share(part: int, whole: int) -> float:
     return part / whole if whole else 0
 
 
@@ -169,7 +181,7 @@ def lowered(text: Text) -> Text:
     return Text([[word.lower() for word in words] for words in text.sentences], text.mentions)
 
 
-def morphology(word):
+def morphology(word: str) -> str:
     digits = [c for c in word if c.isdigit()]
     if digits and all(c in ".,:/-%+$€" for c in word if not c.isdigit()):
         return "digit"
@@ -184,7 +196,7 @@ def morphology(word):
 # --- buckets ------------------------------------------------------------------------------------
 
 
-def edges_of(strategy, numbers, gold):
+def edges_of(strategy: str, numbers: Sequence[Any], gold: Sequence[Any]) -> list[Any]:
     """The inner edges that a strategy chooses for gold values."""
     distinct = sorted(set(gold))
     if strategy == "balanced":
@@ -210,7 +222,9 @@ def edges_of(strategy, numbers, gold):
     raise KeyError(strategy)
 
 
-def bucket_counts(specials, then, gold, values):
+def bucket_counts(
+    specials: Sequence[Any], then: tuple[str, Sequence[Any]], gold: Sequence[Any], values: Sequence[Any]
+) -> dict[tuple[str, Any], int]:
     """How many `values` are in each bucket: ("is", special value) and ("rest", number)."""
     strategy, numbers = then
     edges = edges_of(strategy, numbers, [value for value in gold if value not in specials])

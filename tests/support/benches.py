@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import spanwise
 from spanwise.cli.main import main
@@ -65,7 +66,8 @@ def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> I
     headers = {"authorization": f"Bearer {TOKEN}"} if known else {}
     with TestClient(app, base_url=ORIGIN, headers=headers, follow_redirects=False) as client:
         if not read_only:
-            assert app.app.state.bench.watcher.looked.wait(60)
+            inner: Any = app.app
+            assert inner.state.bench.watcher.looked.wait(60)
         yield client
 
 

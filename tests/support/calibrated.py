@@ -22,7 +22,7 @@ F1 = ("exact", "overall", "f1")
 NULL = World(kinds=(1.0, 0.0, 0.0))  # labels, lengths and seen mentions are all alike
 SENTENCES = World(spread=0.0)
 
-Size = Mapping[str, int]  # documents or sentences
+Size = Mapping[str, Any]  # documents or sentences
 
 
 class Event(NamedTuple):
@@ -206,8 +206,8 @@ def runs(
         )
     found = studied(made, attributes="none", resamples=200, seed=trial)
     analyses = found["analyses"]
-    for dataset in made if datasets == 1 else ():
-        yield Event("a letter", any(analyses["letters"][dataset].values()))
+    for name in made if datasets == 1 else ():
+        yield Event("a letter", any(analyses["letters"][name].values()))
     (pair,) = analyses["bucket_wise"]["comparative"]
     if datasets > 1:
         letters = [any(row.values()) for row in analyses["letters"].values()]
@@ -296,7 +296,7 @@ def gates(draw: Draw, trial: int, *, world: World, size: Size, drop: float) -> I
     times = worse(world, drop / 100)
     one = sample(world, draw, **size)
     shared = luck(one, draw)
-    options = {"attributes": "none", "examples": "none", "resamples": 200, "seed": trial}
+    options: dict[str, Any] = {"attributes": "none", "examples": "none", "resamples": 200, "seed": trial}
     before, after = system(one, draw, shared), system(one, draw, shared, times=times)
     old = spanwise.evaluate(one.gold, {"a": before}, **options)
     new = spanwise.evaluate(one.gold, {"a": after}, **options)
@@ -338,7 +338,7 @@ def chains(
     """Whether a chain of releases, each worse by `loss` points, fails somewhere."""
     one = sample(world, draw, **size)
     shared = luck(one, draw)
-    options = {"attributes": "none", "examples": "none", "resamples": 100, "seed": trial}
+    options: dict[str, Any] = {"attributes": "none", "examples": "none", "resamples": 100, "seed": trial}
     first = previous = spanwise.evaluate(one.gold, {"a": system(one, draw, shared)}, **options)
     fixed = moved = False
     for release in range(1, releases + 1):

@@ -333,7 +333,7 @@ def _slices(
     rows: list[dict[str, Any]], name: str, overall: dict[str, Any], labels: dict[str, Any]
 ) -> list[dict[str, Any]]:
     total = overall["gold"]
-    found = []
+    found: list[tuple[str, str | None, str, str, str, dict[str, Any]]] = []
     for bucket in _lengths(rows, name)["buckets"]:
         found.append(
             ("bucket", "entity_length", bucket["name"], f"entity_length = {bucket['label']}", "f1", bucket)
@@ -344,7 +344,7 @@ def _slices(
         found.append(("tough", None, subset, subset, "recall", _tough(rows, name, subset)["overall"]))
     slices = []
     for kind, attribute, key, title, score, cell in found:
-        gold = cell.get("gold", cell.get("mentions"))
+        gold = cell["gold"] if "gold" in cell else cell["mentions"]
         if gold < 50 or cell[score] is None:
             continue
         slices.append(

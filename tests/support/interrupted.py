@@ -29,5 +29,5 @@ def command(arguments: list[str]) -> int:
 if __name__ == "__main__":
     from spanwise.cli import main
 
-    main._run = command
+    setattr(main, "_run", command)  # noqa: B010
     sys.exit(main.main(sys.argv[1:]))

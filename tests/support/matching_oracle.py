@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 Span = tuple[int, int, str]
 Event = tuple[int, int, str, int]
+Entry = tuple[int, set[int], str]  # number, positions that are left, label
 
 
 def events_of(
-    gold: list, predicted: list, *, tokens=lambda span: set(range(span[0], span[1]))
+    gold: Sequence[Any],
+    predicted: Sequence[Any],
+    *,
+    tokens: Callable[[Any], set[int]] = lambda span: set(range(span[0], span[1])),
 ) -> list[Event]:
     """Events (gold number, predicted number, outcome, turn), -1 where a side is absent.
 
@@ -15,8 +22,8 @@ def events_of(
     whose last item is its label.
     """
     events: list[Event] = []
-    target = [(i, tokens(span), span[-1]) for i, span in enumerate(gold)]
-    system = [(j, tokens(span), span[-1]) for j, span in enumerate(predicted)]
+    target: list[Entry] = [(i, tokens(span), span[-1]) for i, span in enumerate(gold)]
+    system: list[Entry] = [(j, tokens(span), span[-1]) for j, span in enumerate(predicted)]
     for outcome, turn in (("TP", 0), ("LE", 1)):
         for t in list(target):
             for s in list(system):
@@ -28,10 +35,10 @@ def events_of(
     full = {("t", t[0]): frozenset(t[1]) for t in target} | {("s", s[0]): frozenset(s[1]) for s in system}
     target.sort(key=lambda t: len(t[1]))  # a stable sort keeps the input order among equals
     system.sort(key=lambda s: len(s[1]))
-    matched_target: list = []
-    matched_system: list = []
+    matched_target: list[Entry] = []
+    matched_system: list[Entry] = []
 
-    def best(one, others, side, same):
+    def best(one: Entry, others: list[Entry], side: str, same: bool) -> Entry | None:
         found = []
         for other in others:
             shared = len(one[1] & other[1])
@@ -40,7 +47,7 @@ def events_of(
                 found.append((-shared, differing, len(full[side, other[0]]), other[0], other))
         return min(found, key=lambda entry: entry[:4])[4] if found else None
 
-    def record(t, s, same, turn):
+    def record(t: Entry, s: Entry, same: bool, turn: int) -> None:
         outer, inner = full["t", t[0]], full["s", s[0]]
         name = "LBE" if not same else "BEs" if inner < outer else "BEl" if inner > outer else "BEo"
         events.append((t[0], s[0], name, turn))
@@ -50,20 +57,20 @@ def events_of(
 
     for same in (True, False):
         for t in list(target):
-            if s := best(t, system, "s", same):
-                record(t, s, same, 1)
+            if found := best(t, system, "s", same):
+                record(t, found, same, 1)
                 target.remove(t)
-                system.remove(s)
+                system.remove(found)
                 matched_target.append(t)
-                matched_system.append(s)
+                matched_system.append(found)
         for t in list(target):
-            if s := best(t, matched_system, "s", same):
-                record(t, s, same, 2)
+            if found := best(t, matched_system, "s", same):
+                record(t, found, same, 2)
                 target.remove(t)
                 matched_target.append(t)
         for s in list(system):
-            if t := best(s, matched_target, "t", same):
-                record(t, s, same, 3)
+            if found := best(s, matched_target, "t", same):
+                record(found, s, same, 3)
                 system.remove(s)
                 matched_system.append(s)
     events += [(t[0], -1, "FN", 0) for t in target]

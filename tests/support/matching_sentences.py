@@ -13,6 +13,7 @@ from spanwise.matching import match
 LABELS = ("A", "B", "C")
 Span = tuple[int, int, str]
 Sentence = tuple[list[Span], list[Span]]
+Event = tuple[int, int, str, int]
 
 
 def mentions_of(sentences: list[list[Span]]) -> Mentions:
@@ -21,7 +22,7 @@ def mentions_of(sentences: list[list[Span]]) -> Mentions:
     return Mentions.of(rows, labels=LABELS)
 
 
-def events_by_sentence(sentences: list[Sentence], matcher: str = "fair") -> list[list[tuple]]:
+def events_by_sentence(sentences: list[Sentence], matcher: str = "fair") -> list[list[Event]]:
     """The events of each sentence, with rows counted within it, from one call of `match`."""
     gold = mentions_of([first for first, _ in sentences])
     predicted = mentions_of([second for _, second in sentences])
@@ -32,7 +33,7 @@ def events_by_sentence(sentences: list[Sentence], matcher: str = "fair") -> list
             at.append(total)
             total += len(sentence[side])
         starts.append(at)
-    found: list[list[tuple]] = [[] for _ in sentences]
+    found: list[list[Event]] = [[] for _ in sentences]
     for g, p, outcome, turn in match(gold, predicted, matcher=matcher).events().rows():
         number = int(gold.sentence[g] if g >= 0 else predicted.sentence[p])
         here = g - starts[0][number] if g >= 0 else -1
@@ -50,7 +51,8 @@ def _free(chance: random.Random, size: int) -> list[Span]:
 
 
 def _flat(chance: random.Random, size: int) -> list[Span]:
-    spans, at = [], 0
+    spans: list[Span] = []
+    at = 0
     while True:
         at += chance.randint(0, 3)
         end = at + chance.randint(1, 4)

@@ -78,7 +78,10 @@ class World:
         buckets[1:4, 1] += spurious * np.array(self.lengths)
         gold, predicted, correct = exact.sum(axis=0)
         fn, le, be = kinds
-        f1 = lambda row: 2 * row[2] / (row[0] + row[1])  # noqa: E731
+
+        def f1(row: Sequence[float] | np.ndarray) -> float:
+            return float(2 * row[2] / (row[0] + row[1]))
+
         half = (le + be) / 2
         found = {
             ("exact", "overall", "f1"): f1((gold, predicted, correct)),
@@ -161,7 +164,7 @@ def sample(
         np.concatenate([[0], np.cumsum(sizes)]) if documents and marked else None,
     )
     start = slot % SLOTS * WIDTH + 1
-    mentions = Mentions(slot // SLOTS, start, start + length, label, world.labels)
+    mentions = Mentions(slot // SLOTS, start, start + length, label.astype(np.int32), world.labels)
     kind = np.stack([label, length, seen], axis=1)
     place = np.repeat(np.arange(len(sizes)), sizes)
     document = place[slot // SLOTS]
@@ -181,7 +184,8 @@ def _hardness(world: World, draw: Draw, sizes: np.ndarray) -> np.ndarray:
 
 def _training(world: World, words: Sequence[str]) -> Annotation:
     """Every seen form with its label once."""
-    rows, sentences = [], []
+    rows: list[tuple[int, int, int, str]] = []
+    sentences: list[list[str]] = []
     for label, length in product(range(len(world.labels)), (1, 2, 3)):
         rows.append((len(sentences), 0, length, world.labels[label]))
         sentences.append([words[1 + 2 * label], *["x"] * (length - 1), "o"])

@@ -102,8 +102,12 @@ def suspects(
             if (sentence, g[0], g[1]) in varied and sum(other[:2] == g[:2] for other in row) == 1:
                 score, read = varied[sentence, g[0], g[1]]
                 if score > best[0]:
-                    p = None if read == "O" else (g[0], g[1], read)
-                    best = (score, silent[g] if p is None else votes[p], p)
+                    other_reading = None if read == "O" else (g[0], g[1], read)
+                    best = (
+                        score,
+                        silent[g] if other_reading is None else votes[other_reading],
+                        other_reading,
+                    )
             if best[0] > 0:
                 found[sentence, g, best[2]] = (best[0], best[1], votes[g])
         for (where, a, b), (score, read) in varied.items():
