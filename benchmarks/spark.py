@@ -1,14 +1,16 @@
-"""What Spark costs beside local processes: `python -m benchmarks.spark --sizes 1M,3M,10M,large`.
+"""What Spark costs beside local processes: `python -m benchmarks.spark --natural 1M,3M`.
 
 Makes corpora of so many test tokens with the generator of the demo (`large` has 9 M test and 10 M training
 tokens), evaluates two systems with training data in this machine's processes, on Spark from plain files, and
-on Spark from folders of several files; checks that plain files give the same bytes everywhere; and writes a
-table to `benchmarks/results/spark.md`. Each run on Spark is the second of its kind, so its workers are warm.
+on Spark from folders of several files; checks that plain files give the same bytes everywhere; and writes
+tables to `benchmarks/results/spark.md`, which the page on cost includes: what was measured, and what follows
+from it for larger data. No run on Spark is the first of its kind, so its workers are warm.
 
 Seconds are of CPU (user and system, of this process and all that it started), since others may use the
 machine too; wall time is given beside them. Broadcast and returned bytes are those of plain files, shuffled
 ones of folders. `--natural` takes sizes of corpora whose words are drawn as in natural text: the distinct
-words that the test set asks training data for are counted, and Heaps' law is fitted to them.
+words and token sequences of mentions that the test set asks training data for are counted, and Heaps' law is
+fitted to them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,23 +32,46 @@ from benchmarks.data import SYSTEMS, make
 from spanwise.attributes import SummedLexicon
 from spanwise.engines import keep_freed_memory
 from spanwise.engines.spark import Sent, SparkEngine, spark_session
+from spanwise.evaluation._blocks import FORM, WORD
 from spanwise.evaluation._dataset import BlockContext
 
 RESULTS = Path(__file__).parent / "results" / "spark.md"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def cpu_seconds() -> float:
-    """User and system time of this process and all that it started, ended or not."""
-    times: dict[int, tuple[int, float]] = {}
+class Process(Struct, frozen=True):
+    """One running process."""
+
+    number: int
+    name: str
+    parent: int
+    seconds: float  # user and system, with those of its children that have ended
+
+    @property
+    def peak(self) -> int:
+        """The most memory that it has held, in MB."""
+        status = Path(f"/proc/{self.number}/status").read_text("utf-8")
+        return int(status.partition("VmHWM:")[2].split()[0]) >> 10
+
+
+def family() -> list[Process]:
+    """This process and all that it started."""
+    found: dict[int, Process] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            rest = path.read_text("utf-8").rpartition(")")[2].split()
-            times[int(path.parent.name)] = int(rest[1]), sum(map(int, rest[11:15])) / TICKS
+            name, _, rest = path.read_text("utf-8").partition("(")[2].rpartition(")")
+            values = list(map(int, rest.split()[1:15]))
+            number = int(path.parent.name)
+            found[number] = Process(number, name, values[0], sum(values[10:14]) / TICKS)
     ours = {os.getpid()}
-    while more := {process for process, (parent, _) in times.items() if parent in ours} - ours:
+    while more := {number for number, one in found.items() if one.parent in ours} - ours:
         ours |= more
-    return sum(times[process][1] for process in ours)
+    return [found[number] for number in ours]
+
+
+def cpu_seconds() -> float:
+    """User and system time of this process and all that it started, ended or not."""
+    return sum(one.seconds for one in family())
 
 
 class Weighed:
@@ -85,6 +109,7 @@ class Cost(Struct, frozen=True):
 
     size: str
     tokens: int
+    sentences: int
     training: int
     blocks: int
     local: tuple[float, float]  # CPU and wall seconds
@@ -93,10 +118,8 @@ class Cost(Struct, frozen=True):
     broadcast: int
     returned: int
     shuffled: int
-    words: int  # that the lexicon asks for
-    forms: int  # token sequences of mentions
     lexicon: int  # bytes
-    driver: int  # MB at most, of all sizes until now
+    driver: tuple[int, int]  # MB of this process and of Java at most, of all sizes until now
 
 
 def main() -> None:
@@ -118,12 +141,15 @@ def main() -> None:
         local = {
             size: _timed(*_files(where, size)[:3], workers=args.cores, memory=args.memory) for size in sizes
         }
+        _forget_peak()
         session = spark_session(args.master)
-        costs = [_measured(session, args, where, size, *local[size]) for size in sizes]
-        words = [_words(session, args, where, size) for size in args.natural.split(",") if size]
+        costs = [_measured(session, args, where, size, *local[size], cold=size == sizes[0]) for size in sizes]
+        asked = [_asked(session, args, where, size) for size in args.natural.split(",") if size]
     session.stop()
-    text = _table(costs, words, args)
+    text = _tables(costs, asked, args)
     print(text)
+    for goal, met in _goals(costs).items():
+        print(f"{goal}: {'met' if met else 'NOT MET'}")
     if args.output != "-":
         Path(args.output).write_text(text, encoding="utf-8")
 
@@ -145,7 +171,14 @@ def _timed(gold: Any, systems: Any, train: Any, **where: Any) -> tuple[str, tupl
 
 
 def _measured(
-    session: Any, args: argparse.Namespace, folder: Path, size: str, expected: str, local: tuple[float, float]
+    session: Any,
+    args: argparse.Namespace,
+    folder: Path,
+    size: str,
+    expected: str,
+    local: tuple[float, float],
+    *,
+    cold: bool,
 ) -> Cost:
     *plain, made = _files(folder, size)
     weighed = Weighed(SparkEngine(session))
@@ -155,19 +188,32 @@ def _measured(
     shares = 4 * args.cores
     several = {name: _split(Path(path), shares) for name, path in made["files"].items()}
     lake = (several["gold"], {name: several[name] for name in SYSTEMS}, several["train"])
-    _timed(*lake, engine=SparkEngine(session))
+    if cold:
+        _timed(*lake, engine=SparkEngine(session))
     before = shuffled_bytes(session)
     _, on_folders = _timed(*lake, engine=SparkEngine(session))
     lexicon = weighed.lexicon
     assert lexicon is not None
     cost = Cost(
-        size, made["tokens"], made["training_tokens"], weighed.blocks, local, on_files, on_folders,
-        weighed.broadcast, weighed.returned, shuffled_bytes(session) - before,
-        len(lexicon.wanted.words), len(lexicon.wanted.forms), _size(lexicon),
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+        size, made["tokens"], made["sentences"], made["training_tokens"], weighed.blocks, local, on_files,
+        on_folders, weighed.broadcast, weighed.returned, shuffled_bytes(session) - before, _size(lexicon),
+        _peaks(),
     )  # fmt: skip
     print(cost, f"load {os.getloadavg()[0]:.1f}", flush=True)
     return cost
+
+
+def _forget_peak() -> None:
+    """Let the peak of this process's memory be that from now on."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def _peaks() -> tuple[int, int]:
+    """The most memory, in MB, that this process and the Java of Spark have held."""
+    processes = family()
+    ours = next(one.peak for one in processes if one.number == os.getpid())
+    return ours, max((one.peak for one in processes if one.name == "java"), default=0)
 
 
 def _split(path: Path, shares: int) -> str:
@@ -195,8 +241,26 @@ def shuffled_bytes(session: Any) -> int:
     return sum(int(executors.apply(at).totalShuffleWrite()) for at in range(executors.size()))
 
 
-def _words(session: Any, args: argparse.Namespace, folder: Path, size: str) -> tuple[int, int]:
-    """The tokens of a test set in natural text, and the distinct words that it asks training data for."""
+def _goals(costs: Sequence[Cost]) -> dict[str, bool]:
+    """What Spark should keep to, and whether it did."""
+    last = costs[-1]
+    growth = max(_per_token(one) for one in costs) / _per_token(costs[0])
+    return {
+        f"CPU time on files within 2 × of local processes at {last.size}": last.files[0] <= 2 * last.local[0],
+        "driver within 1 GB": last.driver[0] <= 1000,
+        "growth within 1.3 ×": growth <= 1.3,
+    }
+
+
+class Asked(Struct, frozen=True):
+    """What a test set in natural text asks training data for."""
+
+    tokens: int
+    words: int
+    forms: int  # token sequences of mentions
+
+
+def _asked(session: Any, args: argparse.Namespace, folder: Path, size: str) -> Asked:
     made: Any = make(folder, f"{size}-natural")
     files = made["files"]
     weighed = Weighed(SparkEngine(session))
@@ -205,12 +269,13 @@ def _words(session: Any, args: argparse.Namespace, folder: Path, size: str) -> t
         unit="sentence", engine=weighed, memory=args.memory,
     )  # fmt: skip
     assert weighed.lexicon is not None
-    return made["tokens"], len(weighed.lexicon.wanted.words)
+    wanted = weighed.lexicon.wanted
+    return Asked(made["tokens"], len(wanted.words), len(wanted.forms))
 
 
-def _heaps(words: Sequence[tuple[int, int]]) -> tuple[float, float]:
+def _heaps(sizes: Sequence[tuple[int, int]]) -> tuple[float, float]:
     """K and β of V = K N^β, by least squares over logarithms."""
-    x, y = ([math.log(pair[at]) for pair in words] for at in (0, 1))
+    x, y = ([math.log(pair[at]) for pair in sizes] for at in (0, 1))
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum(
         (a - mean_x) ** 2 for a in x
@@ -218,22 +283,21 @@ def _heaps(words: Sequence[tuple[int, int]]) -> tuple[float, float]:
     return math.exp(mean_y - slope * mean_x), slope
 
 
-COLUMNS: Mapping[str, Callable[[Cost, Sequence[Cost], int], str]] = {
-    "test tokens": lambda one, all_, cores: f"{one.tokens:,}",
-    "training tokens": lambda one, all_, cores: f"{one.training:,}",
-    "local": lambda one, all_, cores: _seconds(one.local),
-    "Spark, files": lambda one, all_, cores: _seconds(one.files),
-    "Spark, folders": lambda one, all_, cores: _seconds(one.folders),
-    "files / local": lambda one, all_, cores: (
+COLUMNS: Mapping[str, Callable[[Cost, Sequence[Cost]], str]] = {
+    "test tokens": lambda one, all_: f"{one.tokens:,}",
+    "training tokens": lambda one, all_: f"{one.training:,}",
+    "local": lambda one, all_: _seconds(one.local),
+    "Spark, files": lambda one, all_: _seconds(one.files),
+    "Spark, folders": lambda one, all_: _seconds(one.folders),
+    "files / local": lambda one, all_: (
         f"{one.files[0] / one.local[0]:.2f} × ({one.files[1] / one.local[1]:.2f} ×)"
     ),
-    "growth": lambda one, all_, cores: f"{_per_token(one) / _per_token(all_[0]):.2f} ×",
-    "test tokens per core-second": lambda one, all_, cores: f"{one.tokens / one.files[0]:,.0f}",
-    "broadcast": lambda one, all_, cores: _per_million(one.broadcast, one),
-    "returned": lambda one, all_, cores: _per_million(one.returned, one),
-    "shuffled": lambda one, all_, cores: _per_million(one.shuffled, one),
-    "lexicon": lambda one, all_, cores: f"{one.lexicon / 1e6:.1f} MB",
-    "driver": lambda one, all_, cores: f"{one.driver:,} MB",
+    "growth": lambda one, all_: f"{_per_token(one) / _per_token(all_[0]):.2f} ×",
+    "broadcast": lambda one, all_: _per_million(one.broadcast, one),
+    "returned": lambda one, all_: _per_million(one.returned, one),
+    "shuffled": lambda one, all_: _per_million(one.shuffled, one),
+    "lexicon": lambda one, all_: f"{one.lexicon / 1e6:.1f} MB",
+    "driver": lambda one, all_: f"{one.driver[0]:,} MB + {one.driver[1]:,} MB",
 }
 
 
@@ -249,22 +313,88 @@ def _per_million(size: int, one: Cost) -> str:
     return f"{size / one.tokens:.2f} MB"
 
 
-def _table(costs: Sequence[Cost], words: Sequence[tuple[int, int]], args: argparse.Namespace) -> str:
+def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (header, ["---:"] * len(header), *rows)]
+
+
+def _tables(costs: Sequence[Cost], asked: Sequence[Asked], args: argparse.Namespace) -> str:
+    """What was measured, and what follows from it for larger data."""
     lines = [
-        f"CPU seconds (wall seconds) of two systems with training data on {args.master}, `--memory "
-        f"{args.memory} --resamples 0 --unit sentence`, warm. Growth is CPU time per token, test and "
-        "training, on files, against the first row. Bytes are per million test tokens; the driver's "
-        "memory is the most of all rows until then.",
+        f"CPU seconds (wall seconds) of two systems with training data on `{args.master}`, `--memory "
+        f"{args.memory} --resamples 0 --unit sentence`, warm, load average {os.getloadavg()[0]:.1f}. Growth "
+        "is CPU time per token, test and training, on files, against the first row. Bytes are per million "
+        "test tokens. The driver's memory is the most of all rows until then, of Python and of Java, which "
+        "here runs the executors too.",
         "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'---:|' * len(COLUMNS)}",
-        *(f"| {' | '.join(cell(one, costs, args.cores) for cell in COLUMNS.values())} |" for one in costs),
+        *_grid(list(COLUMNS), [[cell(one, costs) for cell in COLUMNS.values()] for one in costs]),
+        "",
+        *_time_model(costs[-1]),
     ]
-    if len(words) > 1:
-        k, slope = _heaps(words)
-        met = ", ".join(f"{number:,} at {tokens:,} tokens" for tokens, number in words)
-        lines += ["", f"Words of the test set in natural text: {met}; V = {k:.1f} N^{slope:.2f}."]
+    if len(asked) > 1:
+        lines += ["", *_memory_model(costs[-1], asked)]
     return "\n".join(lines) + "\n"
+
+
+LARGER = {"10⁹": 10**9, "10¹⁰": 10**10, "10¹²": 10**12}  # test tokens
+CORES = (10, 100, 1000)
+
+
+def _time_model(last: Cost) -> list[str]:
+    """How long larger data take by the rate of the largest that were measured."""
+    rate = last.tokens / last.folders[0]
+    ratio = last.training / last.tokens
+    rows = [[name, *(_duration(number / rate / cores) for cores in CORES)] for name, number in LARGER.items()]
+    return [
+        f"Of folders with {last.tokens:,} test tokens, a core evaluates {rate:,.0f} per second, with two "
+        f"systems and {ratio:.1f} times as many training tokens. Scaled linearly, without the time in which "
+        "Spark starts and schedules:",
+        "",
+        *_grid(["test tokens", *(f"{cores:,} cores" for cores in CORES)], rows),
+    ]
+
+
+def _memory_model(last: Cost, asked: Sequence[Asked]) -> list[str]:
+    """What the driver and the workers hold of larger data, by Heaps' law."""
+    words = _heaps([(one.tokens, one.words) for one in asked])
+    forms = _heaps([(one.tokens, one.forms) for one in asked])
+    met = ", ".join(
+        f"{one.words:,} words and {one.forms:,} token sequences of mentions at {one.tokens:,} tokens"
+        for one in asked
+    )
+    rows = []
+    for name, number in LARGER.items():
+        distinct = [k * number**slope for k, slope in (words, forms)]
+        sentences = number * last.sentences / last.tokens
+        sizes = [
+            WORD * distinct[0] + FORM * distinct[1],
+            16 * sentences,
+            last.returned / last.tokens * number,
+        ]
+        rows.append([name, *map(_rounded, distinct), *map(_bytes, sizes)])
+    return [
+        f"In natural text a test set asks training data for {met}: V = {words[0]:.3g} N^{words[1]:.2f} words "
+        f"and V = {forms[0]:.3g} N^{forms[1]:.2f} sequences (Heaps' law). A word takes about {WORD} bytes, a "
+        f"sequence {FORM}, a distinct test sentence 16; counts take what blocks returned above. Nothing of "
+        "this size was run:",
+        "",
+        *_grid(
+            ["test tokens", "words", "sequences", "lexicon", "test sentences", "counts in the driver"], rows
+        ),
+    ]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
+
+
+def _rounded(number: float) -> str:
+    return f"{number / 1e6:,.1f} M"
+
+
+def _bytes(size: float) -> str:
+    return f"{size / 1e9:,.1f} GB"
 
 
 if __name__ == "__main__":

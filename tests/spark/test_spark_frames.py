@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sparking import frame, session, table
 
 import spanwise
@@ -100,3 +102,79 @@ def test_frames_of_their_own_are_joined_and_rows_without_a_partner_are_named(tmp
         spanwise.evaluate(given, systems={"mine": fewer}, **options)
     with pytest.raises(InputError, match=r"2 sentences that these predictions have, .* is 1"):
         spanwise.evaluate(given.where("id = 3"), systems={"mine": predicted}, **options)
+
+
+class Row:
+    """A drawn sentence: its id, its words, and the spans of gold and of two systems."""
+
+    def __init__(self, number: int, words: list[str], layers: list[list[tuple[int, int, str]]]) -> None:
+        self.number, self.words, self.layers = number, words, layers
+
+    def tags(self, layer: int) -> list[str]:
+        tags = ["O"] * len(self.words)
+        for start, end, label in self.layers[layer]:
+            tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
+        return tags
+
+    def structs(self, layer: int) -> list[dict[str, Any]]:
+        return [{"start": start, "end": end, "label": label} for start, end, label in self.layers[layer]]
+
+
+@st.composite
+def rows_of_sentences(draw: st.DrawFn) -> list[Row]:
+    """Sentences in no order, each with mentions that do not overlap."""
+    rows = []
+    for number in draw(st.lists(st.integers(0, 99), min_size=1, max_size=9, unique=True)):
+        words = draw(st.lists(st.sampled_from(["a", "b", "A", "B1", "7"]), min_size=1, max_size=6))
+        layers = []
+        for _ in range(3):
+            borders = sorted(draw(st.sets(st.integers(0, len(words)))))
+            pairs = zip(borders[::2], borders[1::2], strict=False)
+            layers.append([(start, end, draw(st.sampled_from("XY"))) for start, end in pairs])
+        rows.append(Row(number, words, layers))
+    return rows
+
+
+@settings(deadline=None, derandomize=True, max_examples=5, suppress_health_check=list(HealthCheck))
+@given(rows_of_sentences(), st.sampled_from([(0, ()), (0, ()), (1, ()), (2, ()), (0, (105, 103))]))
+def test_drawn_frames_give_the_numbers_of_lists_and_name_rows_without_a_partner(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Row], fault: tuple[int, tuple[int, ...]]
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    whole, text = pyarrow.int64(), pyarrow.string()
+    span = pyarrow.struct([("start", whole), ("end", whole), ("label", text)])
+    folder, fewer, more = tmp_path_factory.mktemp("drawn"), min(fault[0], len(rows) - 1), fault[1]
+    gold = frame(
+        folder / "gold.parquet",
+        {
+            "id": [row.number for row in rows],
+            "words": [row.words for row in rows],
+            "tags": [row.tags(0) for row in rows],
+            "spans": pyarrow.array([row.structs(1) for row in rows], pyarrow.list_(span)),
+        },
+    )
+    ordered = sorted(rows, key=lambda row: row.number)
+    lacking = {row.number for row in rows[:fewer]}
+    others = [*reversed(rows[fewer:]), *(Row(number, ["a"], [[], [], []]) for number in more)]
+    predicted = frame(
+        folder / "predicted.parquet",
+        {"id": [row.number for row in others], "tags": [row.tags(2) for row in others]},
+    )
+    options: dict[str, Any] = {"resamples": 10, "attributes": "all", "name": "drawn", "scheme": "IOB2"}
+    given_names: dict[str, Any] = {"gold": "tags", "tokens": "words", "sentence": "id", **options}
+    systems = {"a": "spans", "b": predicted}
+    alone = {"gold has, but not these predictions": lacking, "these predictions have, but not gold": more}
+    for trouble, numbers_alone in alone.items():
+        if numbers_alone:
+            sentences = "1 sentence" if len(numbers_alone) == 1 else f"{len(numbers_alone)} sentences"
+            told = rf"{sentences} that {trouble}; the first is {min(numbers_alone)}\."
+            with pytest.raises(InputError, match=told):
+                spanwise.evaluate(gold, systems=systems, engine=session(), **given_names)
+            return
+    found = spanwise.evaluate(gold, systems=systems, engine=SparkEngine(session(), 2), **given_names)
+    tokens = [row.words for row in ordered]
+    lists = {"a": [row.layers[1] for row in ordered], "b": [row.tags(2) for row in ordered]}
+    expected = spanwise.evaluate([row.tags(0) for row in ordered], lists, tokens=tokens, **options)
+    both = [json.loads(one.to_json()) for one in (found, expected)]
+    assert both[0]["systems"] == both[1]["systems"] and both[0]["comparisons"] == both[1]["comparisons"]
+    assert both[0]["dataset"] == both[1]["dataset"]

@@ -363,8 +363,12 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--conf", metavar="KEY=VALUE", action="append", default=[],
-        help="a setting of Spark, such as spark.executor.memory=4g; may be repeated",
+        help="a setting of Spark, such as spark.executor.memory=4g, or spark.spanwise.lexicon=4GB, the most "
+        "of what training data know that goes to every worker at once (default: 1GB); may be repeated",
     )  # fmt: skip
+
+
+_LEXICON = "spark.spanwise.lexicon"  # Spark keeps settings of others too
 
 
 @contextmanager
@@ -379,12 +383,14 @@ def engine_of(args: argparse.Namespace) -> Iterator[Any]:
     if args.partitions is not None and args.partitions < 1:
         raise ChoiceError(f"--partitions is {args.partitions}, but must be 1 or more.")
     from spanwise.cli.evaluating import parted
-    from spanwise.engines.spark import SparkEngine, spark_session
+    from spanwise.engines.spark import LEXICON, SparkEngine, spark_session
+    from spanwise.evaluation import parse_memory
 
     conf = dict(parted(text, "--conf spark.executor.memory=4g") for text in args.conf)
+    bound = parse_memory(conf.get(_LEXICON, LEXICON), f"--conf {_LEXICON}")
     session = spark_session(args.master, conf)
     try:
-        yield SparkEngine(session, args.partitions)
+        yield SparkEngine(session, args.partitions, bound)
     finally:
         session.stop()
 

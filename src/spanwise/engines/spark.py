@@ -7,12 +7,14 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from io import BytesIO
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
+import numpy as np
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError, MissingExtra, WorkerLost
@@ -25,7 +27,11 @@ if TYPE_CHECKING:
 ROUNDS = 2  # blocks per core in the first job; later jobs are larger, up to MOST blocks
 MOST = 4096
 LEXICON = 1 << 30
+LONG = 256  # values of a column from which on it is worth a look how narrow its numbers can be
+RETURNED = 1 << 28  # bytes that a job may bring back, about: Spark refuses more than 1 GB unless told
 ATTEMPTS = 4  # of a task, where Spark runs on this machine alone; elsewhere Spark's own setting holds
+# Java has little to do here, and Spark rarely runs long: its second compiler would cost more than it saves.
+LOCAL_JAVA = "-XX:TieredStopAtLevel=1"
 
 Block = TypeVar("Block")
 Shared = TypeVar("Shared")
@@ -63,8 +69,9 @@ class SparkEngine(Struct, frozen=True, eq=False):
                 sent = context.broadcast(Sent.of(shared))
             slices = min(len(job), self.partitions or len(job))
             rows = context.parallelize(job, slices).mapPartitions(partial(_called, function, sent))
-            yield from answers(context, rows.collect)
-            size = min(2 * size, MOST)
+            found = collected(context, rows.collect)
+            size = _next_size(size, found)
+            yield from map(outcome_of, found)
         if sent is not None:
             sent.destroy()  # after an error Spark does so by itself, once its last task has ended
 
@@ -96,7 +103,18 @@ class Sent(Struct, frozen=True, eq=False):
 
 
 def answers(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
-    """Run one job; its results, or the first error among them. An interrupt cancels it.
+    """Run one job; its results, or the first error among them."""
+    yield from map(outcome_of, collected(context, job))
+
+
+def _next_size(size: int, found: Sequence[bytes]) -> int:
+    """How many blocks the next job has: twice as many, unless they would bring back too much at once."""
+    largest = max(map(len, found), default=1)
+    return max(1, min(2 * size, MOST, RETURNED // max(largest, 1)))
+
+
+def collected(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Sequence[bytes]:
+    """Run one job; what it brings back. An interrupt cancels it.
 
     A thread of its own waits for Spark: an interrupt finds this one where it can say so to Spark.
     """
@@ -112,7 +130,7 @@ def answers(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Iterat
 
     with ThreadPoolExecutor(1) as waiting:
         try:
-            rows = waiting.submit(tagged).result()
+            return waiting.submit(tagged).result()
         except Py4JError as error:
             lost = WorkerLost(
                 f"Spark gave up on a job: {_cause(error)}.\n"
@@ -122,7 +140,6 @@ def answers(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Iterat
         except BaseException:
             context.cancelJobsWithTag(tag)
             raise
-    yield from map(outcome_of, rows)
 
 
 def outcome_of(row: bytes) -> object:
@@ -156,11 +173,36 @@ def _made_of_some(
 
 
 def packed(value: object) -> bytes:
-    """A value as bytes, by cloudpickle, which knows functions of a user's own script."""
-    from pyspark import cloudpickle
+    """A value as bytes, by cloudpickle, which knows functions of a user's own script.
 
-    data: bytes = cloudpickle.dumps(value)
-    return data
+    Columns of whole numbers travel in the narrowest numbers that hold them: most counts and codes are small.
+    """
+    data = BytesIO()
+    _pickler()(data).dump(value)
+    return data.getvalue()
+
+
+@cache
+def _pickler() -> Callable[[BytesIO], Any]:
+    from pyspark.cloudpickle import CloudPickler
+
+    class Pickler(CloudPickler):
+        dispatch_table = CloudPickler.dispatch_table.new_child({np.ndarray: _narrowed})
+
+    return Pickler
+
+
+def _narrowed(column: np.ndarray[Any, Any]) -> Any:
+    if column.dtype.kind in "iu" and column.size >= LONG:
+        bounds = int(column.min()), int(column.max())
+        narrow = np.result_type(*map(np.min_scalar_type, bounds))
+        if narrow.kind in "iu" and narrow.itemsize < column.dtype.itemsize:
+            return _widened, (column.astype(narrow), column.dtype)
+    return column.__reduce_ex__(5)
+
+
+def _widened(column: np.ndarray[Any, Any], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    return column.astype(kind)
 
 
 def unpacked(data: bytes) -> Any:
@@ -195,7 +237,10 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("spanwise").master(_master(master))
     settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-    settings |= {"spark.log.level": "ERROR", **(conf or {})}
+    settings |= {"spark.log.level": "ERROR"}
+    if _master(master).startswith("local["):
+        settings["spark.driver.defaultJavaOptions"] = LOCAL_JAVA
+    settings |= conf or {}
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
@@ -316,8 +361,9 @@ class FrameEngine(Struct, frozen=True, eq=False):
             wanted = {place[block.number]: block for block in some}
             rows = self.packed.rows.mapPartitionsWithIndex(partial(_of_some, function, sent, wanted))
             partitions = list(dict.fromkeys(partition for partition, _ in wanted))
-            yield from answers(context, partial(context.runJob, rows, _as_they_are, partitions))
-            size = min(2 * size, MOST)
+            found = collected(context, partial(context.runJob, rows, _as_they_are, partitions))
+            size = _next_size(size, found)
+            yield from map(outcome_of, found)
         if sent is not None:
             sent.destroy()
 

@@ -522,8 +522,8 @@ def needs(source: Any) -> int:
     return BYTES_PER_BYTE * _size(Path(source))
 
 
-def parse_memory(memory: int | str) -> int:
-    """A number of bytes, such as 536870912, "512MB" or "1.5 GB".
+def parse_memory(memory: int | str, name: str = "memory") -> int:
+    """A number of bytes, such as 536870912, "512MB" or "1.5 GB"; errors call it by its name.
 
     Examples:
         >>> parse_memory("1.5 GB") == 3 << 29
@@ -534,10 +534,10 @@ def parse_memory(memory: int | str) -> int:
     else:
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", memory, re.IGNORECASE)
         if match is None:
-            raise ChoiceError(f"memory is {memory!r}, but must be a size such as '512MB' or '1GB'.")
+            raise ChoiceError(f"{name} is {memory!r}, but must be a size such as '512MB' or '1GB'.")
         found = int(min(float(match[1]) * _UNITS[match[2].upper()], 1 << 62))
     if found < 1 << 20:
-        raise ChoiceError(f"memory is {memory!r}, but must be at least 1MB.")
+        raise ChoiceError(f"{name} is {memory!r}, but must be at least 1MB.")
     return found
 
 

@@ -399,15 +399,27 @@ def _check_rows(frame: DataFrame, other: DataFrame, name: str, sentence: str) ->
     """Refuse predictions that lack sentences of gold, have others, or have one twice."""
     from pyspark.sql import functions
 
-    ours, theirs = frame.select(sentence), other.select(sentence)
-    found = {
-        "gold has, but not these predictions": ours.join(theirs, sentence, "left_anti"),
-        "these predictions have, but not gold": theirs.join(ours, sentence, "left_anti"),
-        "these predictions have more than once": theirs.groupBy(sentence).count().where("count > 1"),
-        "gold has more than once": ours.groupBy(sentence).count().where("count > 1"),
+    sides = {"rows of gold": frame, "rows of predictions": other}
+    ours, theirs = (
+        side.groupBy(sentence).agg(functions.count("*").alias(name)) for name, side in sides.items()
+    )
+    gold, predicted = map(functions.col, sides)
+    alone = {
+        "gold has, but not these predictions": (predicted.isNull(), gold),
+        "these predictions have, but not gold": (gold.isNull(), predicted),
+        "these predictions have more than once": (predicted > 1, functions.lit(1)),
+        "gold has more than once": (gold > 1, functions.lit(1)),
     }
-    for trouble, rows in found.items():
-        number, first = rows.agg(functions.count("*"), functions.min(sentence)).first()
+    wanted = [
+        column
+        for where, rows in alone.values()
+        for column in (
+            functions.sum(functions.when(where, rows)),
+            functions.min(functions.when(where, functions.col(sentence))),
+        )
+    ]
+    found = list(ours.join(theirs, sentence, "full_outer").agg(*wanted).first())
+    for trouble, number, first in zip(alone, found[::2], found[1::2], strict=True):
         if number:
             sentences = many(number, "sentence")
             wrong = InputError(
