@@ -12,12 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from killing import Fragile
 from sparking import SOURCES, session
 
 import spanwise
 from spanwise.demo import generate
+from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError, WorkerLost
 from spanwise.evaluation import _blocks
@@ -41,6 +43,28 @@ def die(number: int, shared: int) -> int:
 def test_results_come_in_the_order_of_the_blocks(partitions: int | None) -> None:
     found = list(SparkEngine(session(), partitions).map(square, range(40), 1))
     assert found == [number**2 + 1 for number in range(40)]
+
+
+def test_jobs_that_bring_back_much_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark, "RETURNED", 1)
+    assert list(SparkEngine(session()).map(square, range(7), 1)) == [number**2 + 1 for number in range(7)]
+
+
+def test_columns_travel_in_narrow_numbers_and_come_back_as_they_were() -> None:
+    pytest.importorskip("pyspark")
+    columns = [
+        np.arange(-100, 900),
+        np.arange(1200, dtype=np.int32).reshape(300, 4)[:, ::2],
+        np.full(300, 2**63, dtype=np.uint64),
+        np.array([0, 2**63, 3] * 100, dtype=np.uint64),
+        np.linspace(0, 1, 300),
+        np.zeros(0, dtype=np.int64),
+    ]
+    for column in columns:
+        found = spark.unpacked(spark.packed((column, column)))
+        assert found[0] is found[1] and found[0].dtype == column.dtype
+        assert np.array_equal(found[0], column)
+    assert len(spark.packed(columns[0])) < columns[0].nbytes // 3
 
 
 def test_the_first_error_comes_back_as_it_was_raised() -> None:

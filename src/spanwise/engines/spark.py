@@ -186,10 +186,8 @@ def packed(value: object) -> bytes:
 def _pickler() -> Callable[[BytesIO], Any]:
     from pyspark.cloudpickle import CloudPickler
 
-    class Pickler(CloudPickler):
-        dispatch_table = CloudPickler.dispatch_table.new_child({np.ndarray: _narrowed})
-
-    return Pickler
+    table = CloudPickler.dispatch_table.new_child({np.ndarray: _narrowed})
+    return type("Pickler", (CloudPickler,), {"dispatch_table": table})
 
 
 def _narrowed(column: np.ndarray[Any, Any]) -> Any:
