@@ -52,7 +52,7 @@ def test_jobs_that_bring_back_much_are_small(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_columns_travel_in_narrow_numbers_and_come_back_as_they_were() -> None:
     pytest.importorskip("pyspark")
-    columns = [
+    columns: list[Any] = [
         np.arange(-100, 900),
         np.arange(1200, dtype=np.int32).reshape(300, 4)[:, ::2],
         np.full(300, 2**63, dtype=np.uint64),

@@ -28,6 +28,7 @@ ROUNDS = 2  # blocks per core in the first job; later jobs are larger, up to MOS
 MOST = 4096
 LEXICON = 1 << 30
 LONG = 256  # values of a column from which on it is worth a look how narrow its numbers can be
+NARROW = [np.iinfo(kind) for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32)]
 RETURNED = 1 << 28  # bytes that a job may bring back, about: Spark refuses more than 1 GB unless told
 ATTEMPTS = 4  # of a task, where Spark runs on this machine alone; elsewhere Spark's own setting holds
 # Java has little to do here, and Spark rarely runs long: its second compiler would cost more than it saves.
@@ -192,10 +193,12 @@ def _pickler() -> Callable[[BytesIO], Any]:
 
 def _narrowed(column: np.ndarray[Any, Any]) -> Any:
     if column.dtype.kind in "iu" and column.size >= LONG:
-        bounds = int(column.min()), int(column.max())
-        narrow = np.result_type(*map(np.min_scalar_type, bounds))
-        if narrow.kind in "iu" and narrow.itemsize < column.dtype.itemsize:
-            return _widened, (column.astype(narrow), column.dtype)
+        least, most = int(column.min()), int(column.max())
+        for narrow in NARROW:
+            if narrow.bits // 8 >= column.dtype.itemsize:
+                break
+            if narrow.min <= least and most <= narrow.max:
+                return _widened, (column.astype(narrow.dtype), column.dtype)
     return column.__reduce_ex__(5)
 
 
