@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
     from spanwise.taggers.training import TrainingOutcome
 
 AT_ONCE = {"cuda": 12, "cpu": 1}  # runs that take turns
+WINDOWS = (
+    "context",
+    "test_context",
+    "mode",
+    "cross",
+)  # settings that leave the arrays of the data as they are
 
 
 class Job(Struct, frozen=True):
@@ -202,7 +209,7 @@ def _train_networks(
         torch.set_num_threads(1)  # for nets this small a second thread costs more than it brings
     else:
         _make_repeatable()
-    prepared = _Prepared(jobs, [jobs[number] for number in networks], files, chosen)
+    prepared = _Prepared([jobs[number] for number in networks], files, chosen)
     starts = [prepared.starter(jobs[number]) for number in networks]
     total, left = len(networks), [len(networks)]
     began = time.perf_counter()
@@ -253,34 +260,31 @@ class _Prepared:
     """What several runs share: the arrays of their data on the device, released after the last of them."""
 
     def __init__(
-        self,
-        jobs: Sequence[Job],
-        own: Sequence[Job],
-        files: dict[tuple[str, str], Annotation],
-        device: torch.device,
+        self, jobs: Sequence[Job], files: dict[tuple[str, str], Annotation], device: torch.device
     ) -> None:
         self.files, self.device = files, device
-        self.held: dict[bytes, tuple[Known, object, Material]] = {}
-        self.uses: dict[bytes, int] = {}
-        for job in own:
-            self.uses[self._key(job)] = self.uses.get(self._key(job), 0) + 1
+        self.held: dict[bytes, tuple[Known, Any, Material]] = {}
+        self.uses = Counter(map(self._key, jobs))
 
     def _key(self, job: Job) -> bytes:
-        return msgspec.json.encode(msgspec.structs.replace(job, seed=0), order="sorted")
+        """What runs have in common whose arrays are the same: all but seeds and windows."""
+        options = {name: value for name, value in job.options.items() if name not in WINDOWS}
+        return msgspec.json.encode(msgspec.structs.replace(job, seed=0, options=options), order="sorted")
 
     def material(self, job: Job) -> tuple[Known, Any, Material]:
-        """What a job needs, made for the first one that asks."""
-        from spanwise.taggers.building import lay_out, learn
+        """What a job needs, the arrays made for the first one that asks."""
+        from spanwise.taggers.building import in_windows, lay_out, learn
 
+        parts = _parts(job, self.files)
+        model = parse(job.model)
+        settings = settings_for(model, len(parts["training"].corpus), job.options)
         key = self._key(job)
         if key not in self.held:
-            parts = _parts(job, self.files)
-            model = parse(job.model)
-            settings = settings_for(model, len(parts["training"].corpus), job.options)
             known, table = learn(model, settings, parts["training"], list(parts.values())[1:])
             roles = [role if role in {"training", "dev"} else "test" for role in parts]
             self.held[key] = (known, table, lay_out(known, list(parts.values()), roles, self.device))
-        return self.held[key]
+        known, table, arrays = self.held[key]
+        return msgspec.structs.replace(known, settings=settings), table, in_windows(arrays, settings)
 
     def starter(self, job: Job) -> Callable[[torch.cuda.Stream | None], Iterator[TrainingOutcome | None]]:
         """A function that begins the run of a job."""
@@ -297,6 +301,8 @@ class _Prepared:
 
     def trained(self, job: Job, outcome: TrainingOutcome) -> Trained:
         """The tagger of a finished run."""
+        from spanwise.taggers.building import widen
+
         known, _, material = self.material(job)
         parts = _parts(job, self.files)
         predictions, f1, cut = {}, {}, {}
@@ -327,7 +333,7 @@ class _Prepared:
             report,
             predictions,
             known,
-            outcome.network,
+            widen(outcome.network, material),
             codes=outcome.predictions,
         )
 
@@ -422,7 +428,7 @@ def predict(
     require_torch()
     import torch
 
-    from spanwise.taggers.building import choose_device, extended, lay_out
+    from spanwise.taggers.building import choose_device, extended, in_windows, lay_out
     from spanwise.taggers.training import predict as tags_of
     from spanwise.taggers.training import probabilities
 
@@ -430,7 +436,7 @@ def predict(
     if chosen.type == "cpu":
         torch.set_num_threads(1)
     known, network = extended(held.known, held.network, annotation)
-    material = lay_out(known, [annotation], ["test"], chosen)
+    material = in_windows(lay_out(known, [annotation], ["test"], chosen), known.settings)
     network = network.to(chosen).eval()
     codes = tags_of(network, material, 0).cpu().numpy()
     mentions, _ = mentions_of(codes, known.vocabulary.tags, annotation.corpus, known.vocabulary.scheme)

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 import torch
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 from torch import Tensor, nn
 from torch.nn import functional
 
+from spanwise.columns import Ints
 from spanwise.errors import InputError, MissingExtra
 
 MARKS = ("[CLS]", "[SEP]", "[UNK]")
@@ -83,31 +85,63 @@ class Bert(nn.Module):
         return states
 
 
-def read_bert(folder: Path) -> Bert:
-    """The encoder of a Hugging Face folder with `config.json`, `model.safetensors` and `tokenizer.json`."""
-    from safetensors import SafetensorError
+class Pretrained(Struct, frozen=True, eq=False):
+    """The weights of an encoder as its folder holds them, from which encoders are made."""
 
-    config = _config(folder / "config.json")
-    splitter = Splitter(folder)
-    file = folder / "model.safetensors"
-    try:
-        state = _state(file, config)
-        # Sizes are those of the weights, whatever the config asks for.
-        config = replace(
-            config,
-            hidden_size=state["word"].shape[1],
-            intermediate_size=state["layers.0.up.weight"].shape[0],
-            max_position_embeddings=state["position"].shape[0],
-        )
-        bert = Bert(config, state["word"].shape[0], splitter.first, splitter.last)
-        bert.load_state_dict(state)
-    except (SafetensorError, RuntimeError, ValueError, KeyError, IndexError) as error:
-        said = str(error).partition("\n")[0][:200]
-        raise InputError(
-            f"{file}: the weights do not fit config.json beside them: {said}.\n"
-            "Name the folder of a whole encoder."
-        ) from None
-    return bert
+    file: Path
+    config: Config
+    state: dict[str, Tensor]
+    first: int
+    last: int
+
+    @classmethod
+    def read(cls, folder: Path, splitter: Splitter | None = None) -> Pretrained:
+        """From a Hugging Face folder with `config.json`, `model.safetensors` and `tokenizer.json`."""
+        from safetensors import SafetensorError
+
+        config = _config(folder / "config.json")
+        splitter = splitter or Splitter(folder)
+        file = folder / "model.safetensors"
+        try:
+            state = _state(file, config)
+            # Sizes are those of the weights, whatever the config asks for.
+            config = replace(
+                config,
+                hidden_size=state["word"].shape[1],
+                intermediate_size=state["layers.0.up.weight"].shape[0],
+                max_position_embeddings=state["position"].shape[0],
+            )
+        except (SafetensorError, RuntimeError, ValueError, KeyError, IndexError) as error:
+            raise _misfit(file, error) from None
+        return cls(file, config, state, splitter.first, splitter.last)
+
+    def bert(self, rows: Ints | None = None) -> Bert:
+        """A new encoder; with `rows`, ascending, one that knows these pieces alone, by their place there."""
+        state, first, last = self.state, self.first, self.last
+        try:
+            if rows is not None:
+                state = {**state, "word": state["word"][torch.from_numpy(np.array(rows))]}
+                first, last = np.searchsorted(rows, [first, last]).tolist()
+            made = Bert(self.config, len(state["word"]), first, last)
+            made.load_state_dict(state)
+        except (RuntimeError, ValueError, IndexError) as error:
+            raise _misfit(self.file, error) from None
+        return made
+
+    def widen(self, bert: Bert, rows: Ints) -> None:
+        """Give an encoder that knew some pieces all of them; those it did not know are as they were read."""
+        word = self.state["word"].clone()
+        word[torch.from_numpy(np.array(rows))] = bert.word.detach().cpu()
+        bert.word = nn.Parameter(word)
+        bert.first, bert.last = self.first, self.last
+
+
+def _misfit(file: Path, error: Exception) -> InputError:
+    said = str(error).partition("\n")[0][:200]
+    return InputError(
+        f"{file}: the weights do not fit config.json beside them: {said}.\n"
+        "Name the folder of a whole encoder."
+    )
 
 
 def _config(file: Path) -> Config:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
 from spanwise.errors import ChoiceError, InputError
-from spanwise.taggers.bert import Bert, Splitter, read_bert
+from spanwise.taggers.bert import Bert, Pretrained, Splitter
 from spanwise.taggers.encoding import Vocabulary, build_words, check_corpus, columns_of, tag_codes, tag_names
 from spanwise.taggers.features import features_of
 from spanwise.taggers.naming import Model
@@ -38,10 +39,13 @@ class Material(Struct, frozen=True, eq=False):
     """Corpora as one flat array of tokens on a device, and the windows of each part."""
 
     annotations: tuple[Annotation, ...]
+    roles: tuple[str, ...]
     begins: Ints  # where the tokens of each part begin
     store: DeviceStore
-    windows: tuple[Windows, ...]  # in tokens of the whole
-    piece: Ints | None  # where the word pieces of each token begin
+    windows: tuple[Windows, ...] = ()  # in tokens of the whole
+    piece: Ints | None = None  # where the word pieces of each token begin
+    encoder: Pretrained | None = None  # what is trained along
+    rows: Ints | None = None  # the pieces of the encoder that occur, by which the store numbers them
 
 
 def choose_device(asked: str) -> torch.device:
@@ -100,7 +104,11 @@ def _vectors_named(model: Model, settings: TaggerSettings) -> str:
 def lay_out(
     known: Known, annotations: Sequence[Annotation], roles: Sequence[str], device: torch.device
 ) -> Material:
-    """The arrays of some corpora on the device, with their windows; training windows first."""
+    """The arrays of some corpora on the device, as yet without windows; training data first.
+
+    Where an encoder is trained along, it is trained on the pieces that occur in any of the corpora: the
+    others have no gradient, and would take most of its memory.
+    """
     settings, vocabulary = known.settings, known.vocabulary
     for annotation, role in zip(annotations, roles, strict=True):
         check_corpus(annotation, role)
@@ -111,21 +119,39 @@ def lay_out(
     tags = [tag_codes(one, vocabulary.tags, vocabulary.scheme) for one in annotations]
     columns["tag"] = np.concatenate([*tags, np.zeros(1, np.int64)])
     if _has_features(known):
-        rows = [features_of(known.model.characters, one, settings, device) for one in annotations]
-        columns["features"] = np.concatenate([*rows, np.zeros_like(rows[0][:1])])
+        vectors = [features_of(known.model.characters, one, settings, device) for one in annotations]
+        columns["features"] = np.concatenate([*vectors, np.zeros_like(vectors[0][:1])])
     begins = offsets([len(corpus.tokens) for corpus in corpora])
     piece = ints(columns["piece"]) if splitter is not None else None
-    sizes = None if piece is None else np.diff(piece)
-    made = []
-    for number, (corpus, role) in enumerate(zip(corpora, roles, strict=True)):
+    encoder, rows = None, None
+    if splitter is not None and "training" in roles:
+        encoder = Pretrained.read(encoder_folder(settings), splitter)
+        rows = ints(np.union1d(columns["pieces"], [encoder.first, encoder.last]))
+        columns["pieces"] = np.searchsorted(rows, columns["pieces"])
+    store = DeviceStore({name: torch.from_numpy(np.array(column)) for name, column in columns.items()})
+    return Material(
+        tuple(annotations), tuple(roles), begins, store.to(device), piece=piece, encoder=encoder, rows=rows
+    )
+
+
+def in_windows(material: Material, settings: TaggerSettings) -> Material:
+    """The same arrays with the windows that the settings ask for."""
+    begins, made = material.begins, []
+    sizes = None if material.piece is None else np.diff(material.piece)
+    for number, (annotation, role) in enumerate(zip(material.annotations, material.roles, strict=True)):
         own = None if sizes is None else ints(sizes[begins[number] : begins[number + 1]])
         count = settings.context if role == "training" else settings.test_context or settings.context
-        limit = None if splitter is None else 510
-        found = windows(corpus, count, mode=settings.mode, limit=limit, sizes=own, cross=settings.cross)  # type: ignore[arg-type]
+        found = windows(
+            annotation.corpus,
+            count,
+            mode=settings.mode,  # type: ignore[arg-type]
+            limit=None if sizes is None else 510,
+            sizes=own,
+            cross=settings.cross,
+        )
         at = begins[number]
         made.append(Windows(found.start + at, found.stop + at, found.first + at, found.last + at, found.cut))
-    store = DeviceStore({name: torch.from_numpy(np.array(column)) for name, column in columns.items()})
-    return Material(tuple(annotations), begins, store.to(device), tuple(made), piece)
+    return replace(material, windows=tuple(made))
 
 
 def _joined(corpora: Sequence[Corpus]) -> Corpus:
@@ -144,8 +170,16 @@ def _has_features(known: Known) -> bool:
     )
 
 
-def network(known: Known, table: Matrix | None, feature_width: int = 0, bert: Bert | None = None) -> Tagger:
-    """The network with its first weights, drawn from PyTorch's global generator."""
+def network(
+    known: Known,
+    table: Matrix | None,
+    feature_width: int = 0,
+    bert: Callable[[], Bert] | None = None,
+) -> Tagger:
+    """The network with its first weights, drawn from PyTorch's global generator.
+
+    `bert` makes the encoder that is trained along; without it, the encoder's folder is read.
+    """
     model, settings, vocabulary = known.model, known.settings, known.vocabulary
     inputs: list[torch.nn.Module] = []
     if model.words != "none":
@@ -155,8 +189,8 @@ def network(known: Known, table: Matrix | None, feature_width: int = 0, bert: Be
         size = len(vocabulary.characters) + 2
         inputs.append(Characters(size, settings.char_size, settings.char_filters, settings.char_dropout))
     if _tunes_encoder(known):
-        encoder_read = bert if bert is not None else read_bert(encoder_folder(settings))
-        inputs.append(Pieces(encoder_read, mean=settings.mean_pieces))
+        make = bert or Pretrained.read(encoder_folder(settings)).bert
+        inputs.append(Pieces(make(), mean=settings.mean_pieces))
     if _has_features(known):
         inputs.append(Features(feature_width, settings.feature_size))
     if settings.case:
@@ -181,9 +215,21 @@ def network(known: Known, table: Matrix | None, feature_width: int = 0, bert: Be
 
 def first_network(known: Known, table: Matrix | None, material: Material, seed: int) -> Tagger:
     """The network of a run before training: the same for the same seed, whatever runs beside it."""
+    encoder = material.encoder
+    bert = None if encoder is None else partial(encoder.bert, material.rows)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return network(known, table, feature_width=_width(material))
+        return network(known, table, _width(material), bert)
+
+
+def widen(network: Tagger, material: Material) -> Tagger:
+    """The network of a run after training, on the host and with all pieces of its encoder."""
+    network = network.cpu()  # a run that has ended keeps no memory of the device
+    if material.encoder is not None and material.rows is not None:
+        for part in network.inputs:
+            if isinstance(part, Pieces):
+                material.encoder.widen(part.bert, material.rows)
+    return network
 
 
 def _width(material: Material) -> int:

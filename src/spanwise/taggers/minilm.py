@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from spanwise.corpus import Corpus
-from spanwise.taggers.bert import Splitter, read_bert
+from spanwise.taggers.bert import Pretrained, Splitter
 from spanwise.taggers.encoding import Vocabulary, columns_of
 from spanwise.taggers.network import Batch, DeviceStore, Dropping, piece_states
 from spanwise.taggers.settings import TaggerSettings, encoder_folder
@@ -26,8 +26,9 @@ def source(settings: TaggerSettings) -> str:
 def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> NDArray[np.float32]:
     """The mean of the vectors of the pieces of every token, each sentence read alone."""
     folder = encoder_folder(settings)
-    bert = read_bert(folder).to(device).eval()
-    columns = columns_of(corpus, Vocabulary(("O",), "IOB2"), Splitter(folder))
+    splitter = Splitter(folder)
+    bert = Pretrained.read(folder, splitter).bert().to(device).eval()
+    columns = columns_of(corpus, Vocabulary(("O",), "IOB2"), splitter)
     columns["tag"] = np.zeros_like(columns["form"])
     store = DeviceStore({name: torch.from_numpy(np.array(column)) for name, column in columns.items()}).to(
         device

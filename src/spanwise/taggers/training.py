@@ -180,7 +180,8 @@ class Run:
         self.optimiser.step()
         if self._average:
             moved = torch._foreach_sub([one.detach() for one in self.parameters], self._average)
-            torch._foreach_add_(self._average, torch._foreach_mul(moved, self._weight))
+            torch._foreach_mul_(moved, self._weight)
+            torch._foreach_add_(self._average, moved)
         self._loss += loss.detach()
 
     def _exchange(self) -> None:

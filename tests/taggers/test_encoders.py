@@ -1,0 +1,170 @@
+"""BERT-type encoders that are trained along: on the pieces that occur alone, with the same result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spanwise import Annotation, Corpus, InputError, Mentions, read
+
+pytest.importorskip("torch", reason="the extra 'zoo' is not installed")
+pytest.importorskip("safetensors", reason="the extra 'zoo' is not installed")
+pytest.importorskip("tokenizers", reason="the extra 'zoo' is not installed")
+
+import torch
+from safetensors import torch as safetensors
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from spanwise.taggers import Job, Trained, load, predict, train, train_all
+
+WIDTH, MARKS = 16, ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
+SMALL = {"epochs": 3, "batch": 8, "rate": 2e-2, "encoder_rate": 1e-2, "clip": 0.5, "average": 0.9}
+OTHERS = ("zyzzyva", "zyzzyvas", "quagga")  # words that no corpus holds; the first two have one vector
+
+
+@pytest.fixture(scope="module")
+def pieces(demo: dict[str, str]) -> list[str]:
+    """What the words of the demo are made of: some whole, some in two."""
+    forms = {form.lower() for role in ("train", "dev", "test") for form in read(demo[role]).corpus.vocabulary}
+    whole = {form for form in forms if len(form) < 7 or not form.isalpha()}
+    halves = {half for form in forms - whole for half in (form[:4], f"##{form[4:]}")}
+    return sorted(whole | halves)
+
+
+def encoder(folder: Path, vocabulary: list[str], pieces: list[str]) -> str:
+    """A Hugging Face folder with a tiny encoder, which knows the same of `pieces` in every vocabulary."""
+    folder.mkdir()
+    numbers = {piece: number for number, piece in enumerate(vocabulary)}
+    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = {
+        "model_type": "bert", "hidden_size": WIDTH, "intermediate_size": 32, "num_attention_heads": 2,
+        "num_hidden_layers": 1, "max_position_embeddings": 512, "hidden_dropout_prob": 0.1,
+    }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    draw = np.random.default_rng(5)
+    vectors = dict(zip([*MARKS, *pieces], draw.normal(size=(len(pieces) + 4, WIDTH)), strict=True))
+    vectors |= dict.fromkeys(OTHERS[:2], draw.normal(size=WIDTH))
+    word = [vectors[one] if one in vectors else draw.normal(size=WIDTH) for one in vocabulary]
+    draw = np.random.default_rng(6)
+    layer = "encoder.layer.0."
+    shapes = {
+        **{f"{layer}attention.self.{part}": (WIDTH, WIDTH) for part in ("query", "key", "value")},
+        f"{layer}attention.output.dense": (WIDTH, WIDTH),
+        f"{layer}intermediate.dense": (32, WIDTH),
+        f"{layer}output.dense": (WIDTH, 32),
+    }
+    weights = {f"{name}.weight": draw.normal(size=shape) * 0.2 for name, shape in shapes.items()}
+    weights |= {f"{name}.bias": np.zeros(shape[0]) for name, shape in shapes.items()}
+    for name in ("embeddings.", f"{layer}attention.output.", f"{layer}output."):
+        weights |= {f"{name}LayerNorm.weight": np.ones(WIDTH), f"{name}LayerNorm.bias": np.zeros(WIDTH)}
+    weights["embeddings.word_embeddings.weight"] = np.stack(word)
+    weights["embeddings.position_embeddings.weight"] = draw.normal(size=(512, WIDTH)) * 0.1
+    weights["embeddings.token_type_embeddings.weight"] = np.zeros((2, WIDTH))
+    held = {name: torch.from_numpy(np.asarray(value, np.float32)) for name, value in weights.items()}
+    safetensors.save_file(held, folder / "model.safetensors")
+    return str(folder)
+
+
+def trained(demo: dict[str, str], folder: str) -> Trained:
+    """A tagger with an encoder that is trained along; every update is clipped, and weights are averaged."""
+    return train(
+        "CminilmWnoneMlp",
+        demo["dev"],
+        demo["dev"],
+        tests=[demo["test"]],
+        device="cpu",
+        encoder=folder,
+        **SMALL,
+    )
+
+
+@pytest.fixture(scope="module")
+def tagger(demo: dict[str, str], pieces: list[str], tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A tagger whose encoder knows many words that no corpus holds, between those that occur."""
+    unused = [*OTHERS, *(f"{piece}{piece}" for piece in pieces)]
+    folder = tmp_path_factory.mktemp("encoders") / "large"
+    return trained(demo, encoder(folder, sorted([*MARKS, *pieces, *unused]), pieces))
+
+
+def test_pieces_that_never_occur_change_nothing(
+    demo: dict[str, str], pieces: list[str], tagger: Trained, tmp_path: Path
+) -> None:
+    # Every piece of this encoder occurs: it is trained as a whole.
+    whole = trained(demo, encoder(tmp_path / "small", sorted([*MARKS, *pieces]), pieces))
+    assert tagger.report["curve"][-1]["loss"] < 0.7 * tagger.report["curve"][0]["loss"]
+    for part, codes in whole.codes.items():
+        assert np.array_equal(tagger.codes[part], codes)
+    assert tagger.network is not None
+    assert whole.network is not None
+    weights = whole.network.state_dict()
+    for name, value in tagger.network.state_dict().items():
+        if not name.endswith("bert.word"):
+            assert torch.equal(value, weights[name]), name
+
+
+def test_a_saved_encoder_knows_all_its_pieces_and_keeps_those_that_never_occurred(
+    demo: dict[str, str], tagger: Trained, tmp_path: Path
+) -> None:
+    tagger.save(tmp_path / "tagger")
+    folder = Path(tagger.report["settings"]["encoder"])
+    before = safetensors.load_file(folder / "model.safetensors")["embeddings.word_embeddings.weight"]
+    after = safetensors.load_file(tmp_path / "tagger" / "model.safetensors")["inputs.0.bert.word"]
+    numbers = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    occurring = {form.lower() for form in read(demo["dev"]).corpus.vocabulary}
+    for piece, row in numbers.items():
+        if piece in OTHERS:
+            assert torch.equal(after[row], before[row])
+        elif piece in occurring:
+            assert not torch.equal(after[row], before[row])
+    again = load(tmp_path / "tagger").predict(demo["test"], device="cpu")
+    assert again.mentions.rows() == tagger.predictions[demo["test"]].mentions.rows()
+
+
+def test_words_that_training_never_showed_are_read_by_their_own_vectors(
+    demo: dict[str, str], tagger: Trained, tmp_path: Path
+) -> None:
+    tagger.save(tmp_path / "tagger")
+    text = read(demo["test"])
+    number, start, end, _ = text.mentions.rows()[0]
+    words = text.corpus.words(number)
+    sentences = [[*words[:start], other, *words[end:]] for other in OTHERS]
+    probe = Annotation(Corpus.of(sentences), Mentions.of([]))
+    found = [predict(one, probe, scores=True, device="cpu") for one in (tagger, tmp_path / "tagger")]
+    assert found[0].mentions.rows() == found[1].mentions.rows()
+    scores = found[1].mentions.score
+    assert scores is not None
+    by_sentence = [scores[found[1].mentions.sentence == place].tolist() for place in range(3)]
+    assert by_sentence[0]
+    assert by_sentence[0] == by_sentence[1]
+    assert by_sentence[0] != by_sentence[2]
+
+
+def test_a_run_beside_one_with_larger_windows_is_the_same_as_alone(
+    demo: dict[str, str], tagger: Trained
+) -> None:
+    options = {**SMALL, "encoder": tagger.report["settings"]["encoder"]}
+    jobs = [
+        Job("CminilmWnoneMlp", demo["dev"], demo["dev"], (demo["test"],), 1, {**options, "context": size})
+        for size in (3, 1)
+    ]
+    ended: dict[int, Any] = {}
+    train_all(jobs, ended.__setitem__, device="cpu", at_once=2)
+    assert np.array_equal(ended[1].codes[demo["test"]], tagger.codes[demo["test"]])
+    assert ended[0].report["windows"] < ended[1].report["windows"] == tagger.report["windows"]
+
+
+def test_a_tokenizer_that_does_not_belong_to_the_weights_is_named(
+    demo: dict[str, str], pieces: list[str], tmp_path: Path
+) -> None:
+    folder = encoder(tmp_path / "one", [*MARKS, *pieces], pieces)
+    encoder(tmp_path / "other", [*MARKS, *pieces[:5]], pieces)
+    (tmp_path / "other" / "model.safetensors").replace(Path(folder) / "model.safetensors")
+    with pytest.raises(InputError, match=r"model\.safetensors: the weights do not fit"):
+        trained(demo, folder)
