@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import cache
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,9 @@ ALGORITHMS = ("ap", "lbfgs")
 AFFIXES = (1, 2, 3, 4, 5)  # characters; a shorter form stands for itself
 KINDS = 10  # characters whose kinds are kept one by one
 AT_ONCE = 5000  # sentences that go to another process together
+TOGETHER = (
+    1000  # sentences whose features are made together: CRFsuite's own tables fill the processor's cache
+)
 
 
 def _suite() -> Any:
@@ -38,55 +44,92 @@ def shape(form: str) -> str:
         >>> shape("McDonald's-24")
         "XxXx'x-0"
     """
-    kinds = _kinds(form)
-    return "".join(kind for place, kind in enumerate(kinds) if place == 0 or kind != kinds[place - 1])
+    return "".join(kind for kind, _ in groupby(map(_kind, form)))
 
 
-def _kinds(form: str) -> list[str]:
-    return ["0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in form]
+@cache
+def _kind(character: str) -> str:
+    if character.isdigit():
+        return "0"
+    return "X" if character.isupper() else "x" if character.isalpha() else character
 
 
-def _own(form: str) -> list[str]:
-    """The features of a form wherever it stands."""
-    lower = form.lower()
-    made = ["w=" + key_of(form, lowercase=False), "l=" + key_of(form, lowercase=True), "s=" + shape(form)]
-    made.append("k=" + "".join(_kinds(form[:KINDS])))
-    made += [f"p{size}={form[:size]}" for size in AFFIXES]
-    made += [f"e{size}={lower[-size:]}" for size in AFFIXES]
-    return made
+class Featurizer:
+    """The features of the tokens of a corpus, one sentence at a time.
 
+    What a form brings along is made once, `text` being called on it: `str` for text, `str.encode` for UTF-8,
+    which CRFsuite keeps.
+    """
 
-def features(corpus: Corpus) -> list[list[list[str]]]:
-    """The features of every token: its own, word and shape of two neighbours on each side, and pairs."""
-    own = [_own(form) for form in corpus.vocabulary]
-    near = {
-        distance: [[f"{distance}{feature}" for feature in made[1:3]] for made in own]
-        for distance in (-2, -1, 1, 2)
-    }
-    pairs = [key_of(form, lowercase=True) for form in corpus.vocabulary]
-    shapes = [shape(form) for form in corpus.vocabulary]
-    edges = {distance: [f"{distance}="] for distance in near}
-    result = []
-    for number in range(len(corpus)):
-        codes = corpus.tokens[corpus.sentences[number] : corpus.sentences[number + 1]].tolist()
-        last = len(codes)
+    def __init__(self, corpus: Corpus, text: Callable[[str], Any]) -> None:
+        self.corpus, self.text = corpus, text
+        forms = corpus.vocabulary
+        words = [key_of(form, lowercase=True) for form in forms]
+        self.shapes = [shape(form) for form in forms]
+        known = list(zip(words, self.shapes, strict=True))
+        self.own = [
+            [text(feature) for feature in self._own(form, *more)]
+            for form, more in zip(forms, known, strict=True)
+        ]
+        self.outside = len(forms)  # what stands beyond either end of a sentence
+        self.near = [
+            [[text(f"{distance}l={word}"), text(f"{distance}s={kinds}")] for word, kinds in known]
+            + [[text(f"{distance}=")]]
+            for distance in (-2, -1, 1, 2)
+        ]
+        self.first = [(text(f"-1|0={word}|"), text(f"0|1={word}|")) for word in words]
+        self.second = [text(word) for word in words]
+        # Shapes are few: what is made of two or three of them is made once.
+        self.two: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self.three: dict[tuple[str, str, str], Any] = {}
+
+    @staticmethod
+    def _own(form: str, word: str, kinds: str) -> list[str]:
+        """The features of a form wherever it stands."""
+        lower = form.lower()
+        made = ["b", f"w={key_of(form, lowercase=False)}", f"l={word}", f"s={kinds}"]
+        made.append(f"k={''.join(map(_kind, form[:KINDS]))}")
+        made += [f"p{size}={form[:size]}" for size in AFFIXES]
+        made += [f"e{size}={lower[-size:]}" for size in AFFIXES]
+        return made
+
+    def sentence(self, number: int) -> list[list[Any]]:
+        """The features of every token: its own, word and shape of two neighbours on each side, and pairs."""
+        begin, end = self.corpus.sentences[number], self.corpus.sentences[number + 1]
+        codes = self.corpus.tokens[begin:end].tolist()
+        around = [self.outside, self.outside, *codes, self.outside, self.outside]
+        shapes = [self.shapes[code] for code in codes]
+        far_left, left, right, far_right = self.near
+        pairs = [self._pair(*two) for two in zip(pairwise(codes), pairwise(shapes), strict=True)]
         rows = []
         for place, code in enumerate(codes):
-            row = ["b", *own[code]]
-            for distance, made in near.items():
-                there = place + distance
-                row += made[codes[there]] if 0 <= there < last else edges[distance]
-            before = codes[place - 1] if place else None
-            behind = codes[place + 1] if place + 1 < last else None
-            if before is not None:
-                row += [f"-1|0={pairs[before]}|{pairs[code]}", f"s-1|0={shapes[before]}|{shapes[code]}"]
-            if behind is not None:
-                row += [f"0|1={pairs[code]}|{pairs[behind]}", f"s0|1={shapes[code]}|{shapes[behind]}"]
-            if before is not None and behind is not None:
-                row.append(f"s-1|0|1={shapes[before]}|{shapes[code]}|{shapes[behind]}")
+            row = [
+                *self.own[code],
+                *far_left[around[place]],
+                *left[around[place + 1]],
+                *right[around[place + 3]],
+                *far_right[around[place + 4]],
+            ]
+            if place:
+                row += pairs[place - 1][:2]
+            if place < len(pairs):
+                row += pairs[place][2:]
+            if 0 < place < len(pairs):
+                key = (shapes[place - 1], shapes[place], shapes[place + 1])
+                if key not in self.three:
+                    self.three[key] = self.text(f"s-1|0|1={'|'.join(key)}")
+                row.append(self.three[key])
             rows.append(row)
-        result.append(rows)
-    return result
+        return rows
+
+    def _pair(self, codes: tuple[int, int], shapes: tuple[str, str]) -> tuple[Any, ...]:
+        """What two neighbours give: two features of the second one, then two of the first one."""
+        if shapes not in self.two:
+            both = "|".join(shapes)
+            self.two[shapes] = (self.text(f"s-1|0={both}"), self.text(f"s0|1={both}"))
+        before, after = self.first[codes[0]]
+        word, (before_shape, after_shape) = self.second[codes[1]], self.two[shapes]
+        return before + word, before_shape, after + word, after_shape
 
 
 def train(annotation: Annotation, settings: TaggerSettings, seed: int) -> bytes:
@@ -106,15 +149,15 @@ def train(annotation: Annotation, settings: TaggerSettings, seed: int) -> bytes:
         )
     trainer = _suite().Trainer(verbose=False)
     tags = encode(annotation.mentions, annotation.corpus.lengths, "IOB2").lists()
-    rows = features(annotation.corpus)
-    order = (
-        np.random.default_rng(seed).permutation(len(rows))
-        if settings.algorithm == "ap"
-        else np.arange(len(rows))
-    )
-    for number in order.tolist():
-        if rows[number]:
-            trainer.append(rows[number], tags[number])
+    made = Featurizer(annotation.corpus, str.encode)
+    order = np.arange(len(tags))
+    if settings.algorithm == "ap":
+        order = np.random.default_rng(seed).permutation(len(tags))
+    listed = [number for number in order.tolist() if tags[number]]
+    for begin in range(0, len(listed), TOGETHER):
+        part = listed[begin : begin + TOGETHER]
+        for number, rows in zip(part, [made.sentence(number) for number in part], strict=True):
+            trainer.append(rows, tags[number])
     trainer.select("averaged-perceptron" if settings.algorithm == "ap" else "lbfgs")
     trainer.set_params({"max_iterations": settings.epochs if settings.algorithm == "ap" else 100})
     if settings.algorithm == "lbfgs":
@@ -129,7 +172,8 @@ def predict(model: bytes, corpus: Corpus) -> Mentions:
     """The mentions that a model finds which was trained in this process."""
     tagger = _suite().Tagger()
     tagger.open_inmemory(model)
-    tags = [tagger.tag(rows) if rows else [] for rows in features(corpus)]
+    made = Featurizer(corpus, str.encode)
+    tags = [tagger.tag(made.sentence(number)) for number in range(len(corpus))]
     return _mentions(list(tagger.labels()), tags, corpus)
 
 
@@ -142,9 +186,10 @@ def predict_apart(model: bytes, corpus: Corpus, *, scores: bool = False) -> Ment
     names: list[str] = ["O"]
     tags: list[list[str]] = []
     sure: list[float] = []
-    rows = features(corpus)
-    for begin in range(0, len(rows), AT_ONCE):
-        names, found = _from_child(model, rows[begin : begin + AT_ONCE], scores=scores)
+    made = Featurizer(corpus, str)
+    for begin in range(0, len(corpus), AT_ONCE):
+        rows = [made.sentence(number) for number in range(begin, min(begin + AT_ONCE, len(corpus)))]
+        names, found = _from_child(model, rows, scores=scores)
         for own, probabilities in found:
             tags.append(own)
             sure.extend(probabilities)

@@ -77,6 +77,8 @@ def case_of(form: str) -> int:
 def key_of(form: str, *, lowercase: bool) -> str:
     """The spelling of a form that has no vector: digits as 0."""
     text = form.lower() if lowercase else form
+    if text.isalpha():
+        return text
     return "".join("0" if character.isdigit() else character for character in text)
 
 
