@@ -50,6 +50,19 @@ def test_what_was_trained_is_not_trained_again(tree: dict[str, Any], tmp_path: P
     assert "demo × copy, run 1: trained" in lines
 
 
+def test_a_changed_trainer_is_run_again(tree: dict[str, Any], tmp_path: Path) -> None:
+    trainer = tmp_path / "trainer.py"
+    trainer.write_text("import shutil, sys\nshutil.copy(*sys.argv[1:])\n", encoding="utf-8")
+    tree["systems"] = {"copy": {"command": [sys.executable, "trainer.py", "{test}", "{out}"]}}
+    ran(tree, tmp_path, allow_commands=True)
+    _, lines = ran(tree, tmp_path, allow_commands=True)
+    assert "1 of 1 runs are trained already" in lines
+    with trainer.open("a", encoding="utf-8") as stream:
+        stream.write("# better\n")
+    _, lines = ran(tree, tmp_path, allow_commands=True)
+    assert "demo × copy, run 1: trained" in lines
+
+
 def test_a_system_that_cannot_be_trained_does_not_end_the_study(tree: dict[str, Any], tmp_path: Path) -> None:
     tree["systems"] = {"copy": {"command": COPY}, "fail": {"command": FAIL}}
     document, lines = ran(tree, tmp_path, allow_commands=True)
@@ -86,6 +99,22 @@ def test_the_grid_and_the_sizes_of_context_become_systems(tree: dict[str, Any]) 
 def test_taggers_are_trained_and_one_that_fails_is_left_out(tree: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("pycrfsuite", reason="the extra 'zoo' is not installed")
     tree["systems"] = {"crf": {"train": {}}, "bad": {"train": {"model": "Cwrong"}}}
+    tree["context"] = [1, 3]
     document, lines = ran(tree, tmp_path)
+    # The linear-chain model reads one sentence at a time, so sizes of context are not systems of it.
     assert document["analyses"]["holistic"]["crf"]["demo"]["mean"] > 0.8
-    assert any(line.startswith("demo × bad, run 1: failed, no tagger is called 'Cwrong'") for line in lines)
+    failed = [line for line in lines if ": failed, no tagger is called 'Cwrong'" in line]
+    assert [line.partition(",")[0] for line in failed] == ["demo × bad-K1", "demo × bad-K3"]
+    assert "; 1 of 3, about " in "".join(lines)
+
+
+def test_files_that_a_tagger_needs_are_found_beside_the_manifest(
+    tree: dict[str, Any], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch", reason="the extra 'zoo' is not installed")
+    pytest.importorskip("safetensors", reason="the extra 'zoo' is not installed")
+    (tmp_path / "arrays").mkdir()
+    tree["systems"] = {"CfeaturesWnoneCnnMlp": {"train": {"features": "arrays"}}, "copy": {"command": COPY}}
+    _, lines = ran(tree, tmp_path, allow_commands=True)
+    place = tmp_path / "arrays"
+    assert any(f"run 1: failed, {place}: there are no features for" in line for line in lines)

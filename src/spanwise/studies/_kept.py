@@ -34,6 +34,8 @@ from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem
 SUFFIX = ".json.z"
 _SEAL = 32  # bytes of a keyed hash, and of its key
 
+RESOURCES = ("vectors", "encoder", "features", "flair")  # options of taggers that name files or folders
+
 T = TypeVar("T")
 
 
@@ -152,11 +154,12 @@ def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: boo
             f"{manifest.place('systems', foreign.name)}: the system {foreign.name!r} is trained by a command "
             f"({foreign.command[0]}).\nIf you trust the manifest, allow it with --allow-commands."
         )
+    contents = _Contents()
     wanted = [
         one
         for system in systems
         for dataset in manifest.datasets
-        for one in _trainings(manifest, system, dataset)
+        for one in _trainings(manifest, system, dataset, contents)
     ]
     missing = [one for one in wanted if not one.is_done()]
     if len(missing) < len(wanted):
@@ -176,7 +179,32 @@ def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: boo
     return replace(manifest, systems=kept, pairs=pairs)
 
 
-def _trainings(manifest: Manifest, system: StudySystem, dataset: StudyDataset) -> list[TrainingRun]:
+class _Contents:
+    """The hashes of files and folders, each read once for all runs of a study."""
+
+    def __init__(self) -> None:
+        self._held: dict[Path, list[tuple[str, str]]] = {}
+
+    def of(self, path: Path) -> list[tuple[str, str]]:
+        """Name and hash of a file, or of every file in a folder; nothing where there is neither."""
+        if path not in self._held:
+            try:
+                files = sorted(path.iterdir()) if path.is_dir() else [path]
+                self._held[path] = [(file.name, sha256_of(file)) for file in files if file.is_file()]
+            except OSError:
+                self._held[path] = []
+        return self._held[path]
+
+    def code(self, system: StudySystem, root: Path) -> list[tuple[str, str]]:
+        """What trains a system: the files that its command names, or our own taggers."""
+        if system.command:
+            return [one for part in system.command for one in self.of(root / part) if (root / part).is_file()]
+        return [one for one in self.of(Path(__file__).parents[1] / "taggers") if one[0].endswith(".py")]
+
+
+def _trainings(
+    manifest: Manifest, system: StudySystem, dataset: StudyDataset, contents: _Contents
+) -> list[TrainingRun]:
     files = {}
     for role, listed in (("train", dataset.train[:1]), ("dev", (dataset.dev,)), ("test", (dataset.test,))):
         if not listed or listed[0] is None:
@@ -194,6 +222,17 @@ def _trainings(manifest: Manifest, system: StudySystem, dataset: StudyDataset) -
         files[role] = str(path)
     options = {key: value for key, value in (system.train or {}).items() if key != "model"}
     model = str((system.train or {}).get("model", system.name))
+    named = {
+        key: manifest.root / value
+        for key, value in options.items()
+        if key in RESOURCES and isinstance(value, str) and (manifest.root / value).exists()
+    }
+    made_from = {
+        "code": contents.code(system, manifest.root),
+        **{role: contents.of(Path(path)) for role, path in files.items()},
+        **{key: contents.of(path) for key, path in named.items()},
+    }
+    placed = {**options, **{key: str(path.absolute()) for key, path in named.items()}}
     reading = {key: value for key, value in dataset.reading.items() if key != "align"}
     runs = system.runs or ("1",)
     if model == "crf" and options.get("algorithm") == "lbfgs":
@@ -205,11 +244,10 @@ def _trainings(manifest: Manifest, system: StudySystem, dataset: StudyDataset) -
                 f"{manifest.place('runs')}: the run {run!r} of {system.name!r} is not a number.\n"
                 "Runs that are trained are named by their seeds."
             )
-        content = {role: sha256_of(Path(path)) for role, path in files.items()}
-        key = key_of("trained", __version__, model, options, list(system.command), reading, content, run)
+        key = key_of("trained", __version__, model, options, list(system.command), reading, made_from, run)
         pattern = system.predictions.replace("{dataset}", dataset.name).replace("{system}", system.name)
         output = manifest.root / pattern.replace("{run}", run)
-        job = {"model": model, "seed": int(run), "options": options, "reading": reading}
+        job = {"model": model, "seed": int(run), "options": placed, "reading": reading}
         made.append(TrainingRun(dataset.name, system.name, run, key, files, output, job, system.command))
     return made
 
@@ -241,7 +279,7 @@ def _train_in_process(trainings: list[TrainingRun], progress: Progress) -> None:
             paths = {role: str(Path(path).absolute()) for role, path in one.files.items()}
             jobs.append({**one.job, **paths, **place})
         file.write_text(json.dumps(jobs), encoding="utf-8")
-        command = [sys.executable, "-m", "spanwise.taggers", str(file)]
+        command = [sys.executable, "-P", "-m", "spanwise.taggers", str(file)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
             for line in process.stdout or ():
                 progress(line.rstrip())

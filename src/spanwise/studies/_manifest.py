@@ -378,11 +378,13 @@ class _Check(Struct, frozen=True):
             raise self.error(("context",), f"'context' must be a list of numbers from 1 on, not {sizes!r}.")
         made: dict[str, object] = {}
         for name, table in systems.items():
-            if not isinstance(table, dict) or "train" not in table:
+            own = table.get("train") if isinstance(table, dict) else None
+            # The linear-chain model reads one sentence at a time.
+            if not isinstance(table, dict) or not isinstance(own, dict) or own.get("model", name) == "crf":
                 made[name] = table
                 continue
             for size in sizes:
-                train = {"model": name, **table["train"], "context": size}
+                train = {"model": name, **own, "context": size}
                 factors = {**table.get("factors", {}), "context": size}
                 made[f"{name}-K{size}"] = {**table, "train": train, "factors": factors}
         return made

@@ -9,19 +9,22 @@ from typing import Any
 
 from spanwise.formats import write, write_atomically
 from spanwise.taggers import Job, train_all
+from spanwise.taggers.api import TimeLeft
 
 
 def main(file: str) -> None:
     """Train the jobs in a JSON file; one line of text for each that ends."""
     jobs = json.loads(Path(file).read_text(encoding="utf-8"))
+    left = TimeLeft(len(jobs))
 
     def done(number: int, ended: Any) -> None:
+        more = left.after_one()
         job = jobs[number]
         output = Path(job["output"])
         if isinstance(ended, Exception):
             write_atomically(output.with_suffix(".failed"), f"{ended}\n")
             sys.stdout.write(
-                f"{job['name']}: failed, {str(ended).splitlines()[0] if str(ended) else type(ended)}\n"
+                f"{job['name']}: failed, {str(ended).splitlines()[0] if str(ended) else type(ended)}{more}\n"
             )
         else:
             write(ended.predictions[job["test"]], output, format="conll")
@@ -29,7 +32,7 @@ def main(file: str) -> None:
             write_atomically(output.with_suffix(".json"), json.dumps(note) + "\n")
             f1 = ended.report["f1"][job["test"]]
             shown = "n/a" if f1 is None else f"{100 * f1:.2f}"
-            sys.stdout.write(f"{job['name']}: trained, F1 {shown}, {ended.report['seconds']:.1f} s\n")
+            sys.stdout.write(f"{job['name']}: trained, F1 {shown}, {ended.report['seconds']:.1f} s{more}\n")
         sys.stdout.flush()
 
     train_all(

@@ -40,6 +40,21 @@ WINDOWS = (
 )  # settings that leave the arrays of the data as they are
 
 
+class TimeLeft:
+    """How many of some jobs have ended, and how long the others may take."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs, self.ended, self.began = jobs, 0, time.perf_counter()
+
+    def after_one(self) -> str:
+        """What is said when one more has ended; nothing after the last one."""
+        self.ended += 1
+        if self.ended == self.jobs:
+            return ""
+        rest = (time.perf_counter() - self.began) / self.ended * (self.jobs - self.ended)
+        return f"; {self.ended} of {self.jobs}, about {rest:.0f} s left"
+
+
 class Job(Struct, frozen=True):
     """One training: a model, its data and its seed. Equal data and options are prepared once."""
 
@@ -211,12 +226,11 @@ def _train_networks(
         _make_repeatable()
     prepared = _Prepared([jobs[number] for number in networks], files, chosen)
     starts = [prepared.starter(jobs[number]) for number in networks]
-    total, left = len(networks), [len(networks)]
-    began = time.perf_counter()
+    left = TimeLeft(len(networks))
 
     def ended(place: int, outcome: TrainingOutcome | Exception) -> None:
         number = networks[place]
-        left[0] -= 1
+        more = left.after_one()
         made: Trained | Exception
         try:
             made = outcome if isinstance(outcome, Exception) else prepared.trained(jobs[number], outcome)
@@ -224,9 +238,6 @@ def _train_networks(
             made = error
         made = _plainly(made) if isinstance(made, Exception) else made
         if isinstance(made, Trained):
-            passed = time.perf_counter() - began
-            rest = passed / (total - left[0]) * left[0]
-            more = f"; {total - left[0]} of {total}, about {rest:.0f} s left" if total > 1 else ""
             cost = f"{made.report['seconds']:.1f} s{more}"
             say(f"{made.model.name}, seed {made.seed}: {_spoken(made.report['f1'])}, {cost}")
         done(number, made)

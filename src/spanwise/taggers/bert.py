@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import msgspec
 import numpy as np
@@ -112,7 +112,7 @@ class Pretrained(Struct, frozen=True, eq=False):
                 max_position_embeddings=state["position"].shape[0],
             )
         except (SafetensorError, RuntimeError, ValueError, KeyError, IndexError) as error:
-            raise _misfit(file, error) from None
+            _refuse(file, error)
         return cls(file, config, state, splitter.first, splitter.last)
 
     def bert(self, rows: Ints | None = None) -> Bert:
@@ -125,7 +125,7 @@ class Pretrained(Struct, frozen=True, eq=False):
             made = Bert(self.config, len(state["word"]), first, last)
             made.load_state_dict(state)
         except (RuntimeError, ValueError, IndexError) as error:
-            raise _misfit(self.file, error) from None
+            _refuse(self.file, error)
         return made
 
     def widen(self, bert: Bert, rows: Ints) -> None:
@@ -136,12 +136,12 @@ class Pretrained(Struct, frozen=True, eq=False):
         bert.first, bert.last = self.first, self.last
 
 
-def _misfit(file: Path, error: Exception) -> InputError:
+def _refuse(file: Path, error: Exception) -> NoReturn:
     said = str(error).partition("\n")[0][:200]
-    return InputError(
+    raise InputError(
         f"{file}: the weights do not fit config.json beside them: {said}.\n"
         "Name the folder of a whole encoder."
-    )
+    ) from None
 
 
 def _config(file: Path) -> Config:

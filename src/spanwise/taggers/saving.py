@@ -89,9 +89,14 @@ def _fill(trained: Trained, folder: Path) -> None:
         msgspec.json.format(msgspec.json.encode(about, order="deterministic"), indent=1) + b"\n"
     )
     (folder / "predictions").mkdir()
+    names = {"dev": "dev"}
+    for path in trained.predictions:
+        if path not in names:
+            stem = Path(path).name.split(".")[0]
+            taken = sum(name == stem or name.startswith(f"{stem}-") for name in names.values())
+            names[path] = f"{stem}-{taken + 1}" if taken else stem
     for path, annotation in trained.predictions.items():
-        name = "dev.conll" if path == "dev" else f"{Path(path).name.split('.')[0]}.conll"
-        write(annotation, folder / "predictions" / name, format="conll")
+        write(annotation, folder / "predictions" / f"{names[path]}.conll", format="conll")
 
 
 def load(folder: str | Path) -> Trained:

@@ -104,6 +104,10 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
     for key, low in (("epochs", 1), ("batch", 1), ("context", 1), ("hidden", 1)):
         if getattr(made, key) < low:
             raise ChoiceError(f"{key} is {getattr(made, key)}, but must be {low} or more.")
+    if not model.is_network and made.context > 1:
+        raise ChoiceError(
+            f"context is {made.context}, but crf reads one sentence at a time.\nLeave context out."
+        )
     for key in ("dropout", "char_dropout", "word_dropout", "average", "unknown"):
         if not 0 <= getattr(made, key) < 1:
             raise ChoiceError(f"{key} is {getattr(made, key)}, but must be from 0 to below 1.")

