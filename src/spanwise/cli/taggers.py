@@ -49,8 +49,12 @@ def run_train(args: argparse.Namespace) -> int:
     features), words (none, rand, glove50, glove100), sentence encoder (Lstm, Cnn) and decoder (Crf,
     Mlp), such as CcnnWgloveLstmCrf; crf is a linear-chain model with hand-made features.
     """
-    from spanwise.taggers import train
+    from pathlib import Path
 
+    from spanwise.taggers import train
+    from spanwise.taggers.saving import check_folder
+
+    check_folder(Path(args.output))  # before hours of training, not after them
     options = options_of(args.options, args.set)
     if args.context is not None:
         options["context"] = args.context

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.document.head import written_out
-from spanwise.errors import ChoiceError, InputError
+from spanwise.errors import ChoiceError, InputError, many
 from spanwise.formats import make_folder, sha256_of, write_atomically
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem
 
@@ -256,7 +256,7 @@ def _train_taggers(missing: list[TrainingRun], progress: Progress) -> None:
     """Train taggers in one other process, which shares data between runs; each is kept as it ends."""
     left = missing
     while left:
-        progress(f"{len(left)} runs to train")
+        progress(f"{many(len(left), 'run')} to train")
         _train_in_process(left, progress)
         rest = [one for one in left if not one.is_done() and not one.note.with_suffix(".failed").is_file()]
         if rest and len(rest) == len(left):

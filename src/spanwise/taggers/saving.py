@@ -38,13 +38,18 @@ class About(Struct, frozen=True):
     word_size: int = 0
 
 
-def save(trained: Trained, folder: Path) -> None:
-    """Write the folder of a tagger; it is there whole or not at all, and replaces one of the same name."""
+def check_folder(folder: Path) -> None:
+    """Raise where `save` would refuse to write: what is there is not the folder of a tagger."""
     if folder.exists() and not (folder / ABOUT).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
             f"{folder}: this is not the folder of a tagger, and it would be replaced.\n"
             "Choose a new or empty folder."
         )
+
+
+def save(trained: Trained, folder: Path) -> None:
+    """Write the folder of a tagger; it is there whole or not at all, and replaces one of the same name."""
+    check_folder(folder)
     part = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         part.mkdir(parents=True)

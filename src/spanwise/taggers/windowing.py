@@ -62,7 +62,8 @@ def windows(
         raise InputError(
             f"{corpus.source.path}: documents are not marked, "
             f"so {sentences} sentences may not belong together.\n"
-            "Mark documents (-DOCSTART-), or allow windows to cross them on purpose with cross = true."
+            "Mark documents (-DOCSTART-), or allow windows to cross them on purpose with cross = true "
+            "(convert: --cross-documents)."
         )
     weight = np.ones(len(corpus.tokens), np.int64) if sizes is None else np.asarray(sizes)
     reach = np.concatenate([[0], np.cumsum(weight)])
