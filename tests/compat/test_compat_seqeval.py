@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -300,23 +299,6 @@ def test_warnings_are_caught_by_our_class_and_by_that_of_scikit_learn() -> None:
     for category in (UndefinedMetricWarning, exceptions.UndefinedMetricWarning):
         with pytest.warns(category, match="no true nor predicted samples"):
             ours.metrics.f1_score([["O"]], [["O"]])
-
-
-def test_the_layer_is_much_faster_than_seqeval_on_a_report() -> None:
-    """A tenth of the size of CoNLL-2003; the full size is measured in the benchmarks, here a safe margin."""
-    draw = random.Random(5)
-    sizes = [14] * 350
-    y_true, y_pred = (random_tags(draw, sizes, "OOOOOOIB", suffix=False, odd=0) for _ in range(2))
-
-    def seconds(package: Any) -> float:
-        def once() -> float:
-            begin = time.perf_counter()
-            package.metrics.classification_report(y_true, y_pred, zero_division=0)
-            return time.perf_counter() - begin
-
-        return min(once() for _ in range(3))
-
-    assert seconds(ours) * 10 < seconds(theirs)
 
 
 def test_seqevals_own_tests_pass_with_the_layer_installed() -> None:

@@ -374,9 +374,9 @@ def test_a_hundred_thousand_mentions_in_one_sentence_take_well_under_a_second():
     zeros = np.zeros(number)
     gold = Mentions(zeros, start, end, label, LABELS)
     predicted = Mentions(zeros, moved, end + (moved > start), label, LABELS)
-    began = time.perf_counter()
+    began = time.process_time()
     match(gold, predicted)
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 def test_one_long_mention_over_thousands_of_others_is_not_quadratic():
@@ -384,26 +384,26 @@ def test_one_long_mention_over_thousands_of_others_is_not_quadratic():
     each = np.arange(number)
     long = Mentions([0], [0], [3 * number], [0], LABELS)
     short = Mentions(each * 0, each * 3, each * 3 + 2, each * 0, LABELS)
-    began = time.perf_counter()
+    began = time.process_time()
     assert set(match(long, short).events().names()) == {"BEs"}
     assert set(match(short, long).events().names()) == {"BEl"}
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_a_chain_of_crossing_mentions_is_not_quadratic():
     each = np.arange(20_000)
     gold = Mentions(each * 0, each * 2, each * 2 + 3, each * 0, LABELS)
     predicted = Mentions(each * 0, each * 2 + 1, each * 2 + 4, each * 0, LABELS)
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(match(gold, predicted).events()) == len(each)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_a_deep_nest_is_matched_without_listing_its_pairs():
     each = np.arange(4_000)
     gold = Mentions(each * 0, each, 10_000 - each, each % 3, LABELS)
     predicted = Mentions(each * 0, each, 10_001 - each, each % 2, LABELS)
-    began = time.perf_counter()
+    began = time.process_time()
     match(gold, predicted)
     match(gold, predicted, matcher="overlap")
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

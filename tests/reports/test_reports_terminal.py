@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import re
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -468,19 +467,6 @@ def test_the_width_is_as_asked_or_columns_or_eighty(monkeypatch: pytest.MonkeyPa
         assert screen_width() == 80
     monkeypatch.setenv("COLUMNS", "7")
     assert screen_width() == 40
-
-
-def test_a_screen_is_drawn_within_thirty_milliseconds() -> None:
-    made = documents.result("crf", "bert")
-    render_screen(made, width=100, color=True)
-    best = min(_seconds(lambda: render_screen(made, width=100, color=True)) for _ in range(5))
-    assert best < 0.03
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def test_rich_is_imported_for_no_more_than_widths() -> None:

@@ -88,6 +88,7 @@ def test_a_large_lexicon_goes_to_blocks_in_parts_and_changes_no_byte(demo: Any, 
     gold, systems, train = folders(demo, tmp_path)
     parts = spanwise.evaluate(gold, systems, train=train, engine=bounded, **options)
     assert parts.systems == expected.systems and parts.comparisons == expected.comparisons
+    assert parts.dataset == expected.dataset
     whole = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0, examples_cap=10**6)
     rows = error_table(gold, systems, train=train, engine=bounded, **CHOSEN).frame.collect()
     assert sorted(map(text_of, rows)) == sorted(map(text_of, map(cells_of, listing(whole, **CHOSEN))))

@@ -54,7 +54,7 @@ def main(folder: str) -> None:
     import spanwise
     from spanwise.attributes import own
     from spanwise.demo import generate
-    from spanwise.engines.spark import SparkEngine, spark_session
+    from spanwise.engines.spark import LOCAL_JAVA, SparkEngine, spark_session
     from spanwise.evaluation import _blocks
 
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
@@ -62,7 +62,8 @@ def main(folder: str) -> None:
     demo = generate(folder, sentences=40)
     options: dict[str, Any] = {"train": demo.train, "resamples": 20}
     expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
-    session = spark_session("local-cluster[2,1,1024]")
+    started = {f"spark.{process}.defaultJavaOptions": LOCAL_JAVA for process in ("driver", "executor")}
+    session = spark_session("local-cluster[2,1,1024]", started)
     engine = Fragile(SparkEngine(session))
     found = spanwise.evaluate(demo.gold, demo.systems, engine=engine, **options).to_json()
     print(*engine.stages)
