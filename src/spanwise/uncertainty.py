@@ -505,8 +505,17 @@ class Flips(Struct, frozen=True):
 
     def maxima(self, blocks: Iterable[Floats]) -> Floats:
         """The highest T, or |T|, over all rows of all blocks, in each flip."""
+        return self._maxima(blocks, (self.two_sided,))[0]
+
+    def both_maxima(self, blocks: Iterable[Floats]) -> tuple[Floats, Floats]:
+        """The highest T and the highest |T| over all rows of all blocks, in each flip."""
+        highest, absolute = self._maxima(blocks, (False, True))
+        return highest, absolute
+
+    def _maxima(self, blocks: Iterable[Floats], sides: Sequence[bool]) -> list[Floats]:
+        """The highest T, or |T| where a side says so, in each flip."""
         signs, together = self._signs()
-        highest = np.full(self.flips, 0.0 if self.two_sided else -np.inf)
+        highest = [np.full(self.flips, 0.0 if absolute else -np.inf) for absolute in sides]
         for rows in blocks:
             scaled = np.empty(rows.shape)
             step = max(1, BLOCK_SIGNS // max(self.units, 1))
@@ -516,34 +525,45 @@ class Flips(Struct, frozen=True):
                 # Σ|x| of a row of length 1 is at most √units.
                 scaled[at : at + step] = on_grid(ratio_or_zero(some, scale), 2 * np.sqrt(self.units))
             single = scaled.astype(np.float32)
+            most = float(np.abs(single).sum(axis=1, dtype=np.float64).max(initial=0))
+            parts = -(-self.units // UNITS_TOGETHER)
+            slack = 2 * (min(self.units, UNITS_TOGETHER) + parts + 1) * 2.0**-24 * most
             for at in range(0, self.flips, together):
-                self._raise(highest[at : at + together], signs(at), scaled, single)
+                some_signs = signs(at)
+                rough = self._rough(some_signs, single)
+                for absolute, found in zip(sides, highest, strict=True):
+                    if absolute:
+                        np.abs(rough, out=rough)  # the last side, so that the signs are no longer needed
+                    self._raise(found[at : at + together], rough, slack, some_signs, scaled, absolute)
         return highest
 
-    def _raise(
-        self, highest: Floats, signs: npt.NDArray[np.float32], rows: Floats, single: npt.NDArray[np.float32]
-    ) -> None:
-        """Raise the highest T of some flips to those of further rows.
-
-        Sums in single precision, which cost half as much, name the rows that can be the highest. These
-        alone are summed exactly, so that the result does not depend on the order of any sum.
-        """
-        rough = np.zeros((len(signs), len(rows)), dtype=np.float32)
+    def _rough(
+        self, signs: npt.NDArray[np.float32], single: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float32]:
+        """T of all rows in some flips, summed in single precision."""
+        rough = np.zeros((len(signs), len(single)), dtype=np.float32)
         for begin in range(0, self.units, UNITS_TOGETHER):
             part = slice(begin, begin + UNITS_TOGETHER)
             rough += signs[:, part] @ single[:, part].T
-        if self.two_sided:
-            np.abs(rough, out=rough)
-        parts = -(-self.units // UNITS_TOGETHER)
-        most = float(np.abs(single).sum(axis=1, dtype=np.float64).max(initial=0))
-        slack = 2 * (min(self.units, UNITS_TOGETHER) + parts + 1) * 2.0**-24 * most
+        return rough
+
+    def _raise(
+        self, highest: Floats, rough: npt.NDArray[np.float32], slack: float,
+        signs: npt.NDArray[np.float32], rows: Floats, absolute: bool,
+    ) -> None:  # fmt: skip
+        """Raise the highest T, or |T|, of some flips to those of further rows.
+
+        Sums in single precision, which cost half as much and are wrong by no more than `slack`, name the
+        rows that can be the highest. These alone are summed exactly, so that the result does not depend on
+        the order of any sum.
+        """
         least = np.maximum(rough.max(axis=1, initial=-np.inf), highest) - slack
         flip, row = np.nonzero(
             rough >= np.nextafter(least.astype(np.float32), -np.inf, dtype=np.float32)[:, None]
         )
         if 8 * len(flip) > rough.size:  # rows that are much alike: one product is faster
             exact = signs.astype(np.float64) @ rows.T
-            if self.two_sided:
+            if absolute:
                 np.abs(exact, out=exact)
             np.maximum(highest, exact.max(axis=1, initial=-np.inf), out=highest)
             return
@@ -551,7 +571,7 @@ class Flips(Struct, frozen=True):
         for begin in range(0, len(flip), step):
             some = slice(begin, begin + step)
             value = np.einsum("iu,iu->i", signs[flip[some]], rows[row[some]])
-            np.maximum.at(highest, flip[some], np.abs(value) if self.two_sided else value)
+            np.maximum.at(highest, flip[some], np.abs(value) if absolute else value)
 
     def _signs(self) -> tuple[Callable[[int], npt.NDArray[np.float32]], int]:
         """-1 or 1 (flips x units) of those flips that are multiplied at once, from one of them on; how many.

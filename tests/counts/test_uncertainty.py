@@ -226,6 +226,9 @@ def test_the_highest_statistic_does_not_depend_on_the_blocks_it_is_found_in() ->
     assert whole.tobytes() == flips.maxima([rows[:20]]).tobytes()
     assert whole.tobytes() == flips.maxima([np.repeat(rows[:20], 9, axis=0)]).tobytes()
     assert float(np.median(whole)) > 1 and flips.critical(whole, 0.05) == np.sort(whole)[665]
+    highest, absolute = flips.both_maxima([rows[:7], rows[7:]])
+    assert absolute.tobytes() == whole.tobytes()
+    assert highest.tobytes() == Flips(1500, 700, seed=5).maxima([rows]).tobytes()
 
 
 def test_what_no_flip_reaches_has_the_smallest_p_that_flips_can_give() -> None:

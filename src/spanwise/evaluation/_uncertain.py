@@ -151,12 +151,11 @@ def weak_slices(
     groups = max(BLOCK_COUNTS // (4 * len(chosen)), FEWEST_GROUPS)
     rows = _excess_rows(chosen, whole, groups)
     distinct = len({blake2b((row.round(9) + 0.0).tobytes()).digest() for row in rows})
-    one_sided, two_sided = (
-        Flips(rows.shape[1], resampling.resamples, resampling.seed, two_sided=both) for both in (False, True)
-    )
-    statistics = one_sided.statistics(rows)
-    p_values = one_sided.p_values(statistics, one_sided.maxima([rows]))
-    bounds = _simultaneous(chosen, two_sided.critical(two_sided.maxima([rows]), 1 - confidence))
+    flips = Flips(rows.shape[1], resampling.resamples, resampling.seed)
+    statistics = flips.statistics(rows)
+    highest, absolute = flips.both_maxima([rows])
+    p_values = flips.p_values(statistics, highest)
+    bounds = _simultaneous(chosen, flips.critical(absolute, 1 - confidence))
     return {
         measure.cell_by_cell.paths[place]: {
             "t": float(t),
