@@ -25,7 +25,7 @@ from spanwise.workbench import child
 from spanwise.workbench.api import OPERATIONS, PREFIX
 from spanwise.workbench.child import Said, Task
 from spanwise.workbench.pages import PAGES, PATHS
-from spanwise.workbench.store import MIGRATIONS, Store
+from spanwise.workbench.store import MIGRATIONS, JobOptions, Store
 from spanwise.workbench.watch import BenchEvents
 
 
@@ -343,6 +343,32 @@ def test_an_upload_is_answered_in_the_words_of_the_command_line(
     said = msgspec.json.decode(capsys.readouterr().out.splitlines()[-1], type=Said)
     assert said.error == told
     assert not (tmp_path / "x.json").exists() and not (tmp_path / "x.npz").exists()
+
+
+def test_a_job_carries_the_place_of_its_error_and_the_ways_out(
+    folder: Path, gold: str, tmp_path: Path
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with client_of(there) as client:
+        bench = client.app.app.state.bench
+        body = JobOptions(upload="u.conll", name="a: b.conll")
+        for error in (
+            "a: b.conll:3: 'X-PER' is not a tag.\nFix it.",
+            "gold.conll: the tokens differ.\nUse --align characters.",
+            "somewhere: the evaluation ended.",
+            "",
+        ):
+            made = bench.store.add_job(gold, "mine", body)
+            bench.store.set_job(made.id, "failed" if error else "done", error=error)
+        places = [{"file": "a: b.conll", "line": 3}, {"file": "gold.conll", "line": None}, None, None]
+        jobs = [client.get(f"/api/v1/jobs/{number}").json() for number in (1, 2, 3, 4)]
+        assert [job["where"] for job in jobs] == places
+        ways = [[way["set"] for way in job["ways"]] for job in jobs]
+        assert ways == [[], [{"align": name} for name in ("characters", "diff", "position")], [], []]
+        assert client.get("/api/v1/jobs").json() == jobs[::-1]
+        assert client.get(f"/g/{gold}/evaluate").text.count("Align by ") == 3
+        schema = client.get("/api/v1/openapi.json").json()["components"]["schemas"]["ShownJob"]
+        assert {"where", "ways", "state"} <= set(schema["properties"])
 
 
 def test_somebody_sends_one_file_at_a_time_and_old_leftovers_are_swept(

@@ -48,11 +48,13 @@ from spanwise.workbench.drawing import (
     ResultComparison,
     ResultSummary,
     Sentences,
+    ShownJob,
     SliceRequest,
     View,
     chosen_rows,
     draw,
     place_of,
+    shown_job,
     view_of,
     ways_out,
 )
@@ -90,8 +92,8 @@ OPERATIONS = (
         "GET", "/golds/{gold}/results", "results", "the results over a gold file", list[ResultSummary],
     ),
     Operation(
-        "PUT", "/golds/{gold}/results", "upload", "send predictions as the body; they are evaluated", Job,
-        bytes, ("system", "name", *OPTIONS, *UPLOAD_TAGS), 202,
+        "PUT", "/golds/{gold}/results", "upload", "send predictions as the body; they are evaluated",
+        ShownJob, bytes, ("system", "name", *OPTIONS, *UPLOAD_TAGS), 202,
     ),
     Operation("GET", "/results/{result}", "result", "the document, unchanged", Evaluation),
     Operation("GET", "/results/{result}/units", "units", "its counts per document or sentence", UnitCounts),
@@ -154,11 +156,11 @@ OPERATIONS = (
         "GET", "/golds/{gold}/gate", "gate", "whether the latest results reach their thresholds", Outcome,
         query=("result",),
     ),
-    Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[Job]),
-    Operation("GET", "/jobs/{job}", "job", "how far an evaluation is", Job),
+    Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[ShownJob]),
+    Operation("GET", "/jobs/{job}", "job", "how far an evaluation is", ShownJob),
     Operation(
-        "POST", "/jobs/{job}", "again", "evaluate the same upload with other options", Job, dict[str, str],
-        status=202,
+        "POST", "/jobs/{job}", "again", "evaluate the same upload with other options", ShownJob,
+        dict[str, str], status=202,
     ),
     Operation("DELETE", "/jobs/{job}", "cancel", "end an evaluation", status=204),
     Operation("GET", "/events", "events", "what happens, as text/event-stream; Last-Event-ID resumes", str),
@@ -635,11 +637,28 @@ def gate(bench: Bench, request: Request, _: object) -> object:
 # ---- jobs
 
 
-def jobs(bench: Bench, request: Request, _: object) -> list[Job]:
-    return bench.store.jobs()
+async def send_upload(bench: Bench, request: Request) -> Response:
+    added = await upload(bench, request)
+    return Response(msgspec.json.encode(_shown(bench, added)), 202, media_type=JSON)
 
 
-def job(bench: Bench, request: Request, _: object) -> Job:
+def jobs(bench: Bench, request: Request, _: object) -> list[ShownJob]:
+    return [_shown(bench, one) for one in bench.store.jobs()]
+
+
+def job(bench: Bench, request: Request, _: object) -> ShownJob:
+    return _shown(bench, _job(bench, request))
+
+
+def again(bench: Bench, request: Request, body: dict[str, str]) -> ShownJob:
+    return _shown(bench, bench.jobs.again(_job(bench, request), checked_options(body)))
+
+
+def cancel(bench: Bench, request: Request, _: object) -> None:
+    bench.jobs.cancel(_job(bench, request))
+
+
+def _job(bench: Bench, request: Request) -> Job:
     text = request.path_params["job"]
     found = bench.store.job(int(text)) if text.isdecimal() and len(text) < 12 else None
     if found is None:
@@ -647,15 +666,11 @@ def job(bench: Bench, request: Request, _: object) -> Job:
     return found
 
 
-def again(bench: Bench, request: Request, body: dict[str, str]) -> object:
-    return bench.jobs.again(job(bench, request, None), checked_options(body))
+def _shown(bench: Bench, job: Job) -> ShownJob:
+    return shown_job(job, bench.store.gold(job.gold))
 
 
-def cancel(bench: Bench, request: Request, _: object) -> None:
-    bench.jobs.cancel(job(bench, request, None))
-
-
-LONG: dict[str, Callable[[Bench, Request], Awaitable[Response]]] = {"upload": upload, "events": events}
+LONG: dict[str, Callable[[Bench, Request], Awaitable[Response]]] = {"upload": send_upload, "events": events}
 SHORT: dict[str, Callable[..., object]] = {
     one.__name__: one
     for one in (

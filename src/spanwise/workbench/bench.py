@@ -38,7 +38,7 @@ from spanwise.slices.index import (
 from spanwise.workbench.guard import COOKIE, IDLE, MOST_UPLOAD, Refused
 from spanwise.workbench.index import Indexed, Recent, Shelf
 from spanwise.workbench.jobs import OPTIONS, Jobs, inside
-from spanwise.workbench.store import Gold, JobOptions, Note, Result, Slice, Store
+from spanwise.workbench.store import Gold, Job, JobOptions, Note, Result, Slice, Store
 from spanwise.workbench.watch import PRIVATE, BenchEvents, Watcher
 
 SLICES, GATE = "slices.toml", "gate.toml"
@@ -347,7 +347,7 @@ def checked_options(given: Mapping[str, str]) -> dict[str, str]:
     return dict(given)
 
 
-async def upload(bench: Bench, request: Request) -> Response:
+async def upload(bench: Bench, request: Request) -> Job:
     """Keep the body as a file, whole or not at all, and put its evaluation into the queue."""
     if bench.read_only:
         raise Refused(503, READ_ONLY)
@@ -366,8 +366,7 @@ async def upload(bench: Bench, request: Request) -> Response:
         await _receive(bench, request, name, kept)
     tags = {key: asked[key] for key in UPLOAD_TAGS if asked.get(key)}
     body = JobOptions(upload=kept, name=name, options=options, tags=tags)
-    added = await run_in_threadpool(bench.jobs.add, gold, system, body)
-    return Response(msgspec.json.encode(added), 202, media_type=JSON)
+    return await run_in_threadpool(bench.jobs.add, gold, system, body)
 
 
 async def _receive(bench: Bench, request: Request, name: str, kept: str) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import PurePath
 from urllib.parse import quote
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from spanwise.columns import Bools, Ints
 from spanwise.conditions import Comparison, Condition, parse
@@ -20,7 +21,7 @@ from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
 from spanwise.workbench.bench import sentence_sha
 from spanwise.workbench.guard import MOST_CONDITIONS, Place, Way
 from spanwise.workbench.index import SliceTest
-from spanwise.workbench.store import Bounds, Note
+from spanwise.workbench.store import Bounds, Gold, Job, Note
 
 WHERE = "where"  # the parameter of clauses that compare several attributes
 SHOW = "show."
@@ -464,6 +465,28 @@ def ways_out(error: str) -> tuple[Way, ...]:
         Way("Align by difference", "as diff does, token by token", {"align": "diff"}),
         Way("Align by position", "takes the tokens of both as the same", {"align": "position"}),
     )
+
+
+class ShownJob(Job, frozen=True, kw_only=True):
+    """A job, with the place that its error names and the ways out of it."""
+
+    where: Place | None = None
+    ways: tuple[Way, ...] = ()
+
+
+def shown_job(job: Job, gold: Gold | None) -> ShownJob:
+    """A job as pages and the API show it; the place is in the upload or in a file of its gold."""
+    own = [] if gold is None else [path for path in (gold.path, *gold.train) if path]
+    # A file of the folder may have been read elsewhere, and is then named by its last part.
+    names = [job.body.name, *own, *(PurePath(path).name for path in own)]
+    place = next((one for name in names if (one := _place_in(name, job.error))), None)
+    return ShownJob(**structs.asdict(job), where=place, ways=ways_out(job.error))
+
+
+def _place_in(file: str, error: str) -> Place | None:
+    """The place in a file that a message begins with, if it begins with that file."""
+    found = re.match(rf"{re.escape(file)}(?::(\d+))?: ", error)
+    return None if found is None else Place(file, int(found[1]) if found[1] else None)
 
 
 _PLACE = re.compile(r"([^\s:][^:\n]*?)(?::(\d+))?: ")

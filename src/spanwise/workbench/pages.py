@@ -50,7 +50,7 @@ from spanwise.workbench.board import (
     slice_name,
     tested_rows,
 )
-from spanwise.workbench.drawing import Shown, View, draw, view_of, ways_out
+from spanwise.workbench.drawing import Shown, View, draw, shown_job, view_of
 from spanwise.workbench.guard import Refused
 from spanwise.workbench.index import SliceAnswer
 from spanwise.workbench.jobs import OPTIONS
@@ -458,9 +458,8 @@ def gate_page(bench: Bench, request: Request) -> Response:
 def evaluate_page(bench: Bench, request: Request) -> Response:
     """Upload and evaluate."""
     gold = bench.gold(request.path_params["gold"])
-    jobs = [one for one in bench.store.jobs() if one.gold == gold.slug]
-    ways = {one.id: ways_out(one.error) for one in jobs}
-    return _render(bench, request, "evaluate", gold, jobs=jobs, ways=ways, options=OPTIONS)
+    jobs = [shown_job(one, gold) for one in bench.store.jobs() if one.gold == gold.slug]
+    return _render(bench, request, "evaluate", gold, jobs=jobs, options=OPTIONS)
 
 
 def report_page(bench: Bench, request: Request) -> Response:
