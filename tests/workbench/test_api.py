@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from benches import HOSTILE, client_of, copied, hostile_folder
 from spanwise.cli.main import main
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import InputError
-from spanwise.workbench import child
+from spanwise.workbench import child, serve
 from spanwise.workbench.api import OPERATIONS, PREFIX
 from spanwise.workbench.child import Said, Task
 from spanwise.workbench.pages import PAGES, PATHS
@@ -477,6 +478,45 @@ def test_a_store_of_a_later_version_is_refused(tmp_path: Path) -> None:
         db.execute(f"PRAGMA user_version={len(MIGRATIONS) + 1}")
     with pytest.raises(InputError, match="a newer workbench wrote this file"):
         Store(path)
+
+
+def start_of(number: int) -> str:
+    """The 22nd field of a process's line under /proc, counted from its name."""
+    line = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
+    return line[line.rindex(") ") + 2 :].split(" ")[22 - 3]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="the system does not tell of processes")
+def test_a_second_server_is_refused_and_a_number_that_was_given_again_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("uvicorn")
+    file = tmp_path / ".spanwise" / "server"
+    parent, there = os.getppid(), "http://127.0.0.1:7000"
+    with socket.socket() as other:  # so that a server that is not refused ends at the next check
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        file.parent.mkdir()
+        for written, expected in (
+            (f"{parent} {there} {start_of(parent)}\n", f"already serves this folder at {there}.\n"),
+            (f"{parent} {there}\n", f"already serves this folder at {there}.\n"),  # of an older version
+            (f"{parent} {there} {int(start_of(parent)) + 1}\n", "cannot listen"),
+            ("", "cannot listen"),
+        ):
+            file.write_text(written, encoding="utf-8")
+            with pytest.raises(InputError, match=expected):
+                serve(tmp_path, port=port)
+    kept: list[str] = []
+
+    def run(server: Any) -> None:
+        kept.append(file.read_text(encoding="utf-8"))
+        server.config.app.app.state.bench.store.close()
+
+    monkeypatch.setattr("uvicorn.Server.run", run)
+    serve(tmp_path, port=port)
+    assert kept == [f"{os.getpid()} http://127.0.0.1:{port} {start_of(os.getpid())}\n"]
+    assert not file.exists()
 
 
 KILLED = """

@@ -99,7 +99,8 @@ def serve(
         _check_alone(private / "server")
     _check_free(host, port)
     if not read_only:
-        (private / "server").write_text(f"{os.getpid()} http://{host}:{port}\n", encoding="utf-8")
+        own = f"{os.getpid()} http://{host}:{port} {_started(os.getpid())}".strip()
+        (private / "server").write_text(f"{own}\n", encoding="utf-8")
         _write_secret(private / "token", token)
     door = Door.at(port, token, host=host, proxy=behind_proxy)
     most = None if memory is None else parse_memory(memory)
@@ -139,17 +140,31 @@ def _check_free(host: str, port: int) -> None:
 
 
 def _check_alone(path: Path) -> None:
-    """Refuse a second server on one folder; a server that was killed leaves its number behind."""
+    """Refuse a second server on one folder; a server that was killed leaves its number behind.
+
+    The file holds the number of the process, the address and, where the system tells it, when the process
+    started: another process may have got the number since.
+    """
     if path.is_file():
-        number, _, there = path.read_text(encoding="utf-8").partition(" ")
-        if number.isdecimal() and int(number) != os.getpid() and _alive(int(number)):
+        number, there, started, *_ = [*path.read_text(encoding="utf-8").split(), "", "", ""]
+        if number.isdecimal() and int(number) != os.getpid() and _alive(int(number), started):
             raise InputError(
-                f"another workbench already serves this folder at {there.strip()}.\n"
-                "Open that one, or stop it."
+                f"another workbench already serves this folder at {there}.\nOpen that one, or stop it."
             )
 
 
-def _alive(number: int) -> bool:
+def _started(number: int) -> str:
+    """When a process started, in ticks since the system did; empty where the system does not tell."""
+    try:
+        about = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return about.rpartition(")")[2].split()[19]  # the name before it may hold spaces and brackets
+
+
+def _alive(number: int, started: str) -> bool:
+    if started and _started(number) not in ("", started):
+        return False
     try:
         os.kill(number, 0)
     except ProcessLookupError:
