@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -94,6 +95,22 @@ def test_a_slice_is_built_saved_and_back_restores_the_view(page: Any, served: tu
     page.get_by_role("button", name="Save slice").click()
     page.wait_for_url("**/slices/our-orgs", wait_until="commit")
     assert "our orgs" in (served[1] / "slices.toml").read_text(encoding="utf-8")
+
+
+def test_a_theme_is_kept_and_export_follows_the_view(page: Any, served: tuple[str, Path]) -> None:
+    page.goto(served[0])
+    page.get_by_role("link", name="Slices").click()
+    page.get_by_role("button", name="Theme: auto").click()
+    playwright.expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.get_by_role("checkbox", name="ORG").check()
+    page.get_by_role("heading", name="label=ORG").wait_for()
+    export = page.get_by_role("link", name="Export as JSON")
+    playwright.expect(export).to_have_attribute("href", re.compile(r"/slices\.json\?label=ORG$"))
+    page.reload()
+    page.get_by_role("button", name="Theme: dark").click()
+    playwright.expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.get_by_role("button", name="Theme: light").click()
+    playwright.expect(page.locator("html")).not_to_have_attribute("data-theme", re.compile("."))
 
 
 def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tuple[str, Path]) -> None:

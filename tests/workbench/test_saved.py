@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import html
 import io
 import json
 import os
@@ -158,6 +159,36 @@ def test_json_behind_the_address_of_a_page_gives_its_answer(
     found = client.get(page.format(gold=gold))
     assert found.status_code == 200
     assert found.content == client.get("/api/v1" + answer.format(gold=gold)).content
+
+
+@pytest.mark.parametrize(
+    ("page", "answer"),
+    [
+        ("/settings", "/settings.json"),
+        ("/g/{gold}?label=ORG&q=a%22b", "/g/{gold}.json?label=ORG&q=a%22b"),
+        ("/g/{gold}/compare/1/2", "/g/{gold}/compare/1/2.json"),
+        ("/g/{gold}/slices?label=ORG&text=of", "/g/{gold}/slices.json?label=ORG&text=of"),
+        ("/g/{gold}/sentences/0", "/g/{gold}/sentences/0.json"),
+        ("/g/{gold}/slices?label=", "/g/{gold}/slices.json?label="),
+        ("/g/{gold}/slices?colour=red", None),  # an error has nothing to export
+    ],
+)
+def test_the_export_button_leads_to_what_the_page_shows(
+    client: Any, gold: str, page: str, answer: str | None
+) -> None:
+    text = client.get(page.format(gold=gold)).text
+    assert '<button type="button" data-theme-button>Theme: auto</button>' in text
+    links = [html.unescape(one) for one in re.findall(r'href="([^"]*)" download data-export', text)]
+    assert links == ([] if answer is None else [answer.format(gold=gold)])
+    for link in links:
+        found = client.get(link)
+        assert found.status_code == 200 and found.headers["content-type"] == "application/json"
+
+
+def test_the_list_of_gold_files_is_exported_too(tmp_path: Path) -> None:
+    with client_of(tmp_path) as client:
+        assert 'href="/index.json" download data-export' in client.get("/").text
+        assert client.get("/index.json").json() == []
 
 
 def test_a_worksheet_comes_in_three_formats(folder: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache, partial
 from importlib.resources import files
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -92,12 +92,15 @@ def routes(bench: Bench) -> list[BaseRoute]:
     plain: list[BaseRoute] = [
         Route(path, answering(bench, named[name]), methods=["GET"]) for path, name in JSON_PATHS.items()
     ]
-    drawn = [Route(path, _page(bench, function), methods=["GET"]) for path, function in PAGES.items()]
+    drawn = [Route(path, _page(bench, path, function), methods=["GET"]) for path, function in PAGES.items()]
     return [*plain, *drawn]
 
 
-def _page(bench: Bench, function: Callable[[Bench, Request], Response]) -> Callable[[Request], object]:
+def _page(
+    bench: Bench, path: str, function: Callable[[Bench, Request], Response]
+) -> Callable[[Request], object]:
     async def answer(request: Request) -> Response:
+        request.state.pattern = "/index" if path == "/" else path
         try:
             return await run_in_threadpool(function, bench, request)
         except Exception as error:  # every error becomes a page with its status
@@ -140,10 +143,20 @@ def _render(
             stuck=bench.store.stuck,
             event=bench.events.last,
             bundled=bench.bundled,
+            answer_at="" if template == "error" else _answer_at(request),
             **values,
         )
     )
     return Response(text, status, media_type="text/html; charset=utf-8")
+
+
+def _answer_at(request: Request) -> str:
+    """The address of what a page shows as JSON; empty where there is none."""
+    pattern = getattr(request.state, "pattern", "")
+    if f"{pattern}.json" not in JSON_PATHS:
+        return ""
+    path = "/index" if pattern == "/index" else quote(request.scope["path"])
+    return f"{path}.json?{request.url.query}" if request.url.query else f"{path}.json"
 
 
 def home(bench: Bench, request: Request) -> Response:

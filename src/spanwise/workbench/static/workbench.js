@@ -1,5 +1,18 @@
 // Four verbs: send a form as GET and replace one region, send a form as JSON, listen to events, upload.
 const body = document.body;
+
+// ---- theme: follows the system until chosen; shared with the reports, which keep it under the same name
+const THEMES = ["auto", "dark", "light"];
+function setTheme(name) {
+  if (name === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  document.querySelector("[data-theme-button]").textContent = `Theme: ${name}`;
+  localStorage.setItem("spanwise-theme", name);
+}
+const chosenTheme = () => THEMES.indexOf(localStorage.getItem("spanwise-theme"));
+setTheme(THEMES[Math.max(chosenTheme(), 0)]);
+document.querySelector("[data-theme-button]").addEventListener("click", () => setTheme(THEMES[(chosenTheme() + 1) % 3]));
+
 const region = () => document.querySelector("[data-region]");
 
 let turn = 0;
@@ -29,6 +42,8 @@ async function replace(address, push) {
 function canonical() {
   const address = region()?.dataset.address;
   if (address && address !== location.pathname + location.search) history.replaceState(null, "", address + location.hash);
+  const exported = document.querySelector("[data-export]");
+  if (exported) exported.href = `${location.pathname === "/" ? "/index" : location.pathname}.json${location.search}`;
 }
 
 function addressOf(form) {
