@@ -514,8 +514,8 @@ def test_a_second_server_is_refused_and_a_number_that_was_given_again_is_not(
         server.config.app.app.state.bench.store.close()
 
     monkeypatch.setattr("uvicorn.Server.run", run)
-    serve(tmp_path, port=port)
-    assert kept == [f"{os.getpid()} http://127.0.0.1:{port} {start_of(os.getpid())}\n"]
+    serve(tmp_path, port=0)
+    assert kept == [f"{os.getpid()} http://127.0.0.1:0 {start_of(os.getpid())}\n"]
     assert not file.exists()
 
 
