@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate
@@ -239,6 +238,8 @@ def frame_training(
 
 def _prepared(frame: DataFrame, columns: FrameColumns, partitions: int | None) -> DataFrame:
     """The columns that are needed, under names of ours; documents whole, in the order of their names."""
+    import logging
+
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions
 
