@@ -26,7 +26,7 @@ from spanwise.workbench import child, serve
 from spanwise.workbench.api import OPERATIONS, PREFIX
 from spanwise.workbench.child import Said, Task
 from spanwise.workbench.pages import PAGES, PATHS
-from spanwise.workbench.store import MIGRATIONS, JobOptions, Store
+from spanwise.workbench.store import MIGRATIONS, JobOptions, Note, Store
 from spanwise.workbench.watch import BenchEvents
 
 
@@ -242,6 +242,29 @@ def test_notes_are_kept_changed_by_one_and_given_as_a_worksheet(
         == 0
     )
     assert new.read_bytes() != (there / "gold.conll").read_bytes()
+
+
+def test_a_note_about_a_system_names_it_and_does_not_correct_gold(
+    folder: Path, gold: str, tmp_path: Path
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with client_of(there) as client:
+        found = client.get(f"/api/v1/golds/{gold}/mentions?limit=1").json()["sentences"][0]
+        place = {name: found["gold"][0][name] for name in ("start", "end", "label")}
+        path = f"/api/v1/golds/{gold}/notes"
+        for text, system in (("of gold", None), ("of swapper", "swapper")):
+            body = {"sentence": found["number"], "tag": "odd", "text": text, "system": system, **place}
+            assert client.post(path, json=body).status_code == 201
+        assert [note["system"] for note in client.get(path).json()] == [None, "swapper"]
+        wrong = client.post(path, json={"sentence": 0, "tag": "odd", "system": "swaper"})
+        assert wrong.status_code == 400 and "swapper" in wrong.json()["detail"]
+        shown = client.get(f"/g/{gold}/sentences/{found['number']}").text
+        assert '<span class="chip">swapper</span>of swapper' in shown
+        assert "<td>swapper</td>" in client.get(f"/g/{gold}/worksheet").text
+        sheet = client.get(f"{path.removesuffix('notes')}worksheet?format=jsonl").text
+        assert [msgspec.json.decode(line)["evidence"] for line in sheet.splitlines()] == ["of gold"]
+        kept = client.put(f"{path}/2", json={"tag": "even"}, headers={"if-match": "1"}).json()
+        assert (kept["tag"], kept["system"]) == ("even", "swapper")
 
 
 def test_a_slice_is_saved_shown_gated_and_forgotten(folder: Path, gold: str, tmp_path: Path) -> None:
@@ -517,6 +540,28 @@ def test_a_second_server_is_refused_and_a_number_that_was_given_again_is_not(
     serve(tmp_path, port=0)
     assert kept == [f"{os.getpid()} http://127.0.0.1:0 {start_of(os.getpid())}\n"]
     assert not file.exists()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_store_of_an_earlier_version_keeps_its_notes(tmp_path: Path, read_only: bool) -> None:
+    path = tmp_path / "workbench.sqlite"
+    with sqlite3.connect(path) as db:
+        for step in MIGRATIONS[:3]:
+            db.executescript(step)
+        db.execute("INSERT INTO note VALUES (7, 'g', 2, 'sha', 0, 1, 'ORG', 'odd', 'text', 'Ann', 3, 1.5)")
+        db.execute("PRAGMA user_version=3")
+    db.close()
+    before = path.read_bytes()
+    store = Store(path, read_only=read_only)
+    expected = Note(7, "g", 2, "sha", 0, 1, "ORG", "odd", "text", "Ann", 3, 1.5, None)
+    assert store.notes("g") == [expected]
+    if read_only:
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            store.add_note(expected)
+        assert path.read_bytes() == before
+    else:
+        assert store.add_note(msgspec.structs.replace(expected, system="mine")).system == "mine"
+    store.close()
 
 
 KILLED = """

@@ -550,14 +550,18 @@ def notes(bench: Bench, request: Request, _: object) -> list[Note]:
 
 def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
     gold = bench.gold(request.path_params["gold"])
-    columns = bench.indexed(gold).index.columns
+    index = bench.indexed(gold).index
+    columns = index.columns
     if not 0 <= body.sentence < columns.head.sentences:
         raise ChoiceError(f"there is no sentence {body.sentence} in this gold file.\nSentences count from 0.")
+    systems = {*index.systems, *(one.system for one in bench.store.results(gold.slug))}
+    if body.system is not None and body.system not in systems:
+        raise unknown("system", body.system, sorted(systems))
     _check_note(body.tag, body.text, body.by)
     sha = sentence_sha(columns, body.sentence)
     note = Note(
         0, gold.slug, body.sentence, sha, body.start, body.end, body.label, body.tag.strip(),
-        body.text.strip(), body.by.strip(), 1, 0.0,
+        body.text.strip(), body.by.strip(), 1, 0.0, body.system,
     )  # fmt: skip
     found = bench.store.add_note(note)
     bench.events.tell("note", gold.slug, f"note on sentence {body.sentence + 1}")
@@ -595,13 +599,14 @@ def _check_note(tag: str, text: str, by: str) -> None:
 
 
 def worksheet(bench: Bench, request: Request, _: object) -> Response:
-    """The notes on mentions in the columns of `spanwise suspects`: an accepted row deletes the mention."""
+    """Notes on gold mentions in the columns of `spanwise suspects`: an accepted row deletes the mention."""
     gold = bench.gold(request.path_params["gold"])
     columns = bench.indexed(gold).index.columns
     rows: list[tuple[object, ...]] = []
     for rank, note in enumerate(bench.notes(gold), 1):
         if (
-            note.start is None
+            note.system is not None
+            or note.start is None
             or note.end is None
             or sentence_sha(columns, note.sentence) != note.sentence_sha
         ):

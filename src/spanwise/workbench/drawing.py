@@ -437,12 +437,16 @@ class SliceRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NoteRequest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A note on a sentence, or on the mention of it that `start`, `end` and `label` name."""
+    """A note on a sentence, or on the mention of it that `start`, `end` and `label` name.
+
+    `system` names the system whose prediction it is about.
+    """
 
     sentence: int
     start: int | None = None
     end: int | None = None
     label: str | None = None
+    system: str | None = None
     tag: str = ""
     text: str = ""
     by: str = ""

@@ -437,7 +437,8 @@ def worksheet_page(bench: Bench, request: Request) -> Response:
             said = columns.words(note.sentence)
             texts[note.id] = " ".join(said if note.start is None else said[note.start : note.end])
         without = _without(
-            indexed.index, [note for note in notes if note.id in texts and note.start is not None]
+            indexed.index,
+            [note for note in notes if note.id in texts and note.start is not None and note.system is None],
         )
     return _render(
         bench, request, "worksheet", gold, notes=[note for note in notes if note not in loose], loose=loose,

@@ -43,6 +43,7 @@ MIGRATIONS = (
     """,
     "ALTER TABLE slice ADD COLUMN at REAL NOT NULL DEFAULT 0;",
     "DELETE FROM file;",  # every document is read again: the board holds more scores
+    "ALTER TABLE note ADD COLUMN system TEXT;",
 )
 
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -185,6 +186,7 @@ class Note(Struct, frozen=True):
     by: str
     version: int
     at: float
+    system: str | None = None  # whose prediction it is about; None where it is about gold
 
 
 class JobOptions(Struct, frozen=True, kw_only=True):
@@ -240,7 +242,11 @@ class Store:
         if not read_only:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
+        if read_only and self._version() < len(MIGRATIONS):
+            self._db = _in_memory(self._db)  # the file of an older version is left as it is
         self._migrate()
+        if read_only:
+            self._db.execute("PRAGMA query_only=ON")
 
     @classmethod
     def opened(cls, path: Path, *, read_only: bool = False) -> Store:
@@ -252,8 +258,11 @@ class Store:
                 raise
             return cls(path, read_only=True)
 
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
     def _migrate(self) -> None:
-        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        version = self._version()
         if version > len(MIGRATIONS):
             raise InputError(
                 f"{self.path}: a newer workbench wrote this file (version {version}; this one reads up to "
@@ -412,8 +421,8 @@ class Store:
         with self._writing() as db:
             cursor = db.execute(
                 'INSERT INTO note (gold, sentence, sentence_sha, start, "end", label, tag, text, "by", '
-                "version, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*_values(note)[1:9], note.by, 1, time.time()),
+                "version, at, system) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*_values(note)[1:9], note.by, 1, time.time(), note.system),
             )
             number = int(cursor.lastrowid or 0)
         found = self.note(number)
@@ -480,6 +489,14 @@ class Store:
         """Jobs that ran when the server ended are interrupted; their uploads are still there."""
         with self._writing() as db:
             db.execute("UPDATE job SET state='interrupted' WHERE state IN ('running', 'waiting')")
+
+
+def _in_memory(file: sqlite3.Connection) -> sqlite3.Connection:
+    """A copy of a database, which can be changed."""
+    copy = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    file.backup(copy)
+    file.close()
+    return copy
 
 
 def _json(value: Struct) -> str:
