@@ -58,6 +58,12 @@ def page(browser: Any, served: tuple[str, Path]) -> Iterator[Any]:
     context.close()
 
 
+def follow(page: Any, link: str) -> None:
+    """Follow a link, and wait until the script of the page behind it listens."""
+    with page.expect_navigation():
+        page.get_by_role("link", name=link).click()
+
+
 def test_a_result_that_comes_into_the_folder_appears(page: Any, served: tuple[str, Path]) -> None:
     address, there = served
     page.goto(address)
@@ -80,7 +86,7 @@ def test_two_systems_are_chosen_and_compared(page: Any, served: tuple[str, Path]
 
 def test_a_slice_is_built_saved_and_back_restores_the_view(page: Any, served: tuple[str, Path]) -> None:
     page.goto(served[0])
-    page.get_by_role("link", name="Slices").click()
+    follow(page, "Slices")
     page.get_by_role("checkbox", name="ORG").check()
     page.wait_for_url("**label=ORG**")
     page.get_by_role("heading", name="label=ORG").wait_for()
@@ -99,7 +105,7 @@ def test_a_slice_is_built_saved_and_back_restores_the_view(page: Any, served: tu
 
 def test_a_theme_is_kept_and_export_follows_the_view(page: Any, served: tuple[str, Path]) -> None:
     page.goto(served[0])
-    page.get_by_role("link", name="Slices").click()
+    follow(page, "Slices")
     page.get_by_role("button", name="Theme: auto").click()
     playwright.expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.get_by_role("checkbox", name="ORG").check()
@@ -115,7 +121,7 @@ def test_a_theme_is_kept_and_export_follows_the_view(page: Any, served: tuple[st
 
 def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tuple[str, Path]) -> None:
     page.goto(served[0])
-    page.get_by_role("link", name="Sentences").click()
+    follow(page, "Sentences")
     page.get_by_role("heading", name="Sentences").wait_for()
     page.wait_for_load_state()  # before it, the last sentence so far is not the last one
     page.locator("main").focus()
@@ -133,7 +139,7 @@ def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tu
     page.keyboard.type("ends too early")
     page.keyboard.press("Enter")
     page.get_by_text("ends too early").first.wait_for()
-    page.get_by_role("link", name="Worksheet").click()
+    follow(page, "Worksheet")
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
     assert "ends too early" in Path(download.value.path()).read_text(encoding="utf-8")
@@ -145,7 +151,7 @@ def test_two_tabs_on_one_note_lose_nothing(page: Any, served: tuple[str, Path]) 
         tab.locator(".said button:visible").click()
 
     page.goto(served[0])
-    page.get_by_role("link", name="Sentences").click()
+    follow(page, "Sentences")
     page.get_by_role("heading", name="Sentences").wait_for()
     page.wait_for_load_state()  # before it, the last sentence so far is not the last one
     noting = page.locator("[data-sentence] > .noting").last
@@ -181,7 +187,7 @@ def test_a_bad_file_is_answered_and_a_way_out_taken(
     lines[at : at + 1] = [f"{word[:2]} {tag}", f"{word[2:]} {tag}"]
     (tmp_path / "cut.conll").write_text("\n".join(lines), encoding="utf-8")
     page.goto(address)
-    page.get_by_role("link", name="Evaluate").click()
+    follow(page, "Evaluate")
     page.locator("[data-files]").set_input_files(tmp_path / "cut.conll")
     page.get_by_role("button", name="Align by characters").click()
     page.get_by_text("as cut · done").wait_for()

@@ -161,6 +161,8 @@ async function upload(files) {
   }
   replace(location.href, false);
 }
+const early = document.querySelector("[data-files]");
+if (early?.files.length) upload([...early.files]); // chosen while the page was still being made
 document.addEventListener("dragover", (event) => { if (event.target.closest?.("[data-drop]")) event.preventDefault(); });
 document.addEventListener("drop", (event) => {
   if (!event.target.closest?.("[data-drop]")) return;
