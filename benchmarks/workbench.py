@@ -27,6 +27,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -48,7 +49,7 @@ class Server:
         self.folder = folder
         (folder / ".spanwise" / "token").unlink(missing_ok=True)
         call = [sys.executable, "-m", "spanwise", "workbench", str(folder), "--port", str(self.port)]
-        self.process = subprocess.Popen(call, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.token = ""
 
     def wait(self) -> None:
@@ -221,7 +222,7 @@ def slices(server: Server, questions: Questions) -> None:
     for words in ("text=of", "text=the*", "sentence=of", 'sentence="of the"'):
         path = f"{questions.path}/slice?{words.replace(' ', '%20')}"
         before = server.cpu()
-        wait = timed(lambda path=path: server.ask("GET", path))  # type: ignore[misc]
+        wait = timed(partial(server.ask, "GET", path))
         print(f"{words}: {wait:.0f} ms, {1000 * (server.cpu() - before):.0f} ms CPU")
 
 
@@ -235,14 +236,15 @@ def paint(server: Server, slug: str, times: int = 7) -> None:
     with sync_playwright() as tool:
         browser = tool.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": 1440, "height": 900})
-        cookie = {"name": f"spanwise-{server.port}", "value": server.token, "url": address}
-        context.add_cookies([cookie])  # type: ignore[list-item]
+        context.add_cookies([{"name": f"spanwise-{server.port}", "value": server.token, "url": address}])
         page = context.new_page()
         for name, path in pages.items():
             painted, weights = [], []
             for _ in range(times):
                 page.goto(address + path)
-                page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+                # Asked again and again: the page's policy lets no browser tool wait inside it.
+                while not page.evaluate("performance.getEntriesByName('first-contentful-paint').length"):
+                    page.wait_for_timeout(5)
                 painted.append(
                     page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
                 )
@@ -280,7 +282,7 @@ def index(folder: Path, number: int) -> None:
             golds = json.loads(server.ask("GET", "/api/v1/golds")[1])
             if golds:
                 slug = golds[0]["slug"]
-                pages.append(timed(lambda slug=slug: server.ask("GET", f"/g/{slug}")))  # type: ignore[misc]
+                pages.append(timed(partial(server.ask, "GET", f"/g/{slug}")))
                 if len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])) >= number:
                     break
             time.sleep(0.5)

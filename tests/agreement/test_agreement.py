@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from annotators import Case, Span, annotation, annotations, campaign
+from annotators import Case, Span, annotation, by_annotator, campaign
 
 import spanwise
 from spanwise.corpus import Annotation
@@ -127,7 +127,7 @@ def alpha_u_by_hand(case: Case, documents: list[int], names: list[str]) -> float
 @pytest.mark.parametrize("seed", SEEDS)
 def test_alpha_u_is_that_of_the_formulas_section_by_section(seed: int) -> None:
     case = campaign(seed, missing=0.25 if seed % 2 else 0.0)
-    given = annotations(case)
+    given = by_annotator(case)
     names, work = list(given), case[1]
     if len(names) < 2:
         return
@@ -160,7 +160,7 @@ def test_overlapping_mentions_of_one_label_have_no_alpha_u_and_no_token_measures
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pairwise_f1_is_evaluates_exact_f1_in_both_directions(seed: int) -> None:
-    given = annotations(campaign(seed))
+    given = by_annotator(campaign(seed))
     found = spanwise.agree(given)
     for pair in found.pairs:
         one, other = (given[name] for name in pair.annotators)
@@ -179,7 +179,7 @@ def test_pairwise_f1_is_evaluates_exact_f1_in_both_directions(seed: int) -> None
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kinds_of_disagreement_are_fair_outcomes_over_ordered_pairs(seed: int) -> None:
-    given = annotations(campaign(seed))
+    given = by_annotator(campaign(seed))
     found = spanwise.agree(given).disagreement
     pooled = dict.fromkeys(found, 0)
     for one, other in combinations(given.values(), 2):
@@ -215,7 +215,7 @@ def close(one: object, other: object) -> bool:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_order_of_annotators_changes_no_number(seed: int) -> None:
-    given = annotations(campaign(seed, missing=0.2))
+    given = by_annotator(campaign(seed, missing=0.2))
     if len(given) < 2:
         return
     turned = dict(reversed(given.items()))
@@ -231,7 +231,7 @@ def test_the_order_of_annotators_changes_no_number(seed: int) -> None:
 def test_the_order_of_documents_changes_no_pair(seed: int) -> None:
     text, work = campaign(seed)
     turned: Case = (text[::-1], {name: own[::-1] for name, own in work.items()})
-    one, other = spanwise.agree(annotations((text, work))), spanwise.agree(annotations(turned))
+    one, other = spanwise.agree(by_annotator((text, work))), spanwise.agree(by_annotator(turned))
     assert [pair.overall for pair in one.pairs] == [pair.overall for pair in other.pairs]
     assert one.tokens.alpha == pytest.approx(other.tokens.alpha, abs=1e-12)
     # α_u of the concatenation has gaps that span two documents, so that it alone may depend on their order.
@@ -241,7 +241,7 @@ def test_the_order_of_documents_changes_no_pair(seed: int) -> None:
 
 
 def test_an_identical_annotator_agrees_with_the_first_as_itself() -> None:
-    given = annotations(campaign(3))
+    given = by_annotator(campaign(3))
     first = next(iter(given))
     found = spanwise.agree({**given, "twin": given[first]})
     by_pair = {pair.annotators: pair for pair in found.pairs}
@@ -314,7 +314,7 @@ def test_the_ceiling_is_f1_against_the_majority_of_the_others() -> None:
 
 
 def test_the_interval_of_the_ceiling_holds_it() -> None:
-    found = spanwise.agree(annotations(campaign(1, documents=8))).ceiling
+    found = spanwise.agree(by_annotator(campaign(1, documents=8))).ceiling
     interval = found.interval["mean"]
     assert interval is not None and found.mean is not None
     assert interval[0] is not None and interval[1] is not None
@@ -333,12 +333,12 @@ def test_one_annotator_is_refused() -> None:
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:
-    given = annotations(campaign(2))
+    given = by_annotator(campaign(2))
     assert spanwise.agree(given).to_json() == spanwise.agree(given).to_json()
 
 
 def test_the_screen_calls_nobody_gold_and_nobody_wrong() -> None:
-    text = spanwise.agree(annotations(campaign(4))).to_text(width=100)
+    text = spanwise.agree(by_annotator(campaign(4))).to_text(width=100)
     assert "gold" not in text
     assert "wrong" not in text
     assert "error" not in text

@@ -38,10 +38,14 @@ FILES: dict[str, tuple[str, str]] = {
     "half a character": ("a.jsonl", r'{"tokens": ["\ud800"], "spans": []}'),
     "a declared encoding": ("a.xmi", '<?xml version="1.0" encoding="utf-7"?><xmi:XMI xmlns:xmi="x"/>'),
     "no file of spaCy": ("a.spacy", "no"),
-    "one column that is no token": ("a.conllu", "# global.columns = NER\nB-X\n"),
-    "tokens that end": (
+    "a single column, without tokens": ("a.conllu", "# global.columns = NER\nB-X\n"),
+    "a record without tokens": (
         "a.jsonl",
         '{"tokens": ["a"], "spans": [[0, 1, "X"]]}\n{"tokens": "a", "spans": []}\n',
+    ),
+    "tags among spans": (
+        "a.jsonl",
+        '{"tokens": ["a"], "spans": [[0, 1, "X"]]}\n{"tokens": ["a"], "tags": ["B-X"]}\n',
     ),
     "no Parquet": ("a.parquet", "PAR1PAR1"),
 }

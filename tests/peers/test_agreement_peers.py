@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from annotators import Case, annotations, campaign
+from annotators import Case, by_annotator, campaign
 
 import spanwise
 
@@ -31,7 +31,7 @@ def table(case: Case, names: list[str]) -> list[list[str | None]]:
 
 def prepared(seed: int, missing: float) -> tuple[Any, list[str], list[list[str | None]]]:
     case = campaign(seed, annotators=4, documents=6, missing=missing)
-    given = annotations(case)
+    given = by_annotator(case)
     if len(given) < 2:
         pytest.skip("nobody to compare")
     return spanwise.agree(given), list(given), table(case, list(given))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from annotators import annotations, campaign
+from annotators import by_annotator, campaign
 
 import spanwise
 from spanwise.formats import from_spans
@@ -14,7 +14,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m"
 
 
 def test_the_page_of_agreement_has_the_matrix_and_sentences_side_by_side() -> None:
-    document = spanwise.agree(annotations(campaign(5)))
+    document = spanwise.agree(by_annotator(campaign(5)))
     page = document.to_html()
     assert page == document.to_html()
     assert "Two annotators mark the same span" in page
@@ -55,5 +55,5 @@ def test_redacted_documents_hold_no_text() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_screens_keep_within_their_width(width: int) -> None:
-    document = spanwise.agree(annotations(campaign(6)))
+    document = spanwise.agree(by_annotator(campaign(6)))
     assert max(map(len, document.to_text(width=width).splitlines())) <= width

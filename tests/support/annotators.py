@@ -99,7 +99,7 @@ def campaign(seed: int, *, annotators: int = 3, documents: int = 4, missing: flo
     return text, work
 
 
-def annotations(case: Case) -> dict[str, Annotation]:  # type: ignore[no-redef]
+def by_annotator(case: Case) -> dict[str, Annotation]:
     """The annotations of a campaign; an annotator without any document has none."""
     text, work = case
     result = {}

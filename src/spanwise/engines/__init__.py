@@ -93,7 +93,7 @@ def keep_freed_memory() -> None:
 
 
 def release_freed_memory() -> None:
-    """Give the memory of columns that are no longer needed back to the system, where the C library can.
+    """Return freed memory to the system, where the C library can.
 
     What was freed lies between what is kept, in pieces that the large columns of the next step do not
     fit into.
