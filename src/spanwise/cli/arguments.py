@@ -399,7 +399,7 @@ def engine_of(args: argparse.Namespace) -> Iterator[Any]:
 def gathering(args: argparse.Namespace, reading: Mapping[str, object]) -> Iterator[Callable[..., Any]]:
     """A function that has Spark read folders, patterns and addresses; what else is given stays as it is."""
     with engine_of(args) as engine:
-        from spanwise.evaluation import collected, in_lake
+        from spanwise.evaluation.spark import collected, in_lake
 
         def gathered(source: Any) -> Any:
             if isinstance(source, list):
@@ -415,6 +415,6 @@ def spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> 
     """Whether Spark reads the files itself, so that folders, patterns and addresses stay as they are."""
     if getattr(args, "engine", "local") != "spark":
         return False
-    from spanwise.evaluation import any_in_lake
+    from spanwise.evaluation.spark import any_in_lake
 
     return any_in_lake(args.gold, systems, args.train)

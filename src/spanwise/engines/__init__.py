@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError, InputError, WorkerLost
+from spanwise.registry import reach
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -162,9 +163,14 @@ def engine_of(given: Any) -> Engine | None:
             "a session of Spark Connect cannot run blocks.\n"
             "Give a session of the cluster itself: SparkSession.builder.master(…).getOrCreate()."
         )
-    from spanwise.engines.spark import SparkEngine
+    of_session: Engine = reach("engines.spark:SparkEngine")(given)
+    return of_session
 
-    return SparkEngine(given)
+
+def most_shared(engine: Engine | None) -> int | None:
+    """The bytes of what training data know that an engine sends to every block, where it has such a bound."""
+    bound: int | None = getattr(engine, "lexicon", None)
+    return bound
 
 
 MOST_PROCESSES = 64  # processes, or twice the cores: more would only wait

@@ -12,7 +12,6 @@ from spanwise.buckets import Strategy
 from spanwise.credits import Credit
 from spanwise.document.analyses import PlacementDocument
 from spanwise.engines import Engine, engine_of, release_freed_memory
-from spanwise.engines.spark import SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress
 from spanwise.evaluation._choices import (
@@ -33,8 +32,14 @@ from spanwise.evaluation._counting import (
     sentences_with_errors,
 )
 from spanwise.evaluation._dataset import BlockContext, fixed, looked
-from spanwise.evaluation._lake import any_in_lake, collected, in_lake
-from spanwise.evaluation._opened import framed, opened_elsewhere, opened_here, spark_opened, unheard
+from spanwise.evaluation._opened import (
+    framed,
+    opened_elsewhere,
+    opened_here,
+    read_by_spark,
+    spark_opened,
+    unheard,
+)
 from spanwise.evaluation._uncertain import unpacked, with_lead_intervals
 from spanwise.evaluation.result import (
     UNMARKED,
@@ -57,14 +62,11 @@ __all__ = [
     "UNMARKED",
     "MentionColumns",
     "Result",
-    "any_in_lake",
-    "collected",
     "compare",
     "compared",
     "evaluate",
     "evaluated_elsewhere",
     "gather",
-    "in_lake",
     "mention_columns",
     "parse_memory",
     "same_cells",
@@ -174,7 +176,7 @@ def evaluate(
     if gold is None:
         raise ChoiceError("there is no gold to evaluate against.\nGive a file or lists first.")
     check_keywords(reading)
-    lake = columns is None and isinstance(place, SparkEngine) and any_in_lake(gold, systems, train)
+    lake = columns is None and read_by_spark(gold, systems, train, place)
     placed: Mapping[str, PlacementDocument] = {}
     if not lake:
         if isinstance(gold, str | os.PathLike):
@@ -293,9 +295,7 @@ def _with_places(
             "answers is given, but no predictions.\n"
             "Give the file of answers as a system, as in {'llm': 'answers.jsonl'}."
         )
-    from spanwise.placement import place_systems
-
-    found = place_systems(gold, named_sources(named), answers, reading)
+    found = reach("placement:place_systems")(gold, named_sources(named), answers, reading)
     return found.gold, found.systems, found.documents
 
 

@@ -35,7 +35,6 @@ from spanwise.columns import Floats, Ints, floats, frozen, ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.description import KnownSentences
 from spanwise.engines import Engine
-from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import BlockSource, LexiconPart, Progress
 from spanwise.evaluation._choices import Block, Choices, ResampledUnits
@@ -147,31 +146,18 @@ class BlockContext(Struct, frozen=True, eq=False):
 
         `send` makes what the function needs beside a block, where that is more than this.
         """
+        for own, blocks in self.portions(references):
+            yield from engine.map(function, blocks, send(own))
+
+    def portions(self, references: Iterable[Any]) -> Iterator[tuple[BlockContext, Iterable[Any]]]:
+        """Blocks one after the other, each portion with the part of the lexicon that knows it."""
         if not self.parts:
-            yield from engine.map(function, references, send(self))
+            yield self, references
             return
         waiting = iter(references)
         for part in self.parts:
             own = replace(self, lexicon=part.lexicon, known=part.known, parts=())
-            yield from engine.map(function, islice(waiting, part.blocks), send(own))
-
-    def frames(
-        self,
-        engine: SparkEngine | FrameEngine,
-        function: Callable[..., Iterable[tuple[object, ...]]],
-        schema: str,
-        *,
-        send: Callable[[BlockContext], Any],
-    ) -> list[Any]:
-        """Spark frames of the rows that a function gives for each block, one for each part of the lexicon."""
-        waiting = iter(self.source.references())
-        if not self.parts:
-            return [engine.rows(function, list(waiting), send(self), schema)]
-        owns = [replace(self, lexicon=part.lexicon, known=part.known, parts=()) for part in self.parts]
-        return [
-            engine.rows(function, list(islice(waiting, part.blocks)), send(own), schema)
-            for part, own in zip(self.parts, owns, strict=True)
-        ]
+            yield own, islice(waiting, part.blocks)
 
     @property
     def tough(self) -> bool:

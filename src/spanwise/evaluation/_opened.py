@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.engines import MOST_THREADS, Engine, at_once, engine_of, local_engine
-from spanwise.engines.spark import FrameEngine, SparkEngine
+from spanwise.engines import MOST_THREADS, Engine, at_once, local_engine, most_shared
 from spanwise.evaluation._blocks import (
     BlockSource,
     OneBlock,
@@ -21,26 +20,21 @@ from spanwise.evaluation._blocks import (
 )
 from spanwise.evaluation._choices import Choices, check_keywords, gather, parts_of, unit_of
 from spanwise.evaluation._dataset import BlockContext, fixed, looking_by
-from spanwise.evaluation._frames import (
-    FrameColumns,
-    columns_of,
-    frame_training,
-    is_frame,
-    joined_frames,
-    opened_frame,
-)
-from spanwise.evaluation._lake import any_in_lake, lake_blocks
-from spanwise.evaluation._lake_training import lake_training
+from spanwise.registry import reach
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from spanwise.evaluation._frames import FrameColumns
 
 
 def unheard(step: str, done: int, total: int) -> None:
     """Progress that nobody asked for."""
 
 
-ROLES = ("tokens", "document", "sentence")  # of the columns of a frame, beside gold and systems
+def _nothing() -> None:
+    pass
+
+
+SPARK = ("pyspark.", "spanwise.engines.spark")  # where the types of Spark, and of our engines on it, live
 
 
 class Opened(Struct, frozen=True, eq=False):
@@ -50,26 +44,32 @@ class Opened(Struct, frozen=True, eq=False):
     absent: Mapping[str, str]
     training: Sequence[Mapping[str, object]]  # entries of the result document
     engine: Engine
+    free: Callable[[], None] = _nothing  # lets executors forget the blocks
 
     def fixed(self, progress: Progress = unheard) -> BlockContext:
         """Look at all blocks, and fix what follows from them."""
         return fixed(self.shared, looking_by(self.engine), self.absent, progress)
 
-    def free(self) -> None:
-        """Let executors forget the blocks."""
-        if isinstance(self.engine, FrameEngine):
-            self.engine.packed.free()
+
+def of_spark(value: object) -> bool:
+    """Whether a value is Spark's, or our engine on it, told without loading either."""
+    return any(kind.__module__.startswith(SPARK) for kind in type(value).__mro__)
 
 
 def framed(
-    source: object, gold: Any, systems: object, reading: dict[str, Any]
+    source: object, gold: object, systems: object, reading: dict[str, Any]
 ) -> tuple[object, object, FrameColumns | None]:
     """A frame, its systems and its columns, whose names are taken out of `reading`; None of anything else."""
-    if not is_frame(source):
+    if not of_spark(source):
         return source, systems, None
-    named = {key: reading.pop(key, None) for key in ROLES}
-    frame, systems = joined_frames(source, gold, systems, named["sentence"])
-    return frame, systems, columns_of(frame, gold, systems, named)
+    found: tuple[object, object, FrameColumns | None]
+    found = reach("evaluation.spark:framed")(source, gold, systems, reading)
+    return found
+
+
+def read_by_spark(gold: object, systems: object, train: object, engine: Engine | None) -> bool:
+    """Whether the files are such that Spark, the engine, reads them itself."""
+    return of_spark(engine) and reach("evaluation.spark:any_in_lake")(gold, systems, train)
 
 
 def spark_opened(
@@ -84,11 +84,12 @@ def spark_opened(
     progress: Progress,
 ) -> Opened | None:
     """A frame, or files that Spark reads, as blocks; None where this machine reads the files."""
-    if columns is not None:
-        return _opened_frame(source, columns, train, choices, name, progress, engine)
-    if isinstance(engine, SparkEngine) and any_in_lake(source, systems, train):
-        return _opened_lake(source, systems, train, choices, name, progress, engine)
-    return None
+    if columns is None and not of_spark(engine):
+        return None
+    found: Opened | None = reach("evaluation.spark:spark_opened")(
+        source, systems, train, choices, columns=columns, name=name, engine=engine, progress=progress
+    )
+    return found
 
 
 def opened_elsewhere(
@@ -153,23 +154,25 @@ def opened_here(
             ),
             lambda: TrainingFiles.of(train, choices.reading, keep=keep),
         )
-        training = _learnt(source, files, choices, where, where, bound=_bound(where))
+        training = learnt_here(source, files, choices, where, where, bound=most_shared(where))
     threads = MOST_THREADS if memory is None and engine is None else 1
-    return _opened(source, choices, training, where, threads=threads)
+    return opened_with(source, choices, training, where, threads=threads)
 
 
-def _opened(
-    source: BlockSource, choices: Choices, training: TrainingFacts, engine: Engine, *, threads: int = 1
-) -> Opened:
+def opened_with(
+    source: BlockSource, choices: Choices, training: TrainingFacts, engine: Engine, *, threads: int = 1,
+    free: Callable[[], None] = _nothing,
+) -> Opened:  # fmt: skip
+    """A source, with what training data know of it, and the engine that runs its blocks."""
     unit = unit_of(choices.unit, source.documents, source.path)
     shared = BlockContext(
         source, choices, training.lexicon, training.known, unit, threads=threads, parts=training.parts
     )
     with_attributes, absent = shared.with_attributes()
-    return Opened(with_attributes, absent, training.entries, engine)
+    return Opened(with_attributes, absent, training.entries, engine, free)
 
 
-def _learnt(
+def learnt_here(
     source: BlockSource,
     files: TrainingFiles,
     choices: Choices,
@@ -185,54 +188,3 @@ def _learnt(
         source, files, lowercase=choices.lowercase, engine=engine, training_engine=training_engine,
         bound=bound,
     )  # fmt: skip
-
-
-def _bound(engine: Engine | None) -> int | None:
-    """The bytes of what training data know that may be sent to every block."""
-    return engine.lexicon if isinstance(engine, SparkEngine) else None
-
-
-def _opened_lake(
-    gold: object,
-    systems: object,
-    train: object,
-    choices: Choices,
-    name: str | None,
-    progress: Progress,
-    engine: SparkEngine,
-) -> Opened:
-    """Files that Spark reads."""
-    progress("read", 0, 1)
-    session = engine.session
-    source, where = lake_blocks(session, gold, systems, choices, name=name, partitions=engine.partitions)
-    choices.check_systems(list(source.systems))
-    training = lake_training(session, train, choices, source, where, bound=engine.lexicon)
-    progress("read", 1, 1)
-    return _opened(source, choices, training, where)
-
-
-def _opened_frame(
-    frame: DataFrame,
-    columns: FrameColumns,
-    train: object,
-    choices: Choices,
-    name: str | None,
-    progress: Progress,
-    engine: Engine | None,
-) -> Opened:
-    """A Spark frame."""
-    engine = engine or engine_of(frame.sparkSession)
-    partitions = engine.partitions if isinstance(engine, SparkEngine) else None
-    choices.check_systems(list(columns.systems))
-    progress("read", 0, 1)
-    source, where = opened_frame(frame, columns, choices, name=name or "frame", partitions=partitions)
-    if is_frame(train):
-        training = frame_training(
-            train, columns, choices, source, where, partitions=partitions, bound=_bound(engine)
-        )
-    else:
-        files = TrainingFiles.of(train, choices.reading, keep=False)
-        there = engine or SparkEngine(frame.sparkSession)
-        training = _learnt(source, files, choices, where, there, bound=_bound(there))
-    progress("read", 1, 1)
-    return _opened(source, choices, training, where)

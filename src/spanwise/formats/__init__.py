@@ -13,7 +13,17 @@ from msgspec.structs import replace
 
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, SpanwiseError
-from spanwise.formats._format import FORMATS, UNBOUNDED, Column, Format, Limits, Options, Problem, format_of
+from spanwise.formats._format import (
+    FORMATS,
+    UNBOUNDED,
+    Column,
+    Format,
+    Limits,
+    Options,
+    Problem,
+    format_of,
+    layers_of,
+)
 from spanwise.formats._interning import Interner
 from spanwise.formats._losses import kept_in, renamed
 from spanwise.formats._opening import (
@@ -207,10 +217,9 @@ class Reader:
     def read_predictions(self, source: Any, *, prefer: str | None = None) -> Annotation:
         """The annotation of a system: as `read`, but of spaCy's Examples what they hold as predicted."""
         if not isinstance(source, str | os.PathLike | Annotation):
-            from spanwise.formats import spacy_docs
-
-            if spacy_docs.are_examples(source):
-                return spacy_docs.read_layers(source, self._options)["predicted"]
+            layers = layers_of(source, self._options)
+            if layers is not None:
+                return layers["predicted"]
         return self.read(source, extras=False, prefer=prefer)
 
     def read_layers(self, source: str | os.PathLike[str]) -> dict[str, Annotation]:

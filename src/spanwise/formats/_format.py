@@ -193,6 +193,8 @@ class Format(Struct, frozen=True):
     words, or None. `write(annotation, scheme)` gives back the bytes of a file;
     `write_folder(annotation, folder)` writes a format that needs several.
     `problems(file, options)` lists all that is wrong where `read` would stop at the first.
+    `layered(object)` tells whether an object holds gold and predictions, for `read_layers`, and
+    `read_annotators(file, options)` gives the work of each annotator of a file.
     `read` and `read_layers` of a format that is `interning` take a third argument: the words of the
     files that were read before, which this one goes on numbering.
     """
@@ -208,6 +210,8 @@ class Format(Struct, frozen=True):
     read_layers: Callable[..., dict[str, Annotation]] | None = None
     problems: Callable[[Any, Options], list[Problem]] | None = None
     write_folder: Callable[[Annotation, str | os.PathLike[str]], object] | None = None
+    layered: Callable[[object], bool] | None = None
+    read_annotators: Callable[[File, Options], dict[str, Annotation]] | None = None
     interning: bool = False
 
 
@@ -373,6 +377,14 @@ class _Formats(Registry[Format]):
 
 
 FORMATS: Registry[Format] = _Formats("format", group="spanwise.formats")
+
+
+def layers_of(source: object, options: Options) -> dict[str, Annotation] | None:
+    """Gold and predictions of an object that holds both, such as spaCy's Examples; None of any other."""
+    for known in FORMATS:
+        if known.layered is not None and known.read_layers is not None and known.layered(source):
+            return known.read_layers(source, options)
+    return None
 
 
 def format_of(file: File, format: str | Format | None) -> Format:

@@ -10,7 +10,7 @@ from typing import Any
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, unknown
 from spanwise.formats._columns import DOCSTART
-from spanwise.formats._format import JsonRecord, Options
+from spanwise.formats._format import FORMATS, JsonRecord, Options
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation
 from spanwise.schemes import malformed
@@ -27,10 +27,9 @@ Units = dict[str, dict[str, Standoff]]  # by annotator and text
 def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, Annotation] | None:
     """The annotation of each annotator of a JSON file or a project; None where nobody is told apart."""
     file = File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
-    from spanwise.formats import inception  # which unpacks archives, as few files need
-
-    if inception.recognise_project(file) is not None:
-        return inception.by_annotator(file, options)
+    for known in FORMATS:
+        if known.read_annotators is not None and known.recognise(file) is not None:
+            return known.read_annotators(file, options)
     if file.is_folder or file.head.lstrip()[:1] not in (b"{", b"["):
         return None
     records = list(_records(file))

@@ -535,5 +535,6 @@ PROJECT = Format(
     summary="projects exported by INCEpTION or WebAnno (TSV 3 or XMI), as a folder or zip archive",
     read=read_project,
     recognise=recognise_project,
+    read_annotators=by_annotator,
     source="https://inception-project.github.io/releases/latest/docs/user-guide.html#sect_projects_export",
 )

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats import jsonl, spacy_docs, tables
-from spanwise.formats._format import Options
+from spanwise.formats import jsonl, tables
+from spanwise.formats._format import Options, layers_of
 from spanwise.formats._sentences import is_records, plain
 
 GOLD = ("gold", "gold_tags", "gold_labels", "gold_spans", "gold_entities", "reference", "true")
@@ -121,10 +121,8 @@ def annotated_columns(
         systems: names of columns: one, several, or by system. Without them those whose names begin with
             "pred" are taken. Sources of another kind are left as they are.
     """
-    if spacy_docs.are_examples(source):
-        if systems is not None:
-            return None
-        layers = spacy_docs.read_layers(source, options)
+    layers = layers_of(source, options) if systems is None else None
+    if layers is not None:
         return layers["gold"], {"predicted": layers["predicted"]}
     if not is_layered(source):
         return None

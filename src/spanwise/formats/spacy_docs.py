@@ -234,5 +234,6 @@ FORMAT = Format(
     recognise=recognise,
     suffixes=(".spacy",),
     accepts=accepts,
+    layered=are_examples,
     source="https://spacy.io/api/docbin",
 )

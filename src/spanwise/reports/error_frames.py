@@ -73,8 +73,11 @@ def error_table(
     }  # fmt: skip
     document = replace(result, examples=UNSET, units=UNSET, sentences=())
     listing(document, **asked)  # refuses what there is not
-    rows = shared.frames(place, _rows, SCHEMA, send=lambda now: _Choosing(now, document, asked))
-    return ErrorTable(reduce(lambda one, other: one.unionAll(other), rows), place)
+    frames = [
+        place.rows(_rows, blocks, _Choosing(own, document, asked), SCHEMA)
+        for own, blocks in shared.portions(shared.source.references())
+    ]
+    return ErrorTable(reduce(lambda one, other: one.unionAll(other), frames), place)
 
 
 class _Choosing(Struct, frozen=True, eq=False):
