@@ -4,6 +4,8 @@
     python -m benchmarks.house --write    put them into docs/design.md
 
 Lines are those of the files, blank ones included. `Any` is counted wherever it is named outside imports.
+Which files are wings and which lie around the core is read from the contracts of the linter of imports, which
+hold what they say: the core is what is left, and imports nothing of either.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ import argparse
 import ast
 import re
 import sys
+import tomllib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "spanwise"
-WINGS = ("compat", "interpreteval", "reproduction", "demo", "taggers", "workbench")
 ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<before>[^|]+) \| (?P<now>[^|]+) \|$", re.MULTILINE)
 
 
@@ -49,18 +51,51 @@ def shared_names(files: Iterable[Path]) -> int:
     return sum(number > 1 for number in names.values())
 
 
+def module_of(path: Path) -> str:
+    """The name under which a file is imported."""
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def contract(name: str) -> dict[str, list[str]]:
+    """A contract of the linter of imports."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    return next(one for one in settings["contracts"] if one["name"] == name)
+
+
+def parts(files: Iterable[Path]) -> dict[str, list[Path]]:
+    """The files of the core, those around it, and those of the wings."""
+    wings = contract("wings")["protected_modules"]
+    around = contract("core")["forbidden_modules"]
+    found: dict[str, list[Path]] = {"core": [], "around": [], "wings": []}
+    for path in files:
+        name = module_of(path)
+        if any(name == wing or name.startswith(f"{wing}.") for wing in wings):
+            found["wings"].append(path)
+        elif any(name == one or (one.endswith("**") and name.startswith(one[:-2])) for one in around):
+            found["around"].append(path)
+        else:
+            found["core"].append(path)
+    return found
+
+
+def sized(files: Sequence[Path]) -> str:
+    """How many files there are, and their lines."""
+    return f"{len(files)}, {lines_of(files):,}"
+
+
 def figures() -> dict[str, str]:
     """The figures by the beginnings of their rows."""
     every = files_of(SOURCE)
-    wings = [path for path in every if path.relative_to(SOURCE).parts[0].removesuffix(".py") in WINGS]
-    core = [path for path in every if path not in wings]
+    house = parts(every)
     lines = lines_of(every)
     tests = lines_of(files_of(ROOT / "tests"))
     uses = count(every, r"\bAny\b")
     documents = count(files_of(SOURCE / "reports"), r"\.get\(\"")
     return {
-        "core: files, lines": f"{len(core)}, {lines_of(core):,}",
-        "wings": f"{len(wings)}, {lines_of(wings):,}",
+        "core": sized(house["core"]),
+        "around": sized(house["around"]),
+        "wings": sized(house["wings"]),
+        "all but wings": sized(house["core"] + house["around"]),
         "`Any` per 1,000 lines": f"{1000 * uses / lines:.1f}",
         '`.get("…")` in reports': str(documents),
         "types whose name": f"{shared_names(every)} names",

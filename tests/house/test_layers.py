@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.house import contract, module_of, parts
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "spanwise"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -25,6 +27,18 @@ def test_a_room_uses_only_those_before_it() -> None:
     from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == EXIT_STATUS_SUCCESS
+
+
+def test_the_core_is_what_an_evaluation_needs_and_no_more() -> None:
+    grimp = pytest.importorskip("grimp", reason="import-linter is not installed")
+    graph = grimp.build_graph("spanwise", exclude_type_checking_imports=True, cache_dir=None)
+    needed = set(contract("core")["source_modules"])
+    waiting = [*needed]
+    while waiting:
+        imported = graph.find_modules_directly_imported_by(waiting.pop()) - needed
+        needed |= imported
+        waiting += imported
+    assert needed == {module_of(path) for path in parts(MODULES)["core"]}
 
 
 def test_there_is_no_drawer_for_odd_things() -> None:
