@@ -33,8 +33,8 @@ __all__ = [
     "SENTENCE",
     "TEXT",
     "TOUGHNESS",
-    "Comparison",
     "Condition",
+    "Criterion",
     "Described",
     "Sides",
     "Told",
@@ -61,7 +61,7 @@ _WORD = re.compile(r"\w+|[^\w\s]")  # in texts without tokens
 _EXAMPLE = "Write it like label=MISC & entity_length>=3; a comma means or, ! means not."
 
 
-class Comparison(Struct, frozen=True, order=True):
+class Criterion(Struct, frozen=True, order=True):
     """One attribute against one or more values: `label=PER,ORG`, `entity_length>=3`.
 
     Several values mean any of them; with `!=` none of them.
@@ -74,12 +74,12 @@ class Comparison(Struct, frozen=True, order=True):
     def __str__(self) -> str:
         return f"{self.attribute}{self.operator}{','.join(map(_quoted, self.values))}"
 
-    def opposite(self) -> Comparison:
+    def opposite(self) -> Criterion:
         """The comparison that holds exactly where this one does not."""
         opposites: dict[Operator, Operator] = {
             "=": "!=", "!=": "=", ">=": "<", "<": ">=", "<=": ">", ">": "<=",
         }  # fmt: skip
-        return Comparison(self.attribute, opposites[self.operator], self.values)
+        return Criterion(self.attribute, opposites[self.operator], self.values)
 
 
 class Condition(Struct, frozen=True):
@@ -95,17 +95,17 @@ class Condition(Struct, frozen=True):
         True
     """
 
-    clauses: tuple[tuple[Comparison, ...], ...]
+    clauses: tuple[tuple[Criterion, ...], ...]
 
     @classmethod
-    def of(cls, clauses: Sequence[Sequence[Comparison]]) -> Condition:
+    def of(cls, clauses: Sequence[Sequence[Criterion]]) -> Condition:
         """The canonical condition of clauses: in order, each once."""
         return cls(tuple(sorted({tuple(sorted(set(clause))) for clause in clauses})))
 
     @classmethod
     def equal(cls, pairs: Mapping[str, str]) -> Condition:
         """The condition that attributes have the given values."""
-        return cls.of([[Comparison(name, "=", (value,))] for name, value in pairs.items()])
+        return cls.of([[Criterion(name, "=", (value,))] for name, value in pairs.items()])
 
     def __str__(self) -> str:
         return " & ".join(", ".join(map(str, clause)) for clause in self.clauses)
@@ -115,11 +115,11 @@ class Condition(Struct, frozen=True):
         """The attributes that are named, each once."""
         return tuple(dict.fromkeys(one.attribute for clause in self.clauses for one in clause))
 
-    def comparisons(self, attribute: str) -> tuple[Comparison, ...]:
+    def comparisons(self, attribute: str) -> tuple[Criterion, ...]:
         """The comparisons of one attribute."""
         return tuple(one for clause in self.clauses for one in clause if one.attribute == attribute)
 
-    def mask(self, compare: Callable[[Comparison], Bools]) -> Bools:
+    def mask(self, compare: Callable[[Criterion], Bools]) -> Bools:
         """Where the condition holds, from where each of its comparisons does."""
         result: Bools | None = None
         for clause in self.clauses:
@@ -156,15 +156,15 @@ def parse(text: str) -> Condition:
     return Condition.of([_clause(part, held, text) for part in plain.split("&")])
 
 
-def _clause(plain: str, held: Sequence[str], text: str) -> list[Comparison]:
-    found: list[Comparison] = []
+def _clause(plain: str, held: Sequence[str], text: str) -> list[Criterion]:
+    found: list[Criterion] = []
     for part in plain.split(","):
         operator = _OPERATOR.search(part)
         if operator is None:
             if not found:
                 raise ChoiceError(f"{text!r} does not read as a condition.\n{_EXAMPLE}")
             last = found[-1]
-            found[-1] = Comparison(last.attribute, last.operator, (*last.values, _value(part, held, text)))
+            found[-1] = Criterion(last.attribute, last.operator, (*last.values, _value(part, held, text)))
             continue
         attribute = part[: operator.start()].strip()
         negated = attribute.startswith("!")
@@ -172,12 +172,12 @@ def _clause(plain: str, held: Sequence[str], text: str) -> list[Comparison]:
         value = _value(part[operator.end() :], held, text)
         if not name:
             raise ChoiceError(f"{text!r} does not read as a condition.\n{_EXAMPLE}")
-        one = Comparison(_long_name(name), _operator(operator[0]), (value,))
+        one = Criterion(_long_name(name), _operator(operator[0]), (value,))
         found.append(one.opposite() if negated else one)
     for one in found:
         if one.operator not in ("=", "!=") and (len(one.values) > 1 or _number(one.values[0]) is None):
             raise ChoiceError(f"{str(one)!r} compares with something that is not a number.\n{_EXAMPLE}")
-    return [Comparison(one.attribute, one.operator, tuple(sorted(set(one.values)))) for one in found]
+    return [Criterion(one.attribute, one.operator, tuple(sorted(set(one.values)))) for one in found]
 
 
 def _operator(text: str) -> Operator:
@@ -354,7 +354,7 @@ class Described(Struct, frozen=True, eq=False):
         found = parse(condition) if isinstance(condition, str) else condition
         return found.mask(self.compare)
 
-    def compare(self, one: Comparison) -> Bools:
+    def compare(self, one: Criterion) -> Bools:
         """Which mentions meet one comparison; a mention without a value meets none but `!=`."""
         if one.operator == "!=":
             return ~self.compare(one.opposite())
@@ -380,7 +380,7 @@ class Described(Struct, frozen=True, eq=False):
             held = _ordered(value, one.operator, bound)
         return np.asarray(held & told.values.defined)
 
-    def _tough(self, one: Comparison) -> Bools:
+    def _tough(self, one: Criterion) -> Bools:
         if self.toughness is None:
             raise ChoiceError(
                 f"{str(one)!r} asks for tough subsets, "
@@ -392,7 +392,7 @@ class Described(Struct, frozen=True, eq=False):
         return np.asarray(np.logical_or.reduce([self.toughness.of(value) for value in one.values]))
 
 
-def unsearchable(one: Comparison) -> ChoiceError:
+def unsearchable(one: Criterion) -> ChoiceError:
     """The error of a comparison that no text can answer."""
     return ChoiceError(
         f"{str(one)!r} cannot be searched for.\n"
@@ -499,7 +499,7 @@ def _ordered(value: Any, operator: Operator, bound: float) -> Any:
     return value > bound if operator == ">" else value < bound
 
 
-def _equal(told: Told, value: str, one: Comparison) -> Bools:
+def _equal(told: Told, value: str, one: Criterion) -> Bools:
     """Mentions in the bucket of this name or with this label or number."""
     for number, bucket in enumerate(told.bucketing.buckets):
         if value in (bucket.name, bucket.value) or _unspaced(value) == _unspaced(bucket.label):
@@ -515,19 +515,19 @@ def _unspaced(text: str) -> str:
     return "".join(text.split())
 
 
-def bucket_holds(bucket: Bucket, one: Comparison) -> bool | None:
+def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
     """Whether all mentions of a bucket meet a comparison, or none; None where some do and some do not.
 
     A document knows the bucket of a mention and not its value.
 
     Examples:
         >>> bucket = Bucket("XL", low=3, high=None)
-        >>> bucket_holds(bucket, Comparison("entity_length", ">=", ("3",)))
+        >>> bucket_holds(bucket, Criterion("entity_length", ">=", ("3",)))
         True
-        >>> bucket_holds(bucket, Comparison("entity_length", ">", ("5",))) is None
+        >>> bucket_holds(bucket, Criterion("entity_length", ">", ("5",))) is None
         True
         >>> whole = Bucket("XL", low=3, high=None, label="≥ 4")
-        >>> bucket_holds(whole, Comparison("entity_length", ">=", ("4",)))
+        >>> bucket_holds(whole, Criterion("entity_length", ">=", ("4",)))
         True
     """
     if one.operator == "!=":

@@ -7,7 +7,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
 from benchmarks.house import contract, module_of, parts
 
 ROOT = Path(__file__).parents[2]

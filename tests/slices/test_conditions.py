@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.buckets import Bucket
 from spanwise.cli.main import main
-from spanwise.conditions import Comparison, Condition, WordSearch, bucket_holds, parse
+from spanwise.conditions import Condition, Criterion, WordSearch, bucket_holds, parse
 from spanwise.evaluation import gather
 from spanwise.slices import describe_sides
 
@@ -32,7 +32,7 @@ def conditions(draw: st.DrawFn) -> Condition:
                 values = tuple(sorted(draw(st.sets(VALUES, min_size=1, max_size=3))))
             else:
                 values = (str(draw(st.integers(-5, 5))),)
-            clause.append(Comparison(draw(NAMES), operator, values))  # type: ignore[arg-type]
+            clause.append(Criterion(draw(NAMES), operator, values))  # type: ignore[arg-type]
         clauses.append(clause)
     return Condition.of(clauses)
 
@@ -175,7 +175,7 @@ def test_a_bucket_decides_a_comparison_where_all_its_values_agree(
     else:
         low = -9 if bucket.low is None else bucket.low
         inside = grid[(grid > low) & (grid <= (9 if bucket.high is None else bucket.high))]
-    one = Comparison("x", operator, (str(bound),))  # type: ignore[arg-type]
+    one = Criterion("x", operator, (str(bound),))  # type: ignore[arg-type]
     compare = {
         "=": inside == bound, "!=": inside != bound, ">=": inside >= bound, "<=": inside <= bound,
         ">": inside > bound, "<": inside < bound,
@@ -196,7 +196,7 @@ def test_a_bucket_of_whole_numbers_has_none_between_them(bound: int, operator: s
         ">": [value > bound for value in inside], "<": [value < bound for value in inside],
     }[operator]  # fmt: skip
     expected = True if all(compare) else None if any(compare) else False
-    one = Comparison("entity_length", operator, (str(bound),))  # type: ignore[arg-type]
+    one = Criterion("entity_length", operator, (str(bound),))  # type: ignore[arg-type]
     assert bucket_holds(bucket, one) == expected
 
 

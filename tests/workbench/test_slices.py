@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import spanwise
-from spanwise.conditions import Comparison, Condition, parse
+from spanwise.conditions import Condition, Criterion, parse
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import MentionColumns, gather, mention_columns
 from spanwise.slices import describe_sides
@@ -40,7 +40,7 @@ def test_the_counts_of_a_slice_are_those_of_an_evaluation_of_its_mentions(case, 
     for attribute in data.draw(st.sets(st.sampled_from(ATTRIBUTES), min_size=1, max_size=3)):
         names = [b.name for b in index.gold.buckets[attribute] if not b.rest]
         chosen = tuple(sorted(data.draw(st.sets(st.sampled_from(names), min_size=1, max_size=2))))
-        clauses.append([Comparison(attribute, data.draw(st.sampled_from(["=", "!="])), chosen)])
+        clauses.append([Criterion(attribute, data.draw(st.sampled_from(["=", "!="])), chosen)])
     condition = Condition.of(clauses)
     gold = replace(inputs.gold, mentions=inputs.gold.mentions.take(sides.gold.mask(condition)))
     for name, cell in index.counted(condition).items():
@@ -115,7 +115,7 @@ def conditions(draw: st.DrawFn) -> Condition:
             if operator in ("=", "!="):
                 values = tuple(sorted(draw(st.sets(VALUES, min_size=1, max_size=3))))
             clause.append(
-                Comparison(draw(st.sampled_from(["label", "text", "after", "domain"])), operator, values)
+                Criterion(draw(st.sampled_from(["label", "text", "after", "domain"])), operator, values)
             )
         clauses.append(clause)
     return Condition.of(clauses)

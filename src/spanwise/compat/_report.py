@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spanwise.columns import Floats, Ints, ratio
-from spanwise.compat._tags import Entities, Spans, Token, auto_detect, lenient, tally
+from spanwise.compat._tags import Entities, SchemeToken, Spans, auto_detect, lenient, tally
 
 AVERAGES = (None, "micro", "macro", "weighted")
 WARN_FOR = ("precision", "recall", "f-score")
@@ -226,11 +226,11 @@ def strict_report(
     suffix: bool,
     output_dict: bool,
     zero_division: str | float,
-    scheme: type[Token] | None,
+    scheme: type[SchemeToken] | None,
 ) -> Any:
     """The report of mentions that the scheme allows; without one, `auto_detect` finds it in `y_true`."""
     check_consistent_length(y_true, y_pred)
-    if scheme is None or not issubclass(scheme, Token):
+    if scheme is None or not issubclass(scheme, SchemeToken):
         scheme = auto_detect(y_true, suffix)
     true, predicted = (Entities(side, scheme, suffix).spans for side in (y_true, y_pred))
     counted = tally(true, predicted)

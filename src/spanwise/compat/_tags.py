@@ -269,7 +269,7 @@ class Tag(enum.Flag):
 Patterns: TypeAlias = set[tuple[Prefix, Prefix, Tag]]
 
 
-class Token:
+class SchemeToken:
     """A tag of a scheme; a scheme says between which tags a mention starts, goes on and ends."""
 
     allowed_prefix: ClassVar[Prefix | None] = None
@@ -294,23 +294,23 @@ class Token:
         letters = str(allowed).replace("Prefix.", "")
         raise ValueError(f"Invalid token is found: {self.token}. Allowed prefixes are: {letters}.")
 
-    def is_start(self, prev: Token) -> bool:
+    def is_start(self, prev: SchemeToken) -> bool:
         """Whether a mention starts here, after `prev`."""
         return self.check_patterns(prev, self.start_patterns)
 
-    def is_inside(self, prev: Token) -> bool:
+    def is_inside(self, prev: SchemeToken) -> bool:
         """Whether the mention of `prev` goes on here."""
         return self.check_patterns(prev, self.inside_patterns)
 
-    def is_end(self, prev: Token) -> bool:
+    def is_end(self, prev: SchemeToken) -> bool:
         """Whether the mention of `prev` ended before this token."""
         return self.check_patterns(prev, self.end_patterns)
 
-    def check_tag(self, prev: Token, cond: Tag) -> bool:
+    def check_tag(self, prev: SchemeToken, cond: Tag) -> bool:
         """Whether the labels of both tags are as `cond` asks."""
         return cond == Tag.ANY or cond == (Tag.SAME if prev.tag == self.tag else Tag.DIFF)
 
-    def check_patterns(self, prev: Token, patterns: Patterns | None) -> bool:
+    def check_patterns(self, prev: SchemeToken, patterns: Patterns | None) -> bool:
         """Whether `prev` and this tag fit one of the patterns."""
         fitting: Any = patterns
         return any(
@@ -326,7 +326,7 @@ def _patterns(text: str) -> Patterns:
     return {(letters[word[0]], letters[word[1]], conditions[word[2]]) for word in text.split()}
 
 
-class IOB1(Token):
+class IOB1(SchemeToken):
     """I- inside; B- only between two neighbouring mentions of one label."""
 
     allowed_prefix = Prefix.I | Prefix.O | Prefix.B
@@ -335,7 +335,7 @@ class IOB1(Token):
     end_patterns = _patterns("II! IO* IB* BO* BI! BB=")
 
 
-class IOE1(Token):
+class IOE1(SchemeToken):
     """I- inside; E- only at the end of a mention before another of its label."""
 
     # seqeval misreads some IOE1 sequences (a mention behind an E- of another label); its numbers are kept.
@@ -345,7 +345,7 @@ class IOE1(Token):
     end_patterns = _patterns("II! IO* IE! EI= EE=")
 
 
-class IOB2(Token):
+class IOB2(SchemeToken):
     """B- begins every mention."""
 
     allowed_prefix = Prefix.I | Prefix.O | Prefix.B
@@ -354,7 +354,7 @@ class IOB2(Token):
     end_patterns = _patterns("IO* II! IB* BO* BI! BB*")
 
 
-class IOE2(Token):
+class IOE2(SchemeToken):
     """E- ends every mention."""
 
     allowed_prefix = Prefix.I | Prefix.O | Prefix.E
@@ -363,7 +363,7 @@ class IOE2(Token):
     end_patterns = _patterns("E?*")
 
 
-class IOBES(Token):
+class IOBES(SchemeToken):
     """B- begins, E- ends, S- is a mention of one token."""
 
     allowed_prefix = Prefix.I | Prefix.O | Prefix.B | Prefix.E | Prefix.S
@@ -372,7 +372,7 @@ class IOBES(Token):
     end_patterns = _patterns("S?* E?*")
 
 
-class BILOU(Token):
+class BILOU(SchemeToken):
     """B- begins, L- ends, U- is a mention of one token."""
 
     allowed_prefix = Prefix.B | Prefix.I | Prefix.L | Prefix.O | Prefix.U
@@ -382,7 +382,7 @@ class BILOU(Token):
 
 
 @lru_cache(maxsize=64)
-def _rules(scheme: type[Token]) -> Column:
+def _rules(scheme: type[SchemeToken]) -> Column:
     """What the scheme's own methods say of every pair of letters, as a column."""
     tags = [(scheme(f"{letter}-x"), scheme(f"{letter}-y")) for letter in PREFIXES]
 
@@ -398,7 +398,7 @@ def _rules(scheme: type[Token]) -> Column:
 
 
 def _find(
-    tags: TagSequences, parsed: Sequence[Token], scheme: type[Token]
+    tags: TagSequences, parsed: Sequence[SchemeToken], scheme: type[SchemeToken]
 ) -> tuple[Spans, Callable[[], Bools]]:
     """The mentions of columns whose distinct tags are `parsed`, the O of the scheme last."""
     tokens = [*parsed, parsed[-1]]
@@ -413,7 +413,7 @@ class Tokens:
     def __init__(
         self,
         tokens: Sequence[str],
-        scheme: type[Token],
+        scheme: type[SchemeToken],
         suffix: bool = False,
         delimiter: str = "-",
         sent_id: int | None = None,
@@ -443,7 +443,7 @@ class Entities:
     def __init__(
         self,
         sequences: Sequence[Sequence[str]],
-        scheme: type[Token],
+        scheme: type[SchemeToken],
         suffix: bool = False,
         delimiter: str = "-",
     ) -> None:
@@ -488,7 +488,7 @@ class Entities:
 
 def auto_detect(
     sequences: Sequence[Sequence[str]], suffix: bool = False, delimiter: str = "-"
-) -> type[Token]:
+) -> type[SchemeToken]:
     """The scheme that has exactly the letters of these tags: IOB2, IOE2, IOBES or BILOU.
 
     B and perhaps I and O is IOB2; E and perhaps I and O is IOE2; B and E (or S alone)
@@ -497,7 +497,7 @@ def auto_detect(
     prefixes: set[Prefix] = set()
     for tag in TagSequences.of(sequences).distinct:
         try:
-            prefixes.add(Token(tag, suffix=suffix, delimiter=delimiter).prefix)
+            prefixes.add(SchemeToken(tag, suffix=suffix, delimiter=delimiter).prefix)
         except KeyError:
             raise ValueError(f"This scheme is not supported: {tag}") from None
     letters = {str(prefix.name) for prefix in prefixes}

@@ -17,8 +17,8 @@ from spanwise.conditions import (
     SENTENCE,
     TEXT,
     TOUGHNESS,
-    Comparison,
     Condition,
+    Criterion,
     WordSearch,
     bucket_holds,
     parse,
@@ -517,7 +517,7 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
         if value not in subsets:
             raise unknown("tough subset", value, subsets)
 
-    def holds(one: Comparison, error: Listed) -> bool:
+    def holds(one: Criterion, error: Listed) -> bool:
         mention = error.consumed
         if one.attribute == TOUGHNESS:
             if mention is not error.gold:
@@ -543,7 +543,7 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
     return meets
 
 
-def _says(sentence: Sentence, mention: ShownMention, one: Comparison) -> bool:
+def _says(sentence: Sentence, mention: ShownMention, one: Criterion) -> bool:
     """Whether a mention, or its sentence, holds one of some words or phrases."""
     if one.operator not in ("=", "!=") or (sentence.tokens is UNSET and sentence.text is UNSET):
         raise unsearchable(one)

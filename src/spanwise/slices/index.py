@@ -17,8 +17,8 @@ from spanwise.conditions import (
     SENTENCE,
     TEXT,
     TOUGHNESS,
-    Comparison,
     Condition,
+    Criterion,
     Search,
     WordSearch,
     bucket_holds,
@@ -83,7 +83,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
     number: int
     codes: Mapping[str, Column]
     buckets: Mapping[str, Sequence[Bucket]]
-    decided: dict[Comparison, tuple[int, ...]]  # the buckets that meet comparisons; shared by all sides
+    decided: dict[Criterion, tuple[int, ...]]  # the buckets that meet comparisons; shared by all sides
     subsets: Sequence[str] = ()
     tough: Column | None = None
     words: Mapping[str, Search] = {}  # which mentions hold a word, or stand beside it
@@ -118,7 +118,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             result = result & held
         return result
 
-    def compare(self, one: Comparison) -> Words:
+    def compare(self, one: Criterion) -> Words:
         """The mentions that meet one comparison; the latest ones are kept."""
         kept = self._compared.get(one)
         if kept is None:
@@ -129,10 +129,10 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         return kept
 
     @cached_property
-    def _compared(self) -> dict[Comparison, Words]:
+    def _compared(self) -> dict[Criterion, Words]:
         return {}
 
-    def _meeting(self, one: Comparison) -> Words:
+    def _meeting(self, one: Criterion) -> Words:
         if one.operator == "!=":
             return self.all & ~self.compare(one.opposite())
         if one.attribute in (TEXT, SENTENCE):
@@ -154,7 +154,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             result = result | self.values(one.attribute)[number]
         return result
 
-    def _buckets_of(self, one: Comparison) -> tuple[int, ...]:
+    def _buckets_of(self, one: Criterion) -> tuple[int, ...]:
         """The buckets that meet a comparison.
 
         Raises:
@@ -170,13 +170,13 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         if one.operator == "=":
             for value in one.values:
                 if not any(
-                    bucket_holds(b, Comparison(one.attribute, "=", (value,)))
+                    bucket_holds(b, Criterion(one.attribute, "=", (value,)))
                     for b in self.buckets[one.attribute]
                 ):
                     raise unknown(f"value of {one.attribute}", value, known)
         return tuple(number for number, held in enumerate(found) if held)
 
-    def _tough(self, one: Comparison) -> Words:
+    def _tough(self, one: Criterion) -> Words:
         if self.tough is None:
             raise ChoiceError(
                 f"{str(one)!r} asks for tough subsets, "
@@ -190,7 +190,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             result = result | self.values(TOUGHNESS)[self.subsets.index(value)]
         return result
 
-    def _with_text(self, one: Comparison) -> Words:
+    def _with_text(self, one: Criterion) -> Words:
         if one.attribute not in self.words or one.operator != "=":
             raise unsearchable(one)
         result = np.zeros_like(self.all)
@@ -225,7 +225,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         """The index of one or more files of columns over the same gold; attributes in `left` are left out."""
         buckets = {name: cut for name, cut in columns.head.buckets.items() if name not in left}
         search = _search(columns)
-        decided: dict[Comparison, tuple[int, ...]] = {}
+        decided: dict[Criterion, tuple[int, ...]] = {}
         gold = _bits(columns, "gold", buckets, search, decided)
         systems: dict[str, SystemBits] = {}
         for one in (columns, *others):
@@ -323,7 +323,7 @@ def _bits(
     side: str,
     buckets: Mapping[str, Sequence[Bucket]],
     search: WordSearch | None,
-    decided: dict[Comparison, tuple[int, ...]],
+    decided: dict[Criterion, tuple[int, ...]],
 ) -> Bits:
     head = columns.head
     return Bits(

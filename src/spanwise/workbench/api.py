@@ -58,10 +58,10 @@ from spanwise.workbench.drawing import (
     view_of,
     ways_out,
 )
-from spanwise.workbench.guard import MOST_NOTE, MOST_ROWS, PROBLEM, Problem, Refused
+from spanwise.workbench.guard import MOST_NOTE, MOST_ROWS, PROBLEM, ProblemDetails, Refused
 from spanwise.workbench.index import SliceAnswer, SlicePoint, SliceTest
 from spanwise.workbench.jobs import OPTIONS, inside
-from spanwise.workbench.store import Changed, Exists, Gold, Job, Note, Result, Slice
+from spanwise.workbench.store import Changed, EvaluationJob, Exists, Gold, Note, Result, Slice
 from spanwise.workbench.watch import slug_of
 
 PREFIX = "/api/v1"
@@ -319,7 +319,7 @@ def problem(bench: Bench, error: Exception) -> Response:
     status, text = status_of(error), words_of(bench, error)
     where = place_of(text) if status in (400, 422) else None
     title = text.partition("\n")[0]
-    body = Problem(title=title, status=status, detail=text, where=where, ways=ways_out(text))
+    body = ProblemDetails(title=title, status=status, detail=text, where=where, ways=ways_out(text))
     again = {"retry-after": "5"} if status == 503 else None
     return Response(msgspec.json.encode(body), status, media_type=PROBLEM, headers=again)
 
@@ -663,7 +663,7 @@ def cancel(bench: Bench, request: Request, _: object) -> None:
     bench.jobs.cancel(_job(bench, request))
 
 
-def _job(bench: Bench, request: Request) -> Job:
+def _job(bench: Bench, request: Request) -> EvaluationJob:
     text = request.path_params["job"]
     found = bench.store.job(int(text)) if text.isdecimal() and len(text) < 12 else None
     if found is None:
@@ -671,7 +671,7 @@ def _job(bench: Bench, request: Request) -> Job:
     return found
 
 
-def _shown(bench: Bench, job: Job) -> ShownJob:
+def _shown(bench: Bench, job: EvaluationJob) -> ShownJob:
     return shown_job(job, bench.store.gold(job.gold))
 
 

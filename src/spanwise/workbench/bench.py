@@ -38,7 +38,7 @@ from spanwise.slices.index import (
 from spanwise.workbench.guard import COOKIE, IDLE, MOST_UPLOAD, Refused
 from spanwise.workbench.index import Indexed, Recent, Shelf
 from spanwise.workbench.jobs import OPTIONS, Jobs, inside
-from spanwise.workbench.store import Gold, Job, JobOptions, Note, Result, Slice, Store
+from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Note, Result, Slice, Store
 from spanwise.workbench.watch import PRIVATE, BenchEvents, Watcher
 
 SLICES, GATE = "slices.toml", "gate.toml"
@@ -347,7 +347,7 @@ def checked_options(given: Mapping[str, str]) -> dict[str, str]:
     return dict(given)
 
 
-async def upload(bench: Bench, request: Request) -> Job:
+async def upload(bench: Bench, request: Request) -> EvaluationJob:
     """Keep the body as a file, whole or not at all, and put its evaluation into the queue."""
     if bench.read_only:
         raise Refused(503, READ_ONLY)

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from spanwise.columns import Bools, Ints
-from spanwise.conditions import Comparison, Condition, parse
+from spanwise.conditions import Condition, Criterion, parse
 from spanwise.document.scores import ScoreTest
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import MentionColumns
@@ -21,7 +21,7 @@ from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
 from spanwise.workbench.bench import sentence_sha
 from spanwise.workbench.guard import MOST_CONDITIONS, Place, Way
 from spanwise.workbench.index import SliceTest
-from spanwise.workbench.store import Bounds, Gold, Job, Note
+from spanwise.workbench.store import Bounds, EvaluationJob, Gold, Note
 
 WHERE = "where"  # the parameter of clauses that compare several attributes
 SHOW = "show."
@@ -52,7 +52,7 @@ class View(Struct, frozen=True):
         pairs += [(f"{SHOW}{one.kind}", one.value) for one in self.shown]
         return "&".join(f"{quote(name, safe='')}={quote(value, safe=',=<>!:*')}" for name, value in pairs)
 
-    def without(self, clause: Sequence[Comparison]) -> View:
+    def without(self, clause: Sequence[Criterion]) -> View:
         """The view less one clause."""
         clauses = [one for one in self.condition.clauses if one != tuple(clause)] if self.condition else []
         return View(Condition.of(clauses) if clauses else None, self.shown)
@@ -471,14 +471,14 @@ def ways_out(error: str) -> tuple[Way, ...]:
     )
 
 
-class ShownJob(Job, frozen=True, kw_only=True):
+class ShownJob(EvaluationJob, frozen=True, kw_only=True):
     """A job, with the place that its error names and the ways out of it."""
 
     where: Place | None = None
     ways: tuple[Way, ...] = ()
 
 
-def shown_job(job: Job, gold: Gold | None) -> ShownJob:
+def shown_job(job: EvaluationJob, gold: Gold | None) -> ShownJob:
     """A job as pages and the API show it; the place is in the upload or in a file of its gold."""
     own = [] if gold is None else [path for path in (gold.path, *gold.train) if path]
     # A file of the folder may have been read elsewhere, and is then named by its last part.

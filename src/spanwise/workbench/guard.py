@@ -58,7 +58,7 @@ class Place(Struct, frozen=True):
     line: int | None = None
 
 
-class Problem(Struct, frozen=True, kw_only=True):
+class ProblemDetails(Struct, frozen=True, kw_only=True):
     """What is wrong, in the words of the command line."""
 
     title: str
@@ -109,7 +109,7 @@ def _refusal(refused: Refused, path: str) -> tuple[int, dict[str, str], str]:
     """What is answered to a question that may not pass: a problem to scripts, a sentence to people."""
     if not path.startswith("/api/"):
         return refused.status, {"content-type": "text/plain; charset=utf-8"}, f"{refused}\n"
-    body = Problem(title=str(refused), status=refused.status, detail=str(refused))
+    body = ProblemDetails(title=str(refused), status=refused.status, detail=str(refused))
     return refused.status, {"content-type": PROBLEM}, msgspec.json.encode(body).decode()
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from spanwise.errors import InputError
 from spanwise.workbench.child import Said, Task
-from spanwise.workbench.store import Gold, Job, JobOptions, Store
+from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Store
 from spanwise.workbench.watch import PRIVATE, BenchEvents
 
 OPTIONS = {  # what an upload may ask for, under the names of the command line
@@ -65,14 +65,14 @@ class Jobs:
         if self._thread is not None:
             self._thread.join()
 
-    def add(self, gold: Gold, system: str, body: JobOptions) -> Job:
+    def add(self, gold: Gold, system: str, body: JobOptions) -> EvaluationJob:
         """Put an evaluation into the queue."""
         job = self.store.add_job(gold.slug, system, body)
         self._queue.put(job.id)
         self.events.tell("job", gold.slug, f"{system} waits")
         return job
 
-    def again(self, job: Job, options: Mapping[str, str]) -> Job:
+    def again(self, job: EvaluationJob, options: Mapping[str, str]) -> EvaluationJob:
         """The same upload once more, with other options."""
         gold = self.store.gold(job.gold)
         if gold is None or not (self.uploads / job.body.upload).is_file():
@@ -80,7 +80,7 @@ class Jobs:
         body = msgspec.structs.replace(job.body, options={**job.body.options, **options})
         return self.add(gold, job.system, body)
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: EvaluationJob) -> None:
         """End a job that waits or runs."""
         if job.state not in ("waiting", "running"):
             return
@@ -101,7 +101,7 @@ class Jobs:
                 self.store.set_job(job.id, "failed", error=str(error))
             self.events.tell("job", job.gold, f"{job.system} ended")
 
-    def _evaluate(self, job: Job, gold: Gold) -> None:
+    def _evaluate(self, job: EvaluationJob, gold: Gold) -> None:
         stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', job.system).strip('.-')[:60] or 'system'}-{job.id}"
         task = Task(
             gold=str(inside(self.folder, gold.path)),
@@ -145,7 +145,7 @@ class Jobs:
         else:
             self.store.set_job(job.id, "failed", error=error or _BROKEN)
 
-    def _state(self, job: Job) -> str:
+    def _state(self, job: EvaluationJob) -> str:
         found = self.store.job(job.id)
         return "" if found is None else found.state
 

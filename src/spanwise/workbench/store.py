@@ -198,7 +198,7 @@ class JobOptions(Struct, frozen=True, kw_only=True):
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-class Job(Struct, frozen=True):
+class EvaluationJob(Struct, frozen=True):
     """An evaluation in a child process."""
 
     id: int
@@ -450,16 +450,16 @@ class Store:
 
     # ---- jobs
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[EvaluationJob]:
         """The latest jobs, the newest first."""
         return [_job(row) for row in self._rows("SELECT * FROM job ORDER BY id DESC LIMIT 50")]
 
-    def job(self, number: int) -> Job | None:
+    def job(self, number: int) -> EvaluationJob | None:
         """One job."""
         rows = self._rows("SELECT * FROM job WHERE id=?", [number])
         return _job(rows[0]) if rows else None
 
-    def add_job(self, gold: str, system: str, body: JobOptions) -> Job:
+    def add_job(self, gold: str, system: str, body: JobOptions) -> EvaluationJob:
         """A new job, which waits."""
         with self._writing() as db:
             cursor = db.execute(
@@ -512,9 +512,9 @@ def _result(row: Sequence[Any]) -> Result:
     return Result(number, path, system, gold, digest, bool(gone), msgspec.json.decode(body, type=Board))
 
 
-def _job(row: Sequence[Any]) -> Job:
+def _job(row: Sequence[Any]) -> EvaluationJob:
     number, gold, system, body, *rest = row
-    return Job(number, gold, system, msgspec.json.decode(body, type=JobOptions), *rest)
+    return EvaluationJob(number, gold, system, msgspec.json.decode(body, type=JobOptions), *rest)
 
 
 def _changed(found: Note | None) -> Changed:

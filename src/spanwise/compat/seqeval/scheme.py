@@ -12,10 +12,10 @@ from spanwise.compat._tags import (
     Prefix,
     Prefixes,
     Tag,
-    Token,
     Tokens,
     auto_detect,
 )
+from spanwise.compat._tags import SchemeToken as Token
 
 __all__ = [
     "BILOU",

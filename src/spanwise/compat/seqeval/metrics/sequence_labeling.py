@@ -16,7 +16,7 @@ from spanwise.compat._report import (
     scores,
     spans_of,
 )
-from spanwise.compat._tags import Token, chunk_ends, chunk_starts, tally
+from spanwise.compat._tags import SchemeToken, chunk_ends, chunk_starts, tally
 from spanwise.compat.seqeval.metrics import v1
 from spanwise.compat.seqeval.metrics.v1 import Sentences
 
@@ -83,7 +83,7 @@ def _score(
     y_pred: Sentences,
     *,
     mode: str | None,
-    scheme: type[Token] | None,
+    scheme: type[SchemeToken] | None,
     **options: Any,
 ) -> Any:
     """One of precision, recall and F; strict only where mode and scheme are both given, as in seqeval."""
@@ -103,7 +103,7 @@ def f1_score(
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
     zero_division: str | float = "warn",
-    scheme: type[Token] | None = None,
+    scheme: type[SchemeToken] | None = None,
 ) -> Any:
     """The F1 of the mentions.
 
@@ -134,7 +134,7 @@ def precision_score(
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
     zero_division: str | float = "warn",
-    scheme: type[Token] | None = None,
+    scheme: type[SchemeToken] | None = None,
 ) -> Any:
     """The precision of the mentions.
 
@@ -165,7 +165,7 @@ def recall_score(
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
     zero_division: str | float = "warn",
-    scheme: type[Token] | None = None,
+    scheme: type[SchemeToken] | None = None,
 ) -> Any:
     """The recall of the mentions.
 
@@ -222,7 +222,7 @@ def classification_report(
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
     zero_division: str | float = "warn",
-    scheme: type[Token] | None = None,
+    scheme: type[SchemeToken] | None = None,
 ) -> Any:
     """The scores of every label and their averages, as a table or a dict.
 

@@ -15,7 +15,8 @@ from spanwise.compat._report import (
     scores,
     strict_report,
 )
-from spanwise.compat._tags import Entities, Token, auto_detect, tally
+from spanwise.compat._tags import Entities, auto_detect, tally
+from spanwise.compat._tags import SchemeToken as Token
 
 PER_CLASS_SCORES: TypeAlias = tuple[list[float], list[float], list[float], list[int]]
 AVERAGE_SCORES: TypeAlias = tuple[float, float, float, int]
