@@ -333,8 +333,8 @@ def bh(p_values: object) -> Floats:
 
 
 def _corrected(p_values: object, steps: Any) -> Floats:
-    result = np.array(p_values, np.float64)
-    flat = result.reshape(-1)  # a view
+    result = np.array(p_values, np.float64, order="C")  # columns chosen by a mask lie in Fortran's order
+    flat = result.reshape(-1)  # a view, of arrays in C's order alone
     defined = np.flatnonzero(~np.isnan(flat))
     if defined.size:
         order = defined[np.argsort(flat[defined], kind="stable")]

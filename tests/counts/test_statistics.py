@@ -224,6 +224,16 @@ def test_an_undefined_p_value_stays_undefined_and_does_not_enlarge_the_family():
     assert statistics.bh([]).size == 0
 
 
+@pytest.mark.parametrize("ours", ["holm", "bh"])
+def test_a_family_is_corrected_whatever_the_order_of_its_values_in_memory(ours: str) -> None:
+    p = np.random.default_rng(3).uniform(size=(6, 9))
+    chosen = p[:, np.arange(9) > 0]
+    assert not chosen.flags.c_contiguous  # what NumPy gives for columns chosen by a mask
+    expected = statistics.correct(chosen.ravel().tolist(), ours).reshape(chosen.shape)
+    for values in (chosen, np.ascontiguousarray(chosen), np.asfortranarray(chosen), chosen.tolist()):
+        assert statistics.correct(values, ours).tolist() == expected.tolist()
+
+
 def test_an_unknown_correction_offers_the_known_ones():
     with pytest.raises(ChoiceError, match=r"no correction is called 'bonferoni'.*\nThere are: bh, holm"):
         statistics.correct([0.1], "bonferoni")

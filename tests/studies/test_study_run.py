@@ -202,6 +202,23 @@ def test_the_test_over_runs_is_a_t_test_of_means_with_both_variances(document):
         assert (low + high) / 2 == pytest.approx(found["difference"])
 
 
+@pytest.mark.parametrize("name", ["north", "south"])
+def test_all_other_scores_over_runs_are_one_family_under_holm(document, name):
+    comparisons = document["datasets"][name]["comparisons"]
+    rows = [
+        row
+        for comparison in comparisons
+        for row in comparison["scores"]
+        if row["role"] == "secondary" and row["p"] is not None
+    ]
+    assert {comparison["tests"] for comparison in comparisons} == {len(rows)}
+    least = 0.0
+    for rank, row in enumerate(sorted(rows, key=lambda row: row["p"])):
+        least = max(least, min(row["p"] * (len(rows) - rank), 1.0))
+        assert row["p_corrected"] == pytest.approx(least)
+        assert row["significant"] == (least < 0.05)
+
+
 def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_path):
     manifest = make(tmp_path, runs=("1",))
     manifest.write_text(MANIFEST.replace("resamples = 50", "resamples = 0"))
