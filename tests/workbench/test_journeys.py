@@ -61,7 +61,7 @@ def page(browser: Any, served: tuple[str, Path]) -> Iterator[Any]:
 def follow(page: Any, link: str) -> None:
     """Follow a link, and wait until the script of the page behind it listens."""
     with page.expect_navigation():
-        page.get_by_role("link", name=link).click()
+        page.get_by_role("navigation").get_by_role("link", name=link).click()
 
 
 def test_a_result_that_comes_into_the_folder_appears(page: Any, served: tuple[str, Path]) -> None:

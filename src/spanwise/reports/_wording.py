@@ -123,17 +123,19 @@ def points(value: float | None) -> str:
     return "0.0" if text == "-0.0" else text.replace("-", MINUS)
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, places: int = 1) -> str:
     """A difference of fractions as points with its sign; what rounds to zero has none.
 
     Examples:
         >>> signed(0.0131), signed(-0.02), signed(-0.0001), signed(None)
         ('+1.3', '−2.0', '0.0', 'n/a')
+        >>> signed(0.0131, 2), signed(0.2, 0)
+        ('+1.31', '+20')
     """
     if value is None or not defined(value):
         return UNDEFINED
-    text = f"{100 * abs(value):.1f}"
-    if text == "0.0":
+    text = f"{100 * abs(value):.{places}f}"
+    if float(text) == 0:
         return text
     return ("+" if value > 0 else MINUS) + text
 

@@ -7,7 +7,7 @@ import hashlib
 import re
 import shutil
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -438,7 +438,7 @@ def slice(bench: Bench, request: Request, _: object) -> object:
     return bench.shelf.slice(bench.indexed(gold), view.condition, intervals=intervals)
 
 
-def test(bench: Bench, request: Request, _: object) -> object:
+def test(bench: Bench, request: Request, _: object) -> SliceTest:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     indexed = bench.indexed(gold)
@@ -483,8 +483,10 @@ def mentions(bench: Bench, request: Request, _: object) -> Sentences:
     return sentences_of(bench, gold, view, after, limit)
 
 
-def sentences_of(bench: Bench, gold: Gold, view: View, after: int, limit: int) -> Sentences:
-    """The next sentences with mentions of a view, behind sentence `after`."""
+def sentences_of(
+    bench: Bench, gold: Gold, view: View, after: int, limit: int, *, systems: Sequence[str] = ()
+) -> Sentences:
+    """The next sentences with mentions of a view, behind sentence `after`; of all systems or of some."""
     index = bench.indexed(gold).index
     notes = bench.notes(gold)
     rows = chosen_rows(index, view, notes)
@@ -495,7 +497,9 @@ def sentences_of(bench: Bench, gold: Gold, view: View, after: int, limit: int) -
             if number not in chosen and len(chosen) == min(limit, MOST_ROWS):
                 break
             chosen.setdefault(number, []).append(row)
-    drawn = tuple(draw(index, number, chosen=found, notes=notes) for number, found in chosen.items())
+    drawn = tuple(
+        draw(index, number, chosen=found, systems=systems, notes=notes) for number, found in chosen.items()
+    )
     last = drawn[-1].number if drawn else after
     more = bool(len(sentence)) and int(sentence[-1]) > last
     return Sentences(mentions=len(rows), sentences=drawn, next=last if more else None)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
+from starlette.datastructures import QueryParams
 
-from spanwise.document.scores import ScoreTest
+from spanwise.diagnosis import PREDICTED, parts_of_lead
+from spanwise.document.scores import PRIMARY, LeadPart, ScoreTest
 from spanwise.reports import _wording as words
 from spanwise.statistics import LEVEL
 from spanwise.workbench.bench import Bench
@@ -16,6 +19,7 @@ from spanwise.workbench.index import TESTED
 from spanwise.workbench.store import Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
+POINTS = 240  # of a history
 HEIGHT = 14.0  # of the name of a track
 FEW_MENTIONS = 30  # in a slice, below which its interval does not set the scale of a drawing
 SHORT = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro F1", "fair": "fair F1"}
@@ -81,15 +85,51 @@ class BoardRow(Struct, frozen=True):
     results: int
 
 
-def board(
-    bench: Bench, gold: Gold, *, asked: str = "", tag: str = "", label: str = "", each: bool = False,
-    score: str = "f1", sort: str = "", after: int = 0,
-) -> tuple[list[BoardRow], Axis, int]:  # fmt: skip
-    """At most 200 rows of the leaderboard behind `after`, sorted and filtered, with ties; how many there are.
+class BoardQuery(Struct, frozen=True, kw_only=True):
+    """What an address asks of the leaderboard."""
 
-    Systems are ranked by `score`, of one label by its F1. The twenty best are tested against each other.
+    score: str
+    sort: str
+    q: str = ""
+    tag: str = ""
+    label: str = ""
+    each: bool = False
+    columns: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()  # columns to choose from
+    after: int = 0
+
+
+def board_query(bench: Bench, gold: Gold, asked: QueryParams) -> BoardQuery:
+    """The leaderboard that the parameters of an address ask for; what it does not have is left out."""
+    score = bench.score(gold, asked.get("score", ""))
+    every = bench.store.results(gold.slug)
+    known = tuple(dict.fromkeys([*PRIMARY, *(name for one in every for name in one.board.scores)]))
+    sort, label, after = (asked.get(name, "") for name in ("sort", "label", "after"))
+    named = [one for text in asked.getlist("columns") for one in text.split(",") if one in known]
+    columns = named or [one for one in COLUMNS if one in known]
+    return BoardQuery(
+        score=score,
+        sort=sort if sort.lstrip("-") in (*known, "system", "made_at") else f"-{score}",
+        q=asked.get("q", ""),
+        tag=asked.get("tag", ""),
+        label=label if label in gold.labels else "",
+        each=asked.get("runs") == "each",
+        columns=tuple(dict.fromkeys(one for one in columns if one != score)),
+        known=known,
+        after=int(after) if re.fullmatch(r"\d{1,9}", after) else 0,
+    )
+
+
+def board(
+    bench: Bench, gold: Gold, query: BoardQuery, *, most: int = MOST_ROWS, changes: bool = True
+) -> tuple[list[BoardRow], Axis, int]:
+    """At most `most` rows of the leaderboard, sorted and filtered, with ties; how many there are.
+
+    Systems are ranked by a score, of one label by its F1. The twenty best are tested against each other,
+    and with `changes` every row against the result before it.
     """
-    sort = sort or f"-{score}"
+    asked, tag, label, each, score = query.q, query.tag, query.label, query.each, query.score
+    sort, after = query.sort, query.after
     here = [one for one in bench.store.results(gold.slug) if not one.gone]
     every = [PooledRuns((one,)) for one in here] if each else pooled(here)
     newest = {pool.result.system: pool for pool in every}
@@ -114,7 +154,7 @@ def board(
             reverse=not sort.startswith("-"),
         )
     number, best = len(rows), sorted(rows, key=lambda one: -(ranked[one.id] or 0))[:TESTED]
-    rows = rows[after : after + MOST_ROWS]
+    rows = rows[after : after + most]
     tests = (
         bench.shelf.ties(gold, sorted(best, key=lambda one: one.id), score) if not label and not each else {}
     )
@@ -133,7 +173,7 @@ def board(
         own = history_of[one.result.system]
         before = next((other for other in reversed(own) if other.id < one.id), None)
         change, significant = None, False
-        if before is not None and not label:
+        if changes and before is not None and not label:
             pair = (one.id, before.id)
             test = bench.shelf.tests(gold, [one, before], [pair], score).get(pair)
             change = None if test is None else test.difference
@@ -268,9 +308,16 @@ class Track(Struct, frozen=True):
 def history(
     bench: Bench, gold: Gold, systems: Sequence[str], by: str, score: str
 ) -> tuple[list[Track], Axis, list[str]]:
-    """The history of a score of some systems; a fall is named only where the paired test says so."""
+    """The history of a score of some systems; a fall is named only where the paired test says so.
+
+    Of each system the latest points are given, at most `POINTS` of all systems together.
+    """
     every = bench.store.results(gold.slug)
-    chosen = [one for one in pooled(every) if one.result.system in systems]
+    of: dict[str, list[PooledRuns]] = {name: [] for name in systems}
+    for one in pooled([one for one in every if one.system in of]):
+        of[one.result.system].append(one)
+    most = max(POINTS // max(len(of), 1), 2)
+    chosen = sorted((one for own in of.values() for one in own[-most:]), key=lambda one: one.id)
     names = list(dict.fromkeys(_step(one.result, by) for one in chosen))
     if by == "epoch":
         names.sort(key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
@@ -361,3 +408,37 @@ def slice_name(buckets: Mapping[tuple[str, str], str], row: ScoreTest) -> str:
 def mentions_of(row: ScoreTest) -> int | None:
     """The gold mentions of a tested score."""
     return None if row.mentions is UNSET else row.mentions
+
+
+class LeadStep(Struct, frozen=True):
+    """A part of a lead, drawn from where the parts before it end."""
+
+    name: str
+    contribution: float
+    start: float
+    end: float
+
+
+def lead_divisions(bench: Bench, a: Result, b: Result) -> dict[str, tuple[LeadPart, ...]]:
+    """By label, tough subset and attribute the parts whose contributions add up to the difference of F1."""
+    first, second = (bench.shelf.document(one).systems[one.system] for one in (a, b))
+    return parts_of_lead(first, second)
+
+
+def lead_steps(
+    parts: Sequence[LeadPart], division: str, buckets: Mapping[tuple[str, str], str]
+) -> tuple[list[LeadStep], Axis]:
+    """The parts of a lead, the largest first, one behind the other; and the scale they are drawn on."""
+    steps: list[LeadStep] = []
+    for part in sorted(parts, key=lambda one: -one.contribution):
+        start = steps[-1].end if steps else 0.0
+        name = _part_name(division, part.name, buckets)
+        steps.append(LeadStep(name, part.contribution, start, start + part.contribution))
+    return steps, Axis.of([0.0, *(one.end for one in steps)])
+
+
+def _part_name(division: str, name: str, buckets: Mapping[tuple[str, str], str]) -> str:
+    if division == "tough":
+        return "predicted mentions" if name == PREDICTED else words.tough(name)
+    held = buckets.get((division, name))
+    return f"{name}: {held}" if held and held != name else name

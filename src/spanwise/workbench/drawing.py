@@ -17,6 +17,7 @@ from spanwise.document.scores import ScoreTest
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import MentionColumns
 from spanwise.matching import OUTCOMES
+from spanwise.reports._wording import tough
 from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
 from spanwise.workbench.bench import sentence_sha
 from spanwise.workbench.guard import MOST_CONDITIONS, Place, Way
@@ -27,7 +28,7 @@ WHERE = "where"  # the parameter of clauses that compare several attributes
 SHOW = "show."
 OWN = (
     "after", "limit", "intervals", "a", "b", "sort", "q", "tag", "runs", "systems", "by", "result", "name",
-    "score", "slice", "columns",
+    "score", "slice", "columns", "parts",
 )  # fmt: skip
 WRONG, RIGHT, SPLIT = "wrong", "right", "split"
 OUTCOME, TAGGED = "outcome", "tag"
@@ -46,11 +47,19 @@ class View(Struct, frozen=True):
     condition: Condition | None = None
     shown: tuple[Shown, ...] = ()
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The view as the parameters of an address."""
+        return [
+            *parameters(self.condition),
+            *((f"{SHOW}{one.kind}", one.value) for one in self.shown),
+        ]
+
     def query(self) -> str:
         """The canonical query of an address: equal views have equal addresses."""
-        pairs = parameters(self.condition)
-        pairs += [(f"{SHOW}{one.kind}", one.value) for one in self.shown]
-        return "&".join(f"{quote(name, safe='')}={quote(value, safe=',=<>!:*')}" for name, value in pairs)
+        return "&".join(
+            f"{quote(name, safe='')}={quote(value, safe=',=<>!:*')}" for name, value in self.pairs
+        )
 
     def without(self, clause: Sequence[Criterion]) -> View:
         """The view less one clause."""
@@ -61,9 +70,10 @@ class View(Struct, frozen=True):
         """The same conditions with other sentences below."""
         return View(self.condition, tuple(sorted(set(shown))))
 
-    def address(self, page: str, after: int = -1) -> str:
-        """The canonical address of a page that shows this view, behind sentence `after`."""
-        query = "&".join(part for part in (self.query(), f"after={after}" if after >= 0 else "") if part)
+    def address(self, page: str, after: int = -1, systems: str = "") -> str:
+        """The canonical address of a page that shows this view of some systems, behind sentence `after`."""
+        of = f"systems={quote(systems, safe=',')}" if systems else ""
+        query = "&".join(part for part in (self.query(), of, f"after={after}" if after >= 0 else "") if part)
         return f"{page}?{query}" if query else page
 
     @property
@@ -134,6 +144,8 @@ def _shown(kind: str, value: str) -> Shown:
     return Shown(kind, value)
 
 
+SUBSETS = 3  # named above a sentence
+WIDOW = 8  # characters that stay on the line before
 LINE = 92  # characters of a line of text before it is broken
 SPOKEN = {
     "TP": "right", "LE": "wrong label", "BEs": "too short", "BEl": "too long", "BEo": "overlapping",
@@ -188,6 +200,13 @@ class Drawn(Struct, frozen=True):
     gold: tuple[GoldMark, ...]
     notes: tuple[Note, ...] = ()
 
+    @property
+    def chips(self) -> list[str]:
+        """What is said of the mentions that a view chose: their labels, and what training showed of them."""
+        chosen = [one for one in self.gold if one.chosen]
+        subsets = dict.fromkeys(tough(name) for one in chosen for name in one.tough)
+        return [*dict.fromkeys(one.label for one in chosen), *list(subsets)[:SUBSETS]]
+
 
 def chosen_rows(index: SliceIndex, view: View, notes: Sequence[Note] = ()) -> Ints:
     """The gold mentions that a view shows: those of the slice, chosen by outcome or tag."""
@@ -236,7 +255,7 @@ def draw(
         (end for found in spans.values() for one in found for _, end in one[0]), default=0
     )
     cells = _cells(words or [f"·{place}" for place in range(number)], columns.head.positions, spans)
-    gold_rows = _rows_of(columns, "gold", sentence)
+    gold_rows, picks = _rows_of(columns, "gold", sentence), set(chosen)
     picked = [
         (int(columns.column("gold", "start")[r]), int(columns.column("gold", "end")[r])) for r in chosen
     ]
@@ -247,7 +266,7 @@ def draw(
         place=columns.place(sentence),
         sha=sha,
         lines=lines,
-        gold=tuple(_gold_mark(index, row, words, row in set(chosen)) for row in gold_rows),
+        gold=tuple(gold_mark(index, row, words, chosen=row in picks) for row in gold_rows),
         notes=tuple(note for note in notes if note.sentence == sentence and note.sentence_sha == sha),
     )
 
@@ -305,13 +324,15 @@ def _cells(
 
 
 def _breaks(cells: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]]:
-    """Where lines begin and end, by cell."""
+    """Where lines begin and end, by cell; a full stop alone does not begin one."""
     found, first, width = [], 0, 0
+    left = sum(len(text) + 1 for _, _, text in cells)
     for place, (_, _, text) in enumerate(cells):
         width += len(text) + 1
-        if width > LINE and place > first:
+        if width > LINE and place > first and left > WIDOW:
             found.append((first, place))
             first, width = place, len(text) + 1
+        left -= len(text) + 1
     return [*found, (first, len(cells))] if cells else []
 
 
@@ -360,7 +381,8 @@ def _marks(layer: Sequence[tuple[int, int, Span]], width: int) -> list[Mark]:
     return [*marks, Mark(width - at)] if at < width else marks
 
 
-def _gold_mark(index: SliceIndex, row: int, words: Sequence[str], chosen: bool) -> GoldMark:
+def gold_mark(index: SliceIndex, row: int, words: Sequence[str], *, chosen: bool) -> GoldMark:
+    """One gold mention, in the sentence of `words`."""
     columns, gold = index.columns, index.gold
     start, end = int(columns.column("gold", "start")[row]), int(columns.column("gold", "end")[row])
     between = "" if columns.head.positions == "character" else " "

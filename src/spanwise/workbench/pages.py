@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import mimetypes
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.resources import files
 from urllib.parse import quote, urlencode
@@ -25,6 +25,7 @@ from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
 from spanwise.reports import _wording as words
 from spanwise.slices.index import SliceIndex, unpacked_bits
+from spanwise.statistics import LEVEL
 from spanwise.workbench.api import (
     OPERATIONS,
     PREFIX,
@@ -43,18 +44,22 @@ from spanwise.workbench.board import (
     COLUMNS,
     Axis,
     board,
+    board_query,
     column_name,
     history,
+    lead_divisions,
+    lead_steps,
     mentions_of,
     shapes_of,
     slice_name,
     tested_rows,
 )
-from spanwise.workbench.drawing import Shown, View, draw, shown_job, view_of
-from spanwise.workbench.guard import Refused
+from spanwise.workbench.drawing import OUTCOME, RIGHT, WRONG, Shown, View, draw, shown_job, view_of
+from spanwise.workbench.exports import leaderboard_csv, mentions_csv, mentions_lines
+from spanwise.workbench.guard import MOST_ROWS, Refused
 from spanwise.workbench.index import SliceAnswer
 from spanwise.workbench.jobs import OPTIONS
-from spanwise.workbench.store import Gold, Note, Slice
+from spanwise.workbench.store import Gold, Note, Result, Slice, pooled
 
 STATIC = {
     "page.css": ("spanwise.reports.html", ""),
@@ -62,7 +67,14 @@ STATIC = {
     "icon.svg": ("spanwise.workbench", "static"),
     "workbench.js": ("spanwise.workbench", "static"),
 }
-FEW = 10  # sentences under a slice
+FEW = 5  # sentences under a slice
+PAGE = 80  # rows of marks that a page of sentences has about
+DRAWN = 6  # systems under a sentence unless others are asked for
+CHOICES = 60  # results to compare with
+LISTED = 24  # systems to choose from
+ROWS = 16  # slices of a comparison before the rest is asked for
+TRACKS = 12  # systems in one history
+SOME = 4  # notes of a kind above the leaderboard
 
 
 @lru_cache(maxsize=1)
@@ -73,13 +85,19 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
-        interval=words.interval, p=words.p_value, signed_interval=words.signed_interval,
+        interval=words.interval, p=words.p_value, said_p=_said_p, signed_interval=words.signed_interval,
         attribute=words.attribute, moment=_moment, capitalised=words.capital,
     )  # fmt: skip
     environment.globals.update(
-        version=__version__, Shown=Shown, SCORES=words.PRIMARY_SCORES, SCORED=words.SCORED
+        version=__version__, LEVEL=LEVEL, Shown=Shown, SCORES=words.PRIMARY_SCORES, SCORED=words.SCORED
     )
     return environment
+
+
+def _said_p(p: float | None) -> str:
+    """A p-value within a sentence."""
+    text = words.p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _moment(seconds: float) -> str:
@@ -92,7 +110,10 @@ def routes(bench: Bench) -> list[BaseRoute]:
     plain: list[BaseRoute] = [
         Route(path, answering(bench, named[name]), methods=["GET"]) for path, name in JSON_PATHS.items()
     ]
-    drawn = [Route(path, _page(bench, path, function), methods=["GET"]) for path, function in PAGES.items()]
+    drawn = [
+        Route(path, _page(bench, path, function), methods=["GET"])
+        for path, function in (*FILES.items(), *PAGES.items())
+    ]
     return [*plain, *drawn]
 
 
@@ -177,46 +198,56 @@ def _unreadable(bench: Bench) -> dict[str, str]:
 def leaderboard(bench: Bench, request: Request) -> Response:
     """All systems over one gold."""
     gold, asked = bench.gold(request.path_params["gold"]), request.query_params
-    score = bench.score(gold, asked.get("score", ""))
+    query = board_query(bench, gold, asked)
+    rows, axis, listed = board(bench, gold, query)
     every = bench.store.results(gold.slug)
-    known = list(dict.fromkeys([*PRIMARY, *(name for one in every for name in one.board.scores)]))
-    sort = asked.get("sort", "")
-    sort = sort if sort.lstrip("-") in (*known, "system", "made_at") else f"-{score}"
-    columns = [one for one in asked.get("columns", "").split(",") if one in known]
-    columns = columns or [one for one in COLUMNS if one in known]
-    each = asked.get("runs") == "each"
-    label = asked.get("label", "") if asked.get("label", "") in gold.labels else ""
-    after = int(asked.get("after", "")) if re.fullmatch(r"\d{1,9}", asked.get("after", "")) else 0
-    rows, axis, listed = board(
-        bench, gold, asked=asked.get("q", ""), tag=asked.get("tag", ""), label=label, each=each, score=score,
-        sort=sort, after=after,
-    )  # fmt: skip
-    further = {**asked, "after": str(after + len(rows))}
+    further = urlencode(
+        [*((k, v) for k, v in asked.multi_items() if k != "after"), ("after", query.after + len(rows))]
+    )
     tags = sorted({f"{name}:{value}" for one in every for name, value in one.board.tags.items()})
-    gone = [one for one in every if one.gone and one.system not in {row.result.system for row in rows}]
-    lead = max(rows, key=lambda row: row.values.get(score) or 0, default=None)
+    here = {one.system for one in every if not one.gone}
+    gone = {one.system: one for one in every if one.gone and one.system not in here}
+    lead = max(rows, key=lambda row: row.values.get(query.score) or 0, default=None)
+    usual = ",".join(one for one in COLUMNS if one in query.known and one != query.score)
     return _render(
-        bench, request, "board", gold, rows=rows, axis=axis, label=label, each=each, sort=sort, score=score,
-        own=bench.score(gold), columns=[one for one in columns if one != score], known=known,
-        chosen=asked.get("columns", ""), column_name=column_name,
-        q=asked.get("q", ""), tag=asked.get("tag", ""), tags=tags, number=len(every), gone=gone, lead=lead,
-        unreadable=_unreadable(bench), changed=bench.gold_changed(gold), others=bench.other_golds(gold),
-        after=after, listed=listed, further=urlencode(further),
+        bench, request, "board", gold, rows=rows, axis=axis, query=query, own=bench.score(gold),
+        column_name=column_name, tags=tags[:MOST_ROWS], number=len(every), systems=len(here),
+        gone=list(gone.values()), lead=lead, unreadable=_unreadable(bench), changed=bench.gold_changed(gold),
+        others=bench.other_golds(gold), usual=usual, listed=listed, further=further, some=SOME,
+        address=_csv_at(request),
     )  # fmt: skip
+
+
+def _csv_at(request: Request) -> str:
+    """The address of what a page lists as a file with one line per row."""
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name != "after"]
+    query = f"?{urlencode(kept)}" if kept else ""
+    return f"{quote(request.scope['path'])}.csv{query}"
 
 
 def history_page(bench: Bench, request: Request) -> Response:
     """How systems changed."""
     gold, asked = bench.gold(request.path_params["gold"]), request.query_params
-    names = list(dict.fromkeys(one.system for one in bench.store.results(gold.slug)))
-    wanted = [name for text in asked.getlist("systems") for name in text.split(",") if name in names]
-    by = asked.get("by", "commit") if asked.get("by", "commit") in ("commit", "date", "epoch") else "commit"
     score = bench.score(gold, asked.get("score", ""))
-    tracks, axis, steps = history(bench, gold, wanted or names[:6], by, score)
+    best = [one.system for one in bench.latest(gold)]
+    known = set(best) | {one.system for one in bench.store.results(gold.slug)}
+    wanted = [name for text in asked.getlist("systems") for name in text.split(",") if name in known]
+    wanted = list(dict.fromkeys(wanted))[:TRACKS] or _followed(bench, gold, best)
+    by = asked.get("by", "commit") if asked.get("by", "commit") in ("commit", "date", "epoch") else "commit"
+    q = asked.get("q", "").strip()
+    found = [name for name in best if q.casefold() in name.casefold()]
+    tracks, axis, steps = history(bench, gold, wanted, by, score)
     return _render(
-        bench, request, "history", gold, tracks=tracks, axis=axis, steps=steps, by=by, names=names,
-        wanted=wanted or names[:6], score=score,
+        bench, request, "history", gold, tracks=tracks, axis=axis, steps=steps, by=by, score=score, q=q,
+        own=bench.score(gold), names=list(dict.fromkeys([*wanted, *found[:LISTED]])), wanted=wanted,
+        left=max(len(known) - LISTED, 0), most=TRACKS,
     )  # fmt: skip
+
+
+def _followed(bench: Bench, gold: Gold, best: Sequence[str]) -> list[str]:
+    """The systems whose history is shown first: the best of those with several results, then the others."""
+    several = Counter(one.result.system for one in pooled(bench.store.results(gold.slug)))
+    return sorted(best[:MOST_ROWS], key=lambda name: several[name] < 2)[:6]
 
 
 def choose_pair(bench: Bench, request: Request) -> Response:
@@ -240,24 +271,45 @@ def compare_page(bench: Bench, request: Request) -> Response:
     score = bench.score(gold, request.query_params.get("score", ""))
     found, notes = bench.shelf.comparison(a, b, score)
     rows = tested_rows(found.scores)
-    axis = Axis.around(rows)
-    table = None
+    widest = sorted(rows, key=lambda row: (not row.significant, -abs(row.difference or 0)))[:ROWS]
+    table, won = None, None
     indexed = bench.shelf.indexed(gold)
     if indexed is not None and a.system in indexed.index.systems and b.system in indexed.index.systems:
         one, two = (indexed.index.systems[name].outcome for name in (a.system, b.system))
         counts = np.bincount(one.astype(np.int64) * len(OUTCOMES) + two, minlength=len(OUTCOMES) ** 2)
         table = counts.reshape(len(OUTCOMES), -1)
+        won = View(
+            view.condition, (Shown(OUTCOME, f"{a.system}:{RIGHT}"), Shown(OUTCOME, f"{b.system}:{WRONG}"))
+        )
+    buckets = bench.shelf.buckets(a)
+    divisions = lead_divisions(bench, a, b)
+    division = request.query_params.get("parts", "")
+    division = (
+        division if division in divisions else next((d for d in ("tough", *divisions) if d in divisions), "")
+    )
+    steps, scale = lead_steps(divisions.get(division, ()), division, buckets)
     main = {name: found.score(path) for name, path in PRIMARY.items()}
     return _render(
-        bench, request, "compare", gold, a=a, b=b, main=main, rows=rows, axis=axis, test=found,
-        notes=notes, slice_name=partial(slice_name, bench.shelf.buckets(a)), mentions_of=mentions_of,
-        score=score, shapes=shapes_of(bench, gold),
-        right=None if table is None else _who_is_right(table), results=bench.store.results(gold.slug),
-        outcomes=_outcome_table(table), limited=sliced_pair(bench, request, gold, view, a, b), view=view,
+        bench, request, "compare", gold, a=a, b=b, main=main, axis=Axis.around(rows),
+        shown=[row for row in rows if row in widest], rest=[row for row in rows if row not in widest],
+        test=found,
+        notes=notes, slice_name=partial(slice_name, buckets), mentions_of=mentions_of,
+        score=score, shapes=shapes_of(bench, gold), steps=steps, scale=scale, division=division,
+        divisions=list(divisions), right=None if table is None else _who_is_right(table),
+        results=_to_choose_from(bench, gold, a, b), outcomes=_outcome_table(table), view=view, won=won,
+        limited=sliced_pair(bench, request, gold, view, a, b),
+        found=won and sentences_of(bench, gold, won, -1, SOME, systems=(a.system, b.system)),
     )  # fmt: skip
 
 
+def _to_choose_from(bench: Bench, gold: Gold, *chosen: Result) -> list[Result]:
+    """The latest results, the newest first, and those that are chosen."""
+    newest = [one for one in reversed(bench.store.results(gold.slug)) if not one.gone][:CHOICES]
+    return [*(one for one in chosen if one not in newest), *newest]
+
+
 def _who_is_right(table: Ints) -> dict[str, int]:
+    """How many gold mentions both systems get right, the first alone, the second alone, and neither."""
     both = int(table[0, 0])
     won, lost = int(table[0].sum()) - both, int(table[:, 0].sum()) - both
     return {"both": both, "won": won, "lost": lost, "neither": int(table.sum()) - both - won - lost}
@@ -290,27 +342,54 @@ def slices_page(
     indexed = bench.indexed(gold)
     answer = bench.shelf.slice(indexed, view.condition)
     looked = bench.look(gold, str(view.condition or ""), asker_of(request))
-    order = sorted(
-        answer.systems, key=lambda name: (-(getattr(answer.systems[name], answer.score) or 0), name)
-    )
-    test = None
-    if len(order) > 1 and answer.mentions:
+    order = _best(answer)
+    # The test comes as a second request once the scores are on the screen; saved pages have it at once.
+    testable, test = len(order) > 1 and answer.mentions > 0, None
+    if testable and bench.bundled:
         test = bench.shelf.slice_test(indexed, view.condition, order[0], order[1], looked)
     bounds = [end for one in answer.systems.values() for end in (*(one.interval or ()), one.overall)]
     after = number_of(request, "after", -1, least=-1)
+    drawn = _drawn_systems(bench, gold, indexed.index, request)
     points = [] if saved is None else bench.shelf.slice_history(gold, parse(saved.conditions), saved.at)
     page = f"/g/{gold.slug}/slices" if saved is None else f"/g/{gold.slug}/slices/{saved.slug}"
     own = view if saved is None else View(None, view.shown)
+    kinds = {name: _kinds(one.outcomes) for name, one in answer.systems.items()}
     return _render(
         bench, request, "slices", gold, address=own.address(page, after), view=view, answer=answer,
-        order=order, test=test, looked=looked, points=points, axis=Axis.of(bounds),
+        order=order, testable=testable, test=test, looked=looked, points=points, axis=Axis.of(bounds),
         shapes=shapes_of(bench, gold), facets=_facets(indexed.index, answer, view),
         saved=bench.store.slices(gold.slug), current=saved,
+        tested_at=View(view.condition).address(f"/g/{gold.slug}/tested"),
+        kinds=kinds, most=max((sum(n for _, n in row) for row in kinds.values()), default=0) or 1,
         left=indexed.left,
-        found=sentences_of(bench, gold, view, after, FEW),
-        choices=_choices(list(answer.systems)),
+        found=sentences_of(bench, gold, view, after, FEW, systems=drawn), systems=drawn,
+        choices=_choices(drawn),
         typed={name: _words_of(view, name) for name in (TEXT, SENTENCE)},
     )  # fmt: skip
+
+
+def _kinds(outcomes: Mapping[str, int]) -> list[tuple[str, int]]:
+    """How many gold mentions are wrong in each way."""
+    said = {"label": "wrong label", "boundary": "wrong boundary", "both": "both", "missed": "missed"}
+    return [(words, sum(outcomes.get(one, 0) for one in _KINDS[kind])) for kind, words in said.items()]
+
+
+def tested_part(bench: Bench, request: Request) -> Response:
+    """What the paired test says of the two best systems in a slice: a part of a page, fetched behind it."""
+    gold = bench.gold(request.path_params["gold"])
+    condition = view_of(request.query_params.multi_items()).condition
+    indexed = bench.indexed(gold)
+    pair = _best(bench.shelf.slice(indexed, condition))[:2]
+    looked = bench.look(gold, str(condition or ""), asker_of(request))
+    test = bench.shelf.slice_test(indexed, condition, pair[0], pair[1], looked) if len(pair) == 2 else None
+    return _render(bench, request, "tested", gold, test=test)
+
+
+def _best(answer: SliceAnswer) -> list[str]:
+    """The systems of a slice, the best first."""
+    return sorted(
+        answer.systems, key=lambda name: (-(getattr(answer.systems[name], answer.score) or 0), name)
+    )
 
 
 def _words_of(view: View, attribute: str) -> str:
@@ -394,11 +473,23 @@ def sentences_page(bench: Bench, request: Request) -> Response:
     view = view_of(request.query_params.multi_items())
     after = number_of(request, "after", -1, least=-1)
     indexed = bench.indexed(gold)
-    found = sentences_of(bench, gold, view, after, 25)
+    systems = _drawn_systems(bench, gold, indexed.index, request)
+    found = sentences_of(bench, gold, view, after, PAGE // (len(systems) + 2), systems=systems)
+    kept = ",".join(systems) if request.query_params.get("systems") else ""
     return _render(
-        bench, request, "sentences", gold, address=view.address(f"/g/{gold.slug}/sentences", after),
-        view=view, found=found, shapes=shapes_of(bench, gold), choices=_choices(list(indexed.index.systems)),
+        bench, request, "sentences", gold, kept=f"&systems={quote(kept, safe=',')}" if kept else "",
+        address=view.address(f"/g/{gold.slug}/sentences", after, kept), view=view, found=found,
+        shapes=shapes_of(bench, gold), choices=_choices(systems), systems=systems,
+        every=list(indexed.index.systems),
     )  # fmt: skip
+
+
+def _drawn_systems(bench: Bench, gold: Gold, index: SliceIndex, request: Request) -> list[str]:
+    """The systems under a sentence: those asked for, or the best."""
+    asked = [name for text in request.query_params.getlist("systems") for name in text.split(",")]
+    best = [one.system for one in bench.latest(gold) if one.system in index.systems]
+    best += [name for name in index.systems if name not in best]
+    return [name for name in asked if name in index.systems][:TRACKS] or best[:DRAWN]
 
 
 def sentence_page(bench: Bench, request: Request) -> Response:
@@ -510,6 +601,7 @@ PAGES: dict[str, Callable[[Bench, Request], Response]] = {
     "/g/{gold}/compare/{a}/{b}": compare_page,
     "/g/{gold}/slices": slices_page,
     "/g/{gold}/slices/{slug}": saved_slice,
+    "/g/{gold}/tested": tested_part,
     "/g/{gold}/weak": weak_page,
     "/g/{gold}/sentences": sentences_page,
     "/g/{gold}/sentences/{number}": sentence_page,
@@ -519,6 +611,11 @@ PAGES: dict[str, Callable[[Bench, Request], Response]] = {
     "/r/{result}": report_page,
     "/settings": settings_page,
     "/static/{name}": static,
+}
+FILES: dict[str, Callable[[Bench, Request], Response]] = {  # what pages list, to be saved
+    "/g/{gold}/sentences.csv": mentions_csv,
+    "/g/{gold}/sentences.jsonl": mentions_lines,
+    "/g/{gold}.csv": leaderboard_csv,
 }
 JSON_PATHS = {  # the answer of the API behind each page
     "/index.json": "golds",
@@ -536,4 +633,4 @@ JSON_PATHS = {  # the answer of the API behind each page
     "/r/{result}.json": "result",
     "/settings.json": "health",
 }
-PATHS = (*JSON_PATHS, *PAGES)  # of all pages
+PATHS = (*JSON_PATHS, *FILES, *PAGES)  # of all pages

@@ -32,6 +32,7 @@ async function replace(address, push) {
   here.replaceWith(document.importNode(there, true));
   document.title = page.title;
   canonical();
+  settled();
   const among = sentence ? region().querySelector(`[data-sentence="${sentence}"]`) ?? region() : region();
   if (name) among.querySelector(name)?.focus();
   if (sentence && document.activeElement === body) among.focus(); // its form is closed now
@@ -48,7 +49,12 @@ function canonical() {
 
 function addressOf(form) {
   const query = new URLSearchParams();
-  for (const [name, value] of new FormData(form)) if (value !== "") query.append(name, value);
+  const lists = new Map([...form.querySelectorAll("[data-list]")].map((one) => [one.querySelector("input")?.name, one.dataset.list]));
+  for (const [name, value] of new FormData(form)) if (value !== "" && !lists.has(name)) query.append(name, value);
+  for (const [name, usual] of lists) { // several values of one name are one parameter, which is left out where it is the usual one
+    const chosen = new FormData(form).getAll(name).join(",");
+    if (chosen && chosen !== usual) query.append(name, chosen);
+  }
   return `${form.action || location.pathname}`.split("?")[0] + (query.size ? `?${query}` : "");
 }
 
@@ -121,6 +127,99 @@ document.querySelector("[data-copy]")?.addEventListener("click", async (event) =
   event.target.textContent = "Copied";
 });
 
+// ---- after a part of the page was put in: what comes later, how wide it is
+function settled() {
+  fetchLater();
+  wrap();
+  for (const one of document.querySelectorAll(".scroll")) { // a stop for keys only where there is something to scroll
+    if (one.scrollWidth > one.clientWidth + 1) one.tabIndex = 0;
+    else one.removeAttribute("tabindex");
+  }
+  choose();
+}
+
+// What takes its time is asked for once the rest is on the screen.
+async function fetchLater() {
+  for (const one of document.querySelectorAll("[data-later]")) {
+    const address = one.dataset.later;
+    delete one.dataset.later;
+    const answer = await fetch(address, { headers: { accept: "text/html" } });
+    const part = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-tested]");
+    if (answer.ok && part && one.isConnected) one.replaceWith(document.importNode(part, true));
+    else one.textContent = "The test could not be made; reload the page to try again.";
+  }
+}
+
+// Words and marks that are wider than the page go on in another line, as in the report.
+const whole = new WeakMap();
+function wrap() {
+  const all = [...document.querySelectorAll(".sentence .scroll")];
+  for (const one of all) {
+    if (!whole.has(one)) whole.set(one, one.firstElementChild);
+    else if (one.childElementCount > 1) one.replaceChildren(whole.get(one));
+  }
+  const wide = all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => {
+    const cells = [...whole.get(one).rows[0].cells].map((cell) => cell.offsetWidth);
+    return [one, cells, one.clientWidth];
+  });
+  for (const [one, [name, ...cells], room] of wide) {
+    const lines = [];
+    let first = 0, width = name;
+    cells.forEach((cell, at) => {
+      if (width + cell > room && at > first) { lines.push([first, at]); first = at; width = name; }
+      width += cell;
+    });
+    lines.push([first, cells.length]);
+    one.replaceChildren(...lines.map(([from, to]) => part(whole.get(one), from, to)));
+  }
+}
+function part(table, from, to) {
+  const made = table.cloneNode(false);
+  const rows = made.createTBody();
+  let marked = false;
+  for (const row of table.rows) {
+    const one = document.createElement("tr");
+    let at = 0, own = false;
+    for (const cell of row.cells) {
+      if (cell.tagName === "TH") { one.append(cell.cloneNode(true)); continue; }
+      const [start, end] = [Math.max(at, from), Math.min(at + cell.colSpan, to)];
+      if (start < end) {
+        const piece = cell.cloneNode(true);
+        piece.colSpan = end - start;
+        piece.classList.toggle("from", at < from && piece.childElementCount > 0);
+        piece.classList.toggle("on", at + cell.colSpan > to && piece.childElementCount > 0);
+        own ||= piece.childElementCount > 0;
+        one.append(piece);
+      }
+      at += cell.colSpan;
+    }
+    marked ||= own;
+    if (own || !rows.rows.length || row.cells[0].textContent) rows.append(one);
+  }
+  if (!marked) while (rows.rows.length > 1) rows.deleteRow(1); // nobody marked anything in this line
+  return made;
+}
+let narrower = 0;
+addEventListener("resize", () => { cancelAnimationFrame(narrower); narrower = requestAnimationFrame(settled); });
+
+// ---- two results to compare
+function choose() {
+  const said = document.querySelector("[data-chosen]");
+  if (!said) return;
+  const names = [...document.querySelectorAll('[name="r"]:checked')].map((one) => one.dataset.system);
+  said.textContent = names.length > 2 ? `${names.length} chosen; the first two are compared` : names.length === 1 ? `${names[0]} and …` : names.join(" and ");
+}
+document.addEventListener("change", choose);
+document.addEventListener("reset", () => setTimeout(choose));
+
+// ---- a note: its fields stand once in the page, and come into the form that is opened
+function noting(one) {
+  const form = one.querySelector("form"), fields = document.querySelector("#note-fields");
+  if (fields && !form.elements.text) { form.append(fields.content.cloneNode(true)); remembered(); }
+  return form;
+}
+document.addEventListener("toggle", (event) => { if (event.target.open && event.target.dataset.note !== undefined) noting(event.target); }, true);
+
 // ---- events: new rows wait until the person asks for them; jobs show their progress at once
 const live = document.querySelector("[data-live]");
 const told = document.querySelector("[data-new]");
@@ -179,11 +278,12 @@ document.addEventListener("keydown", (event) => {
   const at = all.indexOf(document.activeElement.closest("[data-sentence]"));
   if (event.key === "j") all[Math.min(at + 1, all.length - 1)]?.focus();
   else if (event.key === "k") all[Math.max(at - 1, 0)]?.focus();
-  else if (event.key === "n" && at >= 0) { const noting = all[at].querySelector(":scope > .noting"); noting.open = true; noting.querySelector("input[name=text]").focus(); event.preventDefault(); }
-  else if (event.key === "g" && at >= 0) all[at].querySelector(":scope > .noting form").requestSubmit();
+  else if (event.key === "n" && at >= 0) { const note = all[at].querySelector(":scope > .noting"); note.open = true; noting(note).elements.text.focus(); event.preventDefault(); }
+  else if (event.key === "g" && at >= 0) noting(all[at].querySelector(":scope > .noting")).requestSubmit();
   else if (event.key === "?") { document.querySelector("#keys").showModal(); event.preventDefault(); }
   else if (event.key === "Enter" && at >= 0) location.assign(all[at].querySelector("a.source").href);
   else if (event.key === "/") { document.querySelector("input[type=search]")?.focus(); event.preventDefault(); }
 });
 
 canonical();
+settled();

@@ -1,0 +1,115 @@
+"""What pages give as files, what they show of a lead, and how heavy they may be."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benches import client_of, copied, hostile_folder
+from msgspec.structs import replace
+
+from spanwise.workbench.board import lead_divisions, lead_steps
+from spanwise.workbench.pages import STATIC
+
+MOST = 120_000  # bytes of a page with its stylesheets and script
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def static_bytes(client: Any) -> int:
+    return sum(len(client.get(f"/static/{name}").content) for name in STATIC)
+
+
+def test_the_leaderboard_as_csv_has_the_rows_of_the_page(client: Any, gold: str) -> None:
+    answer = client.get(f"/g/{gold}.csv")
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert answer.headers["content-disposition"] == f'attachment; filename="{gold}.leaderboard.csv"'
+    listed = {one["system"]: one for one in client.get(f"/api/v1/golds/{gold}/results").json()}
+    rows = table(answer.text)
+    assert [row["system"] for row in rows] == sorted(listed, key=lambda name: -listed[name]["scores"]["f1"])
+    for row in rows:
+        one = listed[row["system"]]
+        assert float(row["f1"]) == one["scores"]["f1"]
+        assert [float(row["low"]), float(row["high"])] == one["intervals"]["f1"]
+        assert row["tags"] == "commit=8c1f" and row["path"] == "all.json"
+    assert len(table(client.get(f"/g/{gold}.csv?q=memor").text)) == 1
+    labelled = table(client.get(f"/g/{gold}.csv?label=ORG").text)
+    assert labelled[0].keys() >= {"f1/ORG"}
+
+
+def test_the_mentions_of_a_view_as_csv_and_json_lines(client: Any, gold: str) -> None:
+    view = "label=ORG&show.outcome=memoriser:wrong"
+    rows = table(client.get(f"/g/{gold}/sentences.csv?{view}").text)
+    lines = [json.loads(line) for line in client.get(f"/g/{gold}/sentences.jsonl?{view}").text.splitlines()]
+    asked = client.get(f"/api/v1/golds/{gold}/mentions?{view}&limit=200").json()
+    marks = [(one["number"], mark) for one in asked["sentences"] for mark in one["gold"] if mark["chosen"]]
+    assert len(rows) == len(lines) == asked["mentions"] == len(marks) > 0
+    for row, line, (number, mark) in zip(rows, lines, marks, strict=True):
+        assert line["outcomes"] == mark["outcomes"]
+        assert {name: row[name] for name in mark["outcomes"]} == mark["outcomes"]
+        assert (line["sentence"], line["start"], line["end"]) == (number, mark["start"], mark["end"])
+        assert (row["text"], row["label"]) == (mark["text"], "ORG")
+    assert client.get(f"/g/{gold}/sentences.csv?label=NONE").status_code == 400
+
+
+def test_files_are_inert_in_a_spreadsheet(tmp_path: Path) -> None:
+    with client_of(hostile_folder(tmp_path / "runs")) as client:
+        gold = client.get("/api/v1/golds").json()[0]["slug"]
+        for path in (f"/g/{gold}.csv", f"/g/{gold}/sentences.csv"):
+            cells = [cell for row in csv.reader(io.StringIO(client.get(path).text)) for cell in row]
+            assert not [cell for cell in cells if cell.lstrip().startswith(("=", "+", "@"))]
+
+
+def test_the_parts_of_a_lead_add_up_and_turn_round_with_the_systems(client: Any, gold: str) -> None:
+    bench = client.app.app.state.bench
+    a, b = bench.store.results(gold)
+    divisions = lead_divisions(bench, a, b)
+    mirrored = lead_divisions(bench, b, a)
+    assert {"labels", "tough"} <= divisions.keys() == mirrored.keys()
+    difference = a.board.scores["f1"] - b.board.scores["f1"]
+    for division, parts in divisions.items():
+        steps, axis = lead_steps(parts, division, {})
+        assert steps[-1].end == pytest.approx(difference)
+        assert [one.contribution for one in steps] == sorted((p.contribution for p in parts), reverse=True)
+        assert all(axis.low <= one.end <= axis.high for one in steps)
+        turned = {one.name: -one.contribution for one in mirrored[division]}
+        assert {one.name: one.contribution for one in parts} == pytest.approx(turned)
+    page = client.get(f"/g/{gold}/compare/{a.id}/{b.id}?parts=labels").text
+    assert "What the difference is made of" in page and '<option value="labels" selected>' in page
+
+
+def test_the_test_of_a_slice_comes_behind_its_page(client: Any, gold: str) -> None:
+    page = client.get(f"/g/{gold}/slices?label=ORG").text
+    later = re.findall(r'data-later="([^"]*)"', page)
+    assert later == [f"/g/{gold}/tested?label=ORG"] and "testing…" in page and "corrected" not in page
+    part = client.get(later[0]).text
+    assert "corrected for the" in part and "<html" not in part
+
+
+def test_pages_stay_light_with_very_many_systems(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with client_of(there) as client:
+        bench = client.app.app.state.bench
+        gold = bench.store.golds()[0].slug
+        one = bench.store.results(gold)[0]
+        many = [
+            replace(one, id=one.id + n, system=f"system-{n:05}", board=replace(one.board, counts={}))
+            for n in range(2, 5000)
+        ]
+        monkeypatch.setattr(bench.store, "results", lambda slug: [one, *many])
+        shared = static_bytes(client)
+        for path in ("history", "history?q=system-049", f"compare/{one.id}/{one.id}", "sentences", "slices"):
+            page = client.get(f"/g/{gold}/{path}")
+            assert page.status_code == 200, path
+            assert len(page.content) + shared < MOST, path
+        assert "system-04999" in client.get(f"/g/{gold}/history?q=system-04999").text
+        assert len(table(client.get(f"/g/{gold}.csv").text)) == 4999
