@@ -40,13 +40,13 @@ def prodigy(who: str, spans: list[dict[str, Any]], number: int = 1) -> dict[str,
     return {"text": TEXT, "spans": spans, "_session_id": who, "_input_hash": number, "answer": "accept"}
 
 
-def doccano(*spans: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+def doccano(*spans: tuple[int, dict[str, Any]], key: str = "annotations") -> dict[str, Any]:
     """A record of doccano with the users of its annotations."""
     listed = [
         {"start_offset": one["start"], "end_offset": one["end"], "label": one["label"], "user": user}
         for user, one in spans
     ]
-    return {"id": 1, "text": TEXT, "annotations": listed}
+    return {"id": 1, "text": TEXT, key: listed}
 
 
 def lines(*records: Any) -> str:
@@ -63,6 +63,13 @@ SEVERAL = [
         ("db-ann", "db-bob"), id="Prodigy",
     ),
     pytest.param("export.jsonl", lines(doccano((1, PER), (2, PER), (2, LOC))), ("1", "2"), id="doccano"),
+    *(
+        pytest.param(
+            "export.jsonl", lines(doccano((1, PER), (2, PER), (2, LOC), key=key)), ("1", "2"),
+            id=f"doccano, {key}",
+        )
+        for key in ("entities", "label", "labels", "spans")
+    ),
 ]  # fmt: skip
 
 

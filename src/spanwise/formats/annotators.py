@@ -107,10 +107,10 @@ def chosen_records(records: Sequence[object], annotator: str) -> list[Any]:
     kept: list[object] = []
     known: set[str] = set()
     for record in records:
-        if isinstance(record, Mapping) and _users(record):
-            known.update(str(one.get("user")) for one in record["annotations"])
-            own = [one for one in record["annotations"] if str(one.get("user")) == annotator]
-            kept.append({**record, "annotations": own})
+        if isinstance(record, Mapping) and (key := _signed(record)) is not None:
+            known.update(str(one.get("user")) for one in record[key])
+            own = [one for one in record[key] if str(one.get("user")) == annotator]
+            kept.append({**record, key: own})
         elif isinstance(record, Mapping) and (who := _who(record)) is not None:
             known.add(who)
             kept += [record] if who == annotator else []
@@ -167,7 +167,7 @@ def _reader(records: Sequence[object]) -> tuple[str, Any] | None:
         return None
     if any("data" in one and isinstance(one.get("annotations"), list) for one in objects):
         return "label-studio", _label_studio
-    if any(_users(one) for one in objects):
+    if any(_signed(one) is not None for one in objects):
         return "doccano", _doccano
     if all("text" in one for one in objects) and any(_who(one) is not None for one in objects):
         kind = (
@@ -181,9 +181,13 @@ def _who(record: Mapping[str, object]) -> str | None:
     return next((str(record[key]) for key in _WHO if record.get(key) is not None), None)
 
 
-def _users(record: Mapping[str, object]) -> bool:
-    listed = record.get("annotations")
-    return isinstance(listed, list) and any(isinstance(one, Mapping) and "user" in one for one in listed)
+def _signed(record: Mapping[str, object]) -> str | None:
+    """The key of the spans that name their users; None where there are none."""
+    for key in ("annotations", *_SPANS):
+        listed = record.get(key)
+        if isinstance(listed, list) and any(isinstance(one, Mapping) and "user" in one for one in listed):
+            return key
+    return None
 
 
 def _add(units: Units, who: str, key: str, unit: Standoff) -> None:
@@ -206,7 +210,8 @@ def _doccano(units: Units, number: int, record: JsonRecord) -> None:
     """The annotations of a text name their users; whoever has none there is taken not to have it."""
     text, name = record["text"], str(record.get("id", number))
     users: dict[str, list[tuple[Pieces, str]]] = {}
-    for one in record["annotations"]:
+    key = _signed(record)
+    for one in record[key] if key is not None else ():
         users.setdefault(str(one["user"]), []).append(_span(one))
     for who, spans in users.items():
         _add(units, who, name, Standoff(text, spans, name))
