@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spanwise.compat.evaluate import load, make_compute_metrics
+from spanwise.compat.evaluate import load, make_compute_metrics, tagged
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import evaluate
 from spanwise.formats import from_tags
@@ -125,7 +125,32 @@ def test_a_trainer_gets_the_reasons_behind_the_score() -> None:
     assert all(isinstance(value, float) for value in scores.values())
 
 
+def test_a_trainer_gets_the_intervals_of_a_result() -> None:
+    drawn = np.random.default_rng(0)
+    labels, said = drawn.integers(0, len(NAMES), (40, 12)), drawn.integers(0, len(NAMES), (40, 12))
+    said = np.where(drawn.random(labels.shape) < 0.7, labels, said)
+    scores = make_compute_metrics(NAMES, entity_level=True, fair=True, intervals=True)((said, labels))
+    predicted, gold = tagged(said, labels, NAMES)
+    result = evaluate(gold, {"mine": predicted}, attributes="none")["mine"]
+    for score in ("precision", "recall", "f1", "accuracy"):
+        found = scores[f"{score}_low"], scores[f"{score}_high"]
+        assert found == result.exact.overall.interval[score]
+        assert found[0] < scores[score] < found[1]
+    assert (scores["PER_f1_low"], scores["PER_f1_high"]) == result.exact.labels["PER"].interval["f1"]
+    assert (scores["fair_f1_low"], scores["fair_f1_high"]) == result.fair.overall.interval["f1"]
+    plain = make_compute_metrics(NAMES, entity_level=True, fair=True)((said, labels))
+    ends = ("_low", "_high")
+    assert {name: value for name, value in scores.items() if not name.endswith(ends)} == plain
+
+
+def test_an_undefined_interval_is_left_out() -> None:
+    scores = make_compute_metrics(NAMES, intervals=True)((np.zeros_like(LABELS), LABELS))
+    assert "recall_high" in scores and "precision_low" not in scores
+
+
 def test_wrong_calls_of_the_trainer_are_answered() -> None:
+    with pytest.raises(ChoiceError, match="intervals are not those of scores with mode, scheme"):
+        make_compute_metrics(NAMES, intervals=True, mode="strict", scheme="IOB2")
     with pytest.raises(ChoiceError, match="tough mentions and buckets need the words"):
         make_compute_metrics(NAMES, train="train.conll")
     with pytest.raises(InputError, match=r"predictions have the shape \(2, 5\), but labels \(2, 6\)"):

@@ -11,6 +11,7 @@ import numpy as np
 from spanwise.columns import Bools, Ints, offsets
 from spanwise.compat import _tags as schemes
 from spanwise.compat._report import accuracy, lenient_report, strict_report
+from spanwise.document.scores import SystemScores
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.formats import from_tags
 from spanwise.schemes import encode
@@ -131,6 +132,7 @@ def make_compute_metrics(
     tokens: Sequence[Sequence[str]] | None = None,
     train: Any = None,
     attributes: str | Sequence[str] = "none",
+    intervals: bool = False,
     **options: Any,
 ) -> Callable[[Any], dict[str, float]]:
     """A `compute_metrics` for `transformers.Trainer`.
@@ -148,19 +150,26 @@ def make_compute_metrics(
         tokens: the words of the evaluation set, one for each label; needed for what follows.
         train: the training data, a file or anything that can be read, for `tough_SEEN_recall` and its like.
         attributes: attributes whose buckets are scored, as `entity_length_XS_f1`.
+        intervals: also the ends of the 95 % intervals, as `f1_low` and `f1_high`, of all scores that are
+            given; they are those of `spanwise.evaluate`, and left out where they are undefined.
         options: `suffix`, `scheme`, `mode` and `zero_division` of seqeval.
     """
-    names = np.array(list(label_list), dtype=object)
     settings = {"zero_division": 0, **options}
     if tokens is None and (train is not None or attributes != "none"):
         raise ChoiceError(
             "tough mentions and buckets need the words.\nPass tokens=, a list of words a sentence."
         )
 
+    if intervals and (other := sorted(options.keys() - {"zero_division"})):
+        raise ChoiceError(
+            f"intervals are not those of scores with {', '.join(other)}.\n"
+            "Leave out intervals=, or these options."
+        )
+
     def compute_metrics(prediction: Any) -> dict[str, float]:
         given = getattr(prediction, "predictions", None)
         predicted, labels = (given, prediction.label_ids) if given is not None else tuple(prediction)[:2]
-        said, gold = tagged(predicted, labels, names, word_ids=word_ids)
+        said, gold = tagged(predicted, labels, label_list, word_ids=word_ids)
         found = scores(gold, said, **settings)
         result = {
             key.removeprefix("overall_"): float(value) for key, value in found.items() if _is_overall(key)
@@ -173,8 +182,11 @@ def make_compute_metrics(
                 if not _is_overall(label)
                 for key, value in row.items()
             }
-        if fair or tokens is not None:
-            result |= _reasons(gold, said, tokens, train, attributes, fair=fair)
+        if fair or intervals or tokens is not None:
+            system = _evaluated(gold, said, tokens, train, attributes, intervals=intervals)
+            result |= _reasons(system, fair=fair)
+            if intervals:
+                result |= _ends(system, labels=entity_level, fair=fair)
         return result
 
     return compute_metrics
@@ -196,16 +208,17 @@ def _is_overall(key: str) -> bool:
 def tagged(
     predictions: Any,
     labels: Any,
-    names: Any,
+    label_list: Sequence[str],
     *,
     word_ids: Sequence[Sequence[int | None]] | None = None,
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Predicted and gold tags of every sentence, the ignored positions left out.
 
     Examples:
-        >>> tagged([[0, 1, 0]], [[-100, 1, 0]], np.array(["O", "B-PER"], dtype=object))
+        >>> tagged([[0, 1, 0]], [[-100, 1, 0]], ["O", "B-PER"])
         ([['B-PER', 'O']], [['B-PER', 'O']])
     """
+    names = np.array(list(label_list), dtype=object)
     said = np.asarray(predictions[0] if isinstance(predictions, tuple) else predictions)
     gold = np.asarray(labels)
     if said.ndim == gold.ndim + 1:
@@ -248,23 +261,31 @@ def _first_of_word(word_ids: Sequence[Sequence[int | None]], shape: tuple[int, .
     return first
 
 
-def _reasons(
+def _evaluated(
     gold: list[list[str]],
     said: list[list[str]],
     tokens: Sequence[Sequence[str]] | None,
     train: object,
     attributes: str | Sequence[str],
     *,
-    fair: bool,
-) -> dict[str, float]:
-    """Fair scores, recall of tough mentions and F1 of buckets as scalars; what is undefined is left out."""
+    intervals: bool,
+) -> SystemScores:
     from spanwise.evaluation import evaluate
 
     true = from_tags(gold, tokens=tokens)
     predicted = from_tags(said, tokens=tokens, prefer=true.reading.scheme)
-    found = evaluate(
-        true, {"system": predicted}, train=train, attributes=attributes, resamples=0, examples="none"
+    return evaluate(
+        true,
+        {"system": predicted},
+        train=train,
+        attributes=attributes,
+        resamples=int(intervals),  # their number does not shape intervals
+        examples="none",
     )["system"]
+
+
+def _reasons(found: SystemScores, *, fair: bool) -> dict[str, float]:
+    """Fair scores, recall of tough mentions and F1 of buckets as scalars; what is undefined is left out."""
     result: dict[str, float | None] = {}
     if fair:
         keys = ("precision", "recall", "f1", "LE", "BE", "LBE", "FN", "FP")
@@ -273,3 +294,23 @@ def _reasons(
     for name, attribute in found.attributes.items():
         result |= {f"{name}_{bucket.name}_f1": bucket.f1 for bucket in attribute.buckets}
     return {key: float(value) for key, value in result.items() if value is not None}
+
+
+def _ends(found: SystemScores, *, labels: bool, fair: bool) -> dict[str, float]:
+    """The ends of intervals under the names of their scores; what is undefined is left out."""
+    scored = [("", "", found.exact.overall.interval)]
+    if labels:
+        scored += [(f"{label}_", "", one.interval) for label, one in found.exact.labels.items()]
+    if fair:
+        scored.append(("fair_", "", found.fair.overall.interval))
+    scored += [(f"tough_{subset}_", "recall", one.overall.interval) for subset, one in found.tough.items()]
+    for name, attribute in found.attributes.items():
+        scored += [(f"{name}_{bucket.name}_", "f1", bucket.interval) for bucket in attribute.buckets]
+    ends = {
+        f"{before}{score}_{side}": end
+        for before, only, intervals in scored
+        for score, bounds in intervals.items()
+        if bounds is not None and only in ("", score)
+        for side, end in zip(("low", "high"), bounds, strict=True)
+    }
+    return {name: end for name, end in ends.items() if end is not None}
