@@ -219,6 +219,10 @@ def test_all_other_scores_over_runs_are_one_family_under_holm(document, name):
         assert row["significant"] == (least < 0.05)
 
 
+def test_a_note_says_how_a_manifest_names_larger_units(document):
+    assert 'or take blocks of sentences (unit = "block:20", else --unit block:20).' in document["notes"][0]
+
+
 def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_path):
     manifest = make(tmp_path, runs=("1",))
     manifest.write_text(MANIFEST.replace("resamples = 50", "resamples = 0"))

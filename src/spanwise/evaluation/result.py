@@ -124,8 +124,8 @@ def _packed_later(counted: Counted, block: int) -> Later[PackedMeasure]:
 
 UNMARKED = (
     "The data mark no documents, so sentences are taken as independent. Where they come from documents, "
-    "intervals are too narrow and tests reject too often: name the documents (--documents FIELD) "
-    "or take blocks of sentences (--unit block:20)."
+    "intervals are too narrow and tests reject too often: name the documents ({documents}) "
+    "or take blocks of sentences ({unit})."
 )
 
 
@@ -142,7 +142,8 @@ def summary_of(
 ) -> Evaluation:
     """Divide, resample, test and diagnose; units that are blocks are joined from sentences here."""
     size = block_size(choices.unit)
-    notes = (UNMARKED,) if unit == "sentence" and choices.unit is None and choices.resamples else UNSET
+    unmarked = UNMARKED.format(documents="--documents FIELD", unit="--unit block:20")
+    notes = (unmarked,) if unit == "sentence" and choices.unit is None and choices.resamples else UNSET
     if size > 1:
         unit, units = "block", -(-units // size)
     measures = {name: [measure.in_blocks(size) for measure in one.measures] for name, one in systems.items()}

@@ -139,7 +139,10 @@ def _notes(
         return UNSET
     settings = {task.dataset: cells[task.key].settings for task in tasks}
     unmarked = [name for name, one in settings.items() if one.unit == "sentence" and one.resamples]
-    return (f"{', '.join(unmarked)}: {UNMARKED}",) if unmarked else UNSET
+    ways = UNMARKED.format(
+        documents="documents in a manifest, else --documents", unit='unit = "block:20", else --unit block:20'
+    )
+    return (f"{', '.join(unmarked)}: {ways}",) if unmarked else UNSET
 
 
 def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...], path: str) -> DatasetRuns:
