@@ -46,6 +46,8 @@ def test_small_corpora_are_trained_longer_in_smaller_batches() -> None:
     [
         ({"epoch": 3}, "Did you mean 'epochs'"),
         ({"epochs": "many"}, "wrong type"),
+        ({"mode": "both"}, "the mode of windows is 'both', but must be 'concat' or 'context'"),
+        ({"mode": 3}, "the mode of windows is 3, but must be"),
         ({"epochs": 0}, "must be 1 or more"),
         ({"dropout": 1.0}, "from 0 to below 1"),
     ],

@@ -126,6 +126,25 @@ def test_scores_are_probabilities_and_wrong_mentions_have_lower_ones(
     assert scores[right].mean() > scores[~right].mean()
 
 
+@pytest.mark.parametrize("order", ["--score-column=2", "--score-column=-1"])
+def test_scores_in_a_column_of_a_conll_file_are_those_of_json_lines(
+    demo: dict[str, str], tagger: Trained, tmp_path: Path, order: str
+) -> None:
+    from spanwise.cli.main import main
+
+    tagger.save(tmp_path / "tagger")
+    about = {}
+    for suffix, how in (("jsonl", []), ("conll", [order])):
+        out, saved = str(tmp_path / f"out.{suffix}"), tmp_path / f"{suffix}.json"
+        tag = ["tag", str(tmp_path / "tagger"), demo["test"], "-o", out, "--scores", "--device", "cpu"]
+        assert main(tag) == 0
+        assert main(["confidence", demo["test"], out, *how, "--quiet", "--json", str(saved)]) == 0
+        about[suffix] = json.loads(saved.read_text(encoding="utf-8"))["systems"]["out"]
+    assert about["conll"] == about["jsonl"]
+    lines = (tmp_path / "out.conll").read_text(encoding="utf-8").splitlines()
+    assert all((line.split()[1] == "O") == (line.split()[2] == "_") for line in lines if line)
+
+
 def test_padding_and_the_order_of_sentences_change_nothing(demo: dict[str, str], tagger: Trained) -> None:
     from spanwise.corpus import Annotation, Corpus, Mentions
 

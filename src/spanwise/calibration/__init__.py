@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
+from math import nan
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +31,7 @@ from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document.analyses import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation._choices import Inputs, ResampledUnits, gather, named_sources
-from spanwise.formats import read
+from spanwise.formats import NO_SCORE, read
 from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
@@ -236,22 +237,27 @@ def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
     token = _numbers(corpus.columns["score"], annotation)
     first = corpus.sentences[mentions.sentence]
     begin, end = first + mentions.start, first + mentions.end
+    between = np.stack([begin, end], axis=1).reshape(-1)
+    padded = np.append(token, np.nan)  # a mention may end with the last token
+    least = np.minimum.reduceat(padded, between)[::2] if len(mentions) else np.zeros(0)
     if how == "min":
-        score = np.array([token[a:b].min() for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
+        score = least
     else:
         with np.errstate(divide="ignore"):
             values = np.log(token) if how == "product" else token
         sums = np.array([values[a:b].sum() for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
         score = np.exp(sums) if how == "product" else sums / np.maximum(end - begin, 1)
+        if how == "mean" and len(mentions):  # of equal scores it is that score, whatever sums are rounded to
+            score = np.clip(score, least, np.maximum.reduceat(padded, between)[::2])
     return replace(mentions, score=floats(score))
 
 
 def _numbers(column: Column, annotation: Annotation) -> Floats:
-    """A column of token scores as numbers."""
+    """A column of token scores as numbers; NaN where a token has none."""
     found = []
     for value in column.tolist():
         try:
-            found.append(float(value))
+            found.append(nan if value == NO_SCORE else float(value))
         except (TypeError, ValueError):
             raise InputError(
                 f"{annotation.reading.path}: the score {value!r} is not a number.\n"

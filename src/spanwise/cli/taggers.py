@@ -101,7 +101,8 @@ def _say(text: str) -> None:
 
 TAG_EXAMPLES = """examples:
   spanwise tag lstm/ new.conll -o new.tagged.conll
-  spanwise tag lstm/ test.conll -o test.jsonl --scores"""
+  spanwise tag lstm/ test.conll -o test.jsonl --scores
+  spanwise tag lstm/ test.conll -o tagged.conll --scores  # confidence … --score-column 2"""
 
 
 def add_tag(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +114,10 @@ def add_tag(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
     parser.add_argument(
-        "--scores", action="store_true", help="write how sure the tagger is of each mention (to .jsonl)"
+        "--scores",
+        action="store_true",
+        help="write how sure the tagger is of each mention: in .jsonl beside its span, in .conll in a third "
+        "column",
     )
     parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)")
     add_reading(parser)
@@ -121,17 +125,14 @@ def add_tag(parser: argparse.ArgumentParser) -> None:
 
 def run_tag(args: argparse.Namespace) -> int:
     """Tag a file with a tagger that spanwise trained."""
-    from spanwise.errors import ChoiceError, many
-    from spanwise.formats import write
+    from spanwise.errors import many
+    from spanwise.formats import check_scores_fit, write
     from spanwise.taggers import predict
 
-    if args.scores and not args.output.endswith((".jsonl", ".jsonl.gz")) and args.to != "jsonl":
-        raise ChoiceError(
-            f"--scores cannot be written to {args.output!r}: tags have no place for scores.\n"
-            "Name a file that ends in .jsonl."
-        )
+    if args.scores:
+        check_scores_fit(args.output, format=args.to)
     found = predict(args.tagger, args.source, scores=args.scores, device=args.device, **reading_of(args))
-    write(found, args.output, format=args.to)
+    write(found, args.output, format=args.to, scores=args.scores)
     number = f"{many(len(found.corpus), 'sentence')}, {many(len(found.mentions), 'mention')}"
     sys.stderr.write(f"{args.output}: {number}\n")
     return 0

@@ -15,6 +15,7 @@ from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, SpanwiseError
 from spanwise.formats._format import (
     FORMATS,
+    NO_SCORE,
     UNBOUNDED,
     Column,
     Format,
@@ -46,12 +47,14 @@ from spanwise.streams import pipes_read_once
 
 __all__ = [
     "FORMATS",
+    "NO_SCORE",
     "PACKED",
     "Format",
     "Options",
     "Problem",
     "Reader",
     "Validation",
+    "check_scores_fit",
     "format_of",
     "from_spans",
     "from_tags",
@@ -406,11 +409,14 @@ def write(
     format: str | Format | None = None,
     scheme: str | None = None,
     lossy: bool = False,
+    scores: bool = False,
 ) -> tuple[str, ...]:
     """Write an annotation to a file, whole or not at all; the format follows from the suffix unless named.
 
     A format of several files, such as brat, is written into a folder. What the format cannot
-    hold is an InputError; with `lossy` it is left out.
+    hold is an InputError; with `lossy` it is left out. Scores of mentions are kept in jsonl; with
+    `scores` also in a third column of a CoNLL file, where every token of a mention has its mention's
+    score and the others have `_`. Other formats are refused then.
 
     Returns:
         What was lost, in words; nothing unless `lossy`.
@@ -421,11 +427,23 @@ def write(
             "Give what spanwise.read gives, then the path."
         )
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
+    if scores:
+        check_scores_fit(path, format=chosen)
     if chosen.write_folder is not None:
         return _write_folder(annotation, path, chosen, lossy=lossy)
-    data, lost = to_bytes(annotation, chosen, scheme=scheme, lossy=lossy, name=os.fspath(path))
+    data, lost = to_bytes(annotation, chosen, scheme=scheme, lossy=lossy, scores=scores, name=os.fspath(path))
     write_atomically(path, data)
     return lost
+
+
+def check_scores_fit(path: str | os.PathLike[str], *, format: str | Format | None = None) -> None:
+    """Raise ChoiceError where a file has no place for the scores of mentions."""
+    chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
+    if chosen.write_scored is None:
+        names = " or ".join(one.name for one in FORMATS if one.write_scored is not None)
+        raise ChoiceError(
+            f"{os.fspath(path)}: the format {chosen.name!r} has no place for scores.\nWrite {names}."
+        )
 
 
 def to_bytes(
@@ -434,13 +452,15 @@ def to_bytes(
     *,
     scheme: str | None = None,
     lossy: bool = False,
+    scores: bool = False,
     name: str = "-",
 ) -> tuple[bytes, tuple[str, ...]]:
     """The bytes of a file called `name` with this annotation, and what they lost; see `write`."""
     chosen = FORMATS.find(format)
     if chosen.write is None:
         raise ChoiceError(f"the format {chosen.name!r} can be read, not written.\nWrite conll or jsonl.")
-    write_bytes = chosen.write
+    write_bytes = (scores and chosen.write_scored) or chosen.write
+    columns = {"score": chosen.score_column} if scores and chosen.score_column is not None else {}
 
     def write(given: Annotation) -> bytes:
         data = write_bytes(given, scheme)
@@ -448,7 +468,7 @@ def to_bytes(
 
     def read_back(data: bytes, named: str | None) -> Annotation:
         file = File.of_bytes(name, data)
-        return _read_by(chosen, file, Options(scheme=named, limits=UNBOUNDED))
+        return _read_by(chosen, file, Options(scheme=named, columns=columns, limits=UNBOUNDED))
 
     return kept_in(annotation, chosen, scheme, write, read_back, lossy=lossy, name=name)
 

@@ -508,6 +508,9 @@ def layout_of(
                    "tag and a predicted tag.\nGive the predictions as a second file.")
             )  # fmt: skip
         places = [_place(column, len(fields), names, path, number) for column in asked]
+        if options.tag_column is None and "score" in options.columns:
+            score = places[1 + len(tag_columns) + list(options.columns).index("score")]
+            places[1 : 1 + len(tag_columns)] = _last_but(score, places[1 : 1 + len(tag_columns)])
         tags = tuple(places[1 : 1 + len(tag_columns)])
         if places[0] in tags:
             raise ChoiceError(
@@ -516,6 +519,11 @@ def layout_of(
             )  # fmt: skip
         return Layout(path, separator, len(fields), number, tuple(places), tags, mark), skipped
     return None, 0
+
+
+def _last_but(score: int, tags: list[int]) -> list[int]:
+    """The columns of tags where none was named: the last ones, but for the column of scores."""
+    return [place - 1 if place <= score else place for place in tags] if score in tags else tags
 
 
 def filled_lines(chunk: bytes, line: int) -> Iterator[tuple[int, bytes]]:

@@ -32,6 +32,7 @@ from spanwise.schemes import (
 )
 
 Column = int | str
+NO_SCORE = "_"  # in a column of scores, for tokens outside mentions
 
 JsonRecord: TypeAlias = Mapping[
     str, Any
@@ -190,7 +191,8 @@ class Format(Struct, frozen=True):
 
     `read(source, options)` gets a `File`, or an object that `accepts` said yes to.
     `recognise(file)` looks at the file's `head` and `suffix` and gives the evidence in
-    words, or None. `write(annotation, scheme)` gives back the bytes of a file;
+    words, or None. `write(annotation, scheme)` gives back the bytes of a file, and
+    `write_scored` those of one that keeps the scores of mentions, if need be in a `score_column`;
     `write_folder(annotation, folder)` writes a format that needs several.
     `problems(file, options)` lists all that is wrong where `read` would stop at the first.
     `layered(object)` tells whether an object holds gold and predictions, for `read_layers`, and
@@ -204,6 +206,8 @@ class Format(Struct, frozen=True):
     read: Callable[..., Annotation]
     recognise: Callable[[File], str | None]
     write: Callable[[Annotation, str | None], bytes] | None = None
+    write_scored: Callable[[Annotation, str | None], bytes] | None = None
+    score_column: int | None = None
     suffixes: tuple[str, ...] = ()
     source: str = ""
     accepts: Callable[[object], bool] | None = None

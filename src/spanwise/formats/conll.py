@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isnan, nan
 
 from msgspec.structs import replace
 
@@ -21,6 +22,7 @@ from spanwise.formats._columns import (
     wrong_width,
 )
 from spanwise.formats._format import (
+    NO_SCORE,
     Format,
     Options,
     Problem,
@@ -150,6 +152,15 @@ def recognise(file: File) -> str | None:
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
     """The bytes of a file with two columns, token and tag, separated by a blank, or a tab where need be."""
+    return _columns(annotation, scheme, scored=False)
+
+
+def write_scored(annotation: Annotation, scheme: str | None) -> bytes:
+    """The same with a third column: the score of the mention that a token is part of, else `_`."""
+    return _columns(annotation, scheme, scored=True)
+
+
+def _columns(annotation: Annotation, scheme: str | None, *, scored: bool) -> bytes:
     annotation = in_tokens(annotation)
     corpus = annotation.corpus
     if corpus.without_text:
@@ -165,14 +176,29 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     separator = "\t" if any(" " in string or not string for string in strings) else " "
     _check_writable(annotation)
     begins = set() if corpus.documents is None else set(corpus.documents[:-1].tolist())
+    columns: list[list[list[str]]] = [tags.lists()]
+    if scored:
+        columns.append(_token_scores(annotation))
+    mark = separator.join((DOCSTART.decode(), "O", *([NO_SCORE] if scored else [])))
     lines: list[str] = []
-    for number, marks in enumerate(tags.lists()):
+    for number in range(len(corpus)):
         if number in begins:
-            lines += [f"{DOCSTART.decode()}{separator}O", ""]
-        words = corpus.words(number)
-        lines += [f"{word}{separator}{tag}" for word, tag in zip(words, marks, strict=True)]
+            lines += [mark, ""]
+        fields = (corpus.words(number), *(column[number] for column in columns))
+        lines += [separator.join(row) for row in zip(*fields, strict=True)]
         lines.append("")
     return "\n".join(lines).encode("utf-8") + b"\n"
+
+
+def _token_scores(annotation: Annotation) -> list[list[str]]:
+    """The score of every token's mention as text that gives the same number when read, by sentence."""
+    listed = [[NO_SCORE] * length for length in annotation.corpus.lengths.tolist()]
+    mentions = annotation.mentions
+    scores = [nan] * len(mentions) if mentions.score is None else mentions.score.tolist()
+    for (sentence, start, end, _), score in zip(mentions.rows(), scores, strict=True):
+        if not isnan(score):
+            listed[sentence][start:end] = [repr(score)] * (end - start)
+    return listed
 
 
 def _check_writable(annotation: Annotation) -> None:
@@ -202,6 +228,8 @@ FORMAT = Format(
     read=read,
     read_layers=read_layers,
     write=write,
+    write_scored=write_scored,
+    score_column=2,
     recognise=recognise,
     problems=problems,
     suffixes=(".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv"),

@@ -563,6 +563,7 @@ FORMAT = Format(
     summary="a JSON object a line: tokens with tags or spans, or text with spans (Prodigy, doccano, spaCy)",
     read=read,
     write=write,
+    write_scored=write,
     recognise=recognise,
     problems=problems,
     suffixes=(".jsonl", ".ndjson", ".json"),

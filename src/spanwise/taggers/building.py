@@ -144,7 +144,7 @@ def in_windows(material: Material, settings: TaggerSettings) -> Material:
         found = windows(
             annotation.corpus,
             count,
-            mode=settings.mode,  # type: ignore[arg-type]
+            mode=settings.mode,
             limit=None if sizes is None else 510,
             sizes=own,
             cross=settings.cross,

