@@ -17,7 +17,7 @@ from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
 from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.evaluation import compared, unpacked, with_lead_intervals
+from spanwise.evaluation import compared, packed_beside, unpacked, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.scores import Measure
 from spanwise.uncertainty import Resampling
@@ -133,14 +133,13 @@ def _merged(
 ) -> Evaluation:
     """One document with the systems of all under their new names; what a comparison finds is added to it."""
     first = documents[0]
+    pairs = list(zip(stems, documents, strict=True))
     owned = [
-        (renamed[stem, system], document, system)
-        for stem, document in zip(stems, documents, strict=True)
-        for system in document.systems
+        (renamed[stem, system], document, system) for stem, document in pairs for system in document.systems
     ]
     predicted = [
         replace(row, system=renamed[stem, row.system])
-        for stem, document in zip(stems, documents, strict=True)
+        for stem, document in pairs
         for row in document.inputs
         if row.role == "predicted" and row.system is not UNSET
     ]
@@ -153,6 +152,11 @@ def _merged(
         # Each document holds the sentences of its own systems, which cannot be set side by side.
         sentences=(),
         examples=ExampleCounts(policy="none", cap=0, shown=0, of=0),
+        mentions=packed_beside(
+            [document.mentions for document in documents],
+            [{system: renamed[stem, system] for system in document.systems} for stem, document in pairs],
+            place=", ".join(stems),
+        ),
         units=replace(
             _units(first),
             systems={new: _units(document).systems[system] for new, document, system in owned},

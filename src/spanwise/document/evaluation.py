@@ -70,20 +70,6 @@ class ExampleCounts(Part, frozen=True, kw_only=True):
     of: Count
 
 
-class AgreedMentions(Struct, frozen=True):
-    """The gold mentions of sentences without an error, which every system got right: counted, without text.
-
-    Each row has a unit (the number of a document or sentence), a label, a mask of `subsets`, one bucket per
-    attribute, and how many mentions are alike in all of these.
-    """
-
-    labels: Sequence[str]
-    subsets: Sequence[str]
-    attributes: Mapping[str, Sequence[str]]  # the names of their buckets
-    documents: Mapping[int, str]  # the names of the units, where those are documents
-    rows: Sequence[Sequence[int]]
-
-
 class PackedMeasure(Struct, frozen=True, kw_only=True):
     """The counts per unit of one measure: distinct rows, and the row of every unit, compressed."""
 
@@ -106,6 +92,37 @@ class UnitCounts(Part, frozen=True, kw_only=True):
     kind: str
     number: Count
     systems: Mapping[str, Sequence[PackedMeasure]]
+
+
+class PackedColumn(Struct, frozen=True, kw_only=True):
+    """One number per mention, compressed: whole numbers of `width` bytes, the lowest byte first."""
+
+    name: str
+    width: Literal[1, 2, 4]
+    codes: str
+
+
+class MentionCodes(Part, frozen=True, kw_only=True):
+    """Every mention as numbers, so that any combination of filters can be scored; without any text.
+
+    Columns of gold: `unit` (each as the difference from the one before), `label`, `tough` (one bit per
+    subset) and `bucket NAME`. Columns of a system: `found` says of each gold mention whether it was not
+    found (0), found by a prediction whose codes are all the same (1) or found by one with other codes (2);
+    the other columns list the latter predictions in the order of gold, then those that found nothing.
+    """
+
+    number: Count  # mentions of gold and of all systems
+    cap: Count  # of mentions, beyond which there are no columns
+    labels: tuple[str, ...] = ()
+    subsets: tuple[Subset, ...] = ()
+    buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by attribute of mentions
+    gold: Sequence[PackedColumn] = ()
+    systems: Mapping[str, Sequence[PackedColumn]] = field(default_factory=dict)
+
+    def made(self) -> MentionCodes:
+        """The same with all columns made now."""
+        systems = {name: tuple(columns) for name, columns in self.systems.items()}
+        return replace(self, gold=tuple(self.gold), systems=systems)
 
 
 T = TypeVar("T")
@@ -163,7 +180,6 @@ class Live(Protocol):
     @property
     def inputs(self) -> Any: ...
     def system(self, name: str) -> LiveSystem | None: ...
-    def agreed(self, *, redact: bool) -> AgreedMentions | None: ...
 
 
 class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
@@ -244,6 +260,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
     suspects: Suspects | UnsetType = UNSET  # places of gold that several systems read otherwise
     examples: ExampleCounts | UnsetType = UNSET
     units: UnitCounts | UnsetType = UNSET
+    mentions: MentionCodes | UnsetType = UNSET
     sentences: Sequence[Sentence] = ()
 
     def with_live(self, live: Live | None) -> Evaluation:
@@ -278,11 +295,6 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
             redact = bool(self.settings.redacted)
             found = reach("suspicion:suspects_of")(live.inputs, top=suspects, redact=redact)
         return replace(self, weak=weak, suspects=found).with_live(live)
-
-    def agreed(self) -> AgreedMentions | None:
-        """The mentions of the sentences that have no error; None where the mentions were not kept."""
-        live: Live | None = self.__dict__.get("live")
-        return None if live is None else live.agreed(redact=self.settings.redacted)
 
     def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Evaluation:
         """The same document under another name of its kind."""
@@ -319,8 +331,8 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         return next((row for row in self.comparisons if set(row.systems) == {one, other}), None)
 
     def without_sentences(self) -> Self:
-        """The document without its sentences and without its counts per unit: all that a screen needs."""
-        return replace(self, sentences=(), units=UNSET)
+        """The document without sentences, mentions and counts per unit: all that a screen needs."""
+        return replace(self, sentences=(), units=UNSET, mentions=UNSET)
 
     def edges(self) -> dict[str, Any]:
         """The buckets of every attribute, to be used for another system or dataset as `edges=`."""

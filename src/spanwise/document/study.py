@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType, field
 from msgspec.structs import replace
 
 from spanwise.document.dataset import DatasetFacts
-from spanwise.document.evaluation import ExampleCounts, Sentence
+from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence
 from spanwise.document.head import (
     Count,
     Document,
@@ -297,7 +297,7 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
 class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
     """The runs of every system on one dataset, and the tests between systems.
 
-    Sentences stand under their system, as those of an evaluation whose systems are its runs.
+    Sentences and mentions stand under their system, as those of an evaluation whose systems are its runs.
     """
 
     dataset: DatasetFacts | None
@@ -305,6 +305,7 @@ class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
     comparisons: tuple[Comparison, ...] = ()
     findings: Findings = ()
     examples: Mapping[str, ExampleCounts] | UnsetType = UNSET
+    mentions: Mapping[str, MentionCodes] | UnsetType = UNSET
     sentences: Mapping[str, Sequence[Sentence]] | UnsetType = UNSET
 
 
@@ -331,9 +332,12 @@ class Study(Document, frozen=True, kw_only=True):
     notes: tuple[str, ...] | UnsetType = UNSET
 
     def without_sentences(self) -> Self:
-        """The document without its sentences: all that a screen needs."""
+        """The document without its sentences and mentions: all that a screen needs."""
         return replace(
-            self, datasets={name: replace(one, sentences=UNSET) for name, one in self.datasets.items()}
+            self,
+            datasets={
+                name: replace(one, mentions=UNSET, sentences=UNSET) for name, one in self.datasets.items()
+            },
         )
 
     def __getitem__(self, dataset: str) -> DatasetRuns:

@@ -23,6 +23,7 @@ from spanwise.evaluation._choices import (
     parse_memory,
     parts_of,
 )
+from spanwise.evaluation._codes import CodedMentions, CodedSystem, packed_beside, unpacked_codes
 from spanwise.evaluation._compared import T_TEST, compared, same_cells
 from spanwise.evaluation._counting import (
     EvaluatedBlock,
@@ -60,6 +61,8 @@ MOST_ANSWERS = 500  # answers of each kind that a result lists
 __all__ = [
     "T_TEST",
     "UNMARKED",
+    "CodedMentions",
+    "CodedSystem",
     "MentionColumns",
     "Result",
     "compare",
@@ -68,10 +71,12 @@ __all__ = [
     "evaluated_elsewhere",
     "gather",
     "mention_columns",
+    "packed_beside",
     "parse_memory",
     "same_cells",
     "sentences_with_errors",
     "unpacked",
+    "unpacked_codes",
     "with_lead_intervals",
 ]
 

@@ -17,10 +17,10 @@ from spanwise.columns import Bools, Column, Ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.description import DatasetPart, dataset_entry
 from spanwise.document.evaluation import (
-    AgreedMentions,
     ExampleCounts,
     GoldMention,
     Later,
+    MentionCodes,
     PredictedMention,
     Sentence,
 )
@@ -29,6 +29,14 @@ from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, together
 from spanwise.evaluation._blocks import BlockSums, Joining, Progress
 from spanwise.evaluation._choices import Block, Choices, Inputs, ResampledUnits
+from spanwise.evaluation._codes import (
+    MOST_MENTIONS,
+    CodedMentions,
+    buckets_of,
+    packed_codes,
+    subsets_of,
+    used_labels,
+)
 from spanwise.evaluation._dataset import BlockContext, DatasetBlock, Facts, sides_of
 from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
@@ -64,36 +72,6 @@ def written_sentences(
 ) -> list[Sentence]:
     """The sentences of these numbers, with what happened to each of their mentions."""
     return _Writer(data, systems, redact=redact).sentences(chosen.tolist())
-
-
-def agreed_mentions(data: DatasetBlock, systems: Mapping[str, Evaluated], *, redact: bool) -> AgreedMentions:
-    """The gold mentions of the sentences that have no error, counted by all that can choose them."""
-    corpus, gold = data.inputs.corpus, data.gold
-    right = np.zeros(len(corpus), dtype=bool)
-    right[chosen_sentences(data, systems, "correct")] = True
-    chosen = np.flatnonzero(right[gold.sentence])
-    documents = corpus.document_of_sentence
-    unit = gold.sentence if documents is None else documents[gold.sentence]
-    names = [name for name, one in data.facts.attributes.items() if one.unit == "mention"]
-    tough = np.zeros(len(chosen), dtype=np.int64)
-    if data.toughness is not None:
-        tough = data.toughness.member[chosen] @ (1 << np.arange(len(SUBSETS)))
-    buckets = [data.gold_sides[name].bucket[chosen] for name in names]
-    columns: list[Column] = [unit[chosen], gold.label[chosen], tough, *buckets]
-    rows, times = np.unique(
-        np.stack([np.asarray(one, np.int64) for one in columns], axis=1), axis=0, return_counts=True
-    )
-    known: dict[int, str] = {}
-    if documents is not None:
-        writer = _Writer(data, systems, redact=redact)
-        known = {at: writer.named(corpus.document_ids, at) for at in np.unique(unit[chosen]).tolist()}
-    return AgreedMentions(
-        labels=list(gold.labels),
-        subsets=SUBSETS,
-        attributes={name: [bucket.name for bucket in data.facts.bucketings[name].buckets] for name in names},
-        documents=known,
-        rows=np.column_stack([rows, times]).tolist(),
-    )
 
 
 class _Writer:
@@ -242,10 +220,11 @@ LONG = 500_000  # tokens, from which on NumPy works longer than Python between t
 
 
 class CountTask(Struct, frozen=True, eq=False):
-    """One block, and how many of its sentences can still be shown, by policy."""
+    """One block, how many of its sentences can still be shown, by policy, and of its mentions be kept."""
 
     reference: Any
     room: Mapping[str, int]
+    mentions: int
 
     @property
     def number(self) -> int:
@@ -258,7 +237,7 @@ class CountTask(Struct, frozen=True, eq=False):
 
 
 class CountedBlock(Struct, frozen=True, eq=False):
-    """One block, counted: nothing in it is longer than its lists of labels, buckets and distinct rows."""
+    """One block, counted: distinct rows, names of labels and buckets, and codes of not too many mentions."""
 
     counted: Mapping[str, Counted]
     described: DatasetPart
@@ -266,6 +245,8 @@ class CountedBlock(Struct, frozen=True, eq=False):
     sums: Mapping[str, BlockSums]  # of the gold file, "", and of each system's
     chosen: Mapping[str, Sentences]  # by policy
     choosable: int
+    mentions: int
+    coded: CodedMentions | None  # where there is room for them
 
 
 class EvaluatedBlock(Struct, frozen=True, eq=False):
@@ -289,9 +270,22 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         """One system with its mentions."""
         return self.systems[name]
 
-    def agreed(self, *, redact: bool) -> AgreedMentions:
-        """The mentions of the sentences that have no error."""
-        return agreed_mentions(self.data, self.systems, redact=redact)
+    @property
+    def mentions(self) -> int:
+        """How many mentions gold and all systems have."""
+        return len(self.data.gold) + sum(len(one.case.predicted) for one in self.systems.values())
+
+    def codes(self, block: int) -> MentionCodes:
+        """Every mention as numbers; `block` consecutive units are one."""
+        return packed_codes(
+            lambda: CodedMentions.of(self.data, self.systems),
+            self.systems,
+            number=self.mentions,
+            labels=used_labels(self.data, self.systems),
+            subsets=subsets_of(self.data),
+            buckets=buckets_of(self.data.facts),
+            block=block,
+        )
 
     def examples(self, settings: Settings) -> tuple[Later[Sentence], ExampleCounts]:
         """The sentences that the settings ask for, and how many of how many they are."""
@@ -303,8 +297,8 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
             ExampleCounts(policy=policy, cap=cap, shown=len(shown), of=len(chosen)),
         )
 
-    def summed(self, room: Mapping[str, int], *, redact: bool) -> CountedBlock:
-        """What is needed of the block for the whole, with up to so many sentences by policy."""
+    def summed(self, room: Mapping[str, int], mentions: int, *, redact: bool) -> CountedBlock:
+        """What is needed of the block for the whole, with up to so many sentences by policy and mentions."""
         shown = {
             policy: examples(self.data, self.systems, policy=policy, cap=most, redact=redact)
             for policy, most in room.items()
@@ -317,13 +311,16 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
             sums=BlockSums.of_block(block),
             chosen={policy: sentences for policy, (sentences, _) in shown.items()},
             choosable=sum(number for _, number in shown.values()),
+            mentions=self.mentions,
+            coded=CodedMentions.of(self.data, self.systems) if self.mentions <= mentions else None,
         )
 
 
 def count(task: CountTask, shared: BlockContext) -> CountedBlock:
     """Count one block: everything that the result document says is a sum over this."""
     block = shared.source.open(task.reference)
-    return evaluated(block, shared.sides(block), shared).summed(task.room, redact=shared.choices.redact)
+    one = evaluated(block, shared.sides(block), shared)
+    return one.summed(task.room, task.mentions, redact=shared.choices.redact)
 
 
 def sentences_with_errors(reference: object, shared: BlockContext) -> Sentences:
@@ -362,6 +359,8 @@ class Whole(Struct, frozen=True, eq=False):
     facts: Facts
     sentences: Sentences
     about: ExampleCounts
+    mentions: int
+    coded: CodedMentions | None
 
     @property
     def inputs(self) -> Inputs | None:
@@ -376,8 +375,20 @@ class Whole(Struct, frozen=True, eq=False):
         """The sentences that were chosen on the way."""
         return self.sentences, self.about
 
-    def agreed(self, *, redact: bool) -> None:
-        """Nothing: mentions of sentences that are not shown were not kept."""
+    def codes(self, block: int) -> MentionCodes:
+        """Every mention as numbers, where there are not too many to be kept."""
+        if self.coded is None:
+            return MentionCodes(number=self.mentions, cap=MOST_MENTIONS)
+        coded = self.coded
+        return packed_codes(
+            lambda: coded,
+            coded.systems,
+            number=self.mentions,
+            labels=coded.labels,
+            subsets=coded.subsets,
+            buckets=coded.buckets,
+            block=block,
+        )
 
 
 class Adding:
@@ -387,7 +398,8 @@ class Adding:
         self._counts = {system: Joining(Counted.joined) for system in systems}
         self._sums: dict[str, BlockSums] = {}
         self._described: list[DatasetPart] = []
-        self._units = self._choosable = 0
+        self._units = self._choosable = self._mentions = 0
+        self._coded: list[CodedMentions] | None = []  # None: there are too many mentions
         self._choices = choices
         # Sentences with errors stand before all others.
         policies = {"errors": ["errors"], "all": ["errors", "correct"], "none": []}[choices.examples]
@@ -396,7 +408,7 @@ class Adding:
     def tasks(self, references: Iterable[Any]) -> Iterator[CountTask]:
         """The blocks; they are asked for one by one, so that they know how much room is left."""
         for reference in references:
-            yield CountTask(reference, self._room())
+            yield CountTask(reference, self._room(), MOST_MENTIONS - self._mentions)
 
     def add(self, block: CountedBlock) -> None:
         """Take the next block."""
@@ -410,6 +422,11 @@ class Adding:
         self._described.append(block.described)
         self._units += block.units
         self._choosable += block.choosable
+        self._mentions += block.mentions
+        if block.coded is None or self._mentions > MOST_MENTIONS:
+            self._coded = None
+        elif self._coded is not None:
+            self._coded.append(block.coded)
 
     def _room(self) -> dict[str, int]:
         return {policy: self._choices.examples_cap - len(kept) for policy, kept in self._chosen.items()}
@@ -433,6 +450,8 @@ class Adding:
             facts=shared.facts,
             sentences=shown,
             about=ExampleCounts(policy=self._choices.examples, cap=cap, shown=len(shown), of=self._choosable),
+            mentions=self._mentions,
+            coded=CodedMentions.joined(self._coded) if self._coded else None,
         )
 
 
@@ -464,6 +483,6 @@ def counted_block(
     progress("count", 0, 1)
     one = evaluated(block, sides, shared)
     adding = Adding(replace(shared.choices, examples="none"), shared.source.systems)
-    adding.add(one.summed({}, redact=shared.choices.redact))
+    adding.add(one.summed({}, 0, redact=shared.choices.redact))
     progress("count", 1, 1)
     return adding.total(shared), one

@@ -25,10 +25,10 @@ from spanwise.diagnosis import letters, with_leads
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import (
-    AgreedMentions,
     Evaluation,
     ExampleCounts,
     Later,
+    MentionCodes,
     PackedMeasure,
     Sentence,
     UnitCounts,
@@ -61,7 +61,7 @@ class ResultParts(Protocol):
     def inputs(self) -> Inputs | None: ...
     def evaluated(self, name: str) -> Evaluated | None: ...
     def examples(self, settings: Settings) -> tuple[Sequence[Sentence], ExampleCounts]: ...
-    def agreed(self, *, redact: bool) -> AgreedMentions | None: ...
+    def codes(self, block: int) -> MentionCodes: ...
 
 
 class EvaluatedMentions(Struct, frozen=True, eq=False):
@@ -95,10 +95,6 @@ class KeptMentions(Struct, frozen=True, eq=False):
         """What was read."""
         return self.kept.inputs
 
-    def agreed(self, *, redact: bool) -> AgreedMentions | None:
-        """The mentions of the sentences that have no error."""
-        return self.kept.agreed(redact=redact)
-
     def system(self, name: str) -> EvaluatedMentions | None:
         """One system with its mentions."""
         evaluated = self.kept.evaluated(name)
@@ -106,7 +102,7 @@ class KeptMentions(Struct, frozen=True, eq=False):
 
 
 def result_of(summary: Evaluation, kept: ResultParts) -> Evaluation:
-    """The document of an evaluation; sentences and counts per unit are made when they are asked for."""
+    """The document of an evaluation; sentences, mentions and counts per unit are made when asked for."""
     settings = summary.settings
     sentences, about = kept.examples(settings)
     units = UnitCounts(
@@ -114,7 +110,8 @@ def result_of(summary: Evaluation, kept: ResultParts) -> Evaluation:
         number=settings.units,
         systems={name: _packed_later(one, settings.block or 1) for name, one in kept.counted.items()},
     )
-    document = replace(summary, examples=about, units=units, sentences=sentences)
+    codes = kept.codes(settings.block or 1)
+    document = replace(summary, examples=about, units=units, mentions=codes, sentences=sentences)
     return document.with_live(KeptMentions(kept))
 
 

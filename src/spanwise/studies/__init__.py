@@ -161,6 +161,7 @@ def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...
             runs, comparisons, [*first.inputs, *predicted], first.dataset, first.settings
         ),
         examples={name: cell.examples for name, cell in cells.items() if cell.examples} if asked else UNSET,
+        mentions={name: cell.mentions for name, cell in cells.items()},
         sentences={
             name: [replace(row, source=row.source and path + row.source) for row in cell.sentences]
             for name, cell in cells.items()

@@ -15,7 +15,7 @@ from spanwise import __version__
 from spanwise.corpus import Annotation
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
-from spanwise.document.evaluation import ExampleCounts, Sentence, UnitCounts
+from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence, UnitCounts
 from spanwise.document.head import Settings
 from spanwise.document.scores import SystemScores
 from spanwise.engines import Engine
@@ -228,6 +228,7 @@ class CellResult(Struct, frozen=True):
     dataset: DatasetFacts
     runs: Mapping[str, SystemScores]
     units: UnitCounts
+    mentions: MentionCodes
     examples: ExampleCounts | UnsetType = UNSET
     sentences: tuple[Sentence, ...] = ()  # whose systems are the runs; places are lines of the gold file
 
@@ -248,6 +249,7 @@ def compute_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> CellResult
         **{"examples": "none", **task.options},
     )
     assert result.units is not UNSET
+    assert result.mentions is not UNSET
     kept = CellResult(
         inputs=result.inputs,
         settings=result.settings,
@@ -256,6 +258,7 @@ def compute_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> CellResult
         runs=result.systems,
         # Processes hand over plain values: what would be made later is made now.
         units=replace(result.units, systems={name: tuple(one) for name, one in result.units.systems.items()}),
+        mentions=result.mentions.made(),
         examples=result.examples,
         sentences=tuple(
             replace(one, source=one.source and one.source.removeprefix(task.test)) for one in result.sentences

@@ -1,6 +1,6 @@
 "use strict";
-// The score of the mentions that a filter leaves, with its interval: counted in the sentences of the page, or as
-// the document has it.
+// The score of the mentions that a filter leaves, with its interval: counted from the codes of all mentions, from
+// the sentences of the page where text is searched or an older document has no codes, or as the document has it.
 window.spanwiseScore = ({ data, visible }) => {
   const { $, make, number } = window.spanwisePage;
   const CONDITIONS = ["gold", "tough", "bucket", "where", "q"], FEW = 50;
@@ -10,52 +10,95 @@ window.spanwiseScore = ({ data, visible }) => {
     if (given.length > 1 || given[0] === "q" || given[0] === "where") return null;
     return given[0] === "bucket" ? `bucket\n${choices.attribute}\n${choices.bucket}` : `${given[0]}\n${choices[given[0]]}`;
   };
-  // Whether every mention can be counted: right ones of sentences that are left out are in `rest`, without their text.
+  // Text is in sentences alone, and only where the page holds all of them.
   const complete = (choices) => {
     const { policy, shown, of } = data.examples;
-    if (shown !== of || policy === "none") return false;
-    return policy === "all" || (Boolean(data.rest) && !choices.q);
+    return (Boolean(data.codes?.gold) && !choices.q) || (policy === "all" && shown === of);
   };
 
   // Why a score is withheld, and what would give it.
   const missing = (choices) => {
     const { policy, shown, of } = data.examples, option = (name, value) => data.sets.length > 1 ? `${name} = ${value}` : `--${name.replace("_", "-")} ${value.replaceAll('"', "")}`;
+    if (data.codes && !data.codes.gold && !choices.q) return `a document holds up to ${number(data.codes.cap)} mentions of gold and all systems, and these are ${number(data.codes.number)} (fewer systems at a time, or --columns FILE and the workbench, give it).`;
     if (policy === "none") return `it would have to be counted from sentences, and the page holds none (${option("examples", '"errors"')} keeps them).`;
     if (shown !== of) return `it would have to be counted from all sentences with errors, and the page holds ${number(shown)} of ${number(of)} (${option("examples_cap", String(of))} keeps them).`;
-    return `${choices.q ? "sentences are searched by their text" : "the document counts right mentions by single filters only"}, and sentences that every system got right are left out (${option("examples", '"all"')} keeps them).`;
+    return `${choices.q ? "sentences are searched by their text" : "this document of an earlier version counts right mentions by single filters only"}, and sentences that every system got right are left out (${option("examples", '"all"')} keeps them).`;
   };
 
-  // Gold, predicted and correct of one system per unit; predicted mentions are in no tough subset.
-  const counted = (choices, system) => {
+  // ---- gold, predicted and correct of one system per unit; predicted mentions are in no tough subset ---
+  const condition = (choices) => {
     const label = data.labels.indexOf(choices.gold), tough = data.tough.indexOf(choices.tough);
     const attribute = data.attributes.findIndex((row) => row.name === choices.attribute);
     const bucket = attribute < 0 ? -1 : data.attributes[attribute].buckets.indexOf(choices.bucket);
-    const wanted = (choices.q || "").toLowerCase();
-    const meets = choices.where ? window.spanwiseWhere(choices.where, data) : () => true;
-    const fits = (mention) => (!choices.gold || mention.label === label) && (!choices.bucket || mention.buckets[attribute] === bucket) && meets(mention);
+    const meets = choices.where ? window.spanwiseWhere(choices.where, data) : null;
+    const fits = (mention) => {
+      if (choices.gold && mention.label !== label) return false;
+      if (choices.tough && mention.side === "gold" && !((mention.tough >> tough) & 1)) return false;
+      if (choices.bucket && mention.buckets[attribute] === undefined) throw new Error(`${data.attributes[attribute].title} was not cut alike for all systems`);
+      if (choices.bucket && mention.buckets[attribute] !== bucket) return false;
+      return !meets || meets(mention);
+    };
+    return { fits, goldOnly: Boolean(choices.tough || meets?.tough) };
+  };
+  const perUnit = () => {
     const units = new Map();
-    const unit = (at) => units.get(at) || units.set(at, [0, 0, 0]).get(at);
+    return [units, (at) => units.get(at) || units.set(at, [0, 0, 0]).get(at)];
+  };
+  // Numbers that stand as characters, from the one that is 0; units as steps from the one before.
+  const FIRST = 40, SAME = 1, OTHER = 2;
+  const numbers = (column) => typeof column === "string" ? Int32Array.from({ length: column.length }, (_, at) => column.charCodeAt(at) - FIRST) : column;
+  const sideOf = ([unit, label, buckets, tough], side) => {
+    const found = { side, unit: numbers(unit), label: numbers(label), buckets: buckets.map((one) => one && numbers(one)), tough: tough && numbers(tough) };
+    if (typeof unit === "string") for (let at = 1; at < found.unit.length; at++) found.unit[at] += found.unit[at - 1];
+    return found;
+  };
+  const unpacked = (codes) => codes.unpacked ||= { gold: sideOf(codes.gold, "gold"), systems: [] };
+  const systemOf = (codes, system) => {
+    const [found, ...side] = codes.systems[system];
+    return unpacked(codes).systems[system] ||= { found: numbers(found), others: sideOf(side, "predicted") };
+  };
+  const fitting = (side, fits) => {
+    const mention = { side: side.side, buckets: [] }, held = new Uint8Array(side.unit.length);
+    for (let at = 0; at < held.length; at++) {
+      mention.label = side.label[at];
+      mention.tough = side.tough ? side.tough[at] : 0;
+      for (let place = 0; place < side.buckets.length; place++) mention.buckets[place] = side.buckets[place]?.[at];
+      held[at] = fits(mention);
+    }
+    return held;
+  };
+  const fromCodes = (choices, system) => {
+    const { fits, goldOnly } = condition(choices), [units, unit] = perUnit();
+    const { gold } = unpacked(data.codes), { found, others } = systemOf(data.codes, system);
+    const inside = fitting(gold, fits), theirs = goldOnly ? null : fitting(others, fits);
+    let paired = 0;
+    for (let at = 0; at < inside.length; at++) {
+      const partner = found[at] === OTHER ? paired++ : -1;
+      if (!inside[at]) continue;
+      const row = unit(gold.unit[at]), same = found[at] === SAME;
+      row[0] += 1;
+      row[1] += same;
+      row[2] += same || (partner >= 0 && (goldOnly || theirs[partner] === 1));
+    }
+    if (theirs) for (let at = 0; at < theirs.length; at++) if (theirs[at]) unit(others.unit[at])[1] += 1;
+    return [[...units.values()], goldOnly, true];
+  };
+  const fromSentences = (choices, system) => {
+    const { fits, goldOnly } = condition(choices), [units, unit] = perUnit(), known = Array.isArray(data.units);
+    const wanted = (choices.q || "").toLowerCase();
     for (const sentence of data.rows) {
       if (wanted && !(sentence.tokens || []).join(" ").toLowerCase().includes(wanted)) continue;
-      const row = unit(Array.isArray(data.units) ? data.units[sentence.place] : 0);
+      const row = unit(known ? data.units[sentence.place] : 0), predicted = sentence.predicted(system);
       for (const mention of sentence.gold) {
-        if (!fits(mention) || (choices.tough && !((mention.tough >> tough) & 1))) continue;
+        if (!fits(mention)) continue;
         row[0] += 1;
-        row[2] += mention.outcomes[system] === 0;
+        row[2] += mention.outcomes[system] === 0 && (goldOnly || fits(predicted[mention.partners[system]]));
       }
-      if (!choices.tough) row[1] += sentence.predicted(system).filter(fits).length;
+      if (!goldOnly) row[1] += predicted.filter(fits).length;
     }
-    if (data.examples.policy !== "all") {
-      for (const [at, label_, bits, buckets, times] of data.rest) {
-        if (!fits({ side: "gold", label: label_, tough: bits, buckets }) || (choices.tough && !((bits >> tough) & 1))) continue;
-        const row = unit(at);
-        row[0] += times;
-        row[2] += times;
-        if (!choices.tough) row[1] += times;
-      }
-    }
-    return [...units.values()];
+    return [[...units.values()], goldOnly, known];
   };
+  const counted = (choices, system) => data.codes?.gold && !choices.q ? fromCodes(choices, system) : fromSentences(choices, system);
 
   // ---- logit-t intervals from the jackknife over units, Wilson's at 0 and 1 ---------------------------
   const within = (t, freedom) => {
@@ -106,16 +149,16 @@ window.spanwiseScore = ({ data, visible }) => {
   };
   const divided = (above, below) => below ? above / below : null;
   const scores = (choices, system, known) => {
-    const units = complete(choices) ? counted(choices, system) : null;
+    const [units, goldOnly, sampled] = complete(choices) ? counted(choices, system) : [null, Boolean(choices.tough), false];
     const [gold, predicted, correct] = units ? [0, 1, 2].map((at) => units.reduce((sum, row) => sum + row[at], 0)) : known[system];
-    const found = { gold, predicted: choices.tough ? null : predicted, correct };
+    const found = { gold, predicted: goldOnly ? null : predicted, correct };
     for (const [name, [above, below, size]] of Object.entries(SCORES)) {
-      const whole = [gold, predicted, correct], one = choices.tough && name !== "recall";
+      const whole = [gold, predicted, correct], one = goldOnly && name !== "recall";
       found[name] = one ? null : divided(above(whole), below(whole));
-      found[`${name}Ends`] = one ? null : units && Array.isArray(data.units) ? interval(units, above, below, size) : null;
+      found[`${name}Ends`] = one || !sampled ? null : interval(units, above, below, size);
     }
     const [low, high] = known ? known[system].slice(3) : [];
-    if (low !== undefined && low !== null) found[choices.tough ? "recallEnds" : "f1Ends"] = [low, high];
+    if (low !== undefined && low !== null) found[goldOnly ? "recallEnds" : "f1Ends"] = [low, high];
     return found;
   };
 
@@ -131,6 +174,13 @@ window.spanwiseScore = ({ data, visible }) => {
       return;
     }
     const shown = pair ? pair.shown() : data.systems.map((_, system) => system);
+    let rows;
+    try {
+      rows = shown.map((system) => scores(choices, system, known));
+    } catch (error) {
+      holder.append(make("p", "note", `No score is shown: ${error.message}.`));
+      return;
+    }
     const table = make("table"), head = make("tr"), body = make("tbody"), top = make("thead");
     for (const text of ["score of these mentions", "P", "R", "F1", "gold", "predicted", "right"]) {
       const one = make("th", text.startsWith("score") ? "" : "r", text);
@@ -138,7 +188,7 @@ window.spanwiseScore = ({ data, visible }) => {
       head.append(one);
     }
     for (const [place, system] of shown.entries()) {
-      const row = scores(choices, system, known), line = make("tr");
+      const row = rows[place], line = make("tr");
       const name = make("th", `${pair ? pair.colour(place) : `k${system % 6}`} named`);
       name.scope = "row";
       name.append(make("bdi", "", `${pair ? `${"AB"[place]} ` : ""}${visible(data.systems[system])}`));

@@ -12,11 +12,20 @@ from itertools import pairwise
 from statistics import NormalDist
 from typing import TypeAlias, TypedDict
 
-from msgspec import UNSET, Struct, convert, to_builtins
+import numpy as np
+from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
 from msgspec.structs import replace
 
+from spanwise.columns import Column
 from spanwise.diagnosis import lettering, mean_of, or_nan
-from spanwise.document.evaluation import Evaluation, ExampleCounts, GoldMention, PredictedMention, Sentence
+from spanwise.document.evaluation import (
+    Evaluation,
+    ExampleCounts,
+    GoldMention,
+    MentionCodes,
+    PredictedMention,
+    Sentence,
+)
 from spanwise.document.head import Interval, Settings, given
 from spanwise.document.scores import (
     PRIMARY,
@@ -138,6 +147,7 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
         comparisons=dataset.comparisons,
         letters=study.analyses.letters.get(name, {}),
         findings=dataset.findings,
+        mentions=_study_mentions(name, dataset),
     )
     sentences = _merged(dataset) if dataset.sentences else []
     score = study.analyses.score or "f1"
@@ -171,6 +181,19 @@ def _settings(study: Study) -> Settings:
         "unit": "sentence", "units": 0, "few_units": False, "attributes": [], "buckets": {},
     }  # fmt: skip
     return convert({**usual, **to_builtins(study.settings)}, Settings)
+
+
+def _study_mentions(name: str, dataset: DatasetRuns) -> MentionCodes | UnsetType:
+    """The mentions of all systems, each run under its name on the page."""
+    if not dataset.mentions or set(dataset.mentions) != set(dataset.runs):
+        return UNSET
+    from spanwise.evaluation import packed_beside
+
+    return packed_beside(
+        [dataset.mentions[system] for system in dataset.runs],
+        [{run: run_name(system, run, runs) for run in runs} for system, runs in dataset.runs.items()],
+        place=name,
+    )
 
 
 # ---- sentences of a study -----------------------------------------------------------------------
@@ -305,7 +328,7 @@ def contents(shown: ShownDataset) -> dict[str, object]:
         "confidence": document.settings.confidence,
         "z": NormalDist().inv_cdf((1 + document.settings.confidence) / 2),
         "examples": to_builtins(shown.examples), "units": _units(document, shown.sentences),
-        "rest": _rest_of(document, shown.sentences, packer),
+        "codes": _codes(document, systems, packer),
         "sentences": _columns(rows),
     }  # fmt: skip
 
@@ -326,32 +349,61 @@ def _units(document: Evaluation, sentences: Sequence[Sentence]) -> list[int] | s
     return [number.setdefault(row.document, len(number)) for row in sentences]
 
 
-def _rest_of(
-    document: Evaluation, sentences: Sequence[Sentence], packer: _Packer
-) -> list[list[object]] | None:
-    """The mentions of sentences without an error, which the page leaves out, by all that can choose them."""
-    agreed = document.agreed() if document.settings.examples == "errors" else None
-    if agreed is None:
+def _codes(document: Evaluation, systems: Sequence[str], packer: _Packer) -> dict[str, object] | None:
+    """Every mention as numbers of the page's own lists; None where the document has none of this."""
+    if document.mentions is UNSET or (
+        document.mentions.gold and not set(systems) <= set(document.mentions.systems)
+    ):
         return None
-    number: dict[object, int] = {}
-    for row in sentences:
-        number.setdefault(row.document, len(number))
-    by_document = document.settings.unit == "document"
-    subsets = [1 << packer.tough[name] for name in agreed.subsets]
-    labels = [packer.code(label) for label in agreed.labels]
-    places = [list(agreed.attributes).index(name) for name, _ in packer.attributes]
-    codes = [
-        [row.get(name, -1) for name in agreed.attributes[attribute]] for attribute, row in packer.attributes
+    from spanwise.evaluation import CodedSystem, unpacked_codes  # heavy, and not every page needs it
+
+    about: dict[str, object] = {"number": document.mentions.number, "cap": document.mentions.cap}
+    coded = unpacked_codes(document.mentions, place="the document")
+    if coded is None:
+        return about
+    labels = [packer.code(label) for label in coded.labels]
+    subsets = [packer.tough.get(name, -1) for name in coded.subsets]
+    masks = [
+        sum(1 << to for at, to in enumerate(subsets) if to >= 0 and mask >> at & 1) for mask in range(256)
     ]
-    found = []
-    for unit, label, tough, *buckets, times in agreed.rows:
-        place = len(sentences) + unit
-        if by_document:
-            place = number.setdefault(agreed.documents[unit], len(number))
-        bits = sum(bit for at, bit in enumerate(subsets) if (tough >> at) & 1)
-        own = [codes[at][buckets[place_]] for at, place_ in enumerate(places)]
-        found.append([place, labels[label], bits, own, times])
-    return found
+    buckets = {
+        name: [codes.get(bucket, -1) for bucket in coded.buckets[name]]
+        for name, codes in packer.attributes
+        if name in coded.buckets
+    }
+
+    def side(parts: Sequence[Mapping[str, Column]]) -> list[object]:
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        unit = columns["unit"].astype(np.int64)
+        steps = np.diff(unit, prepend=0)
+        return [
+            _characters(steps) if len(steps) == 0 or steps.min() >= 0 else unit.tolist(),
+            _recoded(columns["label"], labels),
+            [
+                _recoded(columns[f"bucket {name}"], buckets[name]) if name in buckets else None
+                for name, _ in packer.attributes
+            ],
+            _recoded(columns["tough"], masks) if "tough" in columns else None,
+        ]
+
+    def system(one: CodedSystem) -> list[object]:
+        return [_characters(one.found), *side([one.paired, one.alone])]
+
+    return {**about, "gold": side([coded.gold]), "systems": [system(coded.systems[name]) for name in systems]}
+
+
+FIRST = 40  # the character that stands for 0: those from it on need no escape but one
+
+
+def _characters(column: Column) -> str | list[int]:
+    """Numbers from -1 on, each as one character; as they are where one is too large for that."""
+    if int(column.max(initial=0)) >= 0xD800 - FIRST:
+        return [int(value) for value in column]
+    return (column.astype(np.int64) + FIRST).astype("<u4").tobytes().decode("utf-32-le")
+
+
+def _recoded(column: Column, table: Sequence[int]) -> str | list[int]:
+    return _characters(np.asarray(table or [0])[column])
 
 
 def _known(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[list[object]]]:

@@ -60,9 +60,12 @@ window.spanwiseWhere = (text, data) => {
     const at = data.attributes.findIndex((row) => row.name === one.attribute || row.title === one.attribute);
     if (at < 0) throw new Error(`no attribute of this page is called “${one.attribute}”`);
     const place = mention.buckets[at];
+    if (place === undefined) throw new Error(`${data.attributes[at].title} was not cut alike for all systems`);
     const found = place < 0 ? false : bucketHolds(data.attributes[at], place, one);
     if (found === null) throw new Error(`“${one.attribute}${one.operator}${one.values}” cannot be decided by the bucket ${data.attributes[at].buckets[place]}`);
     return found;
   };
-  return (mention) => clauses.every((clause) => clause.some((one) => holds(one, mention) !== one.not));
+  const meets = (mention) => clauses.every((clause) => clause.some((one) => holds(one, mention) !== one.not));
+  meets.tough = clauses.flat().some((one) => one.attribute === "toughness" || one.attribute === "tough");
+  return meets;
 };

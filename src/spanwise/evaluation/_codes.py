@@ -1,0 +1,358 @@
+"""Every mention as numbers: coded in blocks, packed into documents, and joined over documents."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from spanwise.columns import Column, offsets
+from spanwise.corpus import Mentions
+from spanwise.document.evaluation import Later, MentionCodes, PackedColumn
+from spanwise.document.scores import Subset
+from spanwise.errors import InputError
+from spanwise.evaluation._dataset import DatasetBlock, Facts
+from spanwise.evaluation._measures import BucketedSide
+from spanwise.evaluation._system import Evaluated
+
+MOST_MENTIONS = 1_000_000  # of gold and of all systems together; a document grows by up to two bytes for each
+NOT_FOUND, SAME, OTHER = range(3)  # of a gold mention: how the prediction that found it is coded
+
+Coded: TypeAlias = Mapping[str, Column]  # columns of equal length by name
+
+
+class CodedSystem(Struct, frozen=True, eq=False):
+    """What a system made of each gold mention, and its predictions that are coded unlike one."""
+
+    found: Column
+    paired: Coded  # those that found a gold mention, in the order of gold
+    alone: Coded
+
+
+class CodedMentions(Struct, frozen=True, eq=False):
+    """The mentions of consecutive sentences, coded by labels and buckets that all parts of a corpus share."""
+
+    units: int
+    labels: tuple[str, ...]
+    subsets: tuple[Subset, ...]
+    buckets: Mapping[str, tuple[str, ...]]
+    gold: Coded
+    systems: Mapping[str, CodedSystem]
+
+    @classmethod
+    def of(cls, data: DatasetBlock, systems: Mapping[str, Evaluated]) -> CodedMentions:
+        """The mentions of one block."""
+        labels = used_labels(data, systems)
+        names = buckets_of(data.facts)
+
+        def coded(mentions: Mentions, sides: Mapping[str, BucketedSide]) -> dict[str, Column]:
+            place = {label: code for code, label in enumerate(labels)}
+            table = np.array([place.get(label, 0) for label in mentions.labels] or [0])
+            return {
+                "unit": data.units.of_sentence[mentions.sentence].astype(np.uint32),
+                "label": _narrow(table[mentions.label]),
+                **{f"bucket {name}": _narrow(sides[name].bucket) for name in names},
+            }
+
+        gold = coded(data.gold, data.gold_sides)
+        if data.toughness is not None:
+            gold["tough"] = np.packbits(data.toughness.member, axis=1, bitorder="little")[:, 0]
+        return cls(
+            units=data.units.number,
+            labels=labels,
+            subsets=subsets_of(data),
+            buckets=names,
+            gold=gold,
+            systems={
+                name: _coded_system(gold, coded(one.case.predicted, one.predicted_sides), one)
+                for name, one in systems.items()
+            },
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[CodedMentions]) -> CodedMentions:
+        """The mentions of consecutive parts of a corpus."""
+        if len(parts) == 1:
+            return parts[0]
+        labels = tuple(sorted({label for part in parts for label in part.labels}))
+        begins = offsets([part.units for part in parts])
+        moved = [part.recoded(labels, int(begin)) for part, begin in zip(parts, begins[:-1], strict=True)]
+        systems = {
+            name: CodedSystem(
+                np.concatenate([part.systems[name].found for part in moved]),
+                _one_after_another(part.systems[name].paired for part in moved),
+                _one_after_another(part.systems[name].alone for part in moved),
+            )
+            for name in parts[0].systems
+        }
+        gold = _one_after_another(part.gold for part in moved)
+        return replace(moved[0], units=int(begins[-1]), gold=gold, systems=systems)
+
+    @classmethod
+    def beside(cls, parts: Sequence[CodedMentions]) -> CodedMentions | None:
+        """The systems of several results over the same gold mentions; None where these are not the same.
+
+        Attributes that were not cut alike, and tough subsets that differ, are left out.
+        """
+        labels = tuple(sorted({label for part in parts for label in part.labels}))
+        first, *others = moved = [part.recoded(labels) for part in parts]
+        if any(not _equal(first.gold[key], one.gold[key]) for one in others for key in ("unit", "label")):
+            return None
+        buckets = {
+            name: cut
+            for name, cut in first.buckets.items()
+            if all(
+                one.buckets.get(name) == cut
+                and _equal(one.gold[f"bucket {name}"], first.gold[f"bucket {name}"])
+                for one in others
+            )
+        }
+        tough = bool(first.subsets) and all(
+            one.subsets == first.subsets and _equal(one.gold["tough"], first.gold["tough"]) for one in others
+        )
+        kept = ["unit", "label", *(f"bucket {name}" for name in buckets), *(["tough"] if tough else [])]
+        return replace(
+            first,
+            subsets=first.subsets if tough else (),
+            buckets=buckets,
+            gold=_only(first.gold, kept),
+            systems={
+                name: replace(one, paired=_only(one.paired, kept), alone=_only(one.alone, kept))
+                for part in moved
+                for name, one in part.systems.items()
+            },
+        )
+
+    def recoded(self, labels: Sequence[str], begin: int = 0) -> CodedMentions:
+        """The same under other numbers of labels, and of units from `begin` on."""
+        place = {label: code for code, label in enumerate(labels)}
+        table = np.array([place[label] for label in self.labels] or [0])
+
+        def moved(coded: Coded) -> Coded:
+            return {
+                **coded,
+                "label": _narrow(table[coded["label"]]),
+                "unit": coded["unit"] + np.uint32(begin),
+            }
+
+        return replace(
+            self,
+            labels=tuple(labels),
+            gold=moved(self.gold),
+            systems={
+                name: replace(one, paired=moved(one.paired), alone=moved(one.alone))
+                for name, one in self.systems.items()
+            },
+        )
+
+    def named(self, names: Mapping[str, str]) -> CodedMentions:
+        """The same with other names of the systems."""
+        return replace(self, systems={names[name]: one for name, one in self.systems.items()})
+
+    @property
+    def number(self) -> int:
+        """How many mentions gold and all systems have."""
+        return len(self.gold["unit"]) + sum(
+            int((one.found == SAME).sum()) + len(one.paired["unit"]) + len(one.alone["unit"])
+            for one in self.systems.values()
+        )
+
+
+def used_labels(data: DatasetBlock, systems: Mapping[str, Evaluated]) -> tuple[str, ...]:
+    """The labels that mentions carry, sorted."""
+    sides = [data.gold, *(one.case.predicted for one in systems.values())]
+    return tuple(
+        sorted(
+            {one.labels[code] for one in sides for code in np.flatnonzero(np.bincount(one.label)).tolist()}
+        )
+    )
+
+
+def subsets_of(data: DatasetBlock) -> tuple[Subset, ...]:
+    """The tough subsets that mentions can be in."""
+    return () if data.toughness is None else cast("tuple[Subset, ...]", data.toughness.subsets)
+
+
+def buckets_of(facts: Facts) -> dict[str, tuple[str, ...]]:
+    """The names of the buckets of each attribute of mentions."""
+    return {
+        name: tuple(bucket.name for bucket in facts.bucketings[name].buckets)
+        for name, one in facts.attributes.items()
+        if one.unit == "mention"
+    }
+
+
+def _coded_system(gold: Coded, predicted: Coded, system: Evaluated) -> CodedSystem:
+    rows, partner = system.case.found_pairs
+    same = np.ones(len(rows), dtype=bool)
+    for name in predicted:
+        if name.startswith("bucket "):
+            same &= gold[name][rows] == predicted[name][partner]
+    found = np.zeros(len(system.case.gold), dtype=np.uint8)
+    found[rows] = np.where(same, SAME, OTHER)
+    alone = np.ones(len(system.case.predicted), dtype=bool)
+    alone[partner] = False
+    return CodedSystem(
+        found,
+        {name: column[partner[~same]] for name, column in predicted.items()},
+        {name: column[alone] for name, column in predicted.items()},
+    )
+
+
+def _narrow(column: Column) -> Column:
+    """The same whole numbers in as few bytes as the largest of them needs."""
+    return column.astype(np.min_scalar_type(int(column.max(initial=0))))
+
+
+def _equal(one: Column, other: Column) -> bool:
+    return len(one) == len(other) and bool((one == other).all())
+
+
+def _only(coded: Coded, names: Sequence[str]) -> Coded:
+    return {name: coded[name] for name in names if name in coded}
+
+
+def _one_after_another(parts: Iterable[Coded]) -> Coded:
+    listed = list(parts)
+    return {name: np.concatenate([part[name] for part in listed]) for name in listed[0]}
+
+
+# ---- packed into documents ------------------------------------------------------------------------
+
+
+def packed_codes(
+    make: Callable[[], CodedMentions],
+    systems: Iterable[str],
+    *,
+    number: int,
+    labels: tuple[str, ...],
+    subsets: tuple[Subset, ...],
+    buckets: Mapping[str, tuple[str, ...]],
+    block: int = 1,
+) -> MentionCodes:
+    """What a document says of the mentions; columns are made when they are first asked for.
+
+    Args:
+        number: mentions of gold and of all systems; beyond a million there are no columns.
+        block: how many consecutive units are one.
+    """
+    if number > MOST_MENTIONS:
+        return MentionCodes(number=number, cap=MOST_MENTIONS)
+    made = cache(make)
+
+    def of_system(name: str) -> Later[PackedColumn]:
+        return Later(lambda: _packed_system(made().systems[name], block))
+
+    return MentionCodes(
+        number=number,
+        cap=MOST_MENTIONS,
+        labels=labels,
+        subsets=subsets,
+        buckets=buckets,
+        gold=Later(lambda: _packed_side(made().gold, block)),
+        systems={name: of_system(name) for name in systems},
+    )
+
+
+def _packed_system(system: CodedSystem, block: int) -> list[PackedColumn]:
+    others = _one_after_another([system.paired, system.alone])
+    return [_packed("found", system.found), *_packed_side(others, block)]
+
+
+def _packed_side(coded: Coded, block: int) -> list[PackedColumn]:
+    """The columns, units as the difference from the one before (modulo 2³²)."""
+    unit = coded["unit"] // np.uint32(block)
+    return [
+        _packed(name, np.diff(unit, prepend=np.uint32(0)) if name == "unit" else column)
+        for name, column in coded.items()
+    ]
+
+
+def _packed(name: str, column: Column) -> PackedColumn:
+    narrow = _narrow(column)
+    width = cast("Literal[1, 2, 4]", narrow.dtype.itemsize)
+    data = zlib.compress(narrow.astype(f"<u{width}").tobytes(), 6)
+    return PackedColumn(name=name, width=width, codes=base64.b64encode(data).decode("ascii"))
+
+
+def unpacked_codes(codes: MentionCodes, *, place: str) -> CodedMentions | None:
+    """The mentions in a document; None where there are too many for it to hold.
+
+    Raises:
+        InputError: the columns cannot be read, or do not fit together.
+    """
+    if not codes.gold:
+        return None
+    try:
+        gold = _unpacked_side(codes, codes.gold)
+        systems = {
+            name: _unpacked_system(codes, columns, len(gold["unit"]))
+            for name, columns in codes.systems.items()
+        }
+        return CodedMentions(0, codes.labels, codes.subsets, codes.buckets, gold, systems)
+    except (ValueError, KeyError, zlib.error) as error:
+        raise InputError(
+            f"{place}: its mentions cannot be read ({error}).\n"
+            "Make the result document again with spanwise evaluate --json."
+        ) from error
+
+
+def packed_beside(
+    codes: Sequence[MentionCodes | UnsetType], names: Sequence[Mapping[str, str]], *, place: str
+) -> MentionCodes | UnsetType:
+    """The mentions of several documents over the same gold file, whose systems get these names."""
+    there = [one for one in codes if one is not UNSET]
+    if not there or len(there) < len(codes):
+        return UNSET
+    coded = [unpacked_codes(one, place=place) for one in there]
+    parts = [one.named(renamed) for one, renamed in zip(coded, names, strict=True) if one is not None]
+    if len(parts) < len(there):
+        return MentionCodes(number=max(one.number for one in there), cap=MOST_MENTIONS)
+    found = CodedMentions.beside(parts)
+    return UNSET if found is None else packed_codes(
+        lambda: found, found.systems, number=found.number, labels=found.labels, subsets=found.subsets,
+        buckets=found.buckets,
+    )  # fmt: skip
+
+
+def _unpacked_system(codes: MentionCodes, columns: Sequence[PackedColumn], number: int) -> CodedSystem:
+    found = _unpacked(next((one for one in columns if one.name == "found"), None))
+    others = _unpacked_side(codes, [one for one in columns if one.name != "found"])
+    pairs = int((found == OTHER).sum())
+    if len(found) != number or len(others["unit"]) < pairs or int(found.max(initial=0)) > OTHER:
+        raise ValueError("a system does not fit the gold mentions")
+    return CodedSystem(
+        found,
+        {name: column[:pairs] for name, column in others.items()},
+        {name: column[pairs:] for name, column in others.items()},
+    )
+
+
+def _unpacked_side(codes: MentionCodes, columns: Sequence[PackedColumn]) -> Coded:
+    found = {one.name: _unpacked(one) for one in columns}
+    found["unit"] = np.cumsum(found["unit"], dtype=np.uint32)
+    limits = {
+        "label": len(codes.labels),
+        **{f"bucket {name}": len(cut) for name, cut in codes.buckets.items()},
+    }
+    for name, limit in limits.items():
+        if len(found[name]) != len(found["unit"]) or int(found[name].max(initial=0)) >= max(limit, 1):
+            raise ValueError(f"the column {name!r} does not fit the others")
+    if "tough" in found and len(found["tough"]) != len(found["unit"]):
+        raise ValueError("the column 'tough' does not fit the others")
+    return found
+
+
+def _unpacked(column: PackedColumn | None) -> Column:
+    if column is None:
+        raise ValueError("a column is missing")
+    # No more than a document may hold is unpacked, however much the text stands for.
+    opened = zlib.decompressobj()
+    data = opened.decompress(base64.b64decode(column.codes), column.width * MOST_MENTIONS + 1)
+    return np.frombuffer(data, dtype=f"<u{column.width}")

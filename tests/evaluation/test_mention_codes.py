@@ -1,0 +1,194 @@
+"""The codes of mentions in documents: any filter that is counted from them has the counts of `evaluate`."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from itertools import cycle, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+import spanwise
+from spanwise.attributes import ATTRIBUTES
+from spanwise.conditions import parse
+from spanwise.demo import generate
+from spanwise.document.evaluation import Evaluation, MentionCodes, PackedColumn
+from spanwise.document.loading import document_of
+from spanwise.errors import InputError
+from spanwise.evaluation import CodedMentions, _codes, _counting, mention_columns, unpacked_codes
+from spanwise.merging import compare_documents
+from spanwise.slices.index import SliceIndex
+
+Cells = tuple[int, int, int]
+
+
+def coded(document: Evaluation) -> CodedMentions:
+    assert isinstance(document.mentions, MentionCodes)
+    found = unpacked_codes(document.mentions, place="here")
+    assert found is not None
+    return found
+
+
+def counted(codes: CodedMentions, system: str, where: dict[str, str]) -> Cells:
+    """Gold, predicted and correct of the mentions that have this label and lie in these buckets."""
+
+    def inside(columns: Any) -> Any:
+        held = np.ones(len(columns["unit"]), dtype=bool)
+        for name, value in where.items():
+            if name == "label":
+                wanted = codes.labels.index(value) if value in codes.labels else -1
+                held &= columns["label"] == wanted
+            else:
+                held &= columns[f"bucket {name}"] == codes.buckets[name].index(value)
+        return held
+
+    one, gold = codes.systems[system], inside(codes.gold)
+    paired, same = inside(one.paired), gold & (one.found == 1)
+    correct = same.sum() + (gold[one.found == 2] & paired).sum()
+    return int(gold.sum()), int(same.sum() + paired.sum() + inside(one.alone).sum()), int(correct)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return generate(tmp_path_factory.mktemp("demo"), sentences=80)
+
+
+def test_every_pair_of_filters_counts_what_the_index_of_all_mentions_counts(demo: Any) -> None:
+    """A gold mention that was found by one in another bucket is right in neither."""
+    turn = cycle("xxyxy")
+
+    def fickle(mention: object) -> str:
+        return next(turn)
+
+    spanwise.attribute(fickle, summary="another value at every call")
+    chosen = ["entity_length", "sentence_length", "entity_frequency", "entity_label_consistency", "fickle"]
+    try:
+        result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, attributes=chosen, resamples=0)
+    finally:
+        ATTRIBUTES._values.pop("fickle")
+    codes, index = coded(result), SliceIndex.of(mention_columns(result))
+    values: dict[str, tuple[str, ...]] = {"label": codes.labels, **codes.buckets}
+    for one, two in product(values, values):
+        for first, second in product(values[one], values[two]):
+            if one == two or {first, second} & {"other", "unplaced"}:
+                continue
+            expected = index.counted(parse(f'{one}="{first}" & {two}="{second}"'))
+            for system, cell in expected.items():
+                found = counted(codes, system, {one: first, two: second})
+                assert found == (cell.gold, cell.predicted, cell.correct), (one, first, two, second)
+    assert any((one.found == 2).any() for one in codes.systems.values())
+
+
+def test_tough_subsets_are_those_of_the_scores(demo: Any) -> None:
+    result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0)
+    codes = coded(result)
+    for name, scores in result.systems.items():
+        for bit, subset in enumerate(codes.subsets):
+            inside = (codes.gold["tough"] >> bit & 1).astype(bool)
+            cell = scores.tough[subset].overall
+            assert cell.mentions == inside.sum()
+            assert cell.correct == (inside & (codes.systems[name].found > 0)).sum()
+
+
+TAGS = st.lists(
+    st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B"]), min_size=1, max_size=7),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(gold=TAGS, data=st.data())
+def test_a_filter_of_label_and_length_has_the_counts_of_evaluating_its_mentions(
+    gold: list[list[str]], data: st.DataObject
+) -> None:
+    predicted = [
+        data.draw(st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B"]), min_size=len(row), max_size=len(row)))
+        for row in gold
+    ]
+    result = spanwise.evaluate(gold, {"one": predicted}, attributes=["entity_length"], resamples=0)
+    codes = coded(document_of(result.to_dict()))
+    spans = [set(one.rows()) for one in (result["one"].gold, result["one"].predicted)]
+    for label, (bucket, length) in product(codes.labels, {"XS": 1, "S": 2, "L": 3}.items()):
+        if bucket not in codes.buckets["entity_length"]:
+            continue
+        held, said = (
+            {row for row in rows if row[3] == label and row[2] - row[1] == length} for rows in spans
+        )
+        found = counted(codes, "one", {"label": label, "entity_length": bucket})
+        assert found == (len(held), len(said), len(held & said))
+
+
+def test_blocks_of_sentences_are_the_units_of_codes(demo: Any) -> None:
+    result = spanwise.evaluate(demo.gold, demo.systems, unit="block:7", resamples=0)
+    codes = coded(result)
+    sentences = result[next(iter(result))].gold.sentence
+    assert codes.gold["unit"].tolist() == (sentences // 7).tolist()
+
+
+def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo: Any) -> None:
+    names = list(demo.systems)
+    alone = [
+        spanwise.evaluate(demo.gold, {name: demo.systems[name]}, train=train, resamples=0)
+        for name, train in zip(names, (demo.train, None), strict=False)
+    ]
+    merged = compare_documents(alone, names=["a.json", "b.json"], resamples=0)
+    codes, together = coded(merged), spanwise.evaluate(demo.gold, demo.systems, resamples=0)
+    assert not codes.subsets and "entity_frequency" not in codes.buckets  # only one saw training data
+    whole = coded(together)
+    for name in names[:2]:
+        for label, bucket in product(whole.labels, codes.buckets["entity_length"]):
+            where = {"label": label, "entity_length": bucket}
+            assert counted(codes, name, where) == counted(whole, name, where)
+
+
+def test_too_many_mentions_are_said_and_not_kept(demo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_codes, "MOST_MENTIONS", 30)
+    monkeypatch.setattr(_counting, "MOST_MENTIONS", 30)
+    results = [
+        spanwise.evaluate(demo.gold, demo.systems, resamples=0, **how) for how in ({}, {"memory": "1GB"})
+    ]
+    first, second = (one.mentions for one in results)
+    assert isinstance(first, MentionCodes) and first == second
+    overall = [one.exact.overall for one in results[0].systems.values()]
+    assert first.number == overall[0].gold + sum(one.predicted for one in overall)
+    assert first.cap == 30 and not first.gold and unpacked_codes(first, place="here") is None
+
+
+def test_codes_hold_no_text_and_survive_redaction(demo: Any) -> None:
+    given: dict[str, Any] = {"train": demo.train, "resamples": 0}
+    plain = spanwise.evaluate(demo.gold, demo.systems, **given)
+    redacted = spanwise.evaluate(demo.gold, demo.systems, redact=True, **given)
+    assert plain.mentions == redacted.mentions
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"codes": "!"}, "here: its mentions cannot be read"),
+        ({"codes": "eJwDAAAAAAE="}, "does not fit"),
+        ({"name": "labels"}, "'label'"),
+    ],
+)
+def test_damaged_columns_are_refused(demo: Any, change: dict[str, Any], said: str) -> None:
+    mentions = spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions
+    assert isinstance(mentions, MentionCodes)
+    gold = [replace(one, **change) if one.name == "label" else one for one in mentions.gold]
+    with pytest.raises(InputError, match=said):
+        unpacked_codes(replace(mentions, gold=gold), place="here")
+
+
+def test_a_system_that_does_not_fit_gold_is_refused(demo: Any) -> None:
+    mentions = spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions
+    assert isinstance(mentions, MentionCodes)
+    found = PackedColumn(
+        name="found", width=1, codes=base64.b64encode(zlib.compress(bytes([2] * 9))).decode()
+    )
+    name, columns = next(iter(mentions.systems.items()))
+    wrong = {name: [found, *(one for one in columns if one.name != "found")]}
+    with pytest.raises(InputError, match="does not fit the gold mentions"):
+        unpacked_codes(replace(mentions, systems=wrong), place="here")
