@@ -12,10 +12,13 @@ from urllib.parse import quote
 
 import pytest
 from browsing import Opened
+from msgspec.structs import replace
 from study_documents import study
 
 import spanwise
+from spanwise.document.evaluation import MentionCodes
 from spanwise.document.loading import document_of
+from spanwise.evaluation import _blocks
 
 pytest.importorskip("altair", reason="the page needs the extra 'report'")
 
@@ -283,8 +286,8 @@ def test_another_dataset_of_a_study_is_shown_and_kept_in_the_link(browser: Any, 
 # ---- the score of a filter is that of evaluating its mentions ------------------------------------
 
 
-def kept(tags: Tags, label: str | None, length: int | None) -> Tags:
-    """The tags of the mentions of this label and length alone."""
+def kept(tags: Tags, label: str | None, lengths: range) -> Tags:
+    """The tags of the mentions of this label and these lengths alone."""
     made = []
     for row in tags:
         out = ["O"] * len(row)
@@ -293,37 +296,91 @@ def kept(tags: Tags, label: str | None, length: int | None) -> Tags:
                 end = at + 1
                 while end < len(row) and row[end].startswith("I-"):
                     end += 1
-                if label in (None, tag[2:]) and length in (None, end - at):
+                if label in (None, tag[2:]) and end - at in lengths:
                     out[at:end] = row[at:end]
         made.append(out)
     return made
 
 
-@pytest.mark.parametrize(
-    ("label", "length"), [("LABEL_00", None), ("LABEL_01", 1), (None, 2), ("LABEL_02", 3), (None, None)]
-)
+def written(path: Path, tags: Tags) -> str:
+    rows = ["".join(f"w{at % 7} {tag}\n" for at, tag in enumerate(row)) for row in tags]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def filtered_page(folder: Path, source: str, gold: Tags, systems: dict[str, Tags]) -> Path:
+    """The page of two systems, made from memory, a saved document, files in parts or a study."""
+    path = folder / f"filtered-{source}.html"
+    if source == "study":
+        for name, tags in {"gold": gold, **systems}.items():
+            written(folder / f"{name}.conll", tags)
+        manifest = {
+            "resamples": 60,
+            "examples": "errors",
+            "datasets": {"one": {"test": "gold.conll"}},
+            "systems": {name: {"predictions": f"{name}.conll"} for name in systems},
+        }
+        spanwise.study(manifest, root=folder, workers=1, cache=False).to_html(path)
+    elif source == "parts":
+        files = {name: written(folder / f"{name}.conll", tags) for name, tags in systems.items()}
+        truth = written(folder / "gold.conll", gold)
+        spanwise.evaluate(truth, files, resamples=60, memory="1GB", examples="none").to_html(path)
+    else:
+        result = spanwise.evaluate(gold, systems, resamples=60)
+        if source == "saved":
+            result.to_json(folder / "saved.json")
+            result = spanwise.load(folder / "saved.json")
+        result.to_html(path)
+    return path
+
+
+ALL = range(1, 99)
+FILTERS: dict[str, tuple[str | None, range]] = {
+    "gold=LABEL_00": ("LABEL_00", ALL),
+    "gold=LABEL_01,attribute=entity_length,bucket=XS": ("LABEL_01", range(1, 2)),
+    "attribute=entity_length,bucket=S": (None, range(2, 3)),
+    "gold=LABEL_00,attribute=entity_length,bucket=S": ("LABEL_00", range(2, 3)),
+    "where=label%3DLABEL_00%20%26%20entity_length%3E%3D3": ("LABEL_00", range(3, 99)),
+}
+
+
+@pytest.mark.parametrize("source", ["memory", "saved", "parts", "study"])
 def test_a_filters_score_and_interval_are_those_of_evaluating_its_mentions(
-    browser: Any, folder: Path, label: str | None, length: int | None
+    browser: Any, tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
+    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     gold = gold_tags(6, 120)
-    systems = {f"experiment-with-a-long-name-{at:02d}-base": noisy(gold, 6, at) for at in range(2)}
-    chosen = ["unit=gold", *([f"gold={label}"] if label else [])]
-    if length:
-        chosen.append(f"attribute=entity_length,bucket={('XS', 'S', 'L')[length - 1]}")
-    one = Opened(browser, page_of(folder, 2, 6), at=f"#examples?{','.join(chosen)}")
-    wanted = spanwise.evaluate(
-        kept(gold, label, length),
-        {name: kept(tags, label, length) for name, tags in systems.items()},
-        resamples=60,
-    )
-    for name in systems:
-        row = one.page.locator(f"#filter-score tr[data-system='{name}']")
-        overall = wanted[name].exact.overall
-        found = [int(row.get_attribute(f"data-{key}")) for key in ("gold", "predicted", "correct")]
-        assert found == [overall.gold, overall.predicted, overall.correct]
-        for score in ("precision", "recall", "f1"):
-            ends = [float(end) for end in row.get_attribute(f"data-{score}").split()]
-            assert ends == pytest.approx(overall.interval[score], abs=1e-9)
+    systems = {f"system-{at}": noisy(gold, 6, at) for at in range(2)}
+    one = Opened(browser, filtered_page(tmp_path, source, gold, systems))
+    for chosen, (label, lengths) in FILTERS.items():
+        one.page.evaluate(f"location.hash = '#examples?unit=gold,{chosen}'")
+        one.follows()
+        wanted = spanwise.evaluate(
+            kept(gold, label, lengths),
+            {name: kept(tags, label, lengths) for name, tags in systems.items()},
+            resamples=60,
+        )
+        for name in systems:
+            row = one.page.locator(f"#filter-score tr[data-system='{name}']")
+            overall = wanted[name].exact.overall
+            found = [int(row.get_attribute(f"data-{key}")) for key in ("gold", "predicted", "correct")]
+            assert found == [overall.gold, overall.predicted, overall.correct], chosen
+            for score in ("precision", "recall", "f1"):
+                ends = [float(end) for end in row.get_attribute(f"data-{score}").split()]
+                assert ends == pytest.approx(overall.interval[score], abs=1e-9), chosen
+    assert one.said == []
+    one.context.close()
+
+
+def test_a_page_whose_document_has_too_many_mentions_says_so(browser: Any, folder: Path) -> None:
+    result = evaluated(2, 2)
+    assert isinstance(result.mentions, MentionCodes)
+    path = folder / "capped.html"
+    replace(result, mentions=MentionCodes(number=1_200_000, cap=1_000_000)).to_html(path)
+    chosen = "gold=LABEL_00,attribute=entity_length,bucket=S"
+    one = Opened(browser, path, at=f"#examples?unit=gold,{chosen}")
+    one.see("#filter-score").to_contain_text("a document holds up to 1,000,000 mentions")
     one.context.close()
 
 
