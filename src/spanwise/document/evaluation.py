@@ -121,8 +121,8 @@ class MentionCodes(Part, frozen=True, kw_only=True):
 
     def made(self) -> MentionCodes:
         """The same with all columns made now."""
-        systems = {name: tuple(columns) for name, columns in self.systems.items()}
-        return replace(self, gold=tuple(self.gold), systems=systems)
+        systems = {name: list(columns) for name, columns in self.systems.items()}
+        return replace(self, gold=list(self.gold), systems=systems)
 
 
 T = TypeVar("T")
