@@ -344,7 +344,7 @@ def _ceiling(document: Agreement, width: int) -> list[ScreenLine]:
         [text(name), say.points(one.f1), _interval(one.interval.get("f1"))]
         for name, one in document.systems.items()
     ]
-    note = "against the majority of the others; systems against the same majorities"
+    note = "against the majority of the others, systems as well"
     columns = [Column(), Column("F1", right=True), Column("95 %")]
     return [*heading("Human ceiling", note, width), *grid(columns, rows, width)]
 
@@ -409,7 +409,7 @@ def _kinds(document: Agreement, width: int) -> list[ScreenLine]:
         for kind, number in sorted(named.items(), key=lambda pair: -pair[1])
     ]
     columns = [Column(), Column(right=True), Column(right=True), Column(most=24, least=6, rank=1)]
-    note = "over ordered pairs, so that each is counted from both sides"
+    note = "over ordered pairs: each counts from both sides"
     return [*heading("What they differ in", note, width), *grid(columns, rows, width)]
 
 
