@@ -201,9 +201,7 @@ def _model_wise(table: Mapping[str, Mapping[str, ModelWise]], width: int) -> lis
         return [(f"({words})", "faint")] if greyed(row) else [(words, "")]
 
     return [
-        *heading(
-            "By model", "S^ρ / S^σ over buckets · (in brackets): buckets may not differ, p ≥ .05", width
-        ),
+        *heading("By model", "S^ρ / S^σ over buckets · (…): buckets may not differ, p ≥ .05", width),
         *_matrix("attribute", attributes, list(table), cell, width, worded=True),
     ]
 
@@ -398,7 +396,7 @@ def _tough(table: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]], wid
         if result:
             result.append([])
         result += _matrix(say.visible(dataset), list(words), list(table), cell, width)
-    note = f"recall, mean ± standard deviation over runs · † under {TINY} mentions"
+    note = f"recall, mean ± std over runs · † under {TINY} mentions"
     return [*heading("Tough mentions", note, width), *result] if result else []
 
 
@@ -505,7 +503,7 @@ def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width:
         Column("p", right=True),
         Column(""),
     ]
-    about = "t-test over runs and units · p corrected over pairs · * significant"
+    about = "t-test · p corrected over pairs · * significant"
     return [
         *heading("Over data and runs at once", about, width),
         *grid(columns, rows[:MOST_PAIRS], width),
