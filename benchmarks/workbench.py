@@ -1,12 +1,13 @@
 """How fast the workbench answers, how it bears sixteen clients, and what outlives a kill.
 
-    python -m benchmarks.workbench FOLDER [PART …] [--tokens 6M] [--seconds 60] [--documents 1000]
-        [--kills 50]
+    python -m benchmarks.workbench FOLDER [PART …] [--tokens 6M | --mentions 1e7] [--seconds 60]
+        [--documents 1000] [--kills 50]
 
 Parts: start, slices, compare, new, load, paint, index, kills; by default all. FOLDER keeps the corpus that is
 made (6M test tokens hold about a million gold mentions) and its result documents. Five systems are shown: the
-generator's predictions under several names. Wall time is what a person waits for, so measure on a quiet
-machine; CPU seconds of the server stand beside it.
+generator's predictions under several names. With `--mentions` the columns of a small evaluation are repeated
+until there are so many, and nothing is evaluated at that size. Wall time is what a person waits for, so
+measure on a quiet machine; CPU seconds of the server stand beside it.
 """
 
 from __future__ import annotations
@@ -18,151 +19,21 @@ import os
 import random
 import shutil
 import signal
-import socket
 import sqlite3
 import statistics
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
-from benchmarks.data import SYSTEMS, make
-from spanwise.cli.main import main as spanwise
+from benchmarks.data import SYSTEMS
+from benchmarks.serving import Questions, Server, enlarged, prepared, served, timed
 from spanwise.workbench.store import MIGRATIONS
 
 PARTS = ("start", "slices", "compare", "new", "load", "paint", "index", "kills")
-
-
-class Server:
-    """A workbench in a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.folder = folder
-        (folder / ".spanwise" / "token").unlink(missing_ok=True)
-        call = [sys.executable, "-m", "spanwise", "workbench", str(folder), "--port", str(self.port)]
-        self.process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.token = ""
-
-    def wait(self) -> None:
-        """Until it answers, and knows a result."""
-        while True:
-            try:
-                self.token = (self.folder / ".spanwise" / "token").read_text().strip()
-                if json.loads(self.ask("GET", "/api/v1/golds")[1]):
-                    return
-            except OSError:
-                if self.process.poll() is not None:
-                    raise SystemExit("the workbench did not start") from None
-            time.sleep(0.02)
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
-        """One request on a connection of its own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {"authorization": f"Bearer {self.token}", "host": f"127.0.0.1:{self.port}"}
-        if isinstance(body, dict):
-            headers["content-type"] = "application/json"
-            body = json.dumps(body).encode()
-        try:
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
-
-    def memory(self) -> float:
-        """The most memory it had, in MB."""
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) / 1024
-        return float("nan")
-
-    def cpu(self) -> float:
-        """The CPU seconds that it took so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def children(self) -> list[int]:
-        """The processes that it started."""
-        found: list[int] = []
-        for path in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
-            try:
-                found += map(int, path.read_text().split())
-            except OSError:  # the thread has ended
-                continue
-        return found
-
-    def end(self, how: int = signal.SIGTERM) -> None:
-        """End it, and with SIGKILL the processes that it started."""
-        started = self.children() if how == signal.SIGKILL else []
-        self.process.send_signal(how)
-        self.process.wait()
-        for number in started:
-            try:
-                os.kill(number, how)
-            except ProcessLookupError:
-                continue
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[Server]:
-    server = Server(folder)
-    try:
-        server.wait()
-        yield server
-    finally:
-        if server.process.poll() is None:
-            server.end()
-
-
-def timed(work: Callable[[], Any]) -> float:
-    began = time.perf_counter()
-    work()
-    return 1000 * (time.perf_counter() - began)
-
-
-class Questions:
-    """Random slices of three or four conditions, with values that the gold file has."""
-
-    def __init__(self, server: Server, gold: str) -> None:
-        self.path = f"/api/v1/golds/{gold}"
-        told = json.loads(server.ask("GET", f"{self.path}/slice")[1])["facets"]
-        self.values = {name: list(counts) for name, counts in told.items()}
-
-    def draw(self, chance: random.Random, what: str = "slice") -> str:
-        """One that was probably never asked for."""
-        names = chance.sample(sorted(self.values), min(4, len(self.values)))
-        parts = []
-        for name in names:
-            listed = self.values[name]
-            some = chance.sample(listed, chance.randint(1, max(1, len(listed) - 1)))
-            parts.append(f"{name}={quote(','.join(some))}")
-        return f"{self.path}/{what}?{'&'.join(parts)}"
-
-
-def prepared(folder: Path, tokens: str) -> Path:
-    """A folder with one document of five systems and their columns."""
-    runs = folder / f"runs-{tokens}"
-    if (runs / "all.json").exists():
-        return runs
-    corpus = make(folder, tokens)
-    files = {name: str(path) for name, path in corpus["files"].items()}  # type: ignore[attr-defined]
-    runs.mkdir(parents=True, exist_ok=True)
-    for name in ("gold", "train", *SYSTEMS):
-        shutil.copy(files[name], runs / f"{name}.conll")
-    named = [f"s{number}={runs / f'{SYSTEMS[number % len(SYSTEMS)]}.conll'}" for number in range(5)]
-    call = ["evaluate", str(runs / "gold.conll"), *named, "--train", str(runs / "train.conll"), "--quiet"]
-    call += ["--resamples", "0", "--examples", "none", "--workers", "1"]
-    assert spanwise([*call, "--json", str(runs / "all.json"), "--columns", str(runs / "all.npz")]) == 0
-    return runs
 
 
 def answers(folder: Path, parts: Sequence[str], seconds: float) -> None:
@@ -204,7 +75,7 @@ def answers(folder: Path, parts: Sequence[str], seconds: float) -> None:
             time.sleep(0.05)
         print(f"new file on the board: {time.perf_counter() - began:.2f} s")
         (folder / "new.json").unlink()
-    print(f"memory: {server.memory():.0f} MB")
+    print(f"memory: {server.memory()}, at most {server.memory().most:.0f} MB")
     server.end()
 
 
@@ -294,40 +165,97 @@ def index(folder: Path, number: int) -> None:
     shutil.rmtree(many)
 
 
-def load(server: Server, slug: str, questions: Questions, seconds: float) -> None:
-    """Sixteen clients with mixed questions, and one upload."""
-    taken: list[float] = []
-    wrong: list[int] = []
-    ending = time.monotonic() + seconds
+class Load:
+    """Sixteen clients, each asking one question after the other; how long each kind of answer took."""
 
-    def client(number: int) -> None:
+    def __init__(
+        self, server: Server, seconds: float, draw: Callable[[random.Random], tuple[str, str]]
+    ) -> None:
+        self.server, self.draw = server, draw
+        self.taken: dict[str, list[float]] = {}
+        self.wrong: Counter[int] = Counter()
+        self.memory = [server.memory()]
+        self._seconds, self._ending = seconds, time.monotonic() + seconds
+        self._cpu = server.cpu()
+
+    def run(self, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Ask until the time is over, and do something else once meanwhile."""
+        threads = [threading.Thread(target=self._client, args=(number,)) for number in range(16)]
+        for thread in threads:
+            thread.start()
+        meanwhile()
+        while (left := self._ending - self._seconds / 2 - time.monotonic()) > 0:
+            time.sleep(left)
+        self.memory.append(self.server.memory())
+        for thread in threads:
+            thread.join()
+        self.memory.append(self.server.memory())
+
+    def _client(self, number: int) -> None:
         chance = random.Random(number)
-        while time.monotonic() < ending:
-            path = questions.draw(chance, chance.choice(("slice", "slice", "slice", "mentions")))
-            if chance.random() < 0.1:
-                path = f"/g/{slug}"
+        while time.monotonic() < self._ending:
+            kind, path = self.draw(chance)
             began = time.perf_counter()
-            status, _ = server.ask("GET", path)
-            taken.append(1000 * (time.perf_counter() - began))
+            status, _ = self.server.ask("GET", path)
+            self.taken.setdefault(kind, []).append(1000 * (time.perf_counter() - began))
             if status != 200:
-                wrong.append(status)
+                self.wrong[status] += 1
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(16)]
-    before = server.memory()
-    for thread in threads:
-        thread.start()
-    upload = (server.folder / f"{SYSTEMS[0]}.conll").read_bytes()
-    if len(upload) < 50_000_000:
-        status, _ = server.ask("PUT", f"/api/v1/golds/{slug}/results?system=sent&name=sent.conll", upload)
-        print(f"upload of {len(upload) / 1e6:.0f} MB under load: status {status}")
-    for thread in threads:
-        thread.join()
-    taken.sort()
-    p99 = taken[int(0.99 * (len(taken) - 1))]
-    print(
-        f"16 clients for {seconds:.0f} s: {len(taken)} answers, p50 {statistics.median(taken):.0f} ms, "
-        f"p99 {p99:.0f} ms, {len(wrong)} errors; memory {before:.0f} → {server.memory():.0f} MB"
-    )
+    def tell(self, name: str) -> None:
+        """Print what was found."""
+        every = [one for taken in self.taken.values() for one in taken]
+        start, middle, end = self.memory
+        wrong = ", ".join(f"{number} with status {status}" for status, number in self.wrong.items())
+        print(
+            f"{name}, 16 clients for {self._seconds:.0f} s: {len(every):,} answers, {wrong or 'no errors'}, "
+            f"{self.server.cpu() - self._cpu:.0f} s CPU; memory {start}, in the middle {middle}, "
+            f"at the end {end}, at most {end.most:.0f} MB"
+        )
+        for kind, taken in sorted({**self.taken, "all": every}.items()):
+            taken.sort()
+            p99 = taken[int(0.99 * (len(taken) - 1))]
+            print(
+                f"  {kind:<12}{len(taken):>8,}  p50 {statistics.median(taken):>6.0f} ms  p99 {p99:>6.0f} ms  "
+                f"at most {taken[-1]:.0f} ms"
+            )
+
+
+def load(server: Server, slug: str, questions: Questions, seconds: float) -> None:
+    """Sixteen clients: slices alone; then mixed questions, and one upload."""
+    alone = Load(server, seconds, lambda chance: ("slice", questions.draw(chance)))
+    alone.run()
+    alone.tell("slices")
+    results = [one["id"] for one in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])]
+    others = {
+        "board": lambda chance: f"/g/{slug}",
+        "history": lambda chance: f"/g/{slug}/history",
+        "comparison": lambda chance: "{}/comparison?a={}&b={}".format(
+            questions.path, *chance.sample(results, 2)
+        ),
+        "slices page": lambda chance: questions.draw(chance).replace("/api/v1/golds/", "/g/").replace(
+            "/slice?", "/slices?"
+        ),
+        "test": lambda chance: questions.draw(chance, "test") + "&a=s0&b=s1",
+        "mentions": lambda chance: questions.draw(chance, "mentions"),
+    }  # fmt: skip
+
+    def draw(chance: random.Random) -> tuple[str, str]:
+        kind = chance.choices(
+            ["slice", "mentions", "board", "slices page", "test", "history", "comparison"],
+            [60, 15, 8, 8, 5, 2, 2],
+        )[0]
+        return kind, questions.draw(chance) if kind == "slice" else others[kind](chance)
+
+    def upload() -> None:
+        sent = (server.folder / f"{SYSTEMS[0]}.conll").read_bytes()
+        path = f"/api/v1/golds/{slug}/results?system=sent&name=sent.conll"
+        wait = timed(lambda: status.append(server.ask("PUT", path, sent)[0]))
+        print(f"upload of {len(sent) / 1e6:.0f} MB under load: status {status[0]} after {wait:.0f} ms")
+
+    status: list[int] = []
+    mixed = Load(server, seconds, draw)
+    mixed.run(upload)
+    mixed.tell("mixed questions and one upload")
 
 
 def kills(folder: Path, number: int) -> None:
@@ -419,6 +347,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--tokens", default="6M")
+    parser.add_argument("--mentions", type=lambda text: int(float(text)), help="made directly, such as 1e7")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=50)
@@ -430,7 +359,8 @@ def main() -> None:
     if "index" in chosen:
         index(args.folder, args.documents)
     if set(chosen) - {"kills", "index"}:
-        answers(prepared(args.folder, args.tokens), chosen, args.seconds)
+        made = enlarged(args.folder, args.mentions) if args.mentions else prepared(args.folder, args.tokens)
+        answers(made, chosen, args.seconds)
     if "kills" in chosen:
         kills(prepared(args.folder, "10k"), args.kills)
 

@@ -23,8 +23,8 @@ from spanwise.cli.main import main
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import InputError
 from spanwise.workbench import child, serve
-from spanwise.workbench.api import OPERATIONS, PREFIX
 from spanwise.workbench.child import Said, Task
+from spanwise.workbench.openapi import OPERATIONS, PREFIX
 from spanwise.workbench.pages import PAGES, PATHS
 from spanwise.workbench.store import MIGRATIONS, JobOptions, Note, Store
 from spanwise.workbench.watch import BenchEvents

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from benches import ORIGIN, TOKEN, client_of
 
-from spanwise.workbench.api import OPERATIONS, PREFIX
 from spanwise.workbench.guard import HEADERS, PROBLEM, Door, Guard
+from spanwise.workbench.openapi import OPERATIONS, PREFIX
 from spanwise.workbench.pages import PATHS
 
 FILL = {

@@ -27,7 +27,6 @@ from spanwise.spreadsheet import to_xlsx
 from spanwise.workbench import bundle
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.child import Task
-from spanwise.workbench.index import Recent
 from spanwise.workbench.store import JobOptions
 
 
@@ -447,14 +446,6 @@ def test_a_workbook_is_read_by_others() -> None:
         ["\ufffd\ufffdé", -0.5, "a\nb"],
     ]
     assert to_xlsx(rows) == to_xlsx(rows)
-
-
-def test_answers_beyond_a_budget_of_bytes_are_dropped_oldest_first() -> None:
-    made: list[int] = []
-    kept: Recent[int, int] = Recent(10, size=lambda one: one, budget=100)
-    for number in (60, 30, 50, 30, 60):
-        kept.get(number, lambda number=number: made.append(number) or number)  # type: ignore[misc]
-    assert made == [60, 30, 50, 60]
 
 
 def test_an_upload_that_needs_too_much_memory_fails_with_a_sentence(folder: Path, tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +18,7 @@ from spanwise.conditions import Condition, Criterion, parse
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import MentionColumns, gather, mention_columns
 from spanwise.slices import describe_sides
-from spanwise.slices.index import NamedSlice, SliceIndex, read_gate, written_slices
+from spanwise.slices.index import MentionRuns, NamedSlice, SliceIndex, packed, read_gate, written_slices
 from spanwise.workbench.drawing import Shown, View, view_of
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
@@ -70,6 +73,21 @@ def test_buckets_and_tough_subsets_are_those_of_the_document(folder: Path, case)
             cell = index.counted(Condition.equal({"toughness": subset}))[name]
             assert cell.predicted is None and cell.score("f1") is None
             assert cell.score("recall") == pytest.approx(scores.overall.recall)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 90)), max_size=30), st.randoms(use_true_random=False)
+)
+def test_bits_are_counted_along_runs_as_one_by_one(
+    runs: list[tuple[int, int]], chance: random.Random
+) -> None:
+    column = np.repeat(np.array([of for of, _ in runs], int), [size for _, size in runs])
+    bits = np.array([chance.random() < 0.3 for _ in column], bool)
+    found = MentionRuns.along(column)
+    expected = np.bincount(column[bits], minlength=4)
+    assert found.totals(packed(bits), 4).tolist() == expected.tolist()
+    inside = [bits[a:b].sum() for a, b in itertools.pairwise(found.at.tolist())]
+    assert found.counts(packed(bits)).tolist() == inside
 
 
 def test_facet_counts_add_up_to_the_slice(case) -> None:

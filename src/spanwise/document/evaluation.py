@@ -391,6 +391,13 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         return str(reach("reports.outlets:notebook_table")(self))
 
 
+class EvaluationSummary(Evaluation, frozen=True, kw_only=True, dict=True):
+    """An evaluation that is read without its sentences."""
+
+    # Under this name nothing stands in a document, so that what stands under its own is passed over.
+    sentences: Sequence[Sentence] = field(default=(), name="no sentences")
+
+
 def _points(system: SystemScores) -> str:
     value = system.exact.overall.f1
     return "n/a" if value is None else f"{100 * value:.2f}"

@@ -28,6 +28,7 @@ KINDS = {
     "slices": "document.analyses:Slices",
     "split": "document.dataset:Split",
 }
+SUMMARY = "document.evaluation:EvaluationSummary"
 
 NEWLINE = b"\n"
 
@@ -49,18 +50,33 @@ def load(path: str | Path) -> Document:
         InputError: the file is missing or not a document, was made by a later spanwise, or is wrong
             somewhere; the message names the place inside the document.
     """
+    return _loaded(path, KINDS)
+
+
+def load_summary(path: str | Path) -> Document:
+    """The same document; that of an evaluation without its sentences, which take most of a file.
+
+    Raises:
+        InputError: as `load` does, but for sentences, which are not looked at.
+    """
+    return _loaded(path, {**KINDS, **dict.fromkeys(("evaluation", "comparison"), SUMMARY)})
+
+
+def _loaded(path: str | Path, kinds: Mapping[str, str]) -> Document:
     data: bytes = reach("formats:read_bytes")(path)
     try:
-        return _decoded(data, str(path))
+        return _decoded(data, str(path), kinds)
     except RecursionError:
         raise InputError(
             f"{path}: the document is nested too deeply.\nMake one with spanwise evaluate … --json FILE."
         ) from None
 
 
-def _decoded(data: bytes, place: str) -> Document:
+def _decoded(data: bytes, place: str, kinds: Mapping[str, str]) -> Document:
     head = _head(data, place)
-    kind = _type_of(head.kind, place, systems=head.systems is not UNSET, studies=head.datasets is not UNSET)
+    kind = _type_of(
+        head.kind, place, kinds, systems=head.systems is not UNSET, studies=head.datasets is not UNSET
+    )
     if head.schema != SCHEMA:
         return document_of(msgspec.json.decode(data), place=place)
     try:
@@ -76,7 +92,7 @@ def document_of(content: Mapping[str, Any], *, place: str = "the document") -> D
     _check_schema(content["schema"], place)
     migrated = _migrated(content) if content["schema"] < SCHEMA else dict(content)
     kind = _type_of(
-        migrated.get("kind", UNSET), place, systems="systems" in content, studies="datasets" in content
+        migrated.get("kind", UNSET), place, KINDS, systems="systems" in content, studies="datasets" in content
     )
     try:
         return cast("Document", msgspec.convert(migrated, kind))
@@ -122,13 +138,15 @@ def _check_schema(schema: object, place: str) -> None:
         )
 
 
-def _type_of(kind: object, place: str, *, systems: bool, studies: bool) -> type[Any]:
+def _type_of(
+    kind: object, place: str, kinds: Mapping[str, str], *, systems: bool, studies: bool
+) -> type[Any]:
     """The type of a document; the first schema did not always name its kind."""
     if kind is UNSET:
         kind = "study" if studies else "evaluation" if systems else "description"
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{place}: {unknown('kind of document', str(kind), KINDS)}")
-    found: type[object] = reach(KINDS[kind])
+    found: type[object] = reach(kinds[kind])
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from spanwise.buckets import Bucket
-from spanwise.columns import Bools, Column, Floats, Ints, Words, floats, ints, plain, ratio
+from spanwise.columns import Bools, Column, Floats, Ints, Words, floats, ints, offsets, plain, ratio
 from spanwise.conditions import (
     SENTENCE,
     TEXT,
@@ -39,7 +39,7 @@ LABEL = "label"
 OVERALL = ("exact", "overall")
 
 
-KEPT, DECIDED = 32, 4096  # comparisons whose mentions, and whose buckets, are remembered
+SEARCHED, DECIDED = 8, 4096  # comparisons whose mentions were searched for, and whose buckets, are kept
 
 
 def packed(mask: Bools) -> Words:
@@ -77,11 +77,40 @@ class SliceCell(Struct, frozen=True):
         return plain(exact(totals)[name])
 
 
+class MentionRuns(Struct, frozen=True, eq=False):
+    """Where mentions one after the other have the same sentence or unit, which can then be counted."""
+
+    at: Ints  # where each run begins, and where the last one ends
+    of: Ints  # what its mentions have in common
+
+    @classmethod
+    def along(cls, column: Column) -> MentionRuns:
+        """The runs of equal numbers in a column."""
+        begins = np.flatnonzero(np.diff(column, prepend=-1))
+        return cls(ints(np.append(begins, len(column))), ints(column[begins]))
+
+    def counts(self, words: Words) -> Ints:
+        """How many bits are set in each run."""
+        number = int(self.at[-1])
+        if 8 * len(self.at) < number and hasattr(np, "bitwise_count"):  # few long runs
+            word, bit = self.at >> 6, (self.at & 63).astype(np.uint64)
+            behind = np.append(words, np.uint64(0))[word] & ((np.uint64(1) << bit) - np.uint64(1))
+            whole = offsets(np.bitwise_count(words))
+            return ints(np.diff(whole[word] + np.bitwise_count(behind)))
+        before = np.zeros(number + 1, dtype=np.int32)
+        np.cumsum(np.unpackbits(words.view(np.uint8), count=number, bitorder="little"), out=before[1:])
+        return ints(np.diff(before[self.at]))
+
+    def totals(self, words: Words, size: int) -> Ints:
+        """The same for each of the numbers below `size`."""
+        return ints(np.bincount(self.of, weights=self.counts(words), minlength=size))
+
+
 class Bits(Struct, frozen=True, eq=False, dict=True):
     """The mentions of one side: for each value of each attribute the mentions that have it."""
 
     number: int
-    codes: Mapping[str, Column]
+    code: Callable[[str], Column]  # the bucket of each mention, by attribute
     buckets: Mapping[str, Sequence[Bucket]]
     decided: dict[Criterion, tuple[int, ...]]  # the buckets that meet comparisons; shared by all sides
     subsets: Sequence[str] = ()
@@ -103,7 +132,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             if attribute == TOUGHNESS and self.tough is not None:
                 found = [packed((self.tough >> bit & 1).astype(bool)) for bit in range(len(self.subsets))]
             else:
-                code = self.codes[attribute]
+                code = self.code(attribute)
                 found = [packed(code == place) for place in range(len(self.buckets[attribute]))]
             self._kept[attribute] = found
         return self._kept[attribute]
@@ -112,33 +141,37 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         """The mentions that meet a condition; all where there is none."""
         result = self.all
         for clause in condition.clauses if condition is not None else ():
-            held = self.compare(clause[0])
-            for one in clause[1:]:
-                held = held | self.compare(one)
-            result = result & held
+            result = result & self.meeting(clause)
         return result
 
+    def meeting(self, clause: Sequence[Criterion]) -> Words:
+        """The mentions that meet one of some comparisons."""
+        held = self.compare(clause[0])
+        for one in clause[1:]:
+            held = held | self.compare(one)
+        return held
+
     def compare(self, one: Criterion) -> Words:
-        """The mentions that meet one comparison; the latest ones are kept."""
-        kept = self._compared.get(one)
-        if kept is None:
-            kept = self._meeting(one)
-            if len(self._compared) >= KEPT:
-                self._compared.clear()
-            self._compared[one] = kept
-        return kept
-
-    @cached_property
-    def _compared(self) -> dict[Criterion, Words]:
-        return {}
-
-    def _meeting(self, one: Criterion) -> Words:
+        """The mentions that meet one comparison."""
         if one.operator == "!=":
             return self.all & ~self.compare(one.opposite())
         if one.attribute in (TEXT, SENTENCE):
-            return self._with_text(one)
+            kept = self._searched.get(one)
+            if kept is None:
+                kept = self._with_text(one)
+                if len(self._searched) >= SEARCHED:
+                    self._searched.clear()
+                self._searched[one] = kept
+            return kept
         if one.attribute == TOUGHNESS:
             return self._tough(one)
+        return self._in_buckets(one)
+
+    @cached_property
+    def _searched(self) -> dict[Criterion, Words]:
+        return {}
+
+    def _in_buckets(self, one: Criterion) -> Words:
         if one.attribute not in self.buckets:
             raise unknown(
                 "attribute of these mentions", one.attribute, [*self.buckets, TOUGHNESS, TEXT, SENTENCE]
@@ -149,9 +182,15 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             if len(self.decided) >= DECIDED:
                 self.decided.clear()
             self.decided[one] = held
+        return self._either([self.values(one.attribute)[number] for number in held])
+
+    def _either(self, several: Sequence[Words]) -> Words:
+        """The mentions of any of several kinds."""
+        if len(several) == 1:
+            return several[0]
         result = np.zeros_like(self.all)
-        for number in held:
-            result = result | self.values(one.attribute)[number]
+        for words in several:
+            np.bitwise_or(result, words, out=result)
         return result
 
     def _buckets_of(self, one: Criterion) -> tuple[int, ...]:
@@ -183,33 +222,33 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
                 "which need training data and exist for gold mentions alone.\n"
                 "Leave it out, or give train= to tell seen mentions from unseen ones."
             )
-        result = np.zeros_like(self.all)
         for value in one.values:
             if value not in self.subsets:
                 raise unknown("tough subset", value, self.subsets)
-            result = result | self.values(TOUGHNESS)[self.subsets.index(value)]
-        return result
+        return self._either([self.values(TOUGHNESS)[self.subsets.index(value)] for value in one.values])
 
     def _with_text(self, one: Criterion) -> Words:
         if one.attribute not in self.words or one.operator != "=":
             raise unsearchable(one)
-        result = np.zeros_like(self.all)
-        for value in one.values:
-            result = result | packed(self.words[one.attribute](value))
-        return result
+        return self._either([packed(self.words[one.attribute](value)) for value in one.values])
 
 
-class SystemBits(Struct, frozen=True, eq=False):
+class SystemBits(Struct, frozen=True, eq=False, dict=True):
     """The predictions of one system, and what became of the gold mentions."""
 
     predicted: Bits
     right: Words  # the gold mentions that were found exactly
     there: Bits  # for each gold mention that was found the values of its partner
     outcome: Column  # of each gold mention
-    unit: Ints  # of each predicted mention
+    units: MentionRuns  # of predicted mentions
     found: Column  # the outcome of each predicted mention
     side: str  # where its mentions stand in the columns
     columns: MentionColumns
+
+    @cached_property
+    def outcomes(self) -> list[Words]:
+        """The gold mentions of each outcome."""
+        return [packed(self.outcome == place) for place in range(len(OUTCOMES))]
 
 
 class SliceIndex(Struct, frozen=True, eq=False, dict=True):
@@ -217,7 +256,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
 
     columns: MentionColumns
     gold: Bits
-    unit: Ints
+    units: MentionRuns  # of gold mentions
     systems: Mapping[str, SystemBits]
 
     @classmethod
@@ -230,9 +269,23 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         systems: dict[str, SystemBits] = {}
         for one in (columns, *others):
             for name in one.head.systems:
-                systems.setdefault(name, _system(one, name, buckets, gold, search))
-        unit = ints(columns.unit_of_sentence[columns.column("gold", "sentence")])
-        return cls(columns, gold, unit, systems)
+                if name not in systems:
+                    systems[name] = _system(one, name, buckets, gold, search, columns.unit_of_sentence)
+        unit = columns.unit_of_sentence[columns.column("gold", "sentence")]
+        return cls(columns, gold, MentionRuns.along(unit), systems)
+
+    @cached_property
+    def whole(self) -> dict[str, SliceCell]:
+        """The counts of every system on all mentions."""
+        return self.counted(None)
+
+    @cached_property
+    def _sentences(self) -> MentionRuns:
+        return MentionRuns.along(self.columns.column("gold", "sentence"))
+
+    def sentences(self, inside: Words) -> int:
+        """How many sentences hold gold mentions of a slice."""
+        return int(np.count_nonzero(self._sentences.counts(inside)))
 
     def defined(self, condition: Condition | None) -> bool:
         """Whether predictions can meet the condition as well as gold mentions."""
@@ -254,11 +307,13 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         """For each value of each attribute the gold mentions that meet all clauses about other attributes."""
         found: dict[str, dict[str, int]] = {}
         attributes = [*self.gold.buckets, *([TOUGHNESS] if self.gold.tough is not None else [])]
+        clauses = condition.clauses if condition is not None else ()
+        held = [(clause, self.gold.meeting(clause)) for clause in clauses]
         for attribute in attributes:
-            clauses = [] if condition is None else [
-                clause for clause in condition.clauses if any(one.attribute != attribute for one in clause)
-            ]  # fmt: skip
-            inside = self.gold.mask(Condition.of(clauses) if clauses else None)
+            inside = self.gold.all
+            for clause, words in held:
+                if any(one.attribute != attribute for one in clause):
+                    inside = inside & words
             names = (
                 list(self.gold.subsets)
                 if attribute == TOUGHNESS
@@ -270,9 +325,8 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
 
     def outcomes(self, name: str, inside: Words) -> dict[str, int]:
         """What became of the gold mentions of a slice, by outcome."""
-        rows = unpacked_bits(inside, self.gold.number)
-        counts = np.bincount(self.systems[name].outcome[rows], minlength=len(OUTCOMES))
-        return {outcome: int(number) for outcome, number in zip(OUTCOMES, counts, strict=True) if number}
+        counts = [ones(inside & words) for words in self.systems[name].outcomes]
+        return {outcome: number for outcome, number in zip(OUTCOMES, counts, strict=True) if number}
 
     def measure(self, name: str, condition: Condition | None) -> Measure:
         """The counts of a system in a slice, unit by unit: what intervals and tests are made of."""
@@ -280,28 +334,18 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         inside = self.gold.mask(condition)
         both = self.defined(condition)
         right = inside & one.right & one.there.mask(condition) if both else inside & one.right
-        gold = _per_unit(inside, self.unit, units)
-        correct = _per_unit(right, self.unit, units)
+        gold, correct = (self.units.totals(words, units) for words in (inside, right))
         if not both:
             matrix = np.stack([gold, correct], axis=1)
             counts = Counts.of_matrix(["slice"], RECALL, matrix)
             return Measure(MeasureKey("slice"), counts, "recall", (OVERALL,), "exact", ("recall",))
-        predicted = _per_unit(one.predicted.mask(condition), one.unit, units)
+        predicted = one.units.totals(one.predicted.mask(condition), units)
         counts = Counts.of_matrix(["slice"], EXACT, np.stack([gold, predicted, correct], axis=1))
         return Measure(MeasureKey("exact"), counts, "exact", (OVERALL,), "exact", ("f1",))
 
 
-def _per_unit(words: Words, unit: Ints, units: int) -> Ints:
-    return np.bincount(unit[unpacked_bits(words, len(unit))], minlength=units)
-
-
 def _label_buckets(labels: Sequence[str]) -> tuple[Bucket, ...]:
     return tuple(Bucket(label, value=label, label=label) for label in labels)
-
-
-def _codes(columns: MentionColumns, side: str, buckets: Mapping[str, Sequence[Bucket]]) -> dict[str, Column]:
-    found = {name: columns.column(side, f"bucket.{name}") for name in buckets if name != LABEL}
-    return {LABEL: columns.column(side, "label"), **found}
 
 
 def _all_buckets(
@@ -328,7 +372,7 @@ def _bits(
     head = columns.head
     return Bits(
         number=len(columns.column(side, "sentence")),
-        codes=_codes(columns, side, buckets),
+        code=lambda name: columns.column(side, LABEL if name == LABEL else f"bucket.{name}"),
         buckets=_all_buckets(columns, buckets),
         decided=decided,
         subsets=head.subsets if side == "gold" else (),
@@ -343,23 +387,23 @@ def _system(
     buckets: Mapping[str, Sequence[Bucket]],
     gold: Bits,
     search: WordSearch | None,
+    unit_of_sentence: Ints,
 ) -> SystemBits:
     side = columns.side(name)
     predicted = _bits(columns, side, buckets, search, gold.decided)
-    partner = columns.column(side, "partner").astype(np.int64)
-    found = partner >= 0
-    codes: dict[str, Column] = {}
-    for attribute, code in predicted.codes.items():
+    partner = columns.column(side, "partner")
+
+    def there(attribute: str) -> Column:
         # Where nothing was found, the bucket behind the last one stands for none.
-        there = np.full(gold.number, len(predicted.buckets[attribute]), dtype=np.int64)
-        there[found] = code[partner[found]]
-        codes[attribute] = there
+        code = np.append(predicted.code(attribute).astype(np.int32), len(predicted.buckets[attribute]))
+        return code[partner]
+
     return SystemBits(
         predicted=predicted,
-        right=packed(found),
-        there=Bits(gold.number, codes, predicted.buckets, gold.decided, words=gold.words),
+        right=packed(partner >= 0),
+        there=Bits(gold.number, there, predicted.buckets, gold.decided, words=gold.words),
         outcome=columns.column(side, "outcome"),
-        unit=ints(columns.unit_of_sentence[columns.column(side, "sentence")]),
+        units=MentionRuns.along(unit_of_sentence[columns.column(side, "sentence")]),
         found=columns.column(side, "found"),
         side=side,
         columns=columns,
@@ -407,13 +451,14 @@ def weak_slices(
 
     weight = missed(system) if other is None else floats(missed(system) - missed(other))
     facets = [
-        Facet.of_codes(name, [bucket.name for bucket in gold.buckets[name]], ints(code))
-        for name, code in gold.codes.items()
+        Facet.of_codes(name, [bucket.name for bucket in gold.buckets[name]], ints(gold.code(name)))
+        for name in gold.buckets
     ]
     if gold.tough is not None:
         member = (gold.tough[:, None] >> np.arange(len(gold.subsets)) & 1).astype(bool)
         facets.append(Facet.of_members(TOUGHNESS, gold.subsets, member))
-    items = Items(index.unit, index.columns.head.units, weight, tuple(facets), other is not None)
+    unit = ints(index.columns.unit_of_sentence[index.columns.column("gold", "sentence")])
+    items = Items(unit, index.columns.head.units, weight, tuple(facets), other is not None)
     found = search(items, depth=depth, least=least, level=level, flips=flips, seed=seed)
     rows = []
     for one in found.listed:

@@ -1,4 +1,4 @@
-"""The JSON API: the table of routes, its OpenAPI description, and what each route answers."""
+"""The JSON API: what each route of the table answers."""
 
 from __future__ import annotations
 
@@ -7,30 +7,28 @@ import hashlib
 import re
 import shutil
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import msgspec
-from msgspec import UNSET, Struct
+import numpy as np
+from msgspec import UNSET
 from msgspec.structs import replace
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
 from spanwise.conditions import parse
-from spanwise.document.evaluation import Evaluation, UnitCounts
+from spanwise.document.evaluation import UnitCounts
 from spanwise.document.head import written_out
 from spanwise.errors import ChoiceError, SpanwiseError, unknown
 from spanwise.formats import read
-from spanwise.gates import Outcome
 from spanwise.slices.index import FoundSlices
 from spanwise.spreadsheet import to_csv, to_xlsx
 from spanwise.workbench.bench import (
     JSON,
     READ_ONLY,
-    UPLOAD_TAGS,
     Bench,
     NotHere,
     asker_of,
@@ -59,176 +57,13 @@ from spanwise.workbench.drawing import (
     ways_out,
 )
 from spanwise.workbench.guard import MOST_NOTE, MOST_ROWS, PROBLEM, ProblemDetails, Refused
-from spanwise.workbench.index import SliceAnswer, SlicePoint, SliceTest
-from spanwise.workbench.jobs import OPTIONS, inside
-from spanwise.workbench.store import Changed, EvaluationJob, Exists, Gold, Note, Result, Slice
+from spanwise.workbench.index import SlicePoint, SliceTest
+from spanwise.workbench.jobs import inside
+from spanwise.workbench.openapi import OPERATIONS, PREFIX, Operation, description
+from spanwise.workbench.store import Changed, EvaluationJob, Exists, Gold, Note, Result
 from spanwise.workbench.watch import slug_of
 
-PREFIX = "/api/v1"
-
-
-class Operation(Struct, frozen=True):
-    """One verb on one path."""
-
-    method: str
-    path: str  # behind the prefix
-    name: str  # of the function that answers
-    summary: str
-    answer: object = None  # the type of the body; None where there is none
-    body: object = None  # the type of what is sent
-    query: tuple[str, ...] = ()
-    status: int = 200
-    conditions: bool = False  # whether parameters may be conditions on mentions
-
-
-OPERATIONS = (
-    Operation("GET", "/health", "health", "whether the server answers", Health),
-    Operation("GET", "/openapi.json", "openapi", "this description", dict[str, Any]),
-    Operation("GET", "/golds", "golds", "the gold files that results are over", list[Gold]),
-    Operation(
-        "POST", "/golds", "add_gold", "register a gold file of the folder", Gold, GoldRequest, status=201,
-    ),
-    Operation(
-        "GET", "/golds/{gold}/results", "results", "the results over a gold file", list[ResultSummary],
-    ),
-    Operation(
-        "PUT", "/golds/{gold}/results", "upload", "send predictions as the body; they are evaluated",
-        ShownJob, bytes, ("system", "name", *OPTIONS, *UPLOAD_TAGS), 202,
-    ),
-    Operation("GET", "/results/{result}", "result", "the document, unchanged", Evaluation),
-    Operation("GET", "/results/{result}/units", "units", "its counts per document or sentence", UnitCounts),
-    Operation(
-        "GET", "/golds/{gold}/comparison", "comparison", "two results, by number or latest:NAME",
-        ResultComparison, query=("a", "b", "score", "slice"), conditions=True,
-    ),
-    Operation(
-        "GET", "/golds/{gold}/weak", "weak",
-        "slices on which a system misses most, or on which two systems differ", FoundSlices,
-        query=("a", "b"),
-    ),
-    Operation(
-        "GET", "/golds/{gold}/slices/{slug}/history", "slice_history",
-        "a saved slice in every result, the oldest first", list[SlicePoint],
-    ),
-    Operation(
-        "GET", "/golds/{gold}/slice", "slice",
-        "counts and scores of every system on some mentions; intervals where they are asked for",
-        SliceAnswer, query=("intervals",), conditions=True,
-    ),
-    Operation(
-        "GET", "/golds/{gold}/test", "test", "two systems tested on some mentions", SliceTest,
-        query=("a", "b"), conditions=True,
-    ),
-    Operation(
-        "GET", "/golds/{gold}/mentions", "mentions", "sentences with such mentions", Sentences,
-        query=("after", "limit"), conditions=True,
-    ),
-    Operation("GET", "/golds/{gold}/sentences/{number}", "sentence", "one sentence with its marks", Drawn),
-    Operation("GET", "/golds/{gold}/slices", "slices", "the saved slices", list[Slice]),
-    Operation("POST", "/golds/{gold}/slices", "add_slice", "save a slice", Slice, SliceRequest, status=201),
-    Operation(
-        "PUT", "/golds/{gold}/slices/{slug}", "change_slice", "change a slice; If-Match names its version",
-        Slice, SliceRequest,
-    ),
-    Operation(
-        "DELETE", "/golds/{gold}/slices/{slug}", "remove_slice",
-        "forget a slice; If-Match names its version", status=204,
-    ),
-    Operation("GET", "/golds/{gold}/notes", "notes", "the notes on mentions", list[Note]),
-    Operation(
-        "POST", "/golds/{gold}/notes", "add_note", "note something on a mention", Note, NoteRequest,
-        status=201,
-    ),
-    Operation(
-        "PUT", "/golds/{gold}/notes/{note}", "change_note", "change a note; If-Match names its version",
-        Note, NoteChange,
-    ),
-    Operation(
-        "DELETE", "/golds/{gold}/notes/{note}", "remove_note", "remove a note; If-Match names its version",
-        status=204,
-    ),
-    Operation(
-        "GET", "/golds/{gold}/worksheet", "worksheet",
-        "the notes as a worksheet (csv, jsonl or xlsx) for spanwise suspects --apply", str,
-        query=("format",),
-    ),
-    Operation(
-        "GET", "/golds/{gold}/gate", "gate", "whether the latest results reach their thresholds", Outcome,
-        query=("result",),
-    ),
-    Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[ShownJob]),
-    Operation("GET", "/jobs/{job}", "job", "how far an evaluation is", ShownJob),
-    Operation(
-        "POST", "/jobs/{job}", "again", "evaluate the same upload with other options", ShownJob,
-        dict[str, str], status=202,
-    ),
-    Operation("DELETE", "/jobs/{job}", "cancel", "end an evaluation", status=204),
-    Operation("GET", "/events", "events", "what happens, as text/event-stream; Last-Event-ID resumes", str),
-)  # fmt: skip
-
-
-def description() -> dict[str, object]:
-    """The API as OpenAPI 3.1."""
-    types = [
-        one for operation in OPERATIONS for one in (operation.answer, operation.body) if _has_schema(one)
-    ]
-    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
-    schema_of = {repr(one): schema for one, schema in zip(types, schemas, strict=True)}
-    paths: dict[str, dict[str, object]] = {}
-    for operation in OPERATIONS:
-        told: dict[str, object] = {
-            "operationId": operation.name,
-            "summary": operation.summary,
-            "parameters": _parameters(operation),
-            "responses": {
-                str(operation.status): {
-                    "description": operation.summary,
-                    **_content(operation.answer, schema_of),
-                },
-                "default": {"description": "what is wrong", "content": {"application/problem+json": {}}},
-            },
-        }
-        if operation.body is not None:
-            told["requestBody"] = {"required": True, **_content(operation.body, schema_of)}
-        paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = told
-    made = {
-        "openapi": "3.1.0",
-        "info": {"title": "spanwise workbench", "version": __version__},
-        "paths": paths,
-        "components": {
-            "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-        "security": [{"token": []}],
-    }
-    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(made))
-    return plain
-
-
-def _has_schema(one: object) -> bool:
-    return one not in (None, bytes, str)
-
-
-def _content(one: object, schema_of: Mapping[str, object]) -> dict[str, object]:
-    if one is None:
-        return {}
-    if one is bytes:
-        return {"content": {"application/octet-stream": {}}}
-    if one is str:
-        return {"content": {"text/plain": {"schema": {"type": "string"}}}}
-    return {"content": {"application/json": {"schema": schema_of[repr(one)]}}}
-
-
-def _parameters(operation: Operation) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in re.findall(r"{(\w+)}", operation.path)
-    ]
-    found += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in operation.query]
-    if operation.conditions:
-        free = {"type": "object", "additionalProperties": {"type": "string"}}
-        found.append({"name": "conditions", "in": "query", "style": "form", "explode": True, "schema": free})
-    return found
+T = TypeVar("T")
 
 
 WORKSHEET = (
@@ -259,7 +94,7 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitab
             if operation.name in LONG:
                 answered: Response = await LONG[operation.name](bench, request)
                 return answered
-            body = None
+            body, work = None, SHORT[operation.name]
             if operation.body is not None:
                 if bench.read_only:
                     raise Refused(503, READ_ONLY)
@@ -268,7 +103,7 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitab
                 body = msgspec.json.decode(await request.body(), type=operation.body)
             elif operation.method == "DELETE" and bench.read_only:
                 raise Refused(503, READ_ONLY)
-            found = await run_in_threadpool(SHORT[operation.name], bench, request, body)
+            found = await in_lane(bench, request, operation.name, lambda: work(bench, request, body))
         except Exception as error:  # every error becomes an answer with its status
             return problem(bench, error)
         if isinstance(found, Response):
@@ -278,6 +113,24 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitab
         return Response(msgspec.json.encode(found, enc_hook=written_out), operation.status, media_type=JSON)
 
     return answer
+
+
+COSTLY = {  # what is answered one after the other: tests, searches, documents and many files
+    "comparison", "gate", "slice_history", "test", "units", "weak", "worksheet",
+}  # fmt: skip
+
+
+async def in_lane(bench: Bench, request: Request, name: str, work: Callable[[], T]) -> T:
+    """Do the work of a route at once, or after the costly ones before.
+
+    Of the tests of slices that a browser waits for, only the newest is made: the others are of views that
+    have gone.
+    """
+    if name not in COSTLY:
+        return await bench.lanes.quick(work)
+    asker, path = asker_of(request), request.url.path
+    topic = (name, path) if name == "test" and asker == "browser" else None
+    return await bench.lanes.costly((asker, path, request.url.query), work, topic=topic)
 
 
 def status_of(error: Exception) -> int:
@@ -320,8 +173,12 @@ def problem(bench: Bench, error: Exception) -> Response:
     where = place_of(text) if status in (400, 422) else None
     title = text.partition("\n")[0]
     body = ProblemDetails(title=title, status=status, detail=text, where=where, ways=ways_out(text))
-    again = {"retry-after": "5"} if status == 503 else None
-    return Response(msgspec.json.encode(body), status, media_type=PROBLEM, headers=again)
+    return Response(msgspec.json.encode(body), status, media_type=PROBLEM, headers=retry(status))
+
+
+def retry(status: int) -> dict[str, str]:
+    """When to ask again, as headers; browsers do so themselves."""
+    return {"retry-after": "2", "refresh": "2"} if status == 503 else {}
 
 
 # ---- golds and results
@@ -490,18 +347,20 @@ def sentences_of(
     index = bench.indexed(gold).index
     notes = bench.notes(gold)
     rows = chosen_rows(index, view, notes)
-    sentence = index.columns.column("gold", "sentence")[rows]
+    sentence = index.columns.column("gold", "sentence")  # in ascending order
+    begin = int(np.searchsorted(rows, np.searchsorted(sentence, after, "right")))
     chosen: dict[int, list[int]] = {}
-    for row, number in zip(rows.tolist(), sentence.tolist(), strict=True):
-        if number > after:
-            if number not in chosen and len(chosen) == min(limit, MOST_ROWS):
-                break
-            chosen.setdefault(number, []).append(row)
+    for place in range(begin, len(rows)):
+        row = int(rows[place])
+        number = int(sentence[row])
+        if number not in chosen and len(chosen) == min(limit, MOST_ROWS):
+            break
+        chosen.setdefault(number, []).append(row)
     drawn = tuple(
         draw(index, number, chosen=found, systems=systems, notes=notes) for number, found in chosen.items()
     )
     last = drawn[-1].number if drawn else after
-    more = bool(len(sentence)) and int(sentence[-1]) > last
+    more = bool(len(rows)) and int(sentence[rows[-1]]) > last
     return Sentences(mentions=len(rows), sentences=drawn, next=last if more else None)
 
 

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import secrets
+import sys
 import threading
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,8 +37,9 @@ from spanwise.slices.index import (
     written_slices,
 )
 from spanwise.workbench.guard import COOKIE, IDLE, MOST_UPLOAD, Refused
-from spanwise.workbench.index import Indexed, Recent, Shelf
-from spanwise.workbench.jobs import OPTIONS, Jobs, inside
+from spanwise.workbench.index import Indexed, Shelf
+from spanwise.workbench.jobs import OPTIONS, Child, Jobs, inside
+from spanwise.workbench.lanes import Lanes
 from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Note, Result, Slice, Store
 from spanwise.workbench.watch import PRIVATE, BenchEvents, Watcher
 
@@ -65,14 +67,14 @@ class Bench:
         self.events = BenchEvents()
         self.watcher = Watcher(self.folder, self.store, self.events, also=self.take_slices)
         self.jobs = Jobs(self.folder, self.store, self.events, memory=memory)
-        self.shelf = Shelf(self.folder, self.store)
+        self.child = Child(self.jobs.memory)
+        self.shelf = Shelf(self.folder, self.store, child=None if bundled else self.child)
+        self.lanes = Lanes()
         self.door_token = ""
         self._looked: dict[tuple[str, str], set[str]] = {}
         self._uploading: set[str] = set()
         self._slices_read: dict[str, tuple[int, int]] = {}  # size and time of each file of slices
         self.faults: dict[str, str] = {}  # files of slices that cannot be read, and why
-        self._moved: Recent[tuple[str, tuple[str, ...]], dict[str, int]] = Recent(16)
-        self._digests: Recent[tuple[str, int, int], str] = Recent(16)
         self._lock = threading.RLock()
 
     def start(self) -> None:
@@ -83,6 +85,8 @@ class Bench:
 
     def stop(self) -> None:
         """Let go of everything."""
+        self.lanes.stop()
+        self.child.stop()
         if not self.read_only:
             self.watcher.stop()
             self.jobs.stop()
@@ -148,7 +152,7 @@ class Bench:
             return False
         about = path.stat()
         key = (str(path), about.st_size, about.st_mtime_ns)
-        return self._digests.get(key, lambda: sha256_of(path)) != gold.sha256
+        return self.shelf.kept.get("digest", key, lambda: sha256_of(path), sys.getsizeof) != gold.sha256
 
     def other_golds(self, gold: Gold) -> list[Gold]:
         """Golds of the same name with another content; no test mixes results over both."""
@@ -166,7 +170,12 @@ class Bench:
             return own
         columns = indexed.index.columns
         wanted = tuple(sorted({note.sentence_sha for note in others}))
-        at = self._moved.get((indexed.key, wanted), lambda: _sentences_by_sha(columns, wanted))
+        at = self.shelf.kept.get(
+            "moved",
+            (indexed.files, wanted),
+            lambda: _sentences_by_sha(columns, wanted),
+            lambda found: 200 * len(found),
+        )
         moved = [replace(note, sentence=at.get(note.sentence_sha, note.sentence)) for note in others]
         return sorted([*own, *moved], key=lambda note: note.id)
 

@@ -1,17 +1,21 @@
-"""The process that evaluates one upload: it says how far it is, line by line, and writes the result."""
+"""The process that does one costly thing: evaluate an upload, make a report, look for weak slices.
+
+It evaluates saying how far it is, line by line; of anything else it writes the answer.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 
-class Task(Struct, frozen=True, kw_only=True):
+class Task(Struct, frozen=True, kw_only=True, tag="evaluate"):
     """What to evaluate, and where the result goes."""
 
     gold: str
@@ -25,6 +29,23 @@ class Task(Struct, frozen=True, kw_only=True):
     memory: int = 0  # bytes that the evaluation may take; 0: no limit
 
 
+class ReportTask(Struct, frozen=True, kw_only=True, tag="report"):
+    """A document whose page is wanted."""
+
+    path: str
+    memory: int = 0
+
+
+class SearchTask(Struct, frozen=True, kw_only=True, tag="search"):
+    """Columns to be searched for weak slices."""
+
+    folder: str
+    files: tuple[tuple[str, int, int], ...]
+    system: str
+    other: str | None
+    memory: int = 0
+
+
 class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of the child."""
 
@@ -35,15 +56,51 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def main() -> int:
-    """Evaluate what standard input asks for."""
+    """Do what standard input asks for."""
     from spanwise.errors import ChoiceError, SpanwiseError
-    from spanwise.evaluation import evaluate, mention_columns
-    from spanwise.settings import in_options
 
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task | ReportTask | SearchTask)
     if hasattr(os, "nice"):
         os.nice(5)
     _limit(task.memory)
+    if isinstance(task, Task):
+        return _evaluate(task)
+    try:
+        made = report_of(task.path).encode() if isinstance(task, ReportTask) else _searched(task)
+    except (SpanwiseError, MemoryError) as error:
+        sys.stderr.write(str(error) or TOO_LARGE)
+        return 2 if isinstance(error, ChoiceError) else 3
+    sys.stdout.buffer.write(made)
+    return 0
+
+
+TOO_LARGE = "this needs more memory than the workbench may take.\nStart the workbench with a higher --memory."
+
+
+def report_of(path: str | Path) -> str:
+    """The page of a document, as `--html` writes it."""
+    from spanwise.document.evaluation import Evaluation
+    from spanwise.document.loading import load
+    from spanwise.errors import InputError
+
+    document = load(path)
+    if not isinstance(document, Evaluation):
+        raise InputError(f"{path}: this file no longer holds an evaluation.\nEvaluate again.")
+    return document.to_html()
+
+
+def _searched(task: SearchTask) -> bytes:
+    from spanwise.slices.index import weak_slices
+    from spanwise.workbench.index import put_together
+
+    index = put_together(Path(task.folder), task.files, {}).index
+    return msgspec.json.encode(weak_slices(index, task.system, task.other))
+
+
+def _evaluate(task: Task) -> int:
+    from spanwise.errors import ChoiceError, SpanwiseError
+    from spanwise.evaluation import evaluate, mention_columns
+    from spanwise.settings import in_options
 
     def say(said: Said) -> None:
         sys.stdout.write(msgspec.json.encode(said).decode() + "\n")

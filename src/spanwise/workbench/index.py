@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -15,54 +14,26 @@ from msgspec import UNSET, Struct
 
 from spanwise.conditions import Condition
 from spanwise.document.evaluation import Evaluation, PackedMeasure
-from spanwise.document.loading import load
+from spanwise.document.head import written_out
+from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import MentionColumns, compared, unpacked
 from spanwise.intervals import jackknife
 from spanwise.merging import compare_two
 from spanwise.scores import Measure
-from spanwise.slices.index import FoundSlices, SliceIndex, weak_slices
+from spanwise.slices.index import FoundSlices, SliceIndex, ones, weak_slices
 from spanwise.uncertainty import Resampling
+from spanwise.workbench.child import ReportTask, SearchTask, report_of
+from spanwise.workbench.jobs import Child, inside
+from spanwise.workbench.lanes import Kept
 from spanwise.workbench.store import Bounds, Gold, PooledRuns, Result, Store, WatchedFile
 
 SHUFFLES = 1000
 NO_BOUNDS = np.full(2, np.nan)
-BUDGET = 1 << 30  # bytes of columns and bitmaps that are kept
+BUDGET = 1 << 28  # bytes of documents, columns, bitmaps and answers that are kept
 HISTORY = 30  # files of columns in the history of a slice
 TESTED = 20  # systems that are tested against each other
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-class Recent(Generic[K, V]):
-    """The latest answers, so that the same question costs nothing.
-
-    With `size` and `budget` the oldest are dropped until the rest is within the budget; the latest stays.
-    """
-
-    def __init__(self, most: int, *, size: Callable[[V], int] | None = None, budget: int = 0) -> None:
-        self._most, self._kept, self._lock = most, OrderedDict[K, V](), threading.Lock()
-        self._size, self._budget = size, budget
-
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        """The answer, made where it is not there."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        made = make()
-        with self._lock:
-            self._kept[key] = made
-            while len(self._kept) > self._most or self._too_large():
-                self._kept.popitem(last=False)
-        return made
-
-    def _too_large(self) -> bool:
-        if self._size is None or len(self._kept) < 2:
-            return False
-        return sum(map(self._size, self._kept.values())) > self._budget
 
 
 class SystemAnswer(Struct, frozen=True, kw_only=True):
@@ -104,19 +75,24 @@ class SliceTest(Struct, frozen=True, kw_only=True):
     looked_at: int
 
 
+FileKey = tuple[str, int, int]  # path, size and time
+
+
 class Indexed(Struct, frozen=True, eq=False):
     """The columns over one gold, and what could not be put together."""
 
     index: SliceIndex
     left: tuple[str, ...]  # attributes that files cut differently
     results: Mapping[str, str]  # the file behind each system
-    key: str  # what tells these columns from others
+    files: tuple[FileKey, ...]  # what tells these columns from others
+    parts: Mapping[FileKey, MentionColumns]  # the first file whole, of others the systems alone
 
     @property
     def bytes(self) -> int:
         """About what the columns and the bitmaps made of them take."""
-        files = {id(one.columns): one.columns for one in self.index.systems.values()}
-        return 2 * sum(array.nbytes for one in files.values() for array in one.arrays.values())
+        return sum(
+            one.nbytes + one.nbytes // 2 for part in self.parts.values() for one in part.arrays.values()
+        )
 
 
 class SlicePoint(Struct, frozen=True, kw_only=True):
@@ -137,33 +113,29 @@ class SlicePoint(Struct, frozen=True, kw_only=True):
 class Shelf:
     """Documents, columns and answers over one folder."""
 
-    def __init__(self, folder: Path, store: Store) -> None:
+    def __init__(self, folder: Path, store: Store, *, child: Child | None = None) -> None:
         self.folder, self.store = folder, store
-        self._documents: Recent[tuple[str, str], Evaluation] = Recent(16)
-        self._pages: Recent[tuple[str, str], str] = Recent(6)
-        self._indexes: Recent[tuple[tuple[str, int, int], ...], Indexed] = Recent(
-            64, size=lambda one: one.bytes, budget=BUDGET
-        )
-        self._found: Recent[tuple[str, str, str | None], FoundSlices] = Recent(64)
-        self._ties: Recent[
-            tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...], str],
-            dict[tuple[int, int], ScoreTest],
-        ] = Recent(64)
-        self._bounds: Recent[tuple[tuple[int, ...], str], Bounds | None] = Recent(256)
-        self._pairs: Recent[tuple[int, int, str], tuple[Comparison, tuple[str, ...]]] = Recent(64)
-        self._answers: Recent[tuple[str, str, bool], SliceAnswer] = Recent(512)
-        self._tests: Recent[tuple[str, str, str, str], SliceTest] = Recent(512)
+        self.child = child  # the process that makes reports and searches; without it they are made here
+        self.kept = Kept(BUDGET)
+        self._building = threading.Lock()
 
     def document(self, result: Result) -> Evaluation:
-        """The document that a result stands in."""
+        """The document that a result stands in, without its sentences."""
 
         def read() -> Evaluation:
-            data = load(self.folder / result.path)
+            data = load_summary(self.folder / result.path)
             if not isinstance(data, Evaluation):
                 raise InputError(f"{result.path}: this file no longer holds an evaluation.\nEvaluate again.")
             return data
 
-        return self._documents.get((result.path, result.sha256), read)
+        size = self._size(result.path)
+        return self.kept.get("document", (result.path, result.sha256), read, lambda _: size)
+
+    def _size(self, path: str) -> int:
+        try:
+            return (self.folder / path).stat().st_size
+        except OSError:
+            return 0
 
     def buckets(self, result: Result) -> dict[tuple[str, str], str]:
         """By attribute and bucket of a result the words for what the bucket holds."""
@@ -177,14 +149,38 @@ class Shelf:
 
     def report(self, result: Result) -> str:
         """The page of a document, as `--html` writes it."""
-        return self._pages.get((result.path, result.sha256), lambda: self.document(result).to_html())
+
+        def made() -> str:
+            path = inside(self.folder, result.path)
+            return self.child.ask(ReportTask(path=str(path))).decode() if self.child else report_of(path)
+
+        return self.kept.get("report", (result.path, result.sha256), made, sys.getsizeof)
 
     # ---- columns
 
     def indexed(self, gold: Gold) -> Indexed | None:
-        """The bitmaps over a gold; None where no columns lie in the folder."""
+        """The bitmaps over a gold; None where no columns lie in the folder.
+
+        While somebody puts them together anew, all others get those that there were.
+        """
         files = self._columns(gold)
-        return self._indexed(files) if files else None
+        if not files:
+            return None
+        key = tuple((one.path, one.size, one.mtime_ns) for one in files)
+        before: Indexed | None = self.kept.look("index", gold.slug)
+        if before is not None and before.files == key:
+            return before
+        if not self._building.acquire(blocking=before is None):
+            return before
+        try:
+            before = self.kept.look("index", gold.slug)
+            if before is not None and before.files == key:
+                return before
+            found = put_together(self.folder, key, {} if before is None else before.parts)
+            self.kept.put("index", gold.slug, found, found.bytes)
+            return found
+        finally:
+            self._building.release()
 
     def _columns(self, gold: Gold) -> list[WatchedFile]:
         """The files of columns over a gold, the newest first."""
@@ -193,15 +189,18 @@ class Shelf:
         ]
         return sorted(found, key=lambda one: -one.mtime_ns)
 
-    def _indexed(self, files: Sequence[WatchedFile]) -> Indexed:
-        key = tuple((one.path, one.size, one.mtime_ns) for one in files)
-        return self._indexes.get(key, lambda: self._read([one.path for one in files], repr(key)))
+    def _alone(self, file: WatchedFile) -> Indexed:
+        """The bitmaps of one file."""
+        key = (file.path, file.size, file.mtime_ns)
+        return self.kept.get(
+            "file", key, lambda: put_together(self.folder, (key,), {}), lambda one: one.bytes
+        )
 
     def slice_history(self, gold: Gold, condition: Condition, saved_at: float) -> list[SlicePoint]:
         """A slice in every file of columns, the oldest first; those that cut it differently are left out."""
         points = []
         for file in reversed(self._columns(gold)[:HISTORY]):
-            indexed = self._indexed([file])
+            indexed = self._alone(file)
             try:
                 answer = self.slice(indexed, condition)
             except ChoiceError:
@@ -229,40 +228,33 @@ class Shelf:
 
     def weak(self, indexed: Indexed, system: str, other: str | None) -> FoundSlices:
         """The slices that a search over all conjunctions lists."""
-        return self._found.get(
-            (indexed.key, system, other), lambda: weak_slices(indexed.index, system, other)
-        )
 
-    def _read(self, paths: Sequence[str], key: str) -> Indexed:
-        first = MentionColumns.load(self.folder / paths[0])
-        kept, names = [first], dict.fromkeys(first.head.systems, paths[0])
-        left: set[str] = set()
-        for path in paths[1:]:
-            head = MentionColumns.read_head(self.folder / path)
-            if head is None or not set(head.systems) - names.keys() or head.labels != first.head.labels:
-                continue
-            one = MentionColumns.load(self.folder / path)
-            if not np.array_equal(one.column("gold", "sentence"), first.column("gold", "sentence")):
-                continue
-            cuts = first.head.buckets
-            left |= {name for name in cuts if one.head.buckets.get(name) != cuts[name]}
-            kept.append(one)
-            names |= {name: path for name in one.head.systems if name not in names}
-        return Indexed(SliceIndex.of(*kept, left=sorted(left)), tuple(sorted(left)), names, key)
+        def found() -> FoundSlices:
+            if self.child is None:
+                return weak_slices(indexed.index, system, other)
+            task = SearchTask(folder=str(self.folder), files=indexed.files, system=system, other=other)
+            return msgspec.json.decode(self.child.ask(task), type=FoundSlices)
+
+        return self.kept.get("weak", (indexed.files, system, other), found, _weight)
 
     def slice(self, indexed: Indexed, condition: Condition | None, *, intervals: bool = True) -> SliceAnswer:
         """Counts and scores of every system in a slice, with intervals or without."""
-        return self._answers.get(
-            (indexed.key, str(condition or ""), intervals),
+        return self.kept.get(
+            "slice",
+            (indexed.files, str(condition or ""), intervals),
             lambda: _answer(indexed.index, condition, intervals=intervals),
+            _weight,
         )
 
     def slice_test(
         self, indexed: Indexed, condition: Condition | None, a: str, b: str, looked_at: int
     ) -> SliceTest:
         """The paired test of two systems in a slice, corrected for the slices looked at."""
-        found = self._tests.get(
-            (indexed.key, str(condition or ""), a, b), lambda: _tested(indexed.index, condition, a, b)
+        found = self.kept.get(
+            "test",
+            (indexed.files, str(condition or ""), a, b),
+            lambda: _tested(indexed.index, condition, a, b),
+            _weight,
         )
         corrected = None if found.p is None else min(1.0, found.p * max(looked_at, 1))
         return msgspec.structs.replace(found, p_corrected=corrected, looked_at=looked_at)
@@ -281,7 +273,8 @@ class Shelf:
         if not pairs:
             return {}
         runs = tuple(tuple(one.id for one in pool.runs) for pool in pools)
-        return self._ties.get((runs, tuple(pairs), score), lambda: self._test(gold, pools, pairs, score))
+        key = (runs, tuple(pairs), score)
+        return self.kept.get("ties", key, lambda: self._test(gold, pools, pairs, score), _weight)
 
     def interval(self, pool: PooledRuns, score: str) -> Bounds | None:
         """The interval of a score, or of its mean over runs."""
@@ -289,7 +282,7 @@ class Shelf:
             return pool.result.board.intervals.get(score)
 
         def made() -> Bounds | None:
-            measures = [counts_of(one, score) for one in pool.runs]
+            measures = [self._counts(one, score) for one in pool.runs]
             if len({one.counts.units for one in measures}) > 1:
                 return None
             if score == "macro":
@@ -297,13 +290,19 @@ class Shelf:
             low, high = jackknife(*measures)[PRIMARY[score][-1]].interval()[0].tolist()
             return None if np.isnan(low) else (low, high)
 
-        return self._bounds.get((tuple(one.id for one in pool.runs), score), made)
+        return self.kept.get("bounds", (tuple(one.id for one in pool.runs), score), made, _weight)
+
+    def _counts(self, result: Result, score: str) -> Measure:
+        """The counts of a result that a score divides: of all labels together, or of each for their mean."""
+        text = self.store.counts(result.id, PRIMARY[score][0])
+        measure = unpacked(msgspec.json.decode(text, type=list[PackedMeasure]), place=result.path)[0]
+        return measure if score == "macro" else measure.cell_by_cell.of_paths([0])
 
     def _test(
         self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]], score: str
     ) -> dict[tuple[int, int], ScoreTest]:
         measures = {
-            str(pool.id): [[counts_of(one, score)] for one in pool.runs]
+            str(pool.id): [[self._counts(one, score)] for one in pool.runs]
             for pool in pools
             if _countable(pool, score)
         }
@@ -327,24 +326,64 @@ class Shelf:
             documents = self.document(a), self.document(b)
             return compare_two(documents, (a.system, b.system), resamples=SHUFFLES, primary=score)
 
-        return self._pairs.get((a.id, b.id, score), compare)
+        return self.kept.get("pair", (a.id, b.id, score), compare, _weight)
 
 
 def _countable(pool: PooledRuns, score: str) -> bool:
     """Whether all runs came with the counts per unit that a score divides."""
-    return all(PRIMARY[score][0] in one.board.counts for one in pool.runs)
+    return all(PRIMARY[score][0] in one.board.counted for one in pool.runs)
 
 
-def counts_of(result: Result, score: str) -> Measure:
-    """The counts of a result that a score divides: of all labels together, or of each for their mean."""
-    text = result.board.counts[PRIMARY[score][0]]
-    measure = unpacked(msgspec.json.decode(text, type=list[PackedMeasure]), place=result.path)[0]
-    return measure if score == "macro" else measure.cell_by_cell.of_paths([0])
+def _weight(answer: object) -> int:
+    """About the bytes that an answer takes: objects take more than the text that stands for them."""
+    if isinstance(answer, dict):  # whose keys may be pairs
+        answer = [*answer, *answer.values()]
+    return 1000 + 5 * len(msgspec.json.encode(answer, enc_hook=written_out))
+
+
+def put_together(
+    folder: Path, files: tuple[FileKey, ...], known: Mapping[FileKey, MentionColumns]
+) -> Indexed:
+    """The columns of files over one gold, the first of which says what gold is."""
+    whole = known.get(files[0])
+    first = whole if whole is not None and "gold.sentence" in whole.arrays else _loaded(folder, files[0])
+    others = [one for one in known.values() if "gold.sentence" in one.arrays]
+    known = known if others and _same_gold(others[0], first) else {}
+    parts, names = {files[0]: first}, dict.fromkeys(first.head.systems, files[0][0])
+    left: set[str] = set()
+    for file in files[1:]:
+        one = known.get(file)
+        head = MentionColumns.read_head(folder / file[0]) if one is None else one.head
+        if head is None or not set(head.systems) - names.keys() or head.labels != first.head.labels:
+            continue
+        if one is None:
+            one = _loaded(folder, file)
+            if not _same_gold(one, first):
+                continue
+        cuts = first.head.buckets
+        left |= {name for name in cuts if head.buckets.get(name) != cuts[name]}
+        arrays = {name: array for name, array in one.arrays.items() if name.startswith("system")}
+        parts[file] = MentionColumns(head, arrays)
+        names |= {name: file[0] for name in head.systems if name not in names}
+    index = SliceIndex.of(*parts.values(), left=sorted(left))
+    return Indexed(index, tuple(sorted(left)), names, files, parts)
+
+
+def _loaded(folder: Path, file: FileKey) -> MentionColumns:
+    return MentionColumns.load(folder / file[0])
+
+
+def _same_gold(one: MentionColumns, other: MentionColumns) -> bool:
+    """Whether two files hold the same gold mentions, so that the systems of both can stand side by side."""
+    return all(
+        np.array_equal(one.column("gold", name), other.column("gold", name))
+        for name in ("sentence", "start", "end", "label")
+    )
 
 
 def _answer(index: SliceIndex, condition: Condition | None, *, intervals: bool) -> SliceAnswer:
     inside = index.gold.mask(condition)
-    cells, whole = index.counted(condition), index.counted(None)
+    cells, whole = index.counted(condition), index.whole
     score = "f1" if index.defined(condition) else "recall"
     systems = {}
     for name, cell in cells.items():
@@ -360,15 +399,13 @@ def _answer(index: SliceIndex, condition: Condition | None, *, intervals: bool) 
             overall=whole[name].score(score),
             outcomes=index.outcomes(name, inside),
         )
-    rows = np.flatnonzero(np.unpackbits(inside.view(np.uint8), count=index.gold.number, bitorder="little"))
-    sentence = index.columns.column("gold", "sentence")[rows]  # in ascending order
     why = None
     if score == "recall":
         why = "toughness exists for gold mentions only, so the slice has recall and neither precision nor F1"
     return SliceAnswer(
         where=str(condition or ""),
-        mentions=len(rows),
-        sentences=int(np.count_nonzero(np.diff(sentence))) + bool(len(sentence)),
+        mentions=ones(inside),
+        sentences=index.sentences(inside),
         score=score,
         systems=systems,
         facets=index.facets(condition),

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from spanwise.errors import InputError
-from spanwise.workbench.child import Said, Task
+from spanwise.errors import ChoiceError, InputError
+from spanwise.workbench.child import ReportTask, Said, SearchTask, Task
 from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Store
 from spanwise.workbench.watch import PRIVATE, BenchEvents
 
@@ -149,6 +149,52 @@ class Jobs:
         found = self.store.job(job.id)
         return "" if found is None else found.state
 
+
+class Child:
+    """A process for one costly question at a time; it ends with its answer, and its memory with it."""
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self._lock = threading.Lock()
+        self._running: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def ask(self, task: ReportTask | SearchTask) -> bytes:
+        """What the process answers.
+
+        Raises:
+            InputError: the question cannot be answered, or the process was ended.
+        """
+        sent = msgspec.json.encode(msgspec.structs.replace(task, memory=self.memory))
+        with self._lock:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "spanwise.workbench.child"], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            self._running = child
+            if self._stopped:
+                child.kill()
+            answer, error = child.communicate(sent)
+            self._running = None
+        if child.returncode in (2, 3):
+            kind = ChoiceError if child.returncode == 2 else InputError
+            raise kind(error.decode())
+        if child.returncode:
+            raise InputError(_KILLED if child.returncode == KILLED else _ALONE)
+        return answer
+
+    def stop(self) -> None:
+        """End what runs."""
+        self._stopped = True
+        if self._running is not None:
+            self._running.kill()
+
+
+_KILLED = (
+    "the process that computed this was ended from outside, most often because memory ran out.\n"
+    "Start the workbench with a higher --memory, or try again."
+)
+_ALONE = "the process that computed this ended without a word.\nTry again."
 
 _ENDED = (
     "the evaluation was ended from outside, most often because memory ran out.\n"

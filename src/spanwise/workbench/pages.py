@@ -13,7 +13,6 @@ from urllib.parse import quote, urlencode
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec import Struct
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -27,12 +26,12 @@ from spanwise.reports import _wording as words
 from spanwise.slices.index import SliceIndex, unpacked_bits
 from spanwise.statistics import LEVEL
 from spanwise.workbench.api import (
-    OPERATIONS,
-    PREFIX,
     answering,
     compared_view,
+    in_lane,
     number_of,
     problem,
+    retry,
     sentences_of,
     sliced_pair,
     status_of,
@@ -59,6 +58,7 @@ from spanwise.workbench.exports import leaderboard_csv, mentions_csv, mentions_l
 from spanwise.workbench.guard import MOST_ROWS, Refused
 from spanwise.workbench.index import SliceAnswer
 from spanwise.workbench.jobs import OPTIONS
+from spanwise.workbench.openapi import OPERATIONS, PREFIX
 from spanwise.workbench.store import Gold, Note, Result, Slice, pooled
 
 STATIC = {
@@ -120,16 +120,20 @@ def routes(bench: Bench) -> list[BaseRoute]:
 def _page(
     bench: Bench, path: str, function: Callable[[Bench, Request], Response]
 ) -> Callable[[Request], object]:
+    lane = COSTLY_PAGES.get(path, "")
+
     async def answer(request: Request) -> Response:
         request.state.pattern = "/index" if path == "/" else path
         try:
-            return await run_in_threadpool(function, bench, request)
+            return await in_lane(bench, request, lane, lambda: function(bench, request))
         except Exception as error:  # every error becomes a page with its status
             status = status_of(error)
             slug = request.path_params.get("gold")
             gold = bench.store.gold(slug) if slug else None
             text = words_of(bench, error)
-            return _render(bench, request, "error", gold, status=status, error=text, code=status)
+            page = _render(bench, request, "error", gold, status=status, error=text, code=status)
+            page.headers.update(retry(status))
+            return page
 
     return answer
 
@@ -616,6 +620,19 @@ FILES: dict[str, Callable[[Bench, Request], Response]] = {  # what pages list, t
     "/g/{gold}/sentences.csv": mentions_csv,
     "/g/{gold}/sentences.jsonl": mentions_lines,
     "/g/{gold}.csv": leaderboard_csv,
+}
+COSTLY_PAGES = {  # pages that are as costly as an answer of the API
+    "/g/{gold}": "comparison",
+    "/g/{gold}/history": "comparison",
+    "/g/{gold}/compare/{a}/{b}": "comparison",
+    "/g/{gold}/slices/{slug}": "slice_history",
+    "/g/{gold}/tested": "test",
+    "/g/{gold}/weak": "weak",
+    "/g/{gold}/gate": "gate",
+    "/g/{gold}/worksheet": "worksheet",
+    "/g/{gold}/sentences.csv": "worksheet",
+    "/g/{gold}/sentences.jsonl": "worksheet",
+    "/r/{result}": "weak",
 }
 JSON_PATHS = {  # the answer of the API behind each page
     "/index.json": "golds",

@@ -44,6 +44,15 @@ MIGRATIONS = (
     "ALTER TABLE slice ADD COLUMN at REAL NOT NULL DEFAULT 0;",
     "DELETE FROM file;",  # every document is read again: the board holds more scores
     "ALTER TABLE note ADD COLUMN system TEXT;",
+    # Counts per unit stand apart, so that a list of results is small.
+    """
+    CREATE TABLE IF NOT EXISTS units (
+        result INTEGER, name TEXT, packed TEXT NOT NULL, PRIMARY KEY (result, name));
+    INSERT OR REPLACE INTO units SELECT result.id, one.key, one.value
+        FROM result, json_each(result.body, '$.counts') AS one;
+    UPDATE result SET body = json_set(json_remove(body, '$.counts'), '$.counted',
+        json((SELECT json_group_array(units.name) FROM units WHERE units.result = result.id)));
+    """,
 )
 
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -86,7 +95,17 @@ class Board(Struct, frozen=True, kw_only=True):
     costs: str | None = None
     signature: str = ""
     made_at: float = 0.0
-    counts: Mapping[str, str] = field(default_factory=dict)  # exact and fair counts per unit, packed
+    counted: tuple[str, ...] = ()  # of "exact" and "fair" those whose counts per unit are kept
+
+
+class ReadResult(Struct, frozen=True):
+    """One system as it was read from a document."""
+
+    system: str
+    gold: str
+    sha256: str
+    board: Board
+    counts: Mapping[str, str]  # per unit, packed
 
 
 class Result(Struct, frozen=True):
@@ -319,17 +338,25 @@ class Store:
         """All files that were looked at."""
         return {row[0]: WatchedFile(*row) for row in self._rows("SELECT * FROM file")}
 
-    def put_file(self, file: WatchedFile, results: Sequence[tuple[str, str, str, Board]] = ()) -> None:
-        """A file as it is now, with its (system, gold, sha256, board) where it holds results."""
+    def put_file(self, file: WatchedFile, results: Sequence[ReadResult] = ()) -> None:
+        """A file as it is now, with the results that it holds."""
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", _values(file))
             self._results_changed += 1
             db.execute("UPDATE result SET gone=1 WHERE path=?", (file.path,))
-            for system, gold, digest, board in results:
+            for one in results:
                 db.execute(
                     "INSERT INTO result (path, system, gold, sha256, body) VALUES (?, ?, ?, ?, ?) "
                     "ON CONFLICT (path, system, sha256) DO UPDATE SET gone=0, body=excluded.body",
-                    (file.path, system, gold, digest, _json(board)),
+                    (file.path, one.system, one.gold, one.sha256, _json(one.board)),
+                )
+                number = db.execute(
+                    "SELECT id FROM result WHERE path=? AND system=? AND sha256=?",
+                    (file.path, one.system, one.sha256),
+                ).fetchone()[0]
+                db.executemany(
+                    "INSERT OR REPLACE INTO units VALUES (?, ?, ?)",
+                    [(number, name, text) for name, text in one.counts.items()],
                 )
 
     def remove_file(self, path: str) -> None:
@@ -354,6 +381,11 @@ class Store:
         """One result."""
         rows = self._rows("SELECT * FROM result WHERE id=?", [number])
         return _result(rows[0]) if rows else None
+
+    def counts(self, result: int, name: str) -> str:
+        """The exact or fair counts per unit of a result, packed."""
+        packed: str = self._rows("SELECT packed FROM units WHERE result=? AND name=?", [result, name])[0][0]
+        return packed
 
     # ---- slices
 

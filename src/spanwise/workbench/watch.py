@@ -18,12 +18,12 @@ from msgspec import UNSET, Struct
 
 from spanwise.document import Document
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.loading import load
+from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, SystemScores
 from spanwise.errors import SpanwiseError
 from spanwise.evaluation import MentionColumns
 from spanwise.reports._wording import slice_title
-from spanwise.workbench.store import Board, Gold, Store, WatchedFile
+from spanwise.workbench.store import Board, Gold, ReadResult, Store, WatchedFile
 
 PRIVATE = ".spanwise"  # the folder of the workbench inside the folder of results
 PATIENCE = 5.0  # seconds for which a file that cannot be read may still be growing
@@ -130,7 +130,7 @@ class Watcher:
             self.store.put_file(WatchedFile(path, size, mtime_ns, kind, slug))
             return
         try:
-            document: Document = load(full)
+            document: Document = load_summary(full)
         except SpanwiseError as error:
             if self._may_grow(path, size):
                 return
@@ -150,7 +150,13 @@ class Watcher:
             self.store.put_gold(gold)
         digest = hashlib.sha256(full.read_bytes()).hexdigest()
         rows = [
-            (name, gold.slug, digest, board_of(document, name, system, mtime_ns / 1e9))
+            ReadResult(
+                name,
+                gold.slug,
+                digest,
+                board_of(document, name, system, mtime_ns / 1e9),
+                counts_of(document, name),
+            )
             for name, system in document.systems.items()
         ]
         self.store.put_file(WatchedFile(path, size, mtime_ns, "result", gold.slug), rows)
@@ -213,7 +219,6 @@ def board_of(document: Evaluation, name: str, system: SystemScores, made_at: flo
     scores = {score: system.primary(score) for score in PRIMARY}
     scores |= {f"tough/{name}": one.overall.recall for name, one in system.tough.items()}
     ends = {score: system.primary_ends(score) for score in PRIMARY}
-    entries = [] if document.units is UNSET else document.units.systems.get(name, ())
     return Board(
         scores=scores,
         intervals={score: pair for score, pair in ends.items() if pair is not None},
@@ -223,10 +228,14 @@ def board_of(document: Evaluation, name: str, system: SystemScores, made_at: flo
         costs=_costs(system),
         signature=document.signature,
         made_at=made_at,
-        counts={
-            one.name: msgspec.json.encode([one]).decode() for one in entries if one.name in ("exact", "fair")
-        },
+        counted=tuple(counts_of(document, name)),
     )
+
+
+def counts_of(document: Evaluation, name: str) -> dict[str, str]:
+    """The counts per unit of one system that tests on the board are made of, packed."""
+    entries = [] if document.units is UNSET else document.units.systems.get(name, ())
+    return {one.name: msgspec.json.encode([one]).decode() for one in entries if one.name in ("exact", "fair")}
 
 
 def _costs(system: SystemScores) -> str | None:

@@ -1,0 +1,226 @@
+"""What the workbench is measured with: a server of its own, questions, and folders of any size."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+from msgspec.structs import replace
+
+from benchmarks.data import SYSTEMS, make
+from spanwise.cli.main import main as spanwise
+from spanwise.columns import Column
+from spanwise.evaluation import MentionColumns
+
+
+class Memory(NamedTuple):
+    """The memory of a server, in MB."""
+
+    now: float
+    most: float
+    children: float
+
+    def __str__(self) -> str:
+        return f"{self.now:.0f} MB" + (f" + {self.children:.0f} in processes" if self.children else "")
+
+
+def _kept(process: int) -> dict[str, float]:
+    """The numbers about the memory of a process, in MB; none of one that has ended."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return {}
+    told = [line.split() for line in lines if line.startswith(("VmRSS", "VmHWM"))]
+    return {name.rstrip(":"): int(number) / 1024 for name, number, _ in told}
+
+
+class Server:
+    """A workbench in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.folder = folder
+        (folder / ".spanwise" / "token").unlink(missing_ok=True)
+        call = [sys.executable, "-m", "spanwise", "workbench", str(folder), "--port", str(self.port)]
+        self.process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.token = ""
+
+    def wait(self) -> None:
+        """Until it answers, and knows a result."""
+        while True:
+            try:
+                self.token = (self.folder / ".spanwise" / "token").read_text().strip()
+                if json.loads(self.ask("GET", "/api/v1/golds")[1]):
+                    return
+            except OSError:
+                if self.process.poll() is not None:
+                    raise SystemExit("the workbench did not start") from None
+            time.sleep(0.02)
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
+        """One request on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {"authorization": f"Bearer {self.token}", "host": f"127.0.0.1:{self.port}"}
+        if isinstance(body, dict):
+            headers["content-type"] = "application/json"
+            body = json.dumps(body).encode()
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def memory(self) -> Memory:
+        """What it has now and had at most, and what the processes that it started have, in MB."""
+        own = _kept(self.process.pid)
+        return Memory(
+            own["VmRSS"], own["VmHWM"], sum(_kept(one).get("VmRSS", 0.0) for one in self.children())
+        )
+
+    def cpu(self) -> float:
+        """The CPU seconds that it took so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def children(self) -> list[int]:
+        """The processes that it started."""
+        found: list[int] = []
+        for path in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            try:
+                found += map(int, path.read_text().split())
+            except OSError:  # the thread has ended
+                continue
+        return found
+
+    def end(self, how: int = signal.SIGTERM) -> None:
+        """End it, and with SIGKILL the processes that it started."""
+        started = self.children() if how == signal.SIGKILL else []
+        self.process.send_signal(how)
+        self.process.wait()
+        for number in started:
+            try:
+                os.kill(number, how)
+            except ProcessLookupError:
+                continue
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Server]:
+    server = Server(folder)
+    try:
+        server.wait()
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.end()
+
+
+def timed(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - began)
+
+
+class Questions:
+    """Random slices of three or four conditions, with values that the gold file has."""
+
+    def __init__(self, server: Server, gold: str) -> None:
+        self.path = f"/api/v1/golds/{gold}"
+        told = json.loads(server.ask("GET", f"{self.path}/slice")[1])["facets"]
+        self.values = {name: list(counts) for name, counts in told.items()}
+
+    def draw(self, chance: random.Random, what: str = "slice") -> str:
+        """One that was probably never asked for."""
+        names = chance.sample(sorted(self.values), min(4, len(self.values)))
+        parts = []
+        for name in names:
+            listed = self.values[name]
+            some = chance.sample(listed, chance.randint(1, max(1, len(listed) - 1)))
+            parts.append(f"{name}={quote(','.join(some))}")
+        return f"{self.path}/{what}?{'&'.join(parts)}"
+
+
+def prepared(folder: Path, tokens: str) -> Path:
+    """A folder with one document of five systems and their columns."""
+    runs = folder / f"runs-{tokens}"
+    if (runs / "all.json").exists():
+        return runs
+    corpus = make(folder, tokens)
+    files = {name: str(path) for name, path in corpus["files"].items()}  # type: ignore[attr-defined]
+    runs.mkdir(parents=True, exist_ok=True)
+    for name in ("gold", "train", *SYSTEMS):
+        shutil.copy(files[name], runs / f"{name}.conll")
+    named = [f"s{number}={runs / f'{SYSTEMS[number % len(SYSTEMS)]}.conll'}" for number in range(5)]
+    call = ["evaluate", str(runs / "gold.conll"), *named, "--train", str(runs / "train.conll"), "--quiet"]
+    call += ["--resamples", "0", "--examples", "none", "--workers", "1"]
+    assert spanwise([*call, "--json", str(runs / "all.json"), "--columns", str(runs / "all.npz")]) == 0
+    return runs
+
+
+def enlarged(folder: Path, mentions: int) -> Path:
+    """A folder with the columns of about so many gold mentions and five systems, and a small document.
+
+    The columns are those of an evaluation, repeated sentence by sentence; nothing is evaluated at that size.
+    """
+    runs = folder / f"mentions-{mentions}"
+    if (runs / "all.npz").exists():
+        return runs
+    small = prepared(folder, "100k")
+    columns = MentionColumns.load(small / "all.npz")
+    times = -(-mentions // len(columns.column("gold", "sentence")))
+    larger = repeated(columns, times)
+    document = json.loads((small / "all.json").read_bytes())
+    for name in ("sentences", "mentions"):
+        document["dataset"][name] *= times
+    runs.mkdir(parents=True, exist_ok=True)
+    for path in small.glob("*.conll"):
+        shutil.copy(path, runs / path.name)
+    (runs / "all.json").write_text(json.dumps(document), encoding="utf-8")
+    larger.save(runs / "all.npz")
+    return runs
+
+
+def repeated(columns: MentionColumns, times: int) -> MentionColumns:
+    """The same sentences over and over, as columns of one larger gold file."""
+    sizes = {
+        name: len(columns.column(name, "sentence"))
+        for name in ("gold", *map(columns.side, columns.head.systems))
+    }
+    steps = {"unit_of_sentence": columns.head.units, "lines": int(columns.arrays["lines"][-1]) + 20}
+    if "document_of_sentence" in columns.arrays:
+        steps["document_of_sentence"] = int(columns.arrays["document_of_sentence"][-1]) + 1
+    for side, size in sizes.items():
+        steps[f"{side}.sentence"] = columns.head.sentences
+        if side != "gold":
+            steps[f"{side}.partner"] = size
+
+    def many(name: str, array: Column) -> Column:
+        if name.startswith("vocabulary"):
+            return array
+        if name == "sentences":
+            return np.concatenate([[0], np.cumsum(np.tile(np.diff(array), times))]).astype(np.int32)
+        rows = np.tile(array, (times, 1))
+        if name in steps:
+            further = steps[name] * np.arange(times, dtype=array.dtype)[:, None]
+            rows = np.where(rows >= 0, rows + further, rows)
+        return rows.reshape(-1).astype(array.dtype)
+
+    head = replace(columns.head, sentences=columns.head.sentences * times, units=columns.head.units * times)
+    return MentionColumns(head, {name: many(name, array) for name, array in columns.arrays.items()})

@@ -1,0 +1,197 @@
+"""The table of routes of the API, and its description as OpenAPI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from spanwise import __version__
+from spanwise.document.evaluation import Evaluation, UnitCounts
+from spanwise.gates import Outcome
+from spanwise.slices.index import FoundSlices
+from spanwise.workbench.bench import UPLOAD_TAGS
+from spanwise.workbench.drawing import (
+    Drawn,
+    GoldRequest,
+    Health,
+    NoteChange,
+    NoteRequest,
+    ResultComparison,
+    ResultSummary,
+    Sentences,
+    ShownJob,
+    SliceRequest,
+)
+from spanwise.workbench.index import SliceAnswer, SlicePoint, SliceTest
+from spanwise.workbench.jobs import OPTIONS
+from spanwise.workbench.store import Gold, Note, Slice
+
+PREFIX = "/api/v1"
+
+
+class Operation(Struct, frozen=True):
+    """One verb on one path."""
+
+    method: str
+    path: str  # behind the prefix
+    name: str  # of the function that answers
+    summary: str
+    answer: object = None  # the type of the body; None where there is none
+    body: object = None  # the type of what is sent
+    query: tuple[str, ...] = ()
+    status: int = 200
+    conditions: bool = False  # whether parameters may be conditions on mentions
+
+
+OPERATIONS = (
+    Operation("GET", "/health", "health", "whether the server answers", Health),
+    Operation("GET", "/openapi.json", "openapi", "this description", dict[str, Any]),
+    Operation("GET", "/golds", "golds", "the gold files that results are over", list[Gold]),
+    Operation(
+        "POST", "/golds", "add_gold", "register a gold file of the folder", Gold, GoldRequest, status=201,
+    ),
+    Operation(
+        "GET", "/golds/{gold}/results", "results", "the results over a gold file", list[ResultSummary],
+    ),
+    Operation(
+        "PUT", "/golds/{gold}/results", "upload", "send predictions as the body; they are evaluated",
+        ShownJob, bytes, ("system", "name", *OPTIONS, *UPLOAD_TAGS), 202,
+    ),
+    Operation("GET", "/results/{result}", "result", "the document, unchanged", Evaluation),
+    Operation("GET", "/results/{result}/units", "units", "its counts per document or sentence", UnitCounts),
+    Operation(
+        "GET", "/golds/{gold}/comparison", "comparison", "two results, by number or latest:NAME",
+        ResultComparison, query=("a", "b", "score", "slice"), conditions=True,
+    ),
+    Operation(
+        "GET", "/golds/{gold}/weak", "weak",
+        "slices on which a system misses most, or on which two systems differ", FoundSlices,
+        query=("a", "b"),
+    ),
+    Operation(
+        "GET", "/golds/{gold}/slices/{slug}/history", "slice_history",
+        "a saved slice in every result, the oldest first", list[SlicePoint],
+    ),
+    Operation(
+        "GET", "/golds/{gold}/slice", "slice",
+        "counts and scores of every system on some mentions; intervals where they are asked for",
+        SliceAnswer, query=("intervals",), conditions=True,
+    ),
+    Operation(
+        "GET", "/golds/{gold}/test", "test", "two systems tested on some mentions", SliceTest,
+        query=("a", "b"), conditions=True,
+    ),
+    Operation(
+        "GET", "/golds/{gold}/mentions", "mentions", "sentences with such mentions", Sentences,
+        query=("after", "limit"), conditions=True,
+    ),
+    Operation("GET", "/golds/{gold}/sentences/{number}", "sentence", "one sentence with its marks", Drawn),
+    Operation("GET", "/golds/{gold}/slices", "slices", "the saved slices", list[Slice]),
+    Operation("POST", "/golds/{gold}/slices", "add_slice", "save a slice", Slice, SliceRequest, status=201),
+    Operation(
+        "PUT", "/golds/{gold}/slices/{slug}", "change_slice", "change a slice; If-Match names its version",
+        Slice, SliceRequest,
+    ),
+    Operation(
+        "DELETE", "/golds/{gold}/slices/{slug}", "remove_slice",
+        "forget a slice; If-Match names its version", status=204,
+    ),
+    Operation("GET", "/golds/{gold}/notes", "notes", "the notes on mentions", list[Note]),
+    Operation(
+        "POST", "/golds/{gold}/notes", "add_note", "note something on a mention", Note, NoteRequest,
+        status=201,
+    ),
+    Operation(
+        "PUT", "/golds/{gold}/notes/{note}", "change_note", "change a note; If-Match names its version",
+        Note, NoteChange,
+    ),
+    Operation(
+        "DELETE", "/golds/{gold}/notes/{note}", "remove_note", "remove a note; If-Match names its version",
+        status=204,
+    ),
+    Operation(
+        "GET", "/golds/{gold}/worksheet", "worksheet",
+        "the notes as a worksheet (csv, jsonl or xlsx) for spanwise suspects --apply", str,
+        query=("format",),
+    ),
+    Operation(
+        "GET", "/golds/{gold}/gate", "gate", "whether the latest results reach their thresholds", Outcome,
+        query=("result",),
+    ),
+    Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[ShownJob]),
+    Operation("GET", "/jobs/{job}", "job", "how far an evaluation is", ShownJob),
+    Operation(
+        "POST", "/jobs/{job}", "again", "evaluate the same upload with other options", ShownJob,
+        dict[str, str], status=202,
+    ),
+    Operation("DELETE", "/jobs/{job}", "cancel", "end an evaluation", status=204),
+    Operation("GET", "/events", "events", "what happens, as text/event-stream; Last-Event-ID resumes", str),
+)  # fmt: skip
+
+
+def description() -> dict[str, object]:
+    """The API as OpenAPI 3.1."""
+    types = [
+        one for operation in OPERATIONS for one in (operation.answer, operation.body) if _has_schema(one)
+    ]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    schema_of = {repr(one): schema for one, schema in zip(types, schemas, strict=True)}
+    paths: dict[str, dict[str, object]] = {}
+    for operation in OPERATIONS:
+        told: dict[str, object] = {
+            "operationId": operation.name,
+            "summary": operation.summary,
+            "parameters": _parameters(operation),
+            "responses": {
+                str(operation.status): {
+                    "description": operation.summary,
+                    **_content(operation.answer, schema_of),
+                },
+                "default": {"description": "what is wrong", "content": {"application/problem+json": {}}},
+            },
+        }
+        if operation.body is not None:
+            told["requestBody"] = {"required": True, **_content(operation.body, schema_of)}
+        paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = told
+    made = {
+        "openapi": "3.1.0",
+        "info": {"title": "spanwise workbench", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(made))
+    return plain
+
+
+def _has_schema(one: object) -> bool:
+    return one not in (None, bytes, str)
+
+
+def _content(one: object, schema_of: Mapping[str, object]) -> dict[str, object]:
+    if one is None:
+        return {}
+    if one is bytes:
+        return {"content": {"application/octet-stream": {}}}
+    if one is str:
+        return {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    return {"content": {"application/json": {"schema": schema_of[repr(one)]}}}
+
+
+def _parameters(operation: Operation) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", operation.path)
+    ]
+    found += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in operation.query]
+    if operation.conditions:
+        free = {"type": "object", "additionalProperties": {"type": "string"}}
+        found.append({"name": "conditions", "in": "query", "style": "form", "explode": True, "schema": free})
+    return found

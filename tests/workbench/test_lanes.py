@@ -1,0 +1,184 @@
+"""Quick questions never wait behind costly ones, and what is kept stays within its budget."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from benches import TOKEN, client_of, copied
+
+from spanwise.errors import InputError
+from spanwise.workbench.child import ReportTask
+from spanwise.workbench.guard import Refused
+from spanwise.workbench.jobs import Child
+from spanwise.workbench.lanes import NEWER, STILL, Kept, Lanes
+
+T = TypeVar("T")
+
+
+def test_what_nobody_asked_for_longest_is_dropped_first() -> None:
+    made: list[int] = []
+    kept = Kept(100)
+    for number in (60, 30, 50, 30, 60):
+        kept.get("number", number, lambda n=number: made.append(n) or n, lambda n: n)  # type: ignore[misc]
+    assert made == [60, 30, 50, 60] and kept.size == 90
+
+
+def test_the_latest_of_every_kind_stays_whatever_it_takes() -> None:
+    kept = Kept(100)
+    kept.put("index", "a", "large", 500)
+    for number in range(20):
+        kept.put("answer", number, number, 10)
+    assert kept.look("index", "a") == "large" and kept.look("answer", 19) == 19
+    assert kept.look("answer", 18) is None and kept.size == 510
+
+
+def test_what_is_put_again_is_counted_once() -> None:
+    kept = Kept(100)
+    for size in (40, 60, 20):
+        kept.put("index", "a", size, size)
+    assert kept.size == 20 and kept.look("index", "a") == 20
+
+
+def test_what_many_ask_for_at_once_is_made_once() -> None:
+    kept, made, together = Kept(100), [], threading.Barrier(8)
+
+    def make() -> str:
+        made.append(1)
+        return "answer"
+
+    def ask(_: int) -> str:
+        together.wait()
+        return kept.get("answer", "a", make, len)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(ask, range(8))) == {"answer"}
+    assert made == [1]
+
+
+def test_an_answer_that_failed_is_tried_again() -> None:
+    kept = Kept(100)
+
+    def fail() -> str:
+        raise InputError("no")
+
+    with pytest.raises(InputError):
+        kept.get("answer", "a", fail, len)
+    assert kept.get("answer", "a", lambda: "yes", len) == "yes"
+
+
+class Line:
+    """Lanes in which a costly question waits until it is let go."""
+
+    def __init__(self, clock: float = 60.0) -> None:
+        self.lanes, self.go, self.begun = Lanes(clock), threading.Event(), threading.Event()
+        self.done: list[str] = []
+
+    def slow(self, name: str) -> str:
+        self.begun.set()
+        assert self.go.wait(60)
+        self.done.append(name)
+        return name
+
+    def costly(self, name: str, topic: object = None) -> Awaitable[str]:
+        asked = self.lanes.costly(name, lambda: self.slow(name), topic=topic)  # type: ignore[arg-type]
+        return asyncio.ensure_future(asked)
+
+    def run(self, work: Awaitable[T]) -> T:
+        async def whole() -> T:
+            return await work
+
+        try:
+            return asyncio.run(whole())
+        finally:
+            self.go.set()
+            self.lanes.stop()
+
+
+def test_quick_questions_do_not_wait_behind_costly_ones() -> None:
+    line = Line()
+
+    async def ask() -> None:
+        first = line.costly("costly")
+        assert await line.lanes.quick(lambda: line.begun.wait(60))
+        assert [await line.lanes.quick(lambda: "quick") for _ in range(5)] == ["quick"] * 5
+        line.go.set()
+        assert await first == "costly"
+
+    line.run(ask())
+
+
+def test_after_the_clock_the_work_goes_on_and_is_there_for_who_asks_again() -> None:
+    line = Line(clock=0.05)
+
+    async def ask() -> None:
+        with pytest.raises(Refused, match="still being computed") as caught:
+            await line.costly("costly")
+        assert caught.value.status == 503 and str(caught.value) == STILL
+        line.go.set()
+        line.lanes.clock = 60.0
+        assert await line.costly("costly") == "costly"
+        assert line.done == ["costly"]  # made once
+
+    line.run(ask())
+
+
+def test_of_the_questions_of_one_topic_that_wait_the_newest_is_answered() -> None:
+    line = Line()
+
+    async def ask() -> None:
+        running = line.costly("running")
+        assert await line.lanes.quick(lambda: line.begun.wait(60))
+        first, second, other = line.costly("a", "test"), line.costly("b", "test"), line.costly("c")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        third = line.costly("d", "test")
+        await asyncio.sleep(0)
+        line.go.set()
+        for stale in (first, second):
+            with pytest.raises(Refused) as caught:
+                await stale
+            assert caught.value.status == 503 and str(caught.value) == NEWER
+        assert [await running, await other, await third] == ["running", "c", "d"]
+        assert line.done == ["running", "c", "d"]
+
+    line.run(ask())
+
+
+def test_a_costly_answer_comes_with_when_to_ask_again(folder: Path, gold: str, tmp_path: Path) -> None:
+    with client_of(copied(folder, tmp_path / "runs")) as one:
+        client: Any = one
+        lanes = client.app.app.state.bench.lanes
+        lanes.clock = 0.0
+        answer = client.get(f"/api/v1/golds/{gold}/weak")
+        assert answer.status_code == 503 and answer.headers["retry-after"] == "2"
+        assert answer.json()["detail"] == STILL
+        page = client.get("/r/1")
+        assert page.status_code == 503 and page.headers["refresh"] == "2"
+        assert "still being computed" in page.text
+        lanes.clock = 60.0
+        assert client.get("/r/1").status_code == 200
+        assert client.get(f"/api/v1/golds/{gold}/weak").json()["system"]
+
+
+def test_a_child_that_fails_says_why_and_one_that_is_killed_as_well(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        Child(0).ask(ReportTask(path=str(tmp_path / "none.json")))
+    stopped = Child(0)
+    stopped.stop()
+    with pytest.raises(InputError, match="ended from outside"):
+        stopped.ask(ReportTask(path=str(tmp_path / "none.json")))
+
+
+def test_a_report_of_the_child_is_that_of_the_document(client: Any, folder: Path) -> None:
+    from spanwise import load
+
+    assert (
+        client.get("/r/1", headers={"authorization": f"Bearer {TOKEN}"}).text
+        == load(folder / "all.json").to_html()
+    )
