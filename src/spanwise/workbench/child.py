@@ -79,14 +79,9 @@ TOO_LARGE = "this needs more memory than the workbench may take.\nStart the work
 
 def report_of(path: str | Path) -> str:
     """The page of a document, as `--html` writes it."""
-    from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import load
-    from spanwise.errors import InputError
 
-    document = load(path)
-    if not isinstance(document, Evaluation):
-        raise InputError(f"{path}: this file no longer holds an evaluation.\nEvaluate again.")
-    return document.to_html()
+    return load(path).to_html()
 
 
 def _searched(task: SearchTask) -> bytes:
