@@ -102,7 +102,7 @@ def test_pages_stay_light_with_very_many_systems(
         gold = bench.store.golds()[0].slug
         one = bench.store.results(gold)[0]
         many = [
-            replace(one, id=one.id + n, system=f"system-{n:05}", board=replace(one.board, counts={}))
+            replace(one, id=one.id + n, system=f"system-{n:05}", board=replace(one.board, counted=()))
             for n in range(2, 5000)
         ]
         monkeypatch.setattr(bench.store, "results", lambda slug: [one, *many])

@@ -144,6 +144,11 @@ async function fetchLater() {
     const address = one.dataset.later;
     delete one.dataset.later;
     const answer = await fetch(address, { headers: { accept: "text/html" } });
+    if (answer.status === 503) { // still being computed: the work goes on meanwhile
+      one.dataset.later = address;
+      setTimeout(() => one.isConnected && fetchLater(), 1000 * Number(answer.headers.get("retry-after") || 2));
+      return;
+    }
     const part = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-tested]");
     if (answer.ok && part && one.isConnected) one.replaceWith(document.importNode(part, true));
     else one.textContent = "The test could not be made; reload the page to try again.";
