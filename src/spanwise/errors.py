@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -70,6 +69,8 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
     names = sorted(known)
     # Case is the commonest slip and no slip at all to a reader, so it does not count.
     folded = {one.casefold(): one for one in reversed(names)}
+    import difflib  # which only a wrong name needs
+
     near = difflib.get_close_matches(str(name), names, n=1) or [
         folded[one] for one in difflib.get_close_matches(str(name).casefold(), folded, n=1)
     ]

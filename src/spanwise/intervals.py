@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import atan, cos, exp, lgamma, pi, sin, sqrt, tan
-from statistics import NormalDist
+from math import atan, cos, erfc, exp, lgamma, log1p, pi, sin, sqrt, tan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Floats, Ints, ratio
+from spanwise.columns import Bools, Floats, Ints, ints, ratio
 from spanwise.counts import distinct_rows
 from spanwise.scores import Measure
 
@@ -242,6 +241,35 @@ def differences(
     return result
 
 
+def holding_units(
+    systems: Sequence[Sequence[Measure]],
+    pairs: Sequence[tuple[int, int]],
+    *,
+    cells: Sequence[int] | None = None,
+) -> dict[str, Differences]:
+    """As `differences`, but nothing is said beyond the units that hold each cell."""
+    first = systems[0][0]
+    tables = [run for runs in systems for run in runs]
+    if cells is not None:
+        systems = [[run.of_paths(list(cells)) for run in runs] for runs in systems]
+    ends = np.cumsum([0, *(len(runs) for runs in systems)])
+    units: dict[str, Any] = dict.fromkeys(first.tested, 0)
+    for blocks, times in _joint_blocks(tables, cells):
+        held = [
+            [run.sizes(rows, first.tested) for run, rows in zip(runs, blocks[begin:end], strict=True)]
+            for runs, begin, end in zip(systems, ends[:-1], ends[1:], strict=True)
+        ]
+        for name in first.tested:
+            either = [np.any([run[name] > 0 for a in pair for run in held[a]], axis=0) for pair in pairs]
+            units[name] = units[name] + np.stack([times @ one for one in either])
+    result = {}
+    for name, number in units.items():
+        unknown = np.full(number.shape, np.nan)
+        made = Differences(unknown, ints(number), unknown, unknown)
+        result[name] = made if cells is None else made.at(cells, len(first.paths))
+    return result
+
+
 def contrast(measure: Measure, score: str, first: int, second: int) -> Differences:
     """The difference between two cells of one measure, such as the gains of two kinds of error (1 × 1)."""
     sums = _PairSums()
@@ -378,6 +406,8 @@ def _t_quantile(freedom: float, confidence: float) -> float:
         return tan(pi * confidence / 2)
     if freedom == 2:
         return confidence * sqrt(2 / (1 - confidence * confidence))
+    from statistics import NormalDist  # slow to import, and tables of totals alone do not need it
+
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     # Cornish and Fisher's expansion; Abramowitz and Stegun 26.7.5.
     terms = (
@@ -411,6 +441,20 @@ def _t_within(t: float, freedom: int) -> float:
     return (2 / pi) * (angle + sin(angle) * total) if freedom % 2 else sin(angle) * total
 
 
+def _t_beyond(t: float, freedom: int) -> float:
+    """P(|T| > t) of Student's T with thousands of degrees of freedom: Hill's normal deviate of the same tail.
+
+    Hill (1970), Algorithm 395; beyond 5,000 degrees of freedom the terms left out are below rounding.
+    """
+    a = freedom - 0.5
+    b = 48 * a * a
+    square = a * log1p(t * t / freedom)
+    z = sqrt(square)
+    less = ((4 * square + 33) * square + 240) * square + 855
+    z += z * (square + 3 - less / (10 * (b + 0.8 * square * square + 100))) / b
+    return erfc(z / sqrt(2))
+
+
 def t_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Floats:
     """The two-sided p-value of Student's t.
 
@@ -421,8 +465,9 @@ def t_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Floats:
     t, freedom = np.asarray(t, np.float64), np.asarray(freedom, np.float64)
     if t.size == 1 and freedom.size == 1 and not float(freedom.reshape(-1)[0]) % 1:  # no need to load SciPy
         one, of = abs(float(t.reshape(-1)[0])), int(freedom.reshape(-1)[0])
-        if 0 < of <= LONG_SERIES:
-            return np.full(t.shape, max(0.0, 1 - _t_within(one, of)) if one == one else np.nan)
+        if of > 0:
+            p = max(0.0, 1 - _t_within(one, of)) if of <= LONG_SERIES else _t_beyond(one, of)
+            return np.full(t.shape, p if one == one else np.nan)
     from scipy import special
 
     return np.asarray(2 * special.stdtr(freedom, -np.abs(t)))

@@ -13,6 +13,7 @@ from spanwise.intervals import (
     Jackknife,
     contrast,
     differences,
+    holding_units,
     jackknife,
     satterthwaite,
     t_p,
@@ -83,7 +84,10 @@ def test_standard_errors_are_those_of_leaving_out_one_unit_at_a_time(scorer: str
 def test_differences_are_jackknifed_together(scorer: str) -> None:
     tables = [random_measure(scorer, 25, seed) for seed in (4, 5, 6)]
     pairs = [(0, 1), (2, 0), (1, 1)]
-    for score, found in differences([[one] for one in tables], pairs).items():
+    runs = [[one] for one in tables]
+    held_by = holding_units(runs, pairs)
+    for score, found in differences(runs, pairs).items():
+        assert np.array_equal(held_by[score].units, found.units)
         parts = [left_out(one, score) for one in tables]
         for at, (a, b) in enumerate(pairs):
             assert found.value[at] == pytest.approx(tables[a].values()[score] - tables[b].values()[score])
@@ -115,6 +119,7 @@ def left_out_error(one: Measure, score: str) -> list[float]:
 def test_the_variance_over_runs_is_added_with_satterthwaites_degrees_of_freedom() -> None:
     runs = [[random_measure("exact", 30, 10 * k + r) for r in range(3)] for k in range(2)]
     data = differences(runs, [(0, 1)])["f1"]
+    assert np.array_equal(data.units, holding_units(runs, [(0, 1)])["f1"].units)
     both = differences(runs, [(0, 1)], over_runs=True)["f1"]
     values = [np.stack([run.values()["f1"] for run in system]) for system in runs]
     of_runs = [one.var(axis=0, ddof=1) / 3 for one in values]
@@ -222,6 +227,10 @@ def test_students_t_is_scipys(confidence: float) -> None:
     )
     for t, f in ((0.3, 1), (2.1, 2), (2.1, 35), (4.0, 4999), (1.0, 10**6), (3.0, 7.5)):
         assert float(t_p(t, f)) == pytest.approx(2 * stats.t.sf(t, f), rel=1e-9)
+    for f in (5001, 5002, 20_001, 702_028, 10**7):  # far into the tail
+        for t in (0.0, 1e-6, 1.3, 3.5, 8.0, 20.0):
+            assert float(t_p(t, f)) == pytest.approx(2 * stats.t.sf(t, f), rel=1e-11)
+    assert float(t_p(60.0, 54_321)) == 0.0
     assert np.isnan(t_quantile(0)) and np.isnan(t_p(np.nan, 3))
 
 

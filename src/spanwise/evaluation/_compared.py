@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.columns import Bools, Column, Floats, Ints, plain, ratio
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
-from spanwise.document.scores import Comparison
+from spanwise.document.scores import Comparison, ScoreTest
 from spanwise.engines import release_freed_memory
-from spanwise.intervals import Differences, differences
+from spanwise.intervals import Differences, differences, holding_units
 from spanwise.scores import Measure, MeasureKey, fraction
 from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import (
@@ -98,8 +98,10 @@ def compared(
     number = {name: same[at] for at, name in enumerate(names)}
     wholes = [(number[one], number[other]) for one, other in pairs]
     unique = list(dict.fromkeys((min(pair), max(pair)) for pair in wholes))
-    found = _differences(aligned, questions, unique, over_runs=over_runs, shared_seeds=shared_seeds)
-    if not resampling.resamples or not resampling.units:
+    bounded = resampling.resamples > 0 and resampling.units > 0
+    of_pairs = partial(differences, over_runs=over_runs, shared_seeds=shared_seeds)
+    found = _differences(aligned, questions, unique, of_pairs if bounded else holding_units)
+    if not bounded:
         answers = None
     elif over_runs:
         answers = _over_runs(questions, unique, found, correction, primary)
@@ -207,7 +209,10 @@ def _identical(aligned: Aligned, systems: int) -> list[int]:
 
 
 def _differences(
-    aligned: Aligned, questions: Sequence[Question], pairs: Pairs, *, over_runs: bool, shared_seeds: bool
+    aligned: Aligned,
+    questions: Sequence[Question],
+    pairs: Pairs,
+    of_pairs: Callable[..., dict[str, Differences]],
 ) -> dict[MeasureKey, tuple[dict[int, int], dict[str, Differences]]]:
     """Of every measure the rows that pairs have, by the number of the pair, and the differences."""
     found = {}
@@ -217,9 +222,7 @@ def _differences(
         having = [at for at, (one, other) in enumerate(pairs) if one in place and other in place]
         if having:
             local = [(place[pairs[at][0]], place[pairs[at][1]]) for at in having]
-            result = differences(
-                list(owners.values()), local, over_runs=over_runs, shared_seeds=shared_seeds, cells=cells
-            )
+            result = of_pairs(list(owners.values()), local, cells=cells)
             found[key] = ({at: row for row, at in enumerate(having)}, result)
     return found
 
@@ -430,15 +433,18 @@ def _comparison(
         sides = [aligned[key][number] for number in whole]
         mentions = _mentions(sides[0][0])
         values = [[run.values() for run in runs] for runs in sides]
-        intervals = {score: one.interval(confidence)[rows[at]] for score, one in by_score.items()}
+        intervals = {
+            score: one.interval(confidence)[rows[at]]
+            for score, one in by_score.items()
+            if answers is not None
+        }
         for place, question in enumerate(questions):
             if question.measure != key:
                 continue
             both = [float(np.mean([run[question.score][question.cell] for run in side])) for side in values]
             one = by_score[question.score]
-            bounds = intervals[question.score][question.cell]
             row: dict[str, Any] = {
-                "path": list(question.path),
+                "path": question.path,
                 "family": question.family,
                 "role": "primary" if question.path == primary else "secondary",
                 "a": plain(both[0]),
@@ -454,8 +460,9 @@ def _comparison(
             if answers is not None and row["difference"] is None:
                 row["why"] = UNDEFINED
             elif answers is not None:
+                bounds = intervals[question.score][question.cell]
                 low, high = (plain(bound) for bound in (-bounds[::-1] if turned else bounds))
-                row["interval"] = None if low is None or high is None else [low, high]
+                row["interval"] = None if low is None or high is None else (low, high)
                 row |= _verdict(answers, at, place, same=whole[0] == whole[1])
                 if question.path == primary and answers.undecided.any():
                     # What is undecided is not rejected, and Holm's method then rejects nothing behind it.
@@ -464,8 +471,8 @@ def _comparison(
                 if question.path == primary:
                     error = float(one.error[rows[at], question.cell])
                     detectable = plain(_detectable(error, answers.family))
-            scores.append(row)
-    comparison: dict[str, object] = {"systems": list(pair), "correction": correction, "scores": scores}
+            scores.append(ScoreTest(**row))
+    comparison: dict[str, Any] = {"systems": pair, "correction": correction, "scores": tuple(scores)}
     comparison["detectable"] = detectable
     comparison["shuffles"] = int(answers.shuffles[at]) if answers is not None else 0
     if answers is not None:
@@ -476,7 +483,7 @@ def _comparison(
             "undecided": bool(answers.undecided[at]),
             "identical": whole[0] == whole[1],
         }
-    return convert(comparison, Comparison)
+    return Comparison(**comparison)
 
 
 def _verdict(answers: Answers, at: int, place: int, *, same: bool) -> dict[str, object]:
@@ -493,6 +500,8 @@ def _detectable(error: float, tests: int) -> float:
     """(z₁₋α′⁄₂ + z₀.₈) standard errors: what would be found four times in five at the corrected level α′."""
     if not error > 0:
         return float("nan")
+    from statistics import NormalDist
+
     normal = NormalDist()
     return (normal.inv_cdf(1 - LEVEL / max(tests, 1) / 2) + normal.inv_cdf(POWER)) * error
 

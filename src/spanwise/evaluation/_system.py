@@ -9,7 +9,7 @@ from operator import add
 from typing import Any, Literal, cast
 
 import numpy as np
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from spanwise.attributes import SUBSETS
@@ -291,6 +291,7 @@ def _relaxed(counts: Counts, found: ScoredSystem) -> dict[str, RelaxedScores]:
 def _tough(one: Counted, counts: Counts, found: ScoredSystem) -> dict[Subset, SubsetScores]:
     total: list[list[list[Any]]] = counts.total.reshape(len(SUBSETS), len(one.labels) + 1, 2).tolist()
     result: dict[Subset, SubsetScores] = {}
+    outcomes = _named_outcomes(one.tables[MeasureKey("tough")], SUBSETS, "FP")
     for place, subset in enumerate(cast("Sequence[Subset]", SUBSETS)):
         overall, *labels = (dict(zip(RECALL, row, strict=True)) for row in total[place])
         result[subset] = SubsetScores(
@@ -299,29 +300,37 @@ def _tough(one: Counted, counts: Counts, found: ScoredSystem) -> dict[Subset, Su
                 label: SubsetRecall(**cell, **found.cells["tough", subset, "labels", label])
                 for label, cell in zip(one.labels, labels, strict=True)
             },
-            outcomes=_named_outcomes(one.tables[MeasureKey("tough")], subset, "FP"),
+            outcomes=outcomes[place],
         )
     return result
 
 
-def _named_outcomes(table: CrossTable, column: str, without: str) -> dict[Outcome, int]:
-    counts = table.chosen(OUTCOMES, [column])[:, 0].tolist()
-    names = cast("Sequence[Outcome]", OUTCOMES)
-    return {name: number for name, number in zip(names, counts, strict=True) if name != without}
+def _named_outcomes(
+    table: CrossTable, columns: Sequence[str], without: str
+) -> list[dict[Outcome, int]]:
+    """The outcomes of each of these columns of a table."""
+    names = [name for name in cast("Sequence[Outcome]", OUTCOMES) if name != without]
+    return [dict(zip(names, row, strict=True)) for row in table.chosen(names, columns).T.tolist()]
 
 
 def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: ScoredSystem) -> AttributeScores:
     attribute, bucketing = facts.attributes[name], facts.bucketings[name]
+    names = [bucket.name for bucket in bucketing.buckets]
+    of_mentions = attribute.unit == "mention"
+    outcomes = _bucket_outcomes(one, name, names) if of_mentions else [{} for _ in names]
+    fair: Sequence[FairRates | UnsetType] = (
+        _bucket_fair(one, name, names) if of_mentions else [UNSET for _ in names]
+    )
     buckets = tuple(
         BucketScores(
             **bucket.to_dict(),
             **dict(zip(EXACT, numbers, strict=True)),
             **found.cells["attributes", name, bucket.name],
             small=numbers[0] < SMALL,
-            outcomes=_bucket_outcomes(one, name, bucket.name) if attribute.unit == "mention" else {},
-            fair=_bucket_fair(one, name, bucket.name) if attribute.unit == "mention" else UNSET,
+            outcomes=outcomes[at],
+            fair=fair[at],
         )
-        for bucket, numbers in zip(bucketing.buckets, counts.total.tolist(), strict=True)
+        for at, (bucket, numbers) in enumerate(zip(bucketing.buckets, counts.total.tolist(), strict=True))
         if any(numbers) or not bucket.rest
     )
     return AttributeScores(
@@ -335,32 +344,37 @@ def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: Sco
 
 
 def _bucket_outcomes(
-    one: Counted, attribute: str, bucket: str
-) -> dict[Literal["gold", "predicted"], Mapping[Outcome, int]]:
-    tables = {side: one.tables[MeasureKey(f"{side} outcomes", attribute)] for side in ("gold", "predicted")}
-    return {
-        "gold": _named_outcomes(tables["gold"], bucket, "FP"),
-        "predicted": _named_outcomes(tables["predicted"], bucket, "FN"),
-    }
+    one: Counted, attribute: str, buckets: Sequence[str]
+) -> list[dict[Literal["gold", "predicted"], Mapping[Outcome, int]]]:
+    """What became of the gold and of the predicted mentions of every bucket."""
+    gold, predicted = (
+        _named_outcomes(one.tables[MeasureKey(f"{side} outcomes", attribute)], buckets, without)
+        for side, without in (("gold", "FP"), ("predicted", "FN"))
+    )
+    return [{"gold": here, "predicted": there} for here, there in zip(gold, predicted, strict=True)]
 
 
-def _bucket_fair(one: Counted, attribute: str, bucket: str) -> FairRates:
-    """Fair scores over events: errors that two mentions share count half at each of them."""
+def _bucket_fair(one: Counted, attribute: str, buckets: Sequence[str]) -> list[FairRates]:
+    """Fair scores over events in every bucket: errors that two mentions share count half at each of them."""
     halves = {}
-    right = 0
+    right = np.zeros(len(buckets), dtype=np.int64)
     for side, alone in (("gold", "FN"), ("predicted", "FP")):
         tables = [one.tables[MeasureKey(f"{side} {which}", attribute)] for which in ("outcomes", "again")]
-        counts = sum(table.chosen(OUTCOMES, [bucket])[:, 0] for table in tables)
-        named = dict(zip(OUTCOMES, np.asarray(counts).tolist(), strict=True))
+        first, again = (table.chosen(OUTCOMES, buckets) for table in tables)
+        named = dict(zip(OUTCOMES, first + again, strict=True))
         right = named["TP"]
-        shared = sum(named[kind] for kind in ("LE", "BEs", "BEl", "BEo", "LBE"))
+        shared = named["LE"] + named["BEs"] + named["BEl"] + named["BEo"] + named["LBE"]
         halves[alone] = 2 * named[alone] + shared
     missed, spurious = halves["FN"] / 2, halves["FP"] / 2
-    return FairRates(
-        precision=plain(ratio(right, right + spurious)),
-        recall=plain(ratio(right, right + missed)),
-        f1=plain(ratio(2 * right, 2 * right + missed + spurious)),
+    rates = (
+        ratio(right, right + spurious),
+        ratio(right, right + missed),
+        ratio(2 * right, 2 * right + missed + spurious),
     )
+    return [
+        FairRates(precision=plain(precision), recall=plain(recall), f1=plain(f1))
+        for precision, recall, f1 in zip(*rates, strict=True)
+    ]
 
 
 def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, found: ScoredSystem) -> CrossScores:

@@ -6,7 +6,6 @@ import json
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -283,8 +282,7 @@ class _Looker:
         )
 
 
-@dataclass
-class _Wrong:
+class _Wrong(Struct):
     """How many tokens carry tags that belong to no scheme, and the first one's place."""
 
     number: int = 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from spanwise.columns import Column, Ints, ints, offsets
@@ -90,8 +90,7 @@ _LINE = "\x00line"  # a key that no record has
 DOCUMENTS = ("document", "doc_id", "document_id")
 
 
-@dataclass
-class Gathered:
+class Gathered(Struct, eq=False):
     """What has been read so far; all records of a file are of one kind."""
 
     path: str
