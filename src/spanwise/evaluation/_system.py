@@ -305,9 +305,7 @@ def _tough(one: Counted, counts: Counts, found: ScoredSystem) -> dict[Subset, Su
     return result
 
 
-def _named_outcomes(
-    table: CrossTable, columns: Sequence[str], without: str
-) -> list[dict[Outcome, int]]:
+def _named_outcomes(table: CrossTable, columns: Sequence[str], without: str) -> list[dict[Outcome, int]]:
     """The outcomes of each of these columns of a table."""
     names = [name for name in cast("Sequence[Outcome]", OUTCOMES) if name != without]
     return [dict(zip(names, row, strict=True)) for row in table.chosen(names, columns).T.tolist()]
