@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spanwise.attributes import ATTRIBUTES, Values
 from spanwise.buckets import (
@@ -320,69 +316,3 @@ def test_a_strategy_of_ones_own_is_found_by_name(monkeypatch):
     monkeypatch.setitem(BUCKETINGS._values, "median", halves)
     assert ends(fit("median", numbers(1, 2, 3))) == [(None, 2), (2, None)]
     assert ends(fit(halves, numbers(1, 2, 3))) == [(None, 2), (2, None)]
-
-
-# --- laws ---------------------------------------------------------------------------------------
-
-STRATEGIES = [
-    "balanced:4",
-    "balanced:7",
-    "special:0+balanced:3",
-    "special:0,1+balanced:2",
-    "special:1,2,3",
-    "special:2,5+even_range:3",
-    "special:1+discrete:3",
-    "even_range:4",
-    "1,2,3",
-    "discrete:10",
-    "familiarity:5",
-]
-VALUES = st.lists(st.sampled_from([0, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8]), max_size=30)
-
-
-@settings(deadline=None, derandomize=True, max_examples=150)
-@given(st.sampled_from(STRATEGIES), VALUES, VALUES)
-def test_every_unit_is_in_exactly_one_bucket_and_gold_counts_add_up(text, gold, predicted):
-    bucketing = fit(text, numbers(*gold))
-    for values in (gold, predicted):
-        counts = np.bincount(bucketing.assign(numbers(*values)), minlength=len(bucketing))
-        assert counts.sum() == len(values)
-        assert counts[len(bucketing.fitted) :].sum() == 0
-
-
-@settings(deadline=None, derandomize=True, max_examples=150)
-@given(st.sampled_from(STRATEGIES), VALUES)
-def test_gold_units_lie_within_the_ends_of_their_bucket(text, gold):
-    bucketing = fit(text, numbers(*gold))
-    specials = {bucket.low for bucket in bucketing.fitted if bucket.special}
-    for value, number in zip(gold, bucketing.assign(numbers(*gold)).tolist(), strict=True):
-        bucket = bucketing.buckets[number]
-        assert bucket.special == (value in specials)
-        assert bucket.low is None or bucket.low < value or bucket.special
-        assert bucket.high is None or value <= bucket.high
-
-
-@settings(deadline=None, derandomize=True, max_examples=150)
-@given(st.sampled_from(STRATEGIES), VALUES)
-def test_buckets_stand_in_order_and_have_names_of_their_number(text, gold):
-    fitted = fit(text, numbers(*gold)).fitted
-    highs = [np.inf if bucket.high is None else bucket.high for bucket in fitted]
-    assert highs == sorted(highs)
-    expected = ["XS", "S", "L", "XL"] if len(fitted) == 4 else [f"B{i + 1}" for i in range(len(fitted))]
-    assert [bucket.name for bucket in fitted] == expected
-
-
-@settings(deadline=None, derandomize=True, max_examples=100)
-@given(st.sampled_from(STRATEGIES), VALUES, VALUES)
-def test_saved_edges_bucket_as_the_fitted_ones_do(text, gold, predicted):
-    bucketing = fit(text, numbers(*gold))
-    again = Bucketing.from_dict(json.loads(json.dumps(bucketing.to_dict())))
-    assert again.to_dict() == bucketing.to_dict()
-    assert again.assign(numbers(*predicted)).tolist() == bucketing.assign(numbers(*predicted)).tolist()
-
-
-@settings(deadline=None, derandomize=True, max_examples=60)
-@given(VALUES, st.integers(1, 8))
-def test_the_order_of_gold_units_changes_no_edge(gold, many):
-    strategy = f"balanced:{many}"
-    assert ends(fit(strategy, numbers(*gold))) == ends(fit(strategy, numbers(*reversed(gold))))

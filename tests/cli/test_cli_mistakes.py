@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,7 +153,9 @@ def test_the_next_step_reads_the_files_as_the_evaluation_did(
         ([["O"], ["O", "O"]], {}, InputError, "sentence 2 has 1 token, but 2 in the gold file"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_python_is_told_too(gold, options, error, message) -> None:
+def test_a_mistake_in_python_is_told_too(
+    gold: object, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error) as told:
         spanwise.evaluate(gold, {"a": [["O"], ["O"]]}, **options)
     assert message in str(told.value)

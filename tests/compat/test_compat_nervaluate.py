@@ -25,14 +25,18 @@ def theirs(pairs: list[tuple[Spans, Spans]]) -> dict[str, Any]:
         ]
         for side in (0, 1)
     ]
-    return plain(nervaluate.Evaluator(*sides, tags=["A", "B", "C"], loader="dict").evaluate())
+    found: dict[str, Any] = plain(
+        nervaluate.Evaluator(*sides, tags=["A", "B", "C"], loader="dict").evaluate()
+    )
+    return found
 
 
 def ours(pairs: list[tuple[Spans, Spans]]) -> dict[str, Any]:
     sides = (
         Mentions.of([(n, *span) for n, pair in enumerate(pairs) for span in pair[side]]) for side in (0, 1)
     )
-    return plain(structure(*with_one_labelling(list(sides))))
+    found: dict[str, Any] = plain(structure(*with_one_labelling(list(sides))))
+    return found
 
 
 def plain(value: Any) -> Any:
@@ -45,7 +49,9 @@ def plain(value: Any) -> Any:
         return round(value, 12)
     if isinstance(value, Struct):
         return plain(structs.asdict(value))
-    return plain(dataclasses.asdict(value)) if dataclasses.is_dataclass(value) else value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return plain(dataclasses.asdict(value))
+    return value
 
 
 def flat_spans(draw: random.Random, size: int) -> Spans:

@@ -142,7 +142,8 @@ def test_ap101_is_that_of_pycocotools(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = [(round(float(rng.random()), 1 + seed % 2), bool(rng.random() < 0.6)) for _ in range(60)]
     missed = int(rng.integers(0, 20))
-    boxes, found = [], []
+    boxes: list[object] = []
+    found: list[object] = []
     for image, (score, right) in enumerate(rows):
         if right:
             boxes.append(box(len(boxes) + 1, image + 1, 0))
@@ -202,7 +203,8 @@ def test_a_worked_example() -> None:
         (0.3, 4, 2),
     ]
     assert one.overall.average_precision == pytest.approx(1 / 4 * 1 + 1 / 4 * 2 / 3)
-    assert (one.threshold.best, one.threshold.best_f1) == (0.8, pytest.approx(4 / 7))
+    assert one.threshold.best == 0.8
+    assert one.threshold.best_f1 == pytest.approx(4 / 7)
     assert one.threshold.value is None and one.threshold.why == "no dev set was given"
     assert one.overall.ece == pytest.approx((0.1 + 0.6 + 0.3) / 4)
 
@@ -238,7 +240,8 @@ def test_of_equal_f1_the_highest_threshold_is_taken() -> None:
 def test_the_highest_recall_at_a_precision() -> None:
     rows = [(0.9, True), (0.8, True), (0.7, False), (0.6, True), (0.5, True), (0.4, False)]
     one = evaluated(rows, gold=5, precision=0.75)
-    assert (one.at_precision.threshold, one.at_precision.recall) == (0.5, pytest.approx(4 / 5))
+    assert one.at_precision.threshold == 0.5
+    assert one.at_precision.recall == pytest.approx(4 / 5)
     none = evaluated([(0.9, False), (0.5, True)], gold=1, precision=0.9).at_precision
     assert none.threshold is None and none.recall is None
 
@@ -282,7 +285,7 @@ def test_intervals_hold_the_scores_and_the_same_seed_gives_the_same_bytes() -> N
     gold = sum(right for _, right in rows) + 50
     one = evaluated(rows, gold, resamples=200).overall
     assert one.interval
-    for name, (low, high) in one.interval.items():  # type: ignore[union-attr]
+    for name, (low, high) in one.interval.items():
         assert low is not None and high is not None
         assert low <= getattr(one, name) <= high and high - low < 0.2, name
     assert evaluated(rows, gold, resamples=200) == evaluated(rows, gold, resamples=200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from spanwise import engines
 @pytest.mark.parametrize("cores", [1, 2, 8])
 def test_results_come_in_the_order_of_the_calls(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
     monkeypatch.setattr(engines, "cores", lambda: cores)
-    assert engines.together([lambda number=number: number**2 for number in range(20)]) == [
+    assert engines.together([partial(pow, number, 2) for number in range(20)]) == [
         number**2 for number in range(20)
     ]
     assert engines.together([]) == []

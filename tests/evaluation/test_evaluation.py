@@ -81,46 +81,6 @@ def test_spans_and_tags_give_the_same_scores() -> None:
 
 @law
 @given(pairs)
-def test_swapping_sides_swaps_precision_and_recall(sentences: Any) -> None:
-    gold, predicted = [g for g, _ in sentences], [p for _, p in sentences]
-    there, back = overall(gold, predicted), overall(predicted, gold)
-    assert there["precision"] == back["recall"]
-    assert there["recall"] == back["precision"]
-    assert there["f1"] == back["f1"]
-    assert there["accuracy"] == back["accuracy"]
-
-
-@law
-@given(pairs, st.randoms(use_true_random=False))
-def test_the_order_of_sentences_does_not_matter(sentences: Any, random: Any) -> None:
-    shuffled = list(sentences)
-    random.shuffle(shuffled)
-    first = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
-    second = evaluated([g for g, _ in shuffled], [p for _, p in shuffled])["mine"]
-    for part in ("exact", "fair", "gains", "relaxed"):
-        assert first[part] == second[part], part
-
-
-@law
-@given(pairs)
-def test_renaming_labels_changes_no_overall_score(sentences: Any) -> None:
-    names = {"PER": "zz", "LOC": "a", "ORG": "m-x"}
-
-    def renamed(tags: list[str]) -> list[str]:
-        return [tag if tag == "O" else f"{tag[:2]}{names[tag[2:]]}" for tag in tags]
-
-    gold, predicted = [g for g, _ in sentences], [p for _, p in sentences]
-    first = evaluated(gold, predicted)["mine"]
-    second = evaluated(list(map(renamed, gold)), list(map(renamed, predicted)))["mine"]
-    for part in ("exact", "fair"):
-        assert first[part].overall == second[part].overall
-    # A mean of the same numbers in another order may differ in the last bit.
-    for score in ("precision", "recall", "f1"):
-        assert first.exact.macro[score] == pytest.approx(second.exact.macro[score])
-
-
-@law
-@given(pairs)
 def test_fair_laws_hold(sentences: Any) -> None:
     found = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
     exact, fair = found.exact.overall, found.fair.overall
@@ -158,16 +118,6 @@ def test_gold_against_itself_has_no_error_and_no_gain(sentences: Any) -> None:
     found = evaluated(gold, gold)["mine"]
     assert found.exact.overall.correct == found.exact.overall.gold == found.exact.overall.predicted
     assert all(cell["gain"] in (0, None) for cell in found.gains.values())
-
-
-@law
-@given(pairs)
-def test_adding_a_system_changes_no_number_of_another(sentences: Any) -> None:
-    gold, predicted = [g for g, _ in sentences], [p for _, p in sentences]
-    options: dict[str, Any] = {"resamples": 50, "scheme": "IOB2"}
-    alone = spanwise.evaluate(gold, {"a": predicted}, **options)
-    beside = spanwise.evaluate(gold, {"b": gold, "a": predicted}, **options)
-    assert alone.systems["a"] == beside.systems["a"]
 
 
 @law

@@ -75,7 +75,7 @@ def test_the_separator_can_be_named(file) -> None:  # type: ignore[no-untyped-de
         formats.read(path)
     assert sentences(formats.read(path, separator="blank")) == [["a", "c"]]
     with pytest.raises(ChoiceError, match=r"no separator is called 'tabs'. Did you mean 'tab'"):
-        formats.read(path, separator="tabs")
+        formats.read(path, separator="tabs")  # type: ignore[arg-type]
 
 
 def test_columns_are_chosen_by_number_from_either_end(file) -> None:  # type: ignore[no-untyped-def]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -183,9 +184,14 @@ def test_an_irregular_chunk_alone_takes_the_plain_way(
     lines[500] = "word O "
     path = tmp_path / "one.conll"
     path.write_text("\n".join(lines) + "\n")
-    taken = []
+    taken: list[object] = []
     plain = _columns.parse_plain
-    monkeypatch.setattr(_columns, "parse_plain", lambda *a, **k: (taken.append(1), plain(*a, **k))[1])
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        taken.append(arguments)
+        return plain(*arguments, **options)
+
+    monkeypatch.setattr(_columns, "parse_plain", counted)
     assert len(formats.read(path).corpus.tokens) == 1000
     assert len(taken) == 1
 
@@ -198,7 +204,7 @@ def test_no_python_line_runs_once_a_token_on_the_fast_way(tmp_path: Path) -> Non
         )
         count = 0
 
-        def trace(frame: object, event: str, arg: object) -> object:
+        def trace(frame: object, event: str, arg: object) -> Any:
             nonlocal count
             count += event == "line"
             return trace

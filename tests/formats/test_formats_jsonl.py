@@ -84,8 +84,8 @@ def test_text_with_spans_of_characters(read, record: Any) -> None:  # type: igno
     assert found.corpus.unit == "character"
     assert found.corpus.texts == ("New York.",)
     assert found.corpus.words(0) == ["New", "York", "."]
-    assert found.corpus.token_start.tolist() == [0, 4, 8]  # type: ignore[union-attr]
-    assert found.corpus.token_end.tolist() == [3, 8, 9]  # type: ignore[union-attr]
+    assert found.corpus.token_start.tolist() == [0, 4, 8]
+    assert found.corpus.token_end.tolist() == [3, 8, 9]
 
 
 def test_tokens_that_come_with_a_text_are_its_tokens(read) -> None:  # type: ignore[no-untyped-def]

@@ -11,7 +11,6 @@ import pytest
 from spanwise import formats
 from spanwise.corpus import Mentions
 from spanwise.errors import ChoiceError, InputError
-from spanwise.formats import _opening
 
 
 def write(path: Path, text: str) -> Path:
@@ -139,7 +138,7 @@ def test_lists_of_tags_and_of_spans_are_annotations() -> None:
         ),
         (lambda: formats.from_spans([[(2, 1, "X")]]), r"the span \[2, 1\) of X is empty"),
         (lambda: formats.from_spans([[(2, 3, "")]]), "has no label"),
-        (lambda: formats.from_spans([["PER"]]), "'PER' is not a span"),
+        (lambda: formats.from_spans([["PER"]]), "'PER' is not a span"),  # type: ignore[list-item]
         (lambda: formats.from_spans([[(0, 1, "X"), (0, 1, "X")]]), "occurs twice"),
         (lambda: formats.from_tags([["O", "PER"]]), "<tags>: sentence 1, token 2: 'PER' is not a tag"),
     ],
@@ -158,7 +157,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     def fail(self: Path, other: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_opening.Path, "replace", fail)
+    monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(InputError, match=r"out.json: the file cannot be written \(No space left on device\)"):
         formats.write_atomically(target, "two")
     assert target.read_text() == "one"

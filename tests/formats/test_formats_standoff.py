@@ -23,7 +23,7 @@ def brat(folder: Path, name: str = "a", text: str = TEXT, ann: str = "") -> Path
     return folder / f"{name}.ann"
 
 
-def shown(annotation: Annotation) -> list[tuple[str, list[str]]]:
+def shown(annotation: Annotation) -> list[tuple[str, list[Any]]]:
     """The mentions as (label, the strings of their pieces)."""
     mentions, corpus = annotation.mentions, annotation.corpus
     result = []

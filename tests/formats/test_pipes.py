@@ -55,7 +55,12 @@ def test_a_named_pipe_is_gold_and_has_other_bytes_the_next_time(tmp_path: Path) 
 
 def test_every_part_of_a_call_sees_the_same_bytes(tmp_path: Path) -> None:
     read, write = os.pipe()
-    threading.Thread(target=lambda: (os.write(write, b"a B-X\n\n" * 100), os.close(write))).start()
+
+    def fill() -> None:
+        os.write(write, b"a B-X\n\n" * 100)
+        os.close(write)
+
+    threading.Thread(target=fill).start()
     found = formats.validate(f"/dev/fd/{read}")
     os.close(read)
     assert found.annotation is not None

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from matching_sentences import LABELS, events_by_sentence, mentions_of, random_sentences, spans
 from nervaluate import Evaluator
 from relaxed_oracle import pairs_of
@@ -57,22 +53,6 @@ def test_both_matchings_on_one_ground_are_those_made_alone(kind, crowds, monkeyp
         gold, predicted = (mentions_of([sentence[side] for sentence in some]) for side in (0, 1))
         for matcher, found in zip(("fair", "overlap"), fair_and_overlap(gold, predicted), strict=True):
             assert found.events().rows() == match(gold, predicted, matcher=matcher).events().rows()
-
-
-@law
-@given(spans(), spans(), st.randoms(use_true_random=False))
-def test_the_order_of_the_input_changes_nothing(gold, predicted, chance):
-    shuffled = random.Random(chance.random())
-    other = sorted(gold, key=lambda _: shuffled.random()), sorted(predicted, key=lambda _: shuffled.random())
-
-    def named(sides, events):
-        return Counter(
-            (sides[0][g] if g >= 0 else None, sides[1][p] if p >= 0 else None, outcome)
-            for g, p, outcome, _ in events
-        )
-
-    first, second = events_by_sentence([(gold, predicted), other], "overlap")
-    assert named((gold, predicted), first) == named(other, second)
 
 
 @law

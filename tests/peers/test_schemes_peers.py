@@ -137,7 +137,7 @@ def test_micro_and_per_label_scores_are_those_of_seqeval() -> None:
                 )
                 sides = [[ours(tags, "IOB2", repair) for tags in side] for side in (gold, predicted)]
                 for name in (None, "PER", "LOC-geo"):
-                    scores = _f1(*sides, name)
+                    scores = _f1(sides[0], sides[1], name)
                     theirs = report.get("micro avg" if name is None else name)
                     if scores is None or theirs is None:
                         undefined += 1  # where seqeval prints 0, ours is n/a

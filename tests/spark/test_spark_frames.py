@@ -89,7 +89,11 @@ def test_a_malformed_tag_is_named_by_its_file_and_row(tmp_path: Path) -> None:
 
 
 def test_frames_of_their_own_are_joined_and_rows_without_a_partner_are_named(tmp_path: Path) -> None:
-    gold = {"id": [1, 2, 3], "tokens": [["a"], ["b"], ["c"]], "tags": [["B-X"], ["O"], ["B-Y"]]}
+    gold: dict[str, list[Any]] = {
+        "id": [1, 2, 3],
+        "tokens": [["a"], ["b"], ["c"]],
+        "tags": [["B-X"], ["O"], ["B-Y"]],
+    }
     given = frame(tmp_path / "gold.parquet", gold)
     said = [["B-X"], ["O"], ["B-X"]]
     predicted = frame(tmp_path / "predicted.parquet", {"id": [3, 2, 1], "tags": said[::-1]})

@@ -14,6 +14,7 @@ import spanwise
 from spanwise.cli.main import main
 from spanwise.corpus import Annotation
 from spanwise.demo import generate
+from spanwise.document.evaluation import Evaluation
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
 from spanwise.evaluation import _lake
@@ -184,6 +185,7 @@ def test_the_command_line_takes_folders_and_runs_the_cells_of_a_study(
     call = ["evaluate", gold, f"{name}={path}", "--train", str(demo.train), "--resamples", "0", "--quiet"]
     assert main([*call, "--engine", "spark", "--json", str(tmp_path / "a.json")]) == 0
     document = spanwise.load(tmp_path / "a.json")
+    assert isinstance(document, Evaluation)
     expected = spanwise.evaluate(demo.gold, {name: path}, resamples=0)
     assert document.systems[name].exact == expected[name].exact
 

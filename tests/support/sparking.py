@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -46,7 +46,7 @@ def table(path: Any, tags: str = "tags") -> dict[str, list[Any]]:
     }
 
 
-def frame(path: Path, table: dict[str, list[Any]]) -> Any:
+def frame(path: Path, table: Mapping[str, Sequence[Any]]) -> Any:
     """A frame of a Parquet file with these columns."""
     pyarrow = pytest.importorskip("pyarrow")
     import pyarrow.parquet as parquet

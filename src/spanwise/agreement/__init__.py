@@ -44,7 +44,7 @@ __all__ = ["agree"]
 
 
 def agree(
-    annotators: Mapping[str, Any] | Iterable[Any] | str,
+    annotators: Mapping[str, Any] | Iterable[Any] | str | Path,
     *,
     systems: Mapping[str, Any] | Iterable[Any] | None = None,
     votes: int | None = None,

@@ -66,7 +66,7 @@ def sentences(draw: st.DrawFn, words: st.SearchStrategy[str], labels: st.SearchS
 
 
 @st.composite
-def annotations(draw: st.DrawFn) -> Annotation:
+def drawn_annotations(draw: st.DrawFn) -> Annotation:
     """Up to three sentences, or as many texts; one in three of plain words alone."""
     plain = draw(st.integers(0, 2)) == 0
     kind = sentences(PLAIN if plain else WORDS, st.just("PER") if plain else LABELS)
@@ -131,7 +131,7 @@ def equal(one: Annotation, other: Annotation) -> bool:
 
 
 @pytest.mark.parametrize("first", WRITTEN)
-@given(source=annotations())
+@given(source=drawn_annotations())
 @settings(
     max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
@@ -152,7 +152,7 @@ def test_a_pair_keeps_everything_or_refuses(first: str, source: Annotation) -> N
 
 
 @pytest.mark.parametrize("format", WRITTEN)
-@given(source=annotations())
+@given(source=drawn_annotations())
 @settings(
     max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
