@@ -339,6 +339,8 @@ def test_an_upload_is_evaluated_and_a_bad_one_is_answered_with_ways_out(
         assert names["mine"]["tags"] == {"commit": "abc"}
         assert "mine" in client.get(f"/api/v1/golds/{gold}/slice").json()["systems"]
     assert not list((there / ".spanwise" / "uploads").glob("*.part")) and not (tmp_path / "x").exists()
+    assert [one.name for one in (there / ".spanwise" / "columns").iterdir()] == ["mine-1.npz"]
+    assert not list(there.glob("mine-*.npz"))
 
 
 @pytest.mark.parametrize(

@@ -107,11 +107,22 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitab
         except Exception as error:  # every error becomes an answer with its status
             return problem(bench, error)
         if isinstance(found, Response):
-            return found
+            return found if operation.method != "GET" else tagged(request, found)
         if operation.answer is None:
             return Response(status_code=operation.status)
-        return Response(msgspec.json.encode(found, enc_hook=written_out), operation.status, media_type=JSON)
+        told = msgspec.json.encode(found, enc_hook=written_out)
+        made = Response(told, operation.status, media_type=JSON)
+        return made if operation.method != "GET" else tagged(request, made)
 
+    return answer
+
+
+def tagged(request: Request, answer: Response) -> Response:
+    """An answer with the tag of its content, or that it is still the one that the client has."""
+    tag = f'"{hashlib.sha256(bytes(answer.body)).hexdigest()[:32]}"'
+    if answer.status_code == 200 and request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers={"etag": tag})
+    answer.headers["etag"] = tag
     return answer
 
 

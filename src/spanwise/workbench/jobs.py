@@ -19,7 +19,7 @@ import msgspec
 from spanwise.errors import ChoiceError, InputError
 from spanwise.workbench.child import ReportTask, Said, SearchTask, Task
 from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Store
-from spanwise.workbench.watch import PRIVATE, BenchEvents
+from spanwise.workbench.watch import COLUMNS, PRIVATE, BenchEvents
 
 OPTIONS = {  # what an upload may ask for, under the names of the command line
     "align": ("strict", "characters", "diff", "position"),
@@ -44,6 +44,7 @@ class Jobs:
     def start(self) -> None:
         """Wait for jobs; those of an earlier server are interrupted."""
         self.uploads.mkdir(parents=True, exist_ok=True)
+        (self.folder / COLUMNS).mkdir(exist_ok=True)
         self.store.interrupt_jobs()
         self._sweep()
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
@@ -109,7 +110,7 @@ class Jobs:
             system=job.system,
             upload=str(self.uploads / job.body.upload),
             json=str(self.folder / f"{stem}.json"),
-            columns=str(self.folder / f"{stem}.npz"),
+            columns=str(self.folder / COLUMNS / f"{stem}.npz"),
             options=job.body.options,
             tags=job.body.tags,
             memory=self.memory,

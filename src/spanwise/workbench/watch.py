@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,7 @@ from spanwise.reports._wording import slice_title
 from spanwise.workbench.store import Board, Gold, ReadResult, Store, WatchedFile
 
 PRIVATE = ".spanwise"  # the folder of the workbench inside the folder of results
+COLUMNS = f"{PRIVATE}/columns"  # where the workbench itself keeps the columns of uploads
 PATIENCE = 5.0  # seconds for which a file that cannot be read may still be growing
 FIRST_LOOK = 1.5  # seconds until pages are answered, however much there is to look at
 
@@ -175,8 +177,11 @@ class Watcher:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Documents and columns of the folder and those inside it; not those whose names begin with a dot."""
-    for here, folders, names in os.walk(folder):
+    """Documents and columns of the folder and those inside it; not those whose names begin with a dot.
+
+    Of the folder of the workbench only the columns of uploads are looked at.
+    """
+    for here, folders, names in chain(os.walk(folder), os.walk(folder / COLUMNS)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if name.startswith(".") or not name.endswith((".json", ".npz")):

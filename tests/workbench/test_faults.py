@@ -1,0 +1,300 @@
+"""What goes wrong around the workbench, and what it then does: nothing half, nothing told to others."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import re
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benches import client_of, copied
+from msgspec.structs import replace
+
+import spanwise
+from spanwise.document.loading import load_summary
+from spanwise.evaluation import MentionColumns, mention_columns
+from spanwise.workbench import bench as benches
+from spanwise.workbench import index as indexes
+from spanwise.workbench.bench import Bench
+from spanwise.workbench.guard import Refused
+from spanwise.workbench.store import MIGRATIONS, Store
+
+
+def uploads_in(folder: Path) -> list[str]:
+    return [one.name for one in (folder / ".spanwise" / "uploads").iterdir()]
+
+
+def test_an_upload_onto_a_full_disk_leaves_nothing_behind(
+    folder: Path, gold: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with client_of(there) as client:
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(benches.os, "fsync", full)
+        answer = client.put(f"/api/v1/golds/{gold}/results?system=a", content=b"x" * 5000)  # type: ignore[attr-defined]
+        assert answer.status_code == 507 and str(there) in answer.json()["detail"]
+        assert not uploads_in(there)
+
+
+def test_an_upload_that_grows_beyond_the_limit_leaves_nothing_behind(
+    folder: Path, gold: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    monkeypatch.setattr(benches, "MOST_UPLOAD", 10_000)
+
+    def pieces() -> Iterator[bytes]:  # sent without a length
+        yield from [b"x" * 4000] * 5
+
+    with client_of(there) as one:
+        client: Any = one
+        answer = client.put(f"/api/v1/golds/{gold}/results?system=a", content=pieces())
+        assert answer.status_code == 413 and not uploads_in(there)
+
+
+def test_an_upload_that_stands_still_is_given_up(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    monkeypatch.setattr(benches, "IDLE", 0.05)
+    bench = Bench(there)
+    bench.jobs.uploads.mkdir(parents=True)
+
+    class Slow:
+        async def stream(self) -> Any:
+            yield b"x"
+            await asyncio.sleep(60)
+
+    try:
+        with pytest.raises(Refused, match="interrupted") as caught:
+            asyncio.run(benches._receive(bench, Slow(), "a.conll", "kept.conll"))  # type: ignore[arg-type]
+        assert caught.value.status == 408 and not uploads_in(there)
+    finally:
+        bench.store.close()
+
+
+def test_a_database_that_stays_locked_is_opened_for_reading(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "workbench.sqlite"
+    Store(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA journal_mode=DELETE")
+    other.execute("BEGIN EXCLUSIVE")
+    made: list[bool] = []
+    whole = Store.__init__
+
+    def impatient(self: Store, path: Path, *, read_only: bool = False) -> None:
+        made.append(read_only)
+        if read_only:
+            other.execute("ROLLBACK")  # the other program is done
+        whole(self, path, read_only=read_only, patience=0.01)
+
+    monkeypatch.setattr(Store, "__init__", impatient)
+    store = Store.opened(path)
+    assert made == [False, True] and store.read_only
+    store.close()
+    other.close()
+
+
+def test_what_two_documents_cut_differently_is_left_out_and_named(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    result = spanwise.evaluate(
+        there / "gold.conll", {"other": there / "memoriser.conll"}, train=there / "train.conll",
+        buckets={"entity_length": "balanced:2"}, resamples=0,
+    )  # fmt: skip
+    result.to_json(there / "other.json")
+    mention_columns(result).save(there / "other.npz")
+    with client_of(there) as one:
+        client: Any = one
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        found = client.get(f"/api/v1/golds/{slug}/comparison?a=latest:other&b=latest:swapper").json()
+        assert any("entity_length" in note for note in found["notes"])
+        assert not [row for row in found["scores"] if "entity_length" in str(row["path"])]
+        facets = client.get(f"/api/v1/golds/{slug}/slice").json()["facets"]
+        assert "label" in facets and "entity_length" not in facets
+        assert "entity_length" in client.get(f"/g/{slug}/slices").text
+
+
+def test_a_new_file_of_columns_is_added_to_those_that_were_read(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    bench = Bench(there)
+    read: list[str] = []
+    load = MentionColumns.load.__func__  # type: ignore[attr-defined]
+    try:
+        bench.watcher.scan()
+        [gold] = bench.store.golds()
+        before = bench.shelf.indexed(gold)
+        assert before is not None and bench.shelf.indexed(gold) is before
+        result = spanwise.evaluate(
+            there / "gold.conll", {"later": there / "swapper.conll"}, train=there / "train.conll", resamples=0
+        )
+        mention_columns(result).save(there / "later.npz")
+        os.utime(there / "later.npz", (time.time() + 60,) * 2)
+        bench.watcher.scan()
+        monkeypatch.setattr(
+            MentionColumns,
+            "load",
+            classmethod(lambda cls, path: (read.append(Path(path).name), load(cls, path))[1]),
+        )
+        after = bench.shelf.indexed(gold)
+        assert after is not None and read == ["later.npz"]
+        assert set(after.index.systems) == {"memoriser", "swapper", "later"}
+        assert after.index.counted(None)["later"] == after.index.counted(None)["swapper"]
+        assert after.index.counted(None)["memoriser"] == before.index.counted(None)["memoriser"]
+        assert not [name for name in after.parts[before.files[0]].arrays if not name.startswith("system")]
+    finally:
+        bench.stop()
+
+
+def test_while_columns_are_put_together_others_get_those_that_there_were(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = copied(folder, tmp_path / "runs")
+    bench = Bench(there)
+    begun, go = threading.Event(), threading.Event()
+    whole = indexes.put_together
+
+    def slowly(*values: Any) -> Any:
+        begun.set()
+        assert go.wait(60)
+        return whole(*values)
+
+    try:
+        bench.watcher.scan()
+        [gold] = bench.store.golds()
+        before = bench.shelf.indexed(gold)
+        os.utime(there / "all.npz", (time.time() + 60,) * 2)
+        bench.watcher.scan()
+        monkeypatch.setattr(indexes, "put_together", slowly)
+        found: list[object] = []
+        builder = threading.Thread(target=lambda: found.append(bench.shelf.indexed(gold)))
+        builder.start()
+        assert begun.wait(60)
+        assert bench.shelf.indexed(gold) is before
+        go.set()
+        builder.join()
+        assert found[0] is not before and bench.shelf.indexed(gold) is found[0]
+    finally:
+        go.set()
+        bench.stop()
+
+
+def test_counts_of_an_earlier_version_stand_apart_from_their_results(tmp_path: Path) -> None:
+    path = tmp_path / "workbench.sqlite"
+    old = sqlite3.connect(path, isolation_level=None)
+    for step in MIGRATIONS[:4]:
+        old.executescript(step)
+    old.execute("PRAGMA user_version = 4")
+    for number, counts in enumerate(('{"exact": "[1]", "fair": "[2]"}', "{}"), 1):
+        body = f'{{"scores": {{"f1": 0.5}}, "counts": {counts}}}'
+        old.execute("INSERT INTO result VALUES (?, ?, 'a', 'g', 's', 0, ?)", (number, f"{number}.json", body))
+    old.close()
+    store = Store(path)
+    first, second = store.results("g")
+    assert set(first.board.counted) == {"exact", "fair"} and second.board.counted == ()
+    assert store.counts(1, "exact") == "[1]" and store.counts(1, "fair") == "[2]"
+    assert first.board.scores == {"f1": 0.5}
+    store.close()
+
+
+def test_a_summary_is_the_document_without_its_sentences(folder: Path) -> None:
+    whole, summary = spanwise.load(folder / "all.json"), load_summary(folder / "all.json")
+    assert whole.sentences and not summary.sentences  # type: ignore[attr-defined]
+    assert summary.systems == whole.systems and summary.units == whole.units  # type: ignore[attr-defined]
+    assert summary.settings == whole.settings  # type: ignore[attr-defined]
+
+
+def test_an_answer_that_did_not_change_is_not_sent_again(client: Any, gold: str) -> None:
+    for path in (
+        f"/api/v1/golds/{gold}/slice?label=ORG",
+        "/api/v1/results/1",
+        f"/api/v1/golds/{gold}/results",
+    ):
+        first = client.get(path)
+        again = client.get(path, headers={"if-none-match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        assert client.get(path, headers={"if-none-match": '"other"'}).content == first.content
+
+
+def test_at_most_two_hundred_sentences_are_answered(client: Any, gold: str) -> None:
+    found = client.get(f"/api/v1/golds/{gold}/mentions?limit=1000").json()
+    numbers = [one["number"] for one in found["sentences"]]
+    assert 0 < len(numbers) <= 200 and numbers == sorted(set(numbers))
+
+
+def test_sentences_follow_each_other_without_a_gap(client: Any, gold: str) -> None:
+    path = f"/api/v1/golds/{gold}/mentions?label=ORG"
+    whole = [one["number"] for one in client.get(f"{path}&limit=200").json()["sentences"]]
+    seen: list[int] = []
+    after: int | None = -1
+    while after is not None:
+        part = client.get(f"{path}&limit=3&after={after}").json()
+        seen += [one["number"] for one in part["sentences"]]
+        after = part["next"]
+    assert seen == whole and len(whole) > 3
+
+
+def test_the_token_is_told_to_its_owner_alone(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    output = tmp_path / "output"
+    with output.open("wb") as stream:
+        call = [sys.executable, "-m", "spanwise", "workbench", str(there), "--port", str(port)]
+        server = subprocess.Popen(call, stdout=stream, stderr=stream)
+    try:
+        secret = there / ".spanwise" / "token"
+        address = f"http://127.0.0.1:{port}/settings"
+        for _ in range(600):
+            try:
+                token = secret.read_text(encoding="utf-8").strip()
+                asked = urllib.request.Request(address, headers={"authorization": f"Bearer {token}"})
+                assert urllib.request.urlopen(asked, timeout=30).status == 200
+                break
+            except OSError:
+                time.sleep(0.1)
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{address}?token=guessed-secret", timeout=30)
+        if os.name == "posix":
+            assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(60)
+    said = output.read_text(encoding="utf-8")
+    assert token not in said and "guessed-secret" not in said and "GET" not in said
+    assert len(re.findall(r"token=", said)) <= 1  # of the link, good for one time
+
+
+def test_columns_of_another_gold_are_left_out(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    columns = MentionColumns.load(there / "all.npz")
+    arrays = {**columns.arrays, "gold.label": np.zeros_like(columns.arrays["gold.label"])}
+    MentionColumns(replace(columns.head, systems=("third", "fourth")), arrays).save(there / "other.npz")
+    os.utime(there / "all.npz", (time.time() + 60,) * 2)
+    bench = Bench(there)
+    try:
+        bench.watcher.scan()
+        [gold] = bench.store.golds()
+        found = bench.shelf.indexed(gold)
+        assert found is not None and set(found.index.systems) == {"memoriser", "swapper"}
+    finally:
+        bench.stop()
