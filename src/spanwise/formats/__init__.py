@@ -41,7 +41,7 @@ from spanwise.formats._opening import (
     write_atomically,
 )
 from spanwise.formats._sentences import is_records
-from spanwise.formats.memory import from_lists, from_spans, from_tags
+from spanwise.formats.memory import annotated_columns, from_lists, from_spans, from_tags
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
 
@@ -164,8 +164,6 @@ def side_by_side(
     """
     if isinstance(source, str | os.PathLike | Annotation) or not is_source(source):
         return None
-    from spanwise.formats.records import annotated_columns
-
     return annotated_columns(source, gold, systems, options_of(**options))
 
 

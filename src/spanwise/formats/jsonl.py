@@ -168,7 +168,7 @@ def _of(annotator: str, pairs: Iterable[tuple[int, JsonRecord]]) -> Iterator[tup
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     """Gold and predictions that every record holds side by side, such as "tags" and "predicted"."""
-    from spanwise.formats.records import annotated_columns
+    from spanwise.formats.memory import annotated_columns
 
     found = annotated_columns([record for _, record in records(file)], None, None, options, name=file.path)
     assert found is not None
