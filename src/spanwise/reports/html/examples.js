@@ -2,7 +2,7 @@
 // The examples: every mention or error that fits the choice in the address, each in its sentence,
 // with one track for gold and one for every system.
 (async () => {
-  const { $, make, number, address, go, follow, KEPT } = window.spanwisePage;
+  const { $, make, number, cut, address, go, follow, KEPT } = window.spanwisePage;
   const list = $("list");
   const OUTCOMES = ["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"];
   const PAGE = 40, CONTEXT = 9, LONG = 70;
@@ -230,6 +230,11 @@
     if (hits.has(mention)) element.dataset.hit = "";
     return element;
   };
+  const named = (name) => {
+    const most = innerWidth < 620 ? 8 : 12, element = make("span", "", cut(name, most));
+    if (name.length > most) element.dataset.says = name;
+    return element;
+  };
   const drawLine = (group, rows, line, marked, hits) => {
     const { sentence } = group;
     const whole = make("div", "line");
@@ -246,7 +251,7 @@
     const inside = (mention) => mention.start < line[1] && mention.end > line[0];
     const bare = !rows.some(({ rows: mentions }) => mentions.some(inside));
     for (const { name, rows: mentions, depth } of bare ? [] : rows) {
-      for (let row = 0; row < depth; row++) names.append(make("span", "", row ? "" : visible(name)));
+      for (let row = 0; row < depth; row++) names.append(named(row ? "" : visible(name)));
       for (const mention of mentions) {
         if (inside(mention)) grid.append(...segments(mention, line, hits, above));
       }

@@ -2,7 +2,7 @@
 // The score of the mentions that a filter leaves, with its interval: counted from the codes of all mentions, from
 // the sentences of the page where text is searched or an older document has no codes, or as the document has it.
 window.spanwiseScore = ({ data, visible }) => {
-  const { $, make, number } = window.spanwisePage;
+  const { $, make, number, cut } = window.spanwisePage;
   const CONDITIONS = ["gold", "tough", "bucket", "where", "q"], FEW = 50;
   const points = (value) => value === null ? "n/a" : (100 * value).toFixed(1);
   const key = (choices, given) => {
@@ -191,7 +191,9 @@ window.spanwiseScore = ({ data, visible }) => {
       const row = rows[place], line = make("tr");
       const name = make("th", `${pair ? pair.colour(place) : `k${system % 6}`} named`);
       name.scope = "row";
-      name.append(make("bdi", "", `${pair ? `${"AB"[place]} ` : ""}${visible(data.systems[system])}`));
+      const whole = visible(data.systems[system]), said = cut(whole, 18); // P, R and F1 stay in sight beside it
+      name.append(make("bdi", "", `${pair ? `${"AB"[place]} ` : ""}${said}`));
+      if (said !== whole) name.dataset.says = whole;
       line.append(name);
       for (const score of ["precision", "recall", "f1"]) {
         const cell = make("td", "r", points(row[score])), ends = row[`${score}Ends`];

@@ -11,6 +11,8 @@
   };
   const NUMBER = new Intl.NumberFormat("en-US");
   const number = (value) => NUMBER.format(value);
+  // Cut in the middle: what tells names apart stands at their ends.
+  const cut = (text, most) => text.length > most ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}` : text;
 
   // ---- theme: follows the system until chosen ------------------------------------------------
   const THEMES = ["auto", "dark", "light"];
@@ -189,6 +191,6 @@
   });
   const data = unpack();
   data.then(() => later(fillRest));
-  window.spanwisePage = { $, make, number, address, read, query, go, visit, copy, follow, stay, choose, fillIn, beside, kept, KEPT, data };
+  window.spanwisePage = { $, make, number, cut, address, read, query, go, visit, copy, follow, stay, choose, fillIn, beside, kept, KEPT, data };
   if (!$("list")) data.then(() => { document.documentElement.dataset.ready = "yes"; follow(); });
 })();

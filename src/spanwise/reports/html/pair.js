@@ -1,7 +1,7 @@
 "use strict";
 // The pair of systems that a page with two or more is about: headline, findings, tests and charts follow it.
 (async () => {
-  const { $, make, number, query, choose } = window.spanwisePage;
+  const { $, make, number, query, choose, cut } = window.spanwisePage;
   const data = await window.spanwisePage.data;
   if (!data.board) return;
   const now = { a: 0, b: 1, division: "", order: "gap" };
@@ -13,8 +13,6 @@
     const text = Math.abs(value).toFixed(digits);
     return Number(text) === 0 ? text : (value > 0 ? "+" : MINUS) + text;
   };
-  // Cut in the middle: what tells slices apart stands at their ends.
-  const cut = (text, most) => text.length > most ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}` : text;
   const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
   const address = (choices) => `#examples?${query(choices)}`;
   const link = (text, choices, cls = "n") => {
@@ -309,10 +307,12 @@
       const edges = [0, total, ...shown.map(([, value]) => (sum += value))];
       const low = Math.min(...edges), high = Math.max(...edges), at = (value) => 6 + 205 * (value - low) / (high - low || 1);
       for (let place = 0; place <= shown.length; place++) shape(svg, "line", { x1: at(0), x2: at(0), y1: place * step + 15, y2: place * step + 31, stroke: "var(--axis)" });
+      // Lines end before the letters that they would cross.
+      const clear = { "paint-order": "stroke", stroke: "var(--panel)", "stroke-width": 5, "stroke-linejoin": "round" };
       let from = 0;
       shown.forEach(([name, value, least, greatest], place) => {
         const y = place * step, to = from + value, bounds = least === undefined || least === null ? "" : ` (${signed(least)} to ${signed(greatest)})`;
-        shape(svg, "text", { x: 0, y: y + 12, "font-size": 12, fill: "var(--ink)" }, name.length > 34 ? `${name.slice(0, 33)}…` : name);
+        shape(svg, "text", { ...clear, x: 0, y: y + 12, "font-size": 12, fill: "var(--ink)" }, cut(name, 34));
         const bar = shape(svg, "rect", { x: Math.min(at(from), at(to)), y: y + 17, width: Math.max(Math.abs(at(to) - at(from)), 1), height: 11, rx: 2, fill: `var(--${colour(value < 0 ? 1 : 0).replace("k", "s")})`, role: "img" });
         bar.setAttribute("aria-label", `${name}: ${signed(value, 2)}${bounds}`);
         shape(svg, "text", { x: width, y: y + 26, "text-anchor": "end", "font-size": 12, fill: "var(--muted)" }, "").append(...strongly(signed(value, 2), bounds));
@@ -320,7 +320,7 @@
         from = to;
       });
       const y = shown.length * step;
-      shape(svg, "text", { x: 0, y: y + 12, "font-size": 12, "font-weight": 700, fill: "var(--ink)" }, "together");
+      shape(svg, "text", { ...clear, x: 0, y: y + 12, "font-size": 12, "font-weight": 700, fill: "var(--ink)" }, "together");
       shape(svg, "rect", { x: Math.min(at(0), at(total)), y: y + 17, width: Math.max(Math.abs(at(total) - at(0)), 1), height: 13, rx: 2, fill: "var(--gold-line)" });
       shape(svg, "text", { x: width, y: y + 28, "text-anchor": "end", "font-size": 12.5, "font-weight": 700, fill: "var(--ink)" }, signed(total, 2));
       holder.rows = [["part", "F1", "low", "high"], ...shown.map(([name, value, least, greatest]) => [name, value, least ?? "", greatest ?? ""]), ["together", total, "", ""]];
@@ -355,22 +355,31 @@
     if (turn() > 0 || data.names.length === 2) return;
     for (const span of $("headline").querySelectorAll(".c0, .c1")) span.className = span.className === "c0" ? "c1" : "c0";
   };
+  // As many letters of a name as its choice is wide; page.css says how wide that is.
+  const fitting = () => {
+    const three = Boolean($("choose-data"));
+    const room = innerWidth <= 760 ? (innerWidth - 110) / 2 : three ? 164 : Math.min(Math.max(178, 0.14 * innerWidth), 230);
+    return Math.floor((room - 34) / (innerWidth <= 760 ? 6.6 : 7.2)) - 4;
+  };
+  const fillChoices = () => {
+    for (const [which, at] of [["a", now.a], ["b", now.b]]) {
+      const choice = $(`choose-${which}`);
+      if (!choice) continue;
+      choice.replaceChildren(...data.board.short.map((name, place) => {
+        const option = make("option", "", `${data.board.letters[place]} · ${cut(name, fitting())}`);
+        option.value = String(place);
+        return option;
+      }));
+      choice.value = String(at);
+    }
+  };
   const named = (which) => [make("span", `${colour(which)} only`, "AB"[which]), " ", make("bdi", "", data.board.short[which ? now.b : now.a])];
   const draw = () => {
     if (!data.board) return;
     $("headline").innerHTML = pairOf().head;
     colours();
     findings();
-    for (const [which, at] of [["a", now.a], ["b", now.b]]) {
-      const choice = $(`choose-${which}`);
-      if (!choice) continue;
-      choice.replaceChildren(...data.board.short.map((name, place) => {
-        const option = make("option", "", `${data.board.letters[place]} · ${name}`);
-        option.value = String(place);
-        return option;
-      }));
-      choice.value = String(at);
-    }
+    fillChoices();
     for (const pill of document.querySelectorAll("[data-system]")) pill.setAttribute("aria-pressed", String(Number(pill.dataset.system) === now.a));
     if ($("focus")) $("focus").textContent = data.board.short[now.a];
     for (const row of document.querySelectorAll(".board tbody tr")) {
@@ -436,7 +445,7 @@
     if (pill) pick("a", Number(pill.dataset.system));
   });
   let width = innerWidth;
-  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; drawGaps(); window.spanwiseTools?.($("differences")); } });
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; fillChoices(); drawGaps(); window.spanwiseTools?.($("differences")); } });
   window.spanwisePair = { follow, shown: () => [runOf(0), runOf(1)], colour };
   draw();
 })();
