@@ -83,9 +83,10 @@ def page_of(folder: Path, systems: int, labels: int) -> Path:
 
 @pytest.fixture(scope="module")
 def study_page(folder: Path) -> Path:
-    """Three datasets, two systems, several runs; each dataset with its own sentences."""
+    """Three datasets, four systems, five runs; each dataset with its own sentences."""
     path = folder / "study.html"
-    document_of(study(names=("news", "tweets", "law"))).to_html(path)
+    models, names = ("crf", "bert", "flair", "llm"), ("news", "tweets", "law")
+    document_of(study(models, names, ("1", "2", "3", "4", "5"))).to_html(path)
     return path
 
 
@@ -112,7 +113,7 @@ def test_a_page_of_any_size_fits_every_width_and_is_accessible(
         one.context.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (900, "dark"), (390, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (900, "dark"), (390, "dark")])
 def test_a_study_fits_every_width_and_is_accessible(
     browser: Any, study_page: Path, width: int, scheme: str
 ) -> None:
@@ -189,6 +190,21 @@ def test_the_keyboard_alone_leads_from_a_cell_to_its_sentences_and_back(two: Ope
     two.until("[...document.querySelectorAll('.example')].indexOf(document.activeElement) === 1")
     page.keyboard.press("Escape")
     two.see("#chips button").to_have_count(1)
+
+
+def test_the_keyboard_alone_chooses_another_pair_and_its_sentences(browser: Any, folder: Path) -> None:
+    one = Opened(browser, page_of(folder, 3, 6), width=900)
+    page, before = one.page, one.page.inner_text("#pair")
+    page.locator("#choose-b").focus()
+    page.keyboard.press("ArrowDown")
+    one.see("#pair").not_to_have_text(before)
+    page.locator("#significance td a").first.focus()
+    page.keyboard.press("Enter")
+    one.see("#pair").to_have_text(before, use_inner_text=True)
+    names = page.locator("#choose-a option").all_inner_texts()
+    assert all(f"0{at}-base" in "".join(names) for at in range(3))  # what tells long names apart is in sight
+    assert one.said == []
+    one.context.close()
 
 
 def test_the_other_system_becomes_the_one_that_the_page_is_about(two: Opened) -> None:

@@ -10,10 +10,11 @@ from documents import LENGTH_BUCKETS, SUBSETS, dataset, follow, sentences, syste
 
 
 def study(
-    models: tuple[str, ...] = ("crf", "bert"), names: tuple[str, ...] = ("news", "tweets")
+    models: tuple[str, ...] = ("crf", "bert"),
+    names: tuple[str, ...] = ("news", "tweets"),
+    runs: tuple[str, ...] = ("1", "2", "3"),
 ) -> dict[str, Any]:
-    """A study document: datasets × models × three runs, with every analysis."""
-    runs = ("1", "2", "3")
+    """A study document: datasets × models × runs, with every analysis."""
     datasets: dict[str, Any] = {}
     for place, name in enumerate(names):
         found: dict[str, Any] = {}
@@ -54,7 +55,7 @@ def _analyses(datasets: dict[str, Any], models: tuple[str, ...]) -> dict[str, An
     for name in datasets:
         order = sorted(models, key=lambda model: -holistic[model][name]["mean"])
         for place, model in enumerate(order):
-            holistic[model][name] |= {"letter": "abc"[place], "letters": "abc"[place + 1 : len(order)]}
+            holistic[model][name] |= {"letter": "abcd"[place], "letters": "abcd"[place + 1 : len(order)]}
     flip = {
         "dataset": "news", "kind": "bucket", "attribute": "entity_length", "name": "XL", "label": "≥ 4",
         "gold": 60, "score": "f1", "overall": models[0], "here": models[1], "lead": 0.012, "reversal": 0.034,
