@@ -16,7 +16,7 @@ from spanwise.demo import generate
 from spanwise.errors import InputError
 from spanwise.evaluation import _blocks, _choices
 from spanwise.formats import _surveying
-from spanwise.formats.parts import survey_of_lines
+from spanwise.formats.parts import survey_of_records
 from spanwise.schemes import encode
 
 
@@ -66,7 +66,7 @@ def test_parts_give_the_bytes_of_the_whole(
     monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
     monkeypatch.setattr(_surveying, "_CHUNK", 2000)
-    survey = survey_of_lines(files["gold"], {}, tokens=80)
+    survey = survey_of_records(files["gold"], {}, tokens=80)
     assert survey is not None and survey.parts > 4
     assert spanwise.evaluate(files["gold"], systems, memory="1GB", **options).to_json() == whole
 

@@ -31,7 +31,7 @@ from spanwise.formats.parts import (
     read_piece,
     reading_of,
     survey_layers,
-    survey_of_lines,
+    survey_of_records,
 )
 
 # What one token of a block may cost at the height of its evaluation, in bytes, for each file that holds it.
@@ -344,16 +344,16 @@ def _looked_at(
 ) -> Parted:
     """A source cut into parts: surveyed where its format allows for that, else read whole and sliced.
 
-    JSON lines are parsed again for every step, so that they are held where they need less memory than `held`.
+    Records are read again for every step, so that they are held where they need less memory than `held`.
     """
     if can_be_streamed(source, reading):
         return survey_layers(
             source, reading, merged=merged, tokens=tokens, sentences=sentences or (), keep=keep
         )
     if not merged and needs(source) > held:
-        lines = survey_of_lines(source, reading, tokens=tokens, sentences=sentences)
-        if lines is not None:
-            return lines
+        surveyed = survey_of_records(source, reading, tokens=tokens, sentences=sentences)
+        if surveyed is not None:
+            return surveyed
     reader = Reader(**reading)
     layers = reader.read_layers(source) if merged else {"only": reader.read(source)}
     return Held.of(layers, tokens=tokens, sentences=sentences)
@@ -404,16 +404,21 @@ class TrainingFiles(Struct, frozen=True, eq=False):
     files: tuple[Parted, ...]
 
     @classmethod
-    def of(cls, train: Any, reading: ReadKeywords, *, keep: bool) -> TrainingFiles:
-        """Look at all files; with `keep` their rows stay in memory, so that they are parsed only once."""
+    def of(cls, train: Any, reading: ReadKeywords, *, keep: bool, held: int = 0) -> TrainingFiles:
+        """Look at all files; with `keep` their rows stay in memory, so that they are parsed only once.
+
+        Files of records are held where they need less memory than `held`.
+        """
         rest = {key: value for key, value in reading.items() if key not in NO_EXTRAS} | {"documents": "none"}
         files: list[Parted] = []
         for source in listed_sources(train):
             if can_be_streamed(source, rest):
                 rows = KeptRows(sys.maxsize) if keep else None
                 files.append(survey_layers(source, rest, merged=False, tokens=TRAINING_TOKENS, keep=rows))
-            elif not keep and (lines := survey_of_lines(source, rest, tokens=TRAINING_TOKENS)) is not None:
-                files.append(lines)
+            elif needs(source) > held and (
+                surveyed := survey_of_records(source, rest, tokens=TRAINING_TOKENS)
+            ):
+                files.append(surveyed)
             else:
                 (whole,) = training_of([source], Reader(**reading))
                 files.append(Held.of({"only": whole}, tokens=TRAINING_TOKENS))

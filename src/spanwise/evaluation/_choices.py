@@ -501,18 +501,19 @@ def parts_of(
     size, have = sum(map(_size, paths)), _physical()
     large = workers is None and size >= LARGE
     beyond = have is not None and BYTES_PER_BYTE * size > have
-    if not (large or beyond) or not _can_be_streamed(paths, reading, lines=beyond):
+    if not (large or beyond) or not _can_be_streamed(paths, reading, records=beyond):
         return None, 1
     if large:
         return AMPLE if have is None else min(AMPLE, have // 2), min(cores(), MOST_WORKERS)
     return (have or AMPLE) // 2, 1
 
 
-def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, object], *, lines: bool) -> bool:
-    """Whether all files can be read in parts; JSON lines only where they must, as that takes longer."""
-    from spanwise.formats.parts import can_be_streamed, is_in_lines  # an import that small files need not pay
+def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, object], *, records: bool) -> bool:
+    """Whether all files can be read in parts; records only where they must, as that takes longer."""
+    # An import that small files need not pay.
+    from spanwise.formats.parts import can_be_streamed, is_in_records
 
-    return all(can_be_streamed(path, reading) or (lines and is_in_lines(path, reading)) for path in paths)
+    return all(can_be_streamed(path, reading) or (records and is_in_records(path, reading)) for path in paths)
 
 
 def needs(source: Any) -> int:

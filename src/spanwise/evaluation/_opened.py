@@ -152,7 +152,7 @@ def opened_here(
             lambda: many_blocks(
                 gold, systems, choices, name=name, memory=memory, keep=keep, progress=progress
             ),
-            lambda: TrainingFiles.of(train, choices.reading, keep=keep),
+            lambda: TrainingFiles.of(train, choices.reading, keep=keep, held=memory if keep else 0),
         )
         training = learnt_here(source, files, choices, where, where, bound=most_shared(where))
     threads = MOST_THREADS if memory is None and engine is None else 1

@@ -321,13 +321,14 @@ _CHUNK = 1 << 22  # bytes
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
 
 
-class LineSurvey(CutSource, Struct, frozen=True, eq=False):
-    """What is known of a file of JSON lines after one look at it."""
+class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
+    """What is known of a file of JSON lines or of spans after one look at it."""
 
     path: str
     sha256: str | None
+    format: str
     options: Options  # with the field that names documents
-    kind: str
+    kind: str  # in the words of the reading
     recognised: Recognised | None  # where there are tags
     has_ids: bool
     cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
@@ -336,7 +337,7 @@ class LineSurvey(CutSource, Struct, frozen=True, eq=False):
 
 def survey_lines(
     file: File, options: Options, *, tokens: int = 0, sentences: Sequence[int] | None = None
-) -> LineSurvey | None:
+) -> RecordSurvey | None:
     """Look at a whole file; None where it must be read whole, for what it is or for what is wrong in it."""
     if options.annotator is not None or options.fields or options.documents not in (None, "none"):
         return None
@@ -418,7 +419,7 @@ class _Look:
                 self._starts[key].append(number)
                 self._before[key] = value
 
-    def survey(self, tokens: int, sentences: Sequence[int] | None) -> LineSurvey:
+    def survey(self, tokens: int, sentences: Sequence[int] | None) -> RecordSurvey:
         """What all of it says."""
         size = np.concatenate(self._sizes)
         token = np.concatenate([[0], np.cumsum(size)])
@@ -434,9 +435,10 @@ class _Look:
         recognised = None
         if self._situations is not None:
             recognised = recognise_situations(self._situations, prefer=self._options.prefer)
-        return LineSurvey(
+        return RecordSurvey(
             path=self._file.path,
             sha256=self._file.sha256,
+            format="jsonl",
             options=replace(self._options, documents=key or "none"),
             kind=self._kind,
             recognised=recognised,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias, overload
@@ -18,10 +18,11 @@ from spanwise.formats import _columns, format_of, opened, options_of
 from spanwise.formats._columns import KeptRows
 from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
+from spanwise.formats._span_surveys import span_part, survey_spans
 from spanwise.formats._surveying import (
     Cut,
     CutSource,
-    LineSurvey,
+    RecordSurvey,
     Survey,
     has_mark,
     spaced,
@@ -39,14 +40,14 @@ __all__ = [
     "Parted",
     "Survey",
     "can_be_streamed",
-    "is_in_lines",
+    "is_in_records",
     "numbers",
     "pieces",
     "read_piece",
     "reading_of",
     "survey",
     "survey_layers",
-    "survey_of_lines",
+    "survey_of_records",
 ]
 
 
@@ -81,11 +82,17 @@ def can_be_streamed(source: Any, reading: ReadKeywords) -> bool:
     return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name == "conll"
 
 
-def is_in_lines(source: Any, reading: ReadKeywords) -> bool:
-    """Whether a source is a file of JSON lines that `survey_of_lines` may take."""
+# By the name of a format whose files are records: what looks at all of them, one after the other.
+_SURVEYS: Mapping[str, Callable[..., RecordSurvey | None]] = {
+    "jsonl": survey_lines, "spans": survey_spans,
+}  # fmt: skip
+
+
+def is_in_records(source: Any, reading: ReadKeywords) -> bool:
+    """Whether a source is a file of records that `survey_of_records` may take."""
     if not isinstance(source, str | os.PathLike) or is_pipe(source) or reading.get("encoding") not in UTF8:
         return False
-    return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name == "jsonl"
+    return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name in _SURVEYS
 
 
 class Held(CutSource, Struct, frozen=True, eq=False):
@@ -130,7 +137,7 @@ class Held(CutSource, Struct, frozen=True, eq=False):
         return self._first.corpus.documents
 
 
-Parted: TypeAlias = Survey | LineSurvey | Held
+Parted: TypeAlias = Survey | RecordSurvey | Held
 
 
 def pieces(one: Parted) -> Iterator[PartBytes]:
@@ -160,8 +167,8 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
         if one.parts == 1:
             return dict(one.layers)
         return {name: _slice(layer, begin, end) for name, layer in one.layers.items()}
-    if isinstance(one, LineSurvey):
-        return {"only": _of_lines(one, piece, begin)}
+    if isinstance(one, RecordSurvey):
+        return {"only": _of_records(one, piece, begin)}
     file = _Bytes(one.path, b"" if one.kept is not None else _bytes(one, piece))
     columns = _columns_of(one, file, begin, end)
     options = replace(one.options, documents="none")
@@ -178,16 +185,24 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
     return found
 
 
-def _of_lines(one: LineSurvey, piece: PartBytes, begin: Cut) -> Annotation:
+def _of_records(one: RecordSurvey, piece: PartBytes, begin: Cut) -> Annotation:
     """The records of one part, as the whole file has them."""
-    file = File.of_bytes(one.path, _bytes(one, piece), first_line=begin.line)
-    declared = {} if one.recognised is None else {"scheme": one.options.scheme or one.recognised.scheme}
-    found = gathered(one.path, records(file), one.options, one.kind)
-    part = one.options.limits.check(annotation_of(found, replace(one.options, **declared)))
+    if one.format == "spans":
+        part = span_part(one, _bytes(one, piece), begin)
+    else:
+        part = _line_part(one, piece, begin)
     corpus = part.corpus
     if not one.has_ids:
         corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
     return replace(part, corpus=corpus)
+
+
+def _line_part(one: RecordSurvey, piece: PartBytes, begin: Cut) -> Annotation:
+    """The JSON lines of one part."""
+    file = File.of_bytes(one.path, _bytes(one, piece), first_line=begin.line)
+    declared = {} if one.recognised is None else {"scheme": one.options.scheme or one.recognised.scheme}
+    found = gathered(one.path, records(file), one.options, one.kind)
+    return one.options.limits.check(annotation_of(found, replace(one.options, **declared)))
 
 
 def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> _columns.CodedColumns:
@@ -202,8 +217,8 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
     """How the whole source was read, as a reader of the whole says it; some of that are sums over parts."""
     if isinstance(one, Held):
         return one.layers[layer].reading
-    if isinstance(one, LineSurvey):
-        return _reading_of_lines(one, repairs=repairs, labels=labels)
+    if isinstance(one, RecordSurvey):
+        return _reading_of_records(one, repairs=repairs, labels=labels)
     recognised, declared = one.layers[layer], one.options.declared
     scheme = declared or recognised.scheme
     words = f"{one.options.scheme}, as declared" if declared else recognised.evidence
@@ -221,9 +236,9 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
     )
 
 
-def _reading_of_lines(one: LineSurvey, *, repairs: int, labels: Sequence[str]) -> Reading:
+def _reading_of_records(one: RecordSurvey, *, repairs: int, labels: Sequence[str]) -> Reading:
     notes = tuple(label_notes(Mentions.of([], labels=labels)))
-    plain = Reading(path=one.path, sha256=one.sha256, format="jsonl", evidence=one.kind, notes=notes)
+    plain = Reading(path=one.path, sha256=one.sha256, format=one.format, evidence=one.kind, notes=notes)
     found, declared = one.recognised, one.options.scheme
     if found is None:
         return plain
@@ -237,19 +252,20 @@ def _reading_of_lines(one: LineSurvey, *, repairs: int, labels: Sequence[str]) -
     )
 
 
-def survey_of_lines(
+def survey_of_records(
     path: str | os.PathLike[str],
     reading: ReadKeywords,
     *,
     tokens: int = 0,
     sentences: Sequence[int] | None = None,
-) -> LineSurvey | None:
-    """Look at a file of JSON lines; None where it is none, or must be read whole."""
-    if not is_in_lines(path, reading):
+) -> RecordSurvey | None:
+    """Look at a file of JSON lines or of spans; None where it is none, or must be read whole."""
+    if not is_in_records(path, reading):
         return None
     file = opened(path, limits=reading.get("limits"))
+    look = _SURVEYS[format_of(file, reading.get("format")).name]
     chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
-    return survey_lines(file, chosen, tokens=tokens, sentences=sentences)
+    return look(file, chosen, tokens=tokens, sentences=sentences)
 
 
 def is_packed(path: str) -> bool:
@@ -259,7 +275,7 @@ def is_packed(path: str) -> bool:
     return any(head.startswith(mark) for mark in MAGIC)
 
 
-def _bytes(one: Survey | LineSurvey, piece: PartBytes) -> bytes:
+def _bytes(one: Survey | RecordSurvey, piece: PartBytes) -> bytes:
     if piece.data is not None:
         return piece.data
     begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]

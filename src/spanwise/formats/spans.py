@@ -181,6 +181,7 @@ def _words(data: bytes) -> Words:
 
 _FIRST_ROWS = 50  # by which a file is recognised
 _LISTED = 10_000  # tokens of the longest span whose tokens are listed: a row may name any two positions
+EVIDENCE = "rows of label, begin and end"
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 
@@ -225,7 +226,7 @@ def read(file: File, options: Options) -> Annotation:
         path=file.path,
         sha256=file.sha256,
         format="spans",
-        evidence="rows of label, begin and end",
+        evidence=EVIDENCE,
         notes=tuple(label_notes(mentions)),
     )
     return Annotation(corpus, mentions, reading)
@@ -351,7 +352,7 @@ def recognise(file: File) -> str | None:
     rows = [line.rstrip(b" \t\r").split(b"\t") for line in lines[:-1] or lines if line.strip()]
     rows = rows[:1] if file.suffix in FORMAT.suffixes else rows
     if rows and all(len(row) >= 3 and row[1].isdigit() and row[2].isdigit() and row[0] for row in rows):
-        return "rows of label, begin and end"
+        return EVIDENCE
     return None
 
 

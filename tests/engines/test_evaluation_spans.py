@@ -1,0 +1,78 @@
+"""Span files that are read in parts give the bytes of files that are read whole."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.demo import generate
+from spanwise.errors import InputError
+from spanwise.evaluation import _blocks, _choices
+from spanwise.formats import _span_surveys, write
+from spanwise.formats.parts import pieces, read_piece, survey_of_records
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From when it is called on, all records are read in parts of a few sentences."""
+
+    def begin() -> None:
+        monkeypatch.setattr(_blocks, "LEAST_TOKENS", 20)
+        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+        monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+        monkeypatch.setattr(_span_surveys, "CHUNK", 300)
+
+    return begin
+
+
+@pytest.mark.parametrize("suffix", ["spans", "spans.gz"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_span_files_in_parts_give_the_bytes_of_the_whole(
+    demo: Any, tmp_path: Path, small_parts: Callable[[], None], end: str, suffix: str
+) -> None:
+    files = {}
+    for name, path in {"gold": demo.gold, **demo.systems}.items():
+        write(spanwise.read(path), tmp_path / f"{name}.spans")
+        text = (tmp_path / f"{name}.spans").read_text("utf-8")
+        text = text.replace("\n\n", "\n\n\n", 3).replace("\n", end)
+        files[name] = tmp_path / f"of.{name}.{suffix}"
+        files[name].write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    small_parts()
+    survey = survey_of_records(files["gold"], {}, tokens=20)
+    assert survey is not None and survey.parts > 1
+    whole = spanwise.read(files["gold"])
+    parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
+    lines = [[] if one.corpus.source.lines is None else one.corpus.source.lines.tolist() for one in parts]
+    assert whole.corpus.source.lines is not None
+    assert [line for some in lines for line in some] == whole.corpus.source.lines.tolist()
+    assert sum(len(part.mentions) for part in parts) == len(whole.mentions)
+    systems = {name: files[name] for name in demo.systems}
+    in_parts = spanwise.evaluate(files["gold"], systems, memory="1GB", resamples=10).to_json()
+    assert in_parts == spanwise.evaluate(files["gold"], systems, resamples=10).to_json()
+
+
+@pytest.mark.parametrize(
+    "line", ["PER\t3", "PER\t3\tx\t3", "PER\t2\t1", "\t1\t2", "PER\t1\t1\t1\nPER\t1\t1\t1"]
+)
+def test_a_wrong_row_of_spans_is_named_as_of_the_whole(
+    tmp_path: Path, small_parts: Callable[[], None], line: str
+) -> None:
+    path = tmp_path / "gold.spans"
+    good = "PER\t1\t2\t1, 2\n\n"
+    path.write_text(good * 90 + line + "\n\n" + good * 90 + line + "\n", encoding="utf-8")
+    with pytest.raises(InputError) as whole:
+        spanwise.evaluate(path, {"mine": path})
+    small_parts()
+    with pytest.raises(InputError) as parts:
+        spanwise.evaluate(path, {"mine": path}, memory="1GB")
+    assert str(parts.value) == str(whole.value)
