@@ -177,7 +177,8 @@ def prepared(folder: Path, tokens: str) -> Path:
 def enlarged(folder: Path, mentions: int) -> Path:
     """A folder with the columns of about so many gold mentions and five systems, and a small document.
 
-    The columns are those of an evaluation, repeated sentence by sentence; nothing is evaluated at that size.
+    The columns are those of an evaluation, repeated sentence by sentence; nothing is evaluated at that size,
+    and nothing can be uploaded, as there is no gold file.
     """
     runs = folder / f"mentions-{mentions}"
     if (runs / "all.npz").exists():
@@ -190,8 +191,6 @@ def enlarged(folder: Path, mentions: int) -> Path:
     for name in ("sentences", "mentions"):
         document["dataset"][name] *= times
     runs.mkdir(parents=True, exist_ok=True)
-    for path in small.glob("*.conll"):
-        shutil.copy(path, runs / path.name)
     (runs / "all.json").write_text(json.dumps(document), encoding="utf-8")
     larger.save(runs / "all.npz")
     return runs

@@ -247,6 +247,8 @@ def load(server: Server, slug: str, questions: Questions, seconds: float) -> Non
         return kind, questions.draw(chance) if kind == "slice" else others[kind](chance)
 
     def upload() -> None:
+        if not (server.folder / "gold.conll").exists():
+            return
         sent = (server.folder / f"{SYSTEMS[0]}.conll").read_bytes()
         path = f"/api/v1/golds/{slug}/results?system=sent&name=sent.conll"
         wait = timed(lambda: status.append(server.ask("PUT", path, sent)[0]))
@@ -255,7 +257,7 @@ def load(server: Server, slug: str, questions: Questions, seconds: float) -> Non
     status: list[int] = []
     mixed = Load(server, seconds, draw)
     mixed.run(upload)
-    mixed.tell("mixed questions and one upload")
+    mixed.tell("mixed questions" + (" and one upload" if status else ""))
 
 
 def kills(folder: Path, number: int) -> None:
