@@ -218,7 +218,7 @@ def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Al
         return Aligned(predicted.mentions, _report(how, changed, 0, predicted.mentions))
     by_tokens = gold.corpus.unit == predicted.corpus.unit == "token"
     if how == "strict" or (how == "position" and not by_tokens):
-        raise InputError(_first_difference(gold.corpus, predicted.corpus, int(changed.argmax())))
+        raise _differing(gold.corpus, predicted.corpus, changed)
     if how == "position":
         return _by_position(gold.corpus, predicted, changed)
     return _by_anchors(gold.corpus, predicted, changed, how)
@@ -393,6 +393,50 @@ def _any_in(mask: Bools, borders: Column) -> Bools:
         return np.zeros(len(borders) - 1, dtype=bool)
     before = np.concatenate([[0], np.cumsum(mask)])
     return np.asarray(before[borders[1:]] > before[borders[:-1]])
+
+
+class TokenDifference(Struct, frozen=True, kw_only=True):
+    """The first sentence whose tokens are not those of gold, around the first that differs."""
+
+    gold_place: str
+    predicted_place: str
+    first: int  # the place of the first token that is given, from 0
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    differing: int  # sentences with other tokens than gold
+    sentences: int
+
+
+class TokensDiffer(InputError):
+    """The tokens of a file are not those of gold; `difference` shows where they first differ."""
+
+    difference: TokenDifference
+
+
+BEFORE, AROUND = 3, 9  # tokens that are given before the first difference, and in all
+
+
+def _differing(gold: Corpus, predicted: Corpus, changed: Bools) -> InputError:
+    """The error for sentences that are not those of gold; where both have tokens, with what stands there."""
+    sentence = int(changed.argmax())
+    text = _first_difference(gold, predicted, sentence)
+    if gold.unit != "token" or predicted.unit != "token":
+        return InputError(text)
+    mine, other = gold.words(sentence), predicted.words(sentence)
+    unequal = (place for place, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b)
+    same = next(unequal, min(len(mine), len(other)))
+    first = max(same - BEFORE, 0)
+    error = TokensDiffer(text)
+    error.difference = TokenDifference(
+        gold_place=gold.place(sentence, same),
+        predicted_place=predicted.place(sentence, same),
+        first=first,
+        gold=tuple(mine[first : first + AROUND]),
+        predicted=tuple(other[first : first + AROUND]),
+        differing=int(changed.sum()),
+        sentences=len(gold),
+    )
+    return error
 
 
 def _first_difference(gold: Corpus, predicted: Corpus, sentence: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanwise import formats
-from spanwise.alignment import align, common_subsequence
+from spanwise.alignment import TokensDiffer, align, common_subsequence
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError
 
@@ -250,3 +251,14 @@ def test_hausa_predictions_are_placed_but_for_a_few(data: Path) -> None:
     assert len(aligned.mentions) == len(predicted.mentions)
     assert aligned.report["changed_sentences"] == 364
     assert aligned.report["unplaced"] == 14
+
+
+def test_an_error_of_tokens_shows_what_stands_around_the_first_difference() -> None:
+    gold = plain([["a"], ["one", "two", "three", "four", "U.S.", "six"], ["b"]])
+    said = plain([["a"], ["one", "two", "three", "four", "U.S", ".", "six"], ["c"]])
+    with pytest.raises(TokensDiffer) as caught:
+        align(gold, said, how="strict")
+    found = pickle.loads(pickle.dumps(caught.value)).difference  # it may come from another process
+    assert (found.first, found.differing, found.sentences) == (1, 2, 3)
+    assert found.gold == ("two", "three", "four", "U.S.", "six")
+    assert found.predicted == ("two", "three", "four", "U.S", ".", "six")

@@ -39,11 +39,15 @@ def until(page: Any, expression: str) -> None:
 
 
 def axe_violations(
-    page: Any, impacts: tuple[str, ...] = (), *, contrast: bool = True
+    page: Any, impacts: tuple[str, ...] = (), *, contrast: bool = True, only: tuple[str, ...] = ()
 ) -> list[tuple[str, list[str]]]:
-    """What axe objects to; it lists nothing else, which takes most of its time on a large page."""
+    """What axe objects to; it lists nothing else, which takes most of its time on a large page.
+
+    `only` names the rules that are asked, all where it names none.
+    """
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
-    options = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": contrast}}}
+    options: dict[str, object] = {"resultTypes": ["violations"]}
+    options |= {"runOnly": list(only)} if only else {"rules": {"color-contrast": {"enabled": contrast}}}
     return [
         (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
         for one in axe.Axe().run(page, options=options).response["violations"]

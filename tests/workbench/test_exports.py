@@ -13,8 +13,11 @@ import pytest
 from benches import client_of, copied, hostile_folder
 from msgspec.structs import replace
 
+from spanwise.alignment import TokenDifference
 from spanwise.workbench.board import lead_divisions, lead_steps
+from spanwise.workbench.drawing import token_columns
 from spanwise.workbench.pages import STATIC
+from spanwise.workbench.store import JobOptions
 
 MOST = 120_000  # bytes of a page with its stylesheets and script
 
@@ -113,3 +116,36 @@ def test_pages_stay_light_with_very_many_systems(
             assert len(page.content) + shared < MOST, path
         assert "system-04999" in client.get(f"/g/{gold}/history?q=system-04999").text
         assert len(table(client.get(f"/g/{gold}.csv").text)) == 4999
+
+
+def test_tokens_of_both_files_stand_below_each_other() -> None:
+    def columns(gold: str, predicted: str) -> list[tuple[int | None, str | None, str | None]]:
+        both = {"gold_place": "g:1", "predicted_place": "p:1", "differing": 1, "sentences": 2}
+        one = TokenDifference(first=3, gold=tuple(gold.split()), predicted=tuple(predicted.split()), **both)
+        return [(column.number, column.gold, column.predicted) for column in token_columns(one)]
+
+    assert columns("the U.S. embassy in Skarvik", "the U.S . embassy in") == [
+        (4, "the", "the"),
+        (5, "U.S.", "U.S"),
+        (None, None, "."),
+        (6, "embassy", "embassy"),
+        (7, "in", "in"),
+    ]
+    assert columns("a b", "a") == [(4, "a", "a"), (5, "b", None)]
+    assert columns("a", "c") == [(4, "a", "c")]
+
+
+def test_an_upload_with_other_tokens_shows_them_beside_those_of_gold(folder: Path, tmp_path: Path) -> None:
+    there = copied(folder, tmp_path / "runs")
+    with client_of(there) as client:
+        bench = client.app.app.state.bench
+        gold = bench.store.golds()[0].slug
+        difference = TokenDifference(
+            gold_place="gold.conll:7", predicted_place="mine.conll:7", first=0, gold=("U.S.",),
+            predicted=("U.S", "."), differing=2, sentences=120,
+        )  # fmt: skip
+        made = bench.store.add_job(gold, "mine", JobOptions(upload="u.conll", name="mine.conll"))
+        bench.store.set_job(made.id, "failed", error="mine.conll:7: align them.", difference=difference)
+        assert client.get(f"/api/v1/jobs/{made.id}").json()["difference"]["predicted"] == ["U.S", "."]
+        page = client.get(f"/g/{gold}/evaluate").text
+        assert "2 of 120 sentences differ." in page and "gold.conll:7" in page

@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from spanwise.alignment import TokenDifference, TokensDiffer
+
 
 class Task(Struct, frozen=True, kw_only=True, tag="evaluate"):
     """What to evaluate, and where the result goes."""
@@ -53,6 +55,7 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
     done: int = 0
     total: int = 0
     error: str = ""
+    difference: TokenDifference | None = None  # where the tokens first differ from gold
 
 
 def main() -> int:
@@ -113,7 +116,8 @@ def _evaluate(task: Task) -> int:
         result.to_json(task.json)
         say(Said(step="write", done=2, total=2))
     except SpanwiseError as error:
-        say(Said(error=in_options(str(error))))
+        difference = error.difference if isinstance(error, TokensDiffer) else None
+        say(Said(error=in_options(str(error)), difference=difference))
         return 2 if isinstance(error, ChoiceError) else 3
     except MemoryError:
         say(

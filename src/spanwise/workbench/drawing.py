@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import PurePath
 from urllib.parse import quote
@@ -11,6 +12,7 @@ from urllib.parse import quote
 import numpy as np
 from msgspec import Struct, structs
 
+from spanwise.alignment import TokenDifference
 from spanwise.columns import Bools, Ints
 from spanwise.conditions import Condition, Criterion, parse
 from spanwise.document.scores import ScoreTest
@@ -486,11 +488,13 @@ def ways_out(error: str) -> tuple[Way, ...]:
     """What can be tried where an upload could not be used."""
     if "align" not in error:
         return ()
-    return (
+    ways = (
         Way("Align by characters", "maps spans through the text of the sentence", {"align": "characters"}),
         Way("Align by difference", "as diff does, token by token", {"align": "diff"}),
         Way("Align by position", "takes the tokens of both as the same", {"align": "position"}),
     )
+    # Equal positions need as many tokens as gold has.
+    return ways[:2] if "the sentence has" in error else ways
 
 
 class ShownJob(EvaluationJob, frozen=True, kw_only=True):
@@ -498,6 +502,39 @@ class ShownJob(EvaluationJob, frozen=True, kw_only=True):
 
     where: Place | None = None
     ways: tuple[Way, ...] = ()
+
+
+class TokenColumn(Struct, frozen=True):
+    """A token of gold beside the one of an upload; None where one of them has no such token."""
+
+    number: int | None  # the place of the gold token in its sentence, from 1
+    gold: str | None
+    predicted: str | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two are not the same."""
+        return self.gold != self.predicted
+
+
+def token_columns(difference: TokenDifference) -> list[TokenColumn]:
+    """The tokens around the first difference, those that both have below each other."""
+    gold, predicted = difference.gold, difference.predicted
+    found: list[TokenColumn] = []
+    for _, a, b, c, d in SequenceMatcher(None, gold, predicted, autojunk=False).get_opcodes():
+        for place in range(max(b - a, d - c)):
+            mine = a + place if a + place < b else None
+            found.append(
+                TokenColumn(
+                    None if mine is None else difference.first + mine + 1,
+                    None if mine is None else gold[mine],
+                    predicted[c + place] if c + place < d else None,
+                )
+            )
+    # One side is cut off before the other: what has no counterpart at the end may have one in the sentence.
+    last = max((place for place, one in enumerate(found) if not one.differs), default=-1)
+    first = next((place for place, one in enumerate(found) if one.differs), 0)
+    return found[: last + 1] if last > first else found
 
 
 def shown_job(job: EvaluationJob, gold: Gold | None) -> ShownJob:

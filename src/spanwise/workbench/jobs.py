@@ -126,11 +126,21 @@ class Jobs:
         assert child.stdin is not None and child.stdout is not None
         with contextlib.suppress(BrokenPipeError), child.stdin as stream:
             stream.write(msgspec.json.encode(task).decode())
-        error = ""
+        error, difference = "", None
+
+        def named(text: str) -> str:
+            return text.replace(task.upload, job.body.name).replace(f"{self.folder}/", "")
+
         for line in child.stdout:
             said = msgspec.json.decode(line, type=Said)
             if said.error:
-                error = said.error.replace(task.upload, job.body.name).replace(f"{self.folder}/", "")
+                error, difference = named(said.error), said.difference
+                if difference is not None:
+                    difference = msgspec.structs.replace(
+                        difference,
+                        gold_place=named(difference.gold_place),
+                        predicted_place=named(difference.predicted_place),
+                    )
             elif self._state(job) == "running":
                 self.store.set_job(job.id, "running", step=said.step, done=said.done, total=said.total)
                 self.events.tell("job", job.gold, f"{job.system}: {said.step}")
@@ -144,7 +154,7 @@ class Jobs:
             had = f" It could take {self.memory / 1e9:.1f} GB." if self.memory else ""
             self.store.set_job(job.id, "failed", error=_ENDED.replace("\n", f"{had}\n", 1))
         else:
-            self.store.set_job(job.id, "failed", error=error or _BROKEN)
+            self.store.set_job(job.id, "failed", error=error or _BROKEN, difference=difference)
 
     def _state(self, job: EvaluationJob) -> str:
         found = self.store.job(job.id)

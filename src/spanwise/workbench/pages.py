@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import mimetypes
+import re
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -53,7 +55,17 @@ from spanwise.workbench.board import (
     slice_name,
     tested_rows,
 )
-from spanwise.workbench.drawing import OUTCOME, RIGHT, WRONG, Shown, View, draw, shown_job, view_of
+from spanwise.workbench.drawing import (
+    OUTCOME,
+    RIGHT,
+    WRONG,
+    Shown,
+    View,
+    draw,
+    shown_job,
+    token_columns,
+    view_of,
+)
 from spanwise.workbench.exports import leaderboard_csv, mentions_csv, mentions_lines
 from spanwise.workbench.guard import MOST_ROWS, Refused
 from spanwise.workbench.index import SliceAnswer
@@ -86,7 +98,7 @@ def _environment() -> Environment:
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, said_p=_said_p, signed_interval=words.signed_interval,
-        attribute=words.attribute, moment=_moment, capitalised=words.capital,
+        attribute=words.attribute, moment=_moment, day=_day, capitalised=words.capital,
     )  # fmt: skip
     environment.globals.update(
         version=__version__, LEVEL=LEVEL, Shown=Shown, SCORES=words.PRIMARY_SCORES, SCORED=words.SCORED
@@ -102,6 +114,12 @@ def _said_p(p: float | None) -> str:
 
 def _moment(seconds: float) -> str:
     return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).strftime("%d %b %Y, %H:%M UTC")
+
+
+def _day(seconds: float) -> str:
+    """A moment as short as a table has room for: this year with its hour, before that with its year."""
+    at, now = (datetime.datetime.fromtimestamp(one, tz=datetime.UTC) for one in (seconds, time.time()))
+    return at.strftime("%d %b, %H:%M" if at.year == now.year else "%d %b %Y")
 
 
 def routes(bench: Bench) -> list[BaseRoute]:
@@ -568,7 +586,19 @@ def evaluate_page(bench: Bench, request: Request) -> Response:
     """Upload and evaluate."""
     gold = bench.gold(request.path_params["gold"])
     jobs = [shown_job(one, gold) for one in bench.store.jobs() if one.gold == gold.slug]
-    return _render(bench, request, "evaluate", gold, jobs=jobs, options=OPTIONS)
+    states = Counter("needs you" if one.ways else one.state for one in jobs)
+    made = {
+        number[1]: one
+        for one in bench.store.results(gold.slug)
+        if not one.gone and (number := re.search(r"-(\d+)\.json$", one.path))
+    }
+    done = {one.id: made[str(one.id)] for one in jobs if one.state == "done" and str(one.id) in made}
+    waiting = [one.id for one in reversed(jobs) if one.state == "waiting"]
+    return _render(
+        bench, request, "evaluate", gold, jobs=jobs, options=OPTIONS, states=states, done=done,
+        waiting=waiting, score=bench.score(gold), token_columns=token_columns,
+        origin=str(request.base_url).rstrip("/"), where=f"{bench.folder}/",
+    )  # fmt: skip
 
 
 def report_page(bench: Bench, request: Request) -> Response:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from spanwise.alignment import TokenDifference
 from spanwise.errors import InputError
 
 RUN_TAGS = ("run", "seed")  # the tags by which runs of one system differ
@@ -53,6 +54,7 @@ MIGRATIONS = (
     UPDATE result SET body = json_set(json_remove(body, '$.counts'), '$.counted',
         json((SELECT json_group_array(units.name) FROM units WHERE units.result = result.id)));
     """,
+    "ALTER TABLE job ADD COLUMN difference TEXT NOT NULL DEFAULT '';",
 )
 
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -230,6 +232,7 @@ class EvaluationJob(Struct, frozen=True):
     total: int
     error: str
     at: float
+    difference: TokenDifference | None = None  # where the tokens of the upload first differ from gold
 
 
 class Changed(Exception):
@@ -504,13 +507,15 @@ class Store:
         return found
 
     def set_job(
-        self, number: int, state: str, *, step: str = "", done: int = 0, total: int = 0, error: str = ""
-    ) -> None:
+        self, number: int, state: str, *, step: str = "", done: int = 0, total: int = 0, error: str = "",
+        difference: TokenDifference | None = None,
+    ) -> None:  # fmt: skip
         """What became of a job."""
+        shown = "" if difference is None else _json(difference)
         with self._writing() as db:
             db.execute(
-                "UPDATE job SET state=?, step=?, done=?, total=?, error=? WHERE id=?",
-                (state, step, done, total, error, number),
+                "UPDATE job SET state=?, step=?, done=?, total=?, error=?, difference=? WHERE id=?",
+                (state, step, done, total, error, shown, number),
             )
 
     def uploads(self) -> set[str]:
@@ -545,8 +550,9 @@ def _result(row: Sequence[Any]) -> Result:
 
 
 def _job(row: Sequence[Any]) -> EvaluationJob:
-    number, gold, system, body, *rest = row
-    return EvaluationJob(number, gold, system, msgspec.json.decode(body, type=JobOptions), *rest)
+    number, gold, system, body, *rest, shown = row
+    difference = msgspec.json.decode(shown, type=TokenDifference) if shown else None
+    return EvaluationJob(number, gold, system, msgspec.json.decode(body, type=JobOptions), *rest, difference)
 
 
 def _changed(found: Note | None) -> Changed:

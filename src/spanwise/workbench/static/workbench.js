@@ -167,15 +167,18 @@ function wrap() {
     const cells = [...whole.get(one).rows[0].cells].map((cell) => cell.offsetWidth);
     return [one, cells, one.clientWidth];
   });
-  for (const [one, [name, ...cells], room] of wide) {
-    const lines = [];
-    let first = 0, width = name;
-    cells.forEach((cell, at) => {
-      if (width + cell > room && at > first) { lines.push([first, at]); first = at; width = name; }
-      width += cell;
-    });
-    lines.push([first, cells.length]);
-    one.replaceChildren(...lines.map(([from, to]) => part(whole.get(one), from, to)));
+  for (const [one, [name, ...cells], wanted] of wide) {
+    for (const room of [wanted, wanted - 30, wanted - 80]) { // a label may need more room than the words that are left above it
+      const lines = [];
+      let first = 0, width = name;
+      cells.forEach((cell, at) => {
+        if (width + cell > room && at > first) { lines.push([first, at]); first = at; width = name; }
+        width += cell;
+      });
+      lines.push([first, cells.length]);
+      one.replaceChildren(...lines.map(([from, to]) => part(whole.get(one), from, to)));
+      if (one.scrollWidth <= one.clientWidth + 1) break;
+    }
   }
 }
 function part(table, from, to) {
