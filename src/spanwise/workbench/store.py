@@ -550,9 +550,10 @@ def _result(row: Sequence[Any]) -> Result:
 
 
 def _job(row: Sequence[Any]) -> EvaluationJob:
-    number, gold, system, body, *rest, shown = row
+    number, gold, system, body, state, step, done, total, error, at, shown = row
+    options = msgspec.json.decode(body, type=JobOptions)
     difference = msgspec.json.decode(shown, type=TokenDifference) if shown else None
-    return EvaluationJob(number, gold, system, msgspec.json.decode(body, type=JobOptions), *rest, difference)
+    return EvaluationJob(number, gold, system, options, state, step, done, total, error, at, difference)
 
 
 def _changed(found: Note | None) -> Changed:
