@@ -78,6 +78,11 @@ def test_two_systems_are_chosen_and_compared(page: Any, served: tuple[str, Path]
     page.goto(served[0])
     for name in ("choose swapper", "choose memoriser"):
         page.get_by_label(name).check()
+    page.locator(".columns summary").click()
+    page.get_by_role("checkbox", name="macro F1").click()
+    page.get_by_role("columnheader", name="macro F1").wait_for()
+    assert "columns=precision,recall,macro," in page.url
+    playwright.expect(page.locator("[name=columns]:focus")).to_have_value("macro")  # still open
     page.get_by_role("button", name="Compare the two chosen").click()
     page.get_by_role("heading", name="Who gets what right").wait_for()
     page.get_by_role("link", name="swap", exact=False).first.click()

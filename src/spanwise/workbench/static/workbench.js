@@ -29,7 +29,12 @@ async function replace(address, push) {
   const focused = document.activeElement;
   const name = focused && focused.name ? `[name="${CSS.escape(focused.name)}"]${focused.type === "checkbox" ? `[value="${CSS.escape(focused.value)}"]` : ""}` : "";
   const sentence = focused?.closest("[data-sentence]")?.dataset.sentence;
+  const folds = ".columns > summary, .facets summary";
+  const opened = new Set([...here.querySelectorAll(folds)].filter((one) => one.parentElement.open).map((one) => one.textContent));
+  const chosen = new Set([...here.querySelectorAll('[name="r"]:checked')].map((one) => one.value));
   here.replaceWith(document.importNode(there, true));
+  for (const one of region().querySelectorAll(folds)) if (opened.has(one.textContent)) one.parentElement.open = true;
+  for (const one of region().querySelectorAll('[name="r"]')) one.checked = chosen.has(one.value);
   document.title = page.title;
   canonical();
   settled();
@@ -55,7 +60,7 @@ function addressOf(form) {
     const chosen = new FormData(form).getAll(name).join(",");
     if (chosen && chosen !== usual) query.append(name, chosen);
   }
-  return `${form.action || location.pathname}`.split("?")[0] + (query.size ? `?${query}` : "");
+  return `${form.action || location.pathname}`.split("?")[0] + (query.size ? `?${query}`.replaceAll("%2C", ",") : "");
 }
 
 function valuesOf(form) {
