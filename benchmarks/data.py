@@ -4,9 +4,11 @@
 
 makes one of them, unless it is there already, and prints where its files are and how large they are.
 Names are a number of test tokens (50k, 1M, 10M, 50M), `conll2003` (46 k test and 204 k training tokens)
-and `large` (9 M and 10 M). With `-natural` behind it every word outside gold mentions is drawn from a
-million words whose frequencies fall as in natural text, as the generator has few words of its own; with
-`-columns` a part of speech and a chunk stand between token and tag, as in CoNLL-2003.
+and `large` (9 M and 10 M). With `-even` behind it a corpus is made of pieces of a million test tokens, each
+with 1.3 million training tokens, which are written one after the other. With `-natural` every word outside
+gold mentions is drawn from a million words whose frequencies fall as in natural text, as the generator has
+few words of its own; with `-columns` a part of speech and a chunk stand between token and tag, as in
+CoNLL-2003.
 `chunks-101k` and `fields-64k` are span files of about so many gold mentions: flat chunks, and fields that
 lie in each other, as in the data of Ortmann (2022).
 """
@@ -15,8 +17,9 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +63,8 @@ def make(folder: Path, name: str) -> dict[str, object]:
         described.parent.mkdir(parents=True, exist_ok=True)
         made = _make_spans(described.parent, kind, _number(number))
         described.write_text(json.dumps(made), encoding="utf-8")
+    if number == "even" and not described.exists():
+        described.write_text(json.dumps(_make_even(described.parent, _number(kind))), encoding="utf-8")
     if not described.exists():
         where = described.parent
         tokens, training = size_of(name)
@@ -80,6 +85,43 @@ def make(folder: Path, name: str) -> dict[str, object]:
         described.write_text(json.dumps(_described(files)), encoding="utf-8")
     found: dict[str, object] = json.loads(described.read_text(encoding="utf-8"))
     return found
+
+
+def _make_even(folder: Path, tokens: int) -> dict[str, object]:
+    """A corpus in pieces of a million test tokens, each of its own seed; one at a time is in memory."""
+    names = ("gold", "train", *SYSTEMS)
+    files = {name: folder / f"{name}.conll" for name in names}
+    sums: dict[str, int] = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in files.values():
+        path.unlink(missing_ok=True)
+    for seed in range(max(1, round(tokens / 1_000_000))):
+        piece = generate(folder / "piece", sentences=round(1_000_000 / PER_SENTENCE), seed=seed)
+        sources = {"gold": piece.gold, "train": piece.train, **piece.systems}
+        own = {name: sources[name] for name in names}
+        for size, number in _sizes(own).items():
+            sums[size] = sums.get(size, 0) + number
+        for name, path in own.items():
+            with path.open("rb") as source, files[name].open("ab") as target:
+                shutil.copyfileobj(source, target)
+    shutil.rmtree(folder / "piece")
+    return {
+        "files": {name: str(path) for name, path in files.items()},
+        "bytes": {name: path.stat().st_size for name, path in files.items()},
+        **sums,
+        "tokens_read": 3 * sums["tokens"] + sums["training_tokens"],
+    }
+
+
+def _sizes(files: Mapping[str, Path]) -> dict[str, int]:
+    """Sentences and tokens of CoNLL files of the generator: an empty line ends a sentence or a mark."""
+    found = []
+    for name in ("gold", "train"):
+        data = files[name].read_bytes()
+        marks, empty = data.count(b"-DOCSTART-"), data.count(b"\n\n")
+        found.append((data.count(b"\n") - empty - marks, empty - marks))
+    (tokens, sentences), (training, _) = found
+    return {"tokens": tokens, "sentences": sentences, "training_tokens": training}
 
 
 def _retrain(path: Path, tokens: int) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from annotators import Case, Span, annotation, by_annotator, campaign
+from msgspec.structs import replace
 
 import spanwise
+from spanwise.agreement import _shared
 from spanwise.corpus import Annotation
 from spanwise.formats import read
 
@@ -238,6 +240,30 @@ def test_the_order_of_documents_changes_no_pair(seed: int) -> None:
     values = [sorted(map(str, found.alpha_u.documents.values())) for found in (one, other)]
     assert values[0] == values[1]
     assert one.ceiling.mean == pytest.approx(other.ceiling.mean, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("tokens", [1, 15])
+def test_no_byte_depends_on_how_documents_are_cut_into_blocks(
+    seed: int, tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = by_annotator(campaign(seed, missing=0.2 if seed % 2 else 0.0))
+    if len(given) < 3:
+        return
+    *names, last = given
+    found, written = [], []
+    for size in (_shared.BLOCK_TOKENS, tokens):
+        monkeypatch.setattr(_shared, "BLOCK_TOKENS", size)
+        files = {"majority": tmp_path / "majority.jsonl", "worksheet": tmp_path / "open.csv"}
+        own = {name: given[name] for name in names}
+        one = spanwise.agree(own, systems={"system": given[last]}, tokens="iob2", **files)  # type: ignore[arg-type]
+        unmarked = {
+            name: replace(own[name], corpus=replace(own[name].corpus, documents=None)) for name in names
+        }
+        found.append((one.to_json(), spanwise.agree(unmarked).to_json()))
+        written.append([path.read_bytes() for path in files.values()])
+    assert found[0] == found[1]
+    assert written[0] == written[1]
 
 
 def test_an_identical_annotator_agrees_with_the_first_as_itself() -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from annotators import by_annotator, campaign
 from sparking import Outliving, frame, session, split, starts, table
 
 import spanwise
+from spanwise.agreement import _lake as agreement_lake
 from spanwise.attributes import Wanted
 from spanwise.attributes._forms import Forms
 from spanwise.cli.arguments import engine_of
@@ -42,6 +44,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 500)
     monkeypatch.setattr(_lake, "SENTENCES", 25)
     monkeypatch.setattr(spark, "ROWS", 20)
+    monkeypatch.setattr(agreement_lake, "BLOCK_SENTENCES", 25)
 
 
 def folders(demo: Any, folder: Path) -> tuple[str, dict[str, str], str]:
@@ -148,6 +151,32 @@ def test_slices_of_folders_and_frames_are_those_of_one_file(demo: Any, tmp_path:
     for found in (lake, framed):
         assert found.systems == expected.systems and found.comparison == expected.comparison
         assert found.settings == expected.settings
+
+
+@pytest.mark.parametrize(("partitions", "reading"), [(1, {}), (3, {"documents": "none"}), (7, {}), (32, {})])
+def test_agreement_of_files_is_that_of_one_machine(
+    demo: Any, tmp_path: Path, partitions: int, reading: dict[str, Any]
+) -> None:
+    given: dict[str, Any] = {"systems": {"gold": demo.gold}, "tokens": "iob2" if reading else "label"}
+    found, written = [], []
+    for engine in (None, SparkEngine(session(), partitions)):
+        files = {"majority": tmp_path / "majority.jsonl", "worksheet": tmp_path / "open.csv"}
+        one = spanwise.agree(demo.systems, engine=engine, **given, **files, **reading)
+        found.append(one.to_json())
+        written.append([path.read_bytes() for path in files.values()])
+    assert found[0] == found[1]
+    assert written[0] == written[1]
+
+
+def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine(tmp_path: Path) -> None:
+    for seed in (1, 3):
+        given = by_annotator(campaign(seed, annotators=3, documents=6, missing=0.25))
+        files = {name: tmp_path / f"{seed}-{name}.conll" for name in given}
+        for name, path in files.items():
+            spanwise.write(given[name], path)
+        expected = spanwise.agree(files)
+        found = spanwise.agree(files, engine=SparkEngine(session(), 2))
+        assert found.to_json() == expected.to_json()
 
 
 def test_describe_and_agree_read_what_spark_reads(demo: Any, tmp_path: Path) -> None:

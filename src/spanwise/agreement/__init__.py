@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.agreement._coefficients import gamma_of, token_agreement, unitizing
-from spanwise.agreement._pairs import (
-    Votes,
+from spanwise.agreement._blocks import AgreementSums, Asked, block_sums, joined_sums
+from spanwise.agreement._lake import lake_ground
+from spanwise.agreement._majority import (
     beside,
     ceiling,
-    count_votes,
-    document_means,
-    fair_outcomes,
+    check_votes,
+    kept_text,
     majority_counts,
-    mean_of,
-    means,
-    pairs,
     read_decisions,
-    targets,
 )
-from spanwise.agreement._pairs import majority as majority_gold
-from spanwise.agreement._pairs import worksheet as worksheet_of
-from spanwise.agreement._shared import Shared, annotations_of, redacted, shared
-from spanwise.corpus import Annotation
+from spanwise.agreement._pairs import document_means, mean_of, means, pairs, pooled
+from spanwise.agreement._shared import GroundSource, HeldGround, Presence, shared
+from spanwise.agreement._sources import annotations_of
+from spanwise.agreement._tokens import TokenUnits, token_agreement
+from spanwise.agreement._unitizing import unitizing
+from spanwise.columns import ints, offsets
+from spanwise.corpus import Annotation, Corpus, Reading
 from spanwise.document.dataset import (
     Agreement,
     AgreementPair,
     AgreementSettings,
-    DisagreementExample,
-    DisagreementMention,
     RankedAnnotator,
 )
 from spanwise.document.head import Input
+from spanwise.engines import Engine, InProcess, engine_of
+from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
+from spanwise.evaluation._blocks import Joining
+from spanwise.evaluation._lake import joined_files, joined_mentions
 from spanwise.formats import write, write_atomically
 
 __all__ = ["agree"]
@@ -48,13 +50,14 @@ def agree(
     *,
     systems: Mapping[str, Any] | Iterable[Any] | None = None,
     votes: int | None = None,
-    tokens: Literal["label", "iob2"] = "label",
+    tokens: TokenUnits = "label",
     gamma: bool = False,
     majority: str | Path | None = None,
     worksheet: str | Path | None = None,
     decisions: str | Path | None = None,
     examples: int = 20,
     redact: bool = False,
+    engine: Any = None,
     **reading: Any,
 ) -> Agreement:
     """Measure how far annotators agree.
@@ -74,6 +77,8 @@ def agree(
         decisions: such a worksheet, filled in; its decisions overrule the votes in `majority`.
         examples: how many sentences with disagreement the document holds at most.
         redact: leave out all text.
+        engine: where blocks of documents are counted, in place of this process: a Spark session, or any
+            `Engine`. Spark reads files itself where each annotator has paths of their own.
         reading: how to read the files, as `spanwise.read` takes it.
 
     Raises:
@@ -90,150 +95,173 @@ def agree(
     """
     if tokens not in ("label", "iob2"):
         raise ChoiceError(f"tokens is {tokens!r}, but must be 'label' or 'iob2'.")
-    parties = annotations_of(annotators, reading)
-    others = annotations_of(systems, reading, "system")
-    ground = shared(parties, others)
-    counted = count_votes(ground, votes)
-    decided = {} if decisions is None else read_decisions(decisions, ground)
+    where = engine_of(engine)
+    source, inputs, where = _opened(annotators, systems, reading, where)
+    try:
+        presence = source.presence.redacted() if redact else source.presence
+        check_votes(votes, len(presence.annotators))
+        asked = Asked(
+            source=source.whole() if gamma and isinstance(source, HeldGround) else source,
+            votes=votes,
+            tokens=tokens,
+            by_document=presence.by_document,
+            examples=examples,
+            redact=redact,
+            gamma=gamma,
+            worksheet=worksheet is not None,
+            majority=majority is not None,
+            decisions=() if decisions is None else read_decisions(decisions, source.sentences),
+            text=not isinstance(source, HeldGround),
+        )
+        sums = _counted(asked, where)
+    finally:
+        if isinstance(where, FrameEngine):
+            where.packed.free()
     if majority is not None:
-        write(majority_gold(ground, counted, decided), majority)
-    if redact:
-        ground = redacted(ground)
+        write(_majority(source, sums, asked), majority)
     if worksheet is not None:
-        write_atomically(worksheet, worksheet_of(ground, counted, redact=redact))
-    target = targets(ground, counted)
-    fair, disagreement = fair_outcomes(ground)
-    found = pairs(ground, fair)
-    top = ceiling(ground, target)
+        write_atomically(worksheet, sums.rows.sheet(presence))
+    found = pairs(presence, sums.labels, sums.pairs)
+    top = ceiling(presence, sums.votes)
     return Agreement(
         spanwise=__version__,
-        signature=_signature(ground, tokens, votes),
-        inputs=(
-            *(_input("annotator", name, one) for name, one in parties.items()),
-            *(_input("system", name, one) for name, one in others.items()),
-        ),
-        settings=AgreementSettings(votes=votes, tokens=tokens, unit=_unit(ground)),
-        annotators=ground.annotators,
-        unit=ground.corpus.unit,
-        documents=int((ground.present.sum(axis=0) >= 2).sum()),
+        signature=_signature(presence, tokens, votes),
+        inputs=inputs,
+        settings=AgreementSettings(votes=votes, tokens=tokens, unit=_unit(presence)),
+        annotators=presence.annotators,
+        unit=presence.unit,
+        documents=int(presence.shared.sum()),
         pairs=found,
-        mean=means(found, document_means(ground)),
-        disagreement=disagreement,
-        tokens=token_agreement(ground, tokens),
-        alpha_u=unitizing(ground),
-        gamma=gamma_of(ground) if gamma else None,
+        mean=means(found, document_means(presence, sums.pairs)),
+        disagreement=pooled(sums.pairs.outcomes),
+        tokens=token_agreement(presence, sums.labels, sums.tokens, tokens),
+        alpha_u=unitizing(presence, sums.labels, sums.units, cut_document=asked.source.cut_document),
+        gamma={presence.documents[number]: value for number, value in sums.gamma.items()} if gamma else None,
         ceiling=top,
-        ranking=_ranking(ground, found, top.annotators),
-        systems=beside(ground, target, counted),
-        majority=majority_counts(ground, counted, votes),
-        notes=_notes(ground),
-        sentences=() if redact else _examples(ground, counted, examples),
+        ranking=_ranking(presence, sums, found, top.annotators),
+        systems=beside(presence, sums.votes),
+        majority=majority_counts(presence, sums.votes, votes),
+        notes=_notes(presence),
+        sentences=tuple(
+            replace(one.shown, document=presence.documents[one.document]) for one in sums.examples
+        ),
     )
 
 
-def _unit(ground: Shared) -> str:
+def _opened(
+    annotators: Any, systems: Any, reading: Mapping[str, Any], engine: Engine | None
+) -> tuple[GroundSource, tuple[Input, ...], Engine]:
+    """The ground, the `inputs` of the document, and the engine that counts its blocks."""
+    if isinstance(engine, SparkEngine):
+        there = lake_ground(engine, annotators, systems, reading)
+        if there is not None:
+            lake, readings, where = there
+            names = [*lake.presence.annotators, *lake.presence.systems]
+            return lake, _inputs(lake.presence, dict(zip(names, readings, strict=True))), where
+    parties = annotations_of(annotators, reading)
+    others = annotations_of(systems, reading, "system")
+    ground = shared(parties, others)
+    told = {name: one.reading for name, one in (*parties.items(), *others.items())}
+    return ground, _inputs(ground.presence, told), engine or InProcess()
+
+
+def _counted(asked: Asked, engine: Engine) -> AgreementSums:
+    """The sums over all blocks."""
+    total: Joining[AgreementSums] = Joining(partial(joined_sums, asked=asked))
+    for sums in engine.map(block_sums, asked.source.references(), asked):
+        total.add(sums)
+    return total.total()
+
+
+def _majority(source: GroundSource, sums: AgreementSums, asked: Asked) -> Annotation:
+    """The mentions that most annotators marked, on the documents that two or more have."""
+    parts = sums.majority
+    begins = offsets([part.sentences for part in parts])
+    added = {one.row[3] for one in asked.decisions if one.accepted}
+    names = tuple(sorted({*sums.labels, *added}))
+    mentions = joined_mentions([part.mentions.relabeled(names) for part in parts], begins)
+    reading = Reading(path="<majority>")
+    if isinstance(source, HeldGround):
+        document = ints(np.repeat(np.arange(len(source.first) - 1), np.diff(source.first)))
+        corpus = kept_text(source.corpus, document, source.presence.shared)
+        return Annotation(corpus, mentions, reading)
+    texts = [
+        Annotation(part.corpus, part.mentions) for part in parts if part.corpus is not None and part.sentences
+    ]
+    return Annotation(joined_files(texts).corpus if texts else Corpus.of([]), mentions, reading)
+
+
+def _unit(presence: Presence) -> str:
     """What intervals rest on: documents where the data mark at least two, else sentences."""
-    return "document" if ground.marked and len(ground.documents) > 1 else "sentence"
+    return "document" if presence.marked and len(presence.documents) > 1 else "sentence"
 
 
-def _signature(ground: Shared, tokens: str, votes: int | None) -> str:
+def _signature(presence: Presence, tokens: str, votes: int | None) -> str:
     rule = "majority" if votes is None else f"votes:{votes}"
     parts = (
-        f"annotators:{len(ground.annotators)}",
+        f"annotators:{len(presence.annotators)}",
         f"tokens:{tokens}",
         f"rule:{rule}",
-        f"unit:{_unit(ground)}",
+        f"unit:{_unit(presence)}",
     )
     return "|".join(("agree", *parts, f"spanwise:{__version__}"))
 
 
-def _input(role: str, name: str, one: Annotation) -> Input:
-    reading = one.reading
-    return Input(
-        role=role,
-        path=reading.path,
-        sha256=reading.sha256,
-        format=reading.format,
-        scheme=reading.scheme,
-        repairs=reading.repairs,
-        system=name,
+def _inputs(presence: Presence, readings: Mapping[str, Reading]) -> tuple[Input, ...]:
+    return tuple(
+        Input(
+            role="annotator" if number < len(presence.annotators) else "system",
+            path=reading.path,
+            sha256=reading.sha256,
+            format=reading.format,
+            scheme=reading.scheme,
+            repairs=reading.repairs,
+            system=name,
+        )
+        for number, (name, reading) in enumerate(readings.items())
     )
 
 
 def _ranking(
-    ground: Shared, found: Sequence[AgreementPair], others: Mapping[str, float | None]
+    presence: Presence,
+    sums: AgreementSums,
+    found: Sequence[AgreementPair],
+    others: Mapping[str, float | None],
 ) -> tuple[RankedAnnotator, ...]:
     """The annotators, those nearest to the majority of the others first."""
     rows = []
-    somewhere = ground.present.any(axis=0)
-    for number, name in enumerate(ground.annotators):
+    somewhere = presence.present.any(axis=0)
+    for number, name in enumerate(presence.annotators):
         own = [pair.overall.f1 for pair in found if name in pair.annotators]
-        missing = np.flatnonzero(somewhere & ~ground.present[number]).tolist()
+        missing = np.flatnonzero(somewhere & ~presence.present[number]).tolist()
         rows.append(
             RankedAnnotator(
                 annotator=name,
-                documents=int(ground.present[number].sum()),
-                mentions=len(ground.mentions[number]),
+                documents=int(presence.present[number].sum()),
+                mentions=int(sums.mentions[number]),
                 mean_f1=mean_of(own).f1,
                 others_f1=others[name],
-                missing=tuple(ground.documents[document] for document in missing),
+                missing=tuple(presence.documents[document] for document in missing),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-(row.others_f1 or 0), -(row.mean_f1 or 0), row.annotator)))
 
 
-def _notes(ground: Shared) -> tuple[str, ...]:
+def _notes(presence: Presence) -> tuple[str, ...]:
     notes = []
-    if not ground.marked:
+    if not presence.marked:
         notes.append(
             "nothing marks documents, so intervals rest on sentences; --documents names a field that does"
         )
-    alone = np.flatnonzero(ground.present.sum(axis=0) == 1).tolist()
+    alone = np.flatnonzero(presence.present.sum(axis=0) == 1).tolist()
     if alone:
-        names = ", ".join(ground.documents[number] for number in alone[:5])
+        names = ", ".join(presence.documents[number] for number in alone[:5])
         more = f" and {len(alone) - 5:,} more" if len(alone) > 5 else ""
         notes.append(f"documents of one annotator alone count nowhere: {names}{more}")
-    for number, name in enumerate(ground.annotators):
-        missing = np.flatnonzero(ground.present.any(axis=0) & ~ground.present[number]).tolist()
+    for number, name in enumerate(presence.annotators):
+        missing = np.flatnonzero(presence.present.any(axis=0) & ~presence.present[number]).tolist()
         if missing:
-            names = ", ".join(ground.documents[document] for document in missing[:5])
+            names = ", ".join(presence.documents[document] for document in missing[:5])
             more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
             notes.append(f"{name} has no annotation of {names}{more}")
     return tuple(notes)
-
-
-def _examples(ground: Shared, votes: Votes, most: int) -> tuple[DisagreementExample, ...]:
-    """The sentences with the most mentions that not all of their annotators marked."""
-    distinct, corpus = ground.distinct, ground.corpus
-    if corpus.without_text:
-        return ()
-    disputed = (votes.voters >= 2) & (votes.votes > 0) & (votes.votes < votes.voters)
-    number = np.bincount(distinct.sentence[disputed], minlength=len(corpus))
-    order = np.argsort(-number, kind="stable")[:most]
-    result = []
-    for sentence in order[number[order] > 0].tolist():
-        first, last = np.searchsorted(distinct.sentence, [sentence, sentence + 1])
-        document = int(ground.document[sentence])
-        result.append(
-            DisagreementExample(
-                document=ground.documents[document],
-                source=corpus.place(sentence),
-                text=tuple(corpus.words(sentence)) if corpus.texts is None else (corpus.texts[sentence],),
-                annotators=tuple(
-                    name for i, name in enumerate(ground.annotators) if ground.present[i, document]
-                ),
-                mentions=tuple(
-                    DisagreementMention(
-                        start=int(distinct.start[row]),
-                        end=int(distinct.end[row]),
-                        label=ground.labels[int(distinct.label[row])],
-                        annotators=tuple(
-                            name for i, name in enumerate(ground.annotators) if distinct.by[i, row]
-                        ),
-                    )
-                    for row in range(int(first), int(last))
-                    if votes.votes[row]
-                ),
-            )
-        )
-    return tuple(result)

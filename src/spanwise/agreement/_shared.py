@@ -1,43 +1,70 @@
-"""What annotators give, and the documents that they share."""
+"""The ground that annotators share: their documents side by side, whole or in blocks of some of them."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from glob import escape
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Ints, codes, ints, offsets, run_positions
+from spanwise.columns import Bools, Ints, ints, offsets, run_positions
 from spanwise.corpus import (
     Annotation,
     Corpus,
     Mentions,
-    Parts,
+    Source,
+    Unit,
     with_one_labelling,
     with_one_vocabulary,
 )
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.formats import PACKED, is_source, read, read_annotators, stem_of
-from spanwise.formats._format import ReadKeywords
 from spanwise.matching import DistinctMentions, distinct_mentions
+
+BLOCK_TOKENS = 1 << 20  # of a block, unless a document is longer; without text, sentences
+
+
+class Presence(Struct, frozen=True, eq=False):
+    """Who has which documents.
+
+    `present[i, d]` says whether annotator `i` has document `d`; systems are kept apart.
+    """
+
+    annotators: tuple[str, ...]
+    systems: tuple[str, ...]
+    documents: tuple[str, ...]
+    present: Bools
+    system_present: Bools
+    marked: bool  # whether the data mark documents
+    unit: Unit
+
+    @property
+    def shared(self) -> Bools:
+        """The documents that two annotators or more have."""
+        return np.asarray(self.present.sum(axis=0) >= 2)
+
+    @property
+    def by_document(self) -> bool:
+        """Whether intervals rest on documents: where the data mark at least two that are shared."""
+        return self.marked and int(self.shared.sum()) >= 2
+
+    def redacted(self) -> Presence:
+        """The same with numbers for the names of documents."""
+        names = tuple(f"document {number}" for number in range(1, len(self.documents) + 1))
+        return replace(self, documents=names)
 
 
 class Shared(Struct, frozen=True, eq=False):
-    """Everybody's mentions on one corpus, which holds every document that an annotator has.
+    """Everybody's mentions on the documents of a block.
 
-    `present[i, d]` says whether annotator `i` has document `d`; `systems` are kept apart, with
-    `system_present`. All mentions have their label codes from one list.
+    All mentions have their label codes from one list. Columns of `present` are the documents of the block,
+    which have the `numbers` among all; `sentence` is the number of its first sentence, and `position` how
+    many tokens, or characters, stand before it.
     """
 
     corpus: Corpus
-    documents: tuple[str, ...]
     document: Ints  # of each sentence
     annotators: tuple[str, ...]
     present: Bools
@@ -45,8 +72,10 @@ class Shared(Struct, frozen=True, eq=False):
     systems: tuple[str, ...]
     system_present: Bools
     system_mentions: tuple[Mentions, ...]
-    marked: bool  # whether the data mark documents
     distinct: DistinctMentions
+    numbers: Ints
+    sentence: int
+    position: int
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -54,16 +83,82 @@ class Shared(Struct, frozen=True, eq=False):
         return tuple(self.mentions[0].labels)
 
 
-def redacted(ground: Shared) -> Shared:
-    """The same ground with numbers for the names of documents."""
-    names = tuple(f"document {number}" for number in range(1, len(ground.documents) + 1))
-    return replace(ground, documents=names)
+class GroundSource(Protocol):
+    """Documents in blocks; what it yields and itself can be pickled."""
+
+    @property
+    def presence(self) -> Presence: ...
+    @property
+    def sentences(self) -> int: ...
+    @property
+    def cut_document(self) -> bool: ...
+    def references(self) -> Iterator[Any]: ...
+    def open(self, reference: Any) -> Shared: ...
 
 
 Key = tuple[object, int]
 
 
-def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]) -> Shared:
+class Placement(Struct, frozen=True, eq=False):
+    """Which document of which party is which of all."""
+
+    holder: tuple[tuple[int, int], ...]  # of each document: the first party that has it, the place there
+    documents: tuple[Ints, ...]  # by party: the number of each of its documents, -1 where it is nowhere
+    presence: Presence
+
+
+def placed(
+    annotators: Sequence[str],
+    systems: Sequence[str],
+    keys: Sequence[Sequence[Key]],
+    names: Sequence[Sequence[str]],
+    *,
+    marked: bool,
+    unit: Unit,
+) -> Placement:
+    """Find the documents that parties share, by what they are known by.
+
+    Raises:
+        InputError: no two annotators share a document.
+    """
+    known: dict[Key, int] = {}
+    holder: list[tuple[int, int]] = []
+    for party in range(len(annotators)):
+        for place, key in enumerate(keys[party]):
+            if key not in known:
+                known[key] = len(known)
+                holder.append((party, place))
+    documents = tuple(ints([known.get(key, -1) for key in own]) for own in keys)
+    present = np.zeros((len(keys), len(known)), dtype=bool)
+    for party, own in enumerate(documents):
+        present[party, own[own >= 0]] = True
+    n = len(annotators)
+    if not (present[:n].sum(axis=0) >= 2).any():
+        raise InputError(
+            f"no two of the {many(n, 'annotator')} have a document in common.\n"
+            "Give files over the same texts; documents go by their names, or else by their text."
+        )
+    called = _told_apart([names[party][place] for party, place in holder])
+    presence = Presence(
+        tuple(annotators), tuple(systems), called, present[:n], present[n:], marked=marked, unit=unit
+    )
+    return Placement(tuple(holder), documents, presence)
+
+
+def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Sequence[str]) -> None:
+    """Refuse fewer than two annotators, and positions that count different things."""
+    if len(annotators) < 2:
+        raise ChoiceError("agreement needs two annotators or more.\nGive a file for each of them.")
+    if len(set(units)) > 1:
+        tokens = paths[units.index("token")]
+        texts = paths[units.index("character")]
+        raise InputError(
+            f"{texts}: the mentions count characters, but tokens in {tokens}.\n"
+            "Convert one of them with 'spanwise convert'."
+        )
+
+
+def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]) -> HeldGround:
     """Put all annotations on one ground.
 
     Documents go by their names where all files name them, else by their text. Without marks of documents a
@@ -74,72 +169,193 @@ def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotatio
         ChoiceError: there are fewer than two annotators.
         InputError: no two annotators share a document, or a shared document has different texts.
     """
-    if len(annotators) < 2:
-        raise ChoiceError("agreement needs two annotators or more.\nGive a file for each of them.")
     parties = {**annotators, **systems}
-    units = {one.corpus.unit for one in parties.values()}
-    if len(units) > 1:
-        tokens = next(one for one in parties.values() if one.corpus.unit == "token")
-        texts = next(one for one in parties.values() if one.corpus.unit == "character")
-        raise InputError(
-            f"{texts.reading.path}: the mentions count characters, but tokens in {tokens.reading.path}.\n"
-            "Convert one of them with 'spanwise convert'."
-        )
+    check_parties(
+        list(annotators),
+        [one.corpus.unit for one in parties.values()],
+        [one.reading.path for one in parties.values()],
+    )
     corpora = with_one_vocabulary([one.corpus for one in parties.values()])
     keys, names, marked = _keys(corpora)
-    known: dict[Key, int] = {}
-    holder: list[tuple[int, int]] = []  # party and place among its documents
-    for party in range(len(annotators)):
-        for place, key in enumerate(keys[party]):
-            if key not in known:
-                known[key] = len(known)
-                holder.append((party, place))
+    where = placed(list(annotators), list(systems), keys, names, marked=marked, unit=corpora[0].unit)
     starts = [_starts(corpus, len(own)) for corpus, own in zip(corpora, keys, strict=True)]
+    corpus, first, mentions = grounded(list(parties.values()), corpora, starts, where.documents, where.holder)
+    return HeldGround.of(corpus, first, mentions, where.presence)
+
+
+def grounded(
+    annotations: Sequence[Annotation],
+    corpora: Sequence[Corpus],
+    starts: Sequence[Ints],
+    documents: Sequence[Ints],
+    holder: Sequence[tuple[int, int]],
+) -> tuple[Corpus, Ints, tuple[Mentions, ...]]:
+    """One corpus of the documents, their first sentences, and everybody's mentions on it.
+
+    All corpora have one vocabulary. The text of every party is compared with that of the corpus.
+    """
     corpus = _ground(corpora, starts, holder)
-    document_names = tuple(names[party][place] for party, place in holder)
     sizes = [int(starts[party][place + 1] - starts[party][place]) for party, place in holder]
     first = offsets(sizes)
-    present = np.zeros((len(parties), len(known)), dtype=bool)
-    placed = []
-    for party, (one, own) in enumerate(zip(parties.values(), keys, strict=True)):
-        documents = ints([known.get(key, -1) for key in own])
-        present[party, documents[documents >= 0]] = True
-        mentions = _placed(one, corpora[party], starts[party], documents, first, corpus)
-        placed.append(mentions)
-    n = len(annotators)
-    if not (present[:n].sum(axis=0) >= 2).any():
-        raise InputError(
-            f"no two of the {many(n, 'annotator')} have a document in common.\n"
-            "Give files over the same texts; documents go by their names, or else by their text."
-        )
-    placed = with_one_labelling(placed)
+    on_ground = [
+        _on_ground(one, own, begins, numbers, first, corpus)
+        for one, own, begins, numbers in zip(annotations, corpora, starts, documents, strict=True)
+    ]
+    return corpus, first, tuple(with_one_labelling(on_ground))
+
+
+def block_of(
+    corpus: Corpus,
+    document: Ints,
+    mentions: Sequence[Mentions],
+    presence: Presence,
+    numbers: Ints,
+    *,
+    sentence: int,
+    position: int,
+) -> Shared:
+    """A block of some documents: everybody's mentions with one labelling of its own."""
+    own = with_one_labelling(mentions)
+    n = len(presence.annotators)
     return Shared(
         corpus=corpus,
-        documents=_told_apart(document_names),
-        document=ints(np.repeat(np.arange(len(sizes)), sizes)),
-        annotators=tuple(annotators),
-        present=present[:n],
-        mentions=tuple(placed[:n]),
-        systems=tuple(systems),
-        system_present=present[n:],
-        system_mentions=tuple(placed[n:]),
-        marked=marked,
-        distinct=distinct_mentions(placed),
+        document=document,
+        annotators=presence.annotators,
+        present=presence.present[:, numbers],
+        mentions=tuple(own[:n]),
+        systems=presence.systems,
+        system_present=presence.system_present[:, numbers],
+        system_mentions=tuple(own[n:]),
+        distinct=distinct_mentions(own),
+        numbers=numbers,
+        sentence=sentence,
+        position=position,
     )
+
+
+class HeldGround(Struct, frozen=True, eq=False):
+    """The ground in memory, cut into blocks between documents, and inside of the only one."""
+
+    corpus: Corpus
+    first: Ints  # the first sentence of each document, and the end
+    mentions: tuple[Mentions, ...]
+    presence: Presence
+    cuts: tuple[int, ...]  # the first sentence of each block, and the end
+
+    @classmethod
+    def of(
+        cls, corpus: Corpus, first: Ints, mentions: tuple[Mentions, ...], presence: Presence
+    ) -> HeldGround:
+        """Cut the ground into blocks of about so many tokens."""
+        return cls(corpus, first, mentions, presence, tuple(_cuts(corpus, first)))
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return len(self.corpus)
+
+    @property
+    def cut_document(self) -> bool:
+        """Whether the only document lies in several blocks."""
+        return len(self.first) == 2 and len(self.cuts) > 2
+
+    def whole(self) -> HeldGround:
+        """The same as one block."""
+        return replace(self, cuts=(0, len(self.corpus)))
+
+    def references(self) -> Iterator[int]:
+        """The numbers of the blocks."""
+        return iter(range(len(self.cuts) - 1))
+
+    def open(self, reference: int) -> Shared:
+        """The documents between two cuts."""
+        begin, end = self.cuts[reference], self.cuts[reference + 1]
+        if self.cut_document:
+            numbers, document = ints([0]), ints(np.zeros(end - begin))
+        else:
+            low, high = np.searchsorted(self.first[:-1], [begin, end])
+            # Empty documents lie between two cuts as well.
+            low, high = (int(low), int(high) if end < len(self.corpus) else len(self.first) - 1)
+            numbers = ints(np.arange(low, high))
+            sizes = np.diff(self.first)[low:high]
+            document = ints(np.repeat(np.arange(high - low), sizes))
+        corpus, position = self.corpus, 0
+        mentions: Sequence[Mentions] = self.mentions
+        if len(self.cuts) > 2:
+            position = _size_before(corpus, begin)
+            corpus, mentions = _between(corpus, begin, end), [_rows(one, begin, end) for one in mentions]
+        return block_of(corpus, document, mentions, self.presence, numbers, sentence=begin, position=position)
+
+
+def _cuts(corpus: Corpus, first: Ints) -> list[int]:
+    """Before which sentences to cut; a sentence that could be named no more is not cut off its document."""
+    inside = corpus.documents[:-1] if corpus.documents is not None else np.arange(len(corpus))
+    allowed = inside if len(first) == 2 else first[:-1]
+    sizes = corpus.sentences if corpus.sentences[-1] else np.arange(len(corpus) + 1)
+    cuts = [0]
+    while True:
+        at = int(np.searchsorted(sizes[allowed], sizes[cuts[-1]] + BLOCK_TOKENS))
+        if at == len(allowed) or allowed[at] == len(corpus):
+            break
+        cuts.append(int(allowed[at]))
+    return [*cuts, len(corpus)]
+
+
+def _size_before(corpus: Corpus, sentence: int) -> int:
+    """How many tokens, or characters, stand before a sentence."""
+    if corpus.texts is not None:
+        return sum(map(len, corpus.texts[:sentence]))
+    return int(corpus.sentences[sentence])
+
+
+def _between(corpus: Corpus, begin: int, end: int) -> Corpus:
+    """Some sentences of a corpus, with the places that they have in the whole."""
+    some = slice(begin, end)
+    inside = slice(int(corpus.sentences[begin]), int(corpus.sentences[end]))
+    documents, names = corpus.documents, corpus.document_ids
+    if documents is not None:
+        low, high = np.searchsorted(documents, [begin, end]).tolist()
+        names = None if names is None else names[low:high]
+        documents = ints(documents[low : high + 1] - begin)
+    lines, token_lines = corpus.source.lines, corpus.source.token_lines
+    return Corpus(
+        tokens=corpus.tokens[inside],
+        vocabulary=corpus.vocabulary,
+        sentences=corpus.sentences[begin : end + 1] - inside.start,
+        documents=documents,
+        unit=corpus.unit,
+        without_text=corpus.without_text,
+        texts=None if corpus.texts is None else corpus.texts[some],
+        token_start=None if corpus.token_start is None else ints(corpus.token_start[inside]),
+        token_end=None if corpus.token_end is None else ints(corpus.token_end[inside]),
+        document_ids=names,
+        source=Source(
+            corpus.source.path,
+            None if lines is None else lines[some],
+            None if token_lines is None else token_lines[inside],
+        ),
+    )
+
+
+def _rows(mentions: Mentions, begin: int, end: int) -> Mentions:
+    """The mentions of some sentences, counted from the first of these."""
+    low, high = np.searchsorted(mentions.sentence, [begin, end]).tolist()
+    taken = mentions.take(slice(low, high))
+    return replace(taken, sentence=ints(taken.sentence - begin))
 
 
 def _keys(corpora: Sequence[Corpus]) -> tuple[list[list[Key]], list[list[str]], bool]:
     """By party: what its documents are known by, and what they are called; and whether data mark them."""
     if all(corpus.document_ids and all(corpus.document_ids) for corpus in corpora):
         ids = [list(map(str, corpus.document_ids or ())) for corpus in corpora]
-        return [_counted(own) for own in ids], ids, True
+        return [counted_keys(own) for own in ids], ids, True
     if all(corpus.documents is not None for corpus in corpora):
         contents = [_contents(corpus, _starts(corpus, None)) for corpus in corpora]
         numbers = [[str(number) for number in range(1, len(own) + 1)] for own in contents]
         return contents, numbers, True
     if all(corpus.unit == "character" and corpus.ids is not None for corpus in corpora):
         ids = [list(map(str, corpus.ids or ())) for corpus in corpora]
-        return [_counted(own) for own in ids], ids, True
+        return [counted_keys(own) for own in ids], ids, True
     if all(_same_text(corpora[0], corpus) for corpus in corpora):
         return [[("whole", 0)] for _ in corpora], [["1"] for _ in corpora], False
     if all(corpus.without_text for corpus in corpora):
@@ -149,13 +365,13 @@ def _keys(corpora: Sequence[Corpus]) -> tuple[list[list[Key]], list[list[str]], 
         )
     if all(corpus.ids is not None for corpus in corpora):
         ids = [list(map(str, corpus.ids or ())) for corpus in corpora]
-        return [_counted(own) for own in ids], ids, False
+        return [counted_keys(own) for own in ids], ids, False
     contents = [_contents(corpus, np.arange(len(corpus) + 1)) for corpus in corpora]
     numbers = [[str(number) for number in range(1, len(own) + 1)] for own in contents]
     return contents, numbers, False
 
 
-def _counted(values: Sequence[object]) -> list[Key]:
+def counted_keys(values: Sequence[object]) -> list[Key]:
     """Each value with how often it stood before, so that repeated texts stay apart."""
     seen: Counter[object] = Counter()
     result = []
@@ -181,7 +397,7 @@ def _contents(corpus: Corpus, starts: Ints) -> list[Key]:
         else:
             tokens = corpus.tokens[corpus.sentences[begin] : corpus.sentences[end]]
             texts.append((tokens.tobytes(), corpus.lengths[begin:end].tobytes()))
-    return _counted(texts)
+    return counted_keys(texts)
 
 
 def _same_text(one: Corpus, other: Corpus) -> bool:
@@ -231,7 +447,7 @@ def _joined(columns: Sequence[Ints]) -> Ints:
     return ints(np.concatenate(columns)) if columns else ints([])
 
 
-def _placed(
+def _on_ground(
     one: Annotation, own: Corpus, starts: Ints, documents: Ints, first: Ints, corpus: Corpus
 ) -> Mentions:
     """The mentions of one party on the ground, after its text was compared with it."""
@@ -287,155 +503,5 @@ def _differs(own: Corpus, here: int, corpus: Corpus, there: int | None) -> str:
 def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """Names of documents, numbered where two of different texts are called the same."""
     return tuple(
-        str(name) if again == 0 else f"{name} ({again + 1})" for name, again in _counted(list(names))
+        str(name) if again == 0 else f"{name} ({again + 1})" for name, again in counted_keys(list(names))
     )
-
-
-WHO = "{annotator}"
-
-
-def annotations_of(given: Any, reading: ReadKeywords, what: str = "annotator") -> dict[str, Annotation]:
-    """What was given, read, by the names of the annotators.
-
-    One path alone may hold several: a pattern with {annotator}, a folder with a folder for each of them, or a
-    file in which records or columns belong to different annotators.
-    """
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        return {str(name): read(source, **reading) for name, source in given.items()}
-    listed = [given] if is_source(given) else list(given)
-    alone = listed[0] if len(listed) == 1 and isinstance(listed[0], str | os.PathLike) else None
-    if alone is not None and what == "annotator":
-        several = _several(os.fspath(alone), reading)
-        if several is not None:
-            return several
-    return {name: read(source, **reading) for name, source in _named(listed, what).items()}
-
-
-def _several(path: str, reading: ReadKeywords) -> dict[str, Annotation] | None:
-    if WHO in path:
-        return _by_pattern(path, reading)
-    if Path(path).is_dir():
-        project = read_annotators(path, **reading)
-        if project is not None:
-            return project
-        folders = [one for one in Path(path).iterdir() if one.is_dir()]
-        return _by_pattern(str(Path(path) / WHO), reading) if folders else None
-    return read_annotators(path, **reading) if Path(path).is_file() else None
-
-
-def _by_pattern(pattern: str, reading: Mapping[str, object]) -> dict[str, Annotation]:
-    """The files that fit a pattern, by annotator; `*` stands for the document, or for part of its name."""
-    shape = re.compile(
-        "".join(
-            "(?P<who>[^/]+)" if part == WHO else "([^/]*)" if part == "*" else re.escape(part)
-            for part in re.split(r"(\{annotator\}|\*)", _once(pattern))
-        )
-    )
-    glob = Path("*".join(escape(part).replace("[*]", "*") for part in pattern.split(WHO)))
-    found = sorted(Path(glob.anchor or ".").glob(str(glob.relative_to(glob.anchor))))
-    files: dict[str, list[tuple[str, Path]]] = {}
-    for path in found:
-        match = shape.fullmatch(path.as_posix())
-        if match is None or path.name.startswith("."):
-            continue
-        rest = [text for place, text in enumerate(match.groups()) if place != shape.groupindex["who"] - 1]
-        files.setdefault(match["who"], []).append(("/".join(rest), path))
-    if not files:
-        raise InputError(
-            f"no file fits {pattern!r}.\n{{annotator}} and * each stand for part of a file or folder name."
-        )
-    return {who: _of_files(own, reading) for who, own in files.items()}
-
-
-def _once(pattern: str) -> str:
-    if pattern.count(WHO) > 1:
-        raise ChoiceError(f"{pattern!r} names {{annotator}} twice.\nName it once.")
-    return Path(pattern).as_posix()
-
-
-def _of_files(files: Sequence[tuple[str, Path]], reading: ReadKeywords) -> Annotation:
-    """The files of one annotator, each a document; brat's folders and single files are read as they are."""
-    name, path = files[0]
-    if len(files) == 1 and path.is_dir() and not any(path.rglob("*.ann")):
-        inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
-        if not inside:
-            raise InputError(
-                f"{path}: there is no file in the folder.\nGive each annotator's files a folder."
-            )
-        files = [(_stem(one), one) for one in inside]
-    elif not name:
-        return read(path, **reading)
-    return concatenated([read(one, **reading) for _, one in files], [own for own, _ in files])
-
-
-def _stem(path: Path) -> str:
-    return stem_of(path) if path.suffix in PACKED else path.stem
-
-
-def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotation:
-    """Several annotations behind each other, each of them a document, or with documents of its own."""
-    corpora = with_one_vocabulary([part.corpus for part in parts])
-    mentions = with_one_labelling([part.mentions for part in parts])
-    first = offsets([len(corpus) for corpus in corpora])
-    sizes: list[int] = []
-    ids: list[str] = []
-    for name, corpus in zip(names, corpora, strict=True):
-        inner = corpus.documents if corpus.documents is not None and len(corpus.documents) > 2 else None
-        own = [len(corpus)] if inner is None else np.diff(inner).tolist()
-        sizes += own
-        known = corpus.document_ids or [str(number) for number in range(1, len(own) + 1)]
-        ids += [name] if inner is None else [f"{name}/{one}" for one in known]
-    texts = [corpus.texts for corpus in corpora]
-    begins, ends = ([getattr(corpus, side) for corpus in corpora] for side in ("token_start", "token_end"))
-    corpus = Corpus(
-        tokens=np.concatenate([corpus.tokens for corpus in corpora]),
-        vocabulary=corpora[0].vocabulary,
-        sentences=offsets(np.concatenate([corpus.lengths for corpus in corpora])),
-        documents=offsets(sizes),
-        unit=corpora[0].unit,
-        without_text=corpora[0].without_text,
-        texts=None
-        if any(own is None for own in texts)
-        else tuple(text for own in texts for text in own or ()),
-        token_start=None if any(own is None for own in begins) else ints(np.concatenate(begins)),
-        token_end=None if any(own is None for own in ends) else ints(np.concatenate(ends)),
-        document_ids=tuple(ids),
-    )
-    whole = Mentions(
-        sentence=np.concatenate([own.sentence + at for own, at in zip(mentions, first[:-1], strict=True)]),
-        start=np.concatenate([own.start for own in mentions]),
-        end=np.concatenate([own.end for own in mentions]),
-        label=codes(np.concatenate([own.label for own in mentions])),
-        labels=mentions[0].labels,
-    )
-    if any(own.parts is not None for own in mentions):
-        whole = replace(whole, parts=Parts.of([pieces for own in mentions for pieces in own.pieces()]))
-    return Annotation(corpus, whole, replace(parts[0].reading, sha256=None))
-
-
-def _named(sources: Sequence[Any], what: str) -> dict[str, Any]:
-    """`NAME=FILE`, or a file called by its stem, or by its folder where stems are the same."""
-    pairs: list[tuple[str | None, Any]] = []
-    for number, source in enumerate(sources, start=1):
-        if not isinstance(source, str | os.PathLike):
-            pairs.append((f"{what} {number}", source))
-            continue
-        name, equals, path = os.fspath(source).partition("=")
-        given = bool(equals and name) and not Path(source).exists()
-        pairs.append((name, path) if given else (None, os.fspath(source)))
-    stems = [stem_of(path) for name, path in pairs if name is None]
-    result: dict[str, object] = {}
-    for name, path in pairs:
-        own = name
-        if own is None:
-            own = stem_of(path)
-            if stems.count(own) > 1:
-                own = Path(path).parent.name or own
-        if own in result:
-            raise ChoiceError(
-                f"two {what}s are called {own!r}.\nName them, as in first={result[own]} second={path}."
-            )
-        result[own] = path
-    return result

@@ -52,14 +52,14 @@ def run_agree(args: argparse.Namespace) -> int:
     'folder/{annotator}/*.conll', or one file that holds several annotators.
     """
     from spanwise.agreement import agree
-    from spanwise.cli.arguments import gathering, reading_of
+    from spanwise.cli.arguments import engine_of, reading_of
     from spanwise.cli.showing import finish_document
 
     reading = reading_of(args)
-    with gathering(args, reading) as gathered:
+    with engine_of(args) as engine:
         document = agree(
-            gathered(_named(args, args.annotators)),
-            systems=gathered(_named(args, args.systems)),
+            args.annotators,
+            systems=args.systems,
             votes=args.votes,
             tokens=args.tokens,
             gamma=args.gamma,
@@ -68,18 +68,11 @@ def run_agree(args: argparse.Namespace) -> int:
             majority=args.majority,
             worksheet=args.worksheet,
             decisions=args.decisions,
+            engine=engine,
             **reading,
         )
     finish_document(args, document, written=[*filter(None, (args.majority, args.worksheet))])
     return 0
-
-
-def _named(args: argparse.Namespace, given: list[str]) -> list[str] | dict[str, str]:
-    """Files by their names where Spark may have to read them; else as they are given."""
-    from spanwise.cli.evaluating import named_systems
-
-    apart = args.engine == "local" or not given or any("{annotator}" in text for text in given)
-    return given if apart else named_systems(given)
 
 
 SUSPECTS_EXAMPLES = """examples:

@@ -380,12 +380,12 @@ def joined_files(parts: Sequence[Annotation]) -> Annotation:
             _column([source.token_lines for source in sources]) if one_file else None,
         ),
     )
-    mentions = _joined_mentions(with_one_labelling([part.mentions for part in parts]), begins)
+    mentions = joined_mentions(with_one_labelling([part.mentions for part in parts]), begins)
     repairs = sum(part.reading.repairs for part in parts)
     return Annotation(corpus, mentions, replace(parts[0].reading, repairs=repairs))
 
 
-def _joined_mentions(parts: Sequence[Mentions], begins: Ints) -> Mentions:
+def joined_mentions(parts: Sequence[Mentions], begins: Ints) -> Mentions:
     """The mentions of consecutive parts, whose first sentences have these numbers."""
     scored = all(part.score is not None for part in parts)
     pieces = None
@@ -551,16 +551,16 @@ def lake_blocks(
     pieces = context.union([
         rdd.mapPartitions(partial(_cut, layer, sent)) for layer, rdd in zip(["", *lakes], rdds, strict=True)
     ])  # fmt: skip
-    together = pieces.partitionBy(number, partial(_partition, number, source.blocks))
-    rows = together.mapPartitions(_gathered, preservesPartitioning=True).persist(_on_disk_too())
-    held = Packed(_ExecutorRows(session, rows), rows)
+    together = pieces.partitionBy(number, partial(partition_of, number, source.blocks))
+    rows = together.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(kept_on_disk_too())
+    held = Packed(ExecutorRows(session, rows), rows)
     sizes = [0] * number
     for block in range(source.blocks):
-        sizes[_partition(number, source.blocks, block)] += 1
+        sizes[partition_of(number, source.blocks, block)] += 1
     return replace(source, first=held.first()), FrameEngine(held, sizes)
 
 
-class _ExecutorRows(Struct, frozen=True, eq=False):
+class ExecutorRows(Struct, frozen=True, eq=False):
     """Rows that are kept by the executors, as a frame is."""
 
     sparkSession: SparkSession  # noqa: N815 - the name that a frame has
@@ -571,13 +571,13 @@ class _ExecutorRows(Struct, frozen=True, eq=False):
         self.rows.unpersist()
 
 
-def _on_disk_too() -> object:
+def kept_on_disk_too() -> object:
     from pyspark import StorageLevel
 
     return StorageLevel.MEMORY_AND_DISK
 
 
-def _partition(partitions: int, blocks: int, block: int) -> int:
+def partition_of(partitions: int, blocks: int, block: int) -> int:
     """Blocks lie in partitions in their order."""
     return block * partitions // blocks
 
@@ -628,7 +628,7 @@ def _cut(layer: str, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tupl
             yield block, (layer, at_sentence, packed(replace(part, corpus=corpus)))
 
 
-def _gathered(rows: Iterable[tuple[int, tuple[str, int, bytes]]]) -> Iterator[tuple[bytes]]:
+def gathered_blocks(rows: Iterable[tuple[int, tuple[str, int, bytes]]]) -> Iterator[tuple[bytes]]:
     """The blocks of a partition in their order, each with the parts of all layers."""
     blocks: dict[int, list[tuple[str, int, bytes]]] = {}
     for block, part in rows:

@@ -1,168 +1,22 @@
-"""Coefficients of agreement corrected for chance: kappa and alpha over tokens, alpha over units, gamma."""
+"""Coefficients of agreement over units on a continuum: Krippendorff's alpha, and gamma."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Literal
+from math import fsum
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from spanwise.agreement._pairs import kappa
-from spanwise.agreement._shared import Shared
-from spanwise.columns import Bools, Codes, Floats, Ints, ints, offsets, plain, ratio, run_positions
-from spanwise.corpus import Corpus, Mentions
-from spanwise.document.dataset import CohenPair, TokenAgreement, UnitizingAgreement
+from spanwise.agreement._cells import Cells
+from spanwise.agreement._shared import Presence, Shared
+from spanwise.columns import Bools, Floats, Ints, ints, offsets, plain, run_positions
+from spanwise.document.dataset import UnitizingAgreement
 from spanwise.errors import MissingExtra
 
-TokenUnits = Literal["label", "iob2"]
-MISSING = -1
-
-
-def token_agreement(ground: Shared, units: TokenUnits) -> TokenAgreement:
-    """All token measures; undefined, with the reason, where there are no tokens or mentions overlap."""
-    corpus, n = ground.corpus, len(ground.annotators)
-    if corpus.without_text or not len(corpus.tokens):
-        return TokenAgreement(units=units, why="the files hold no tokens")
-    matrix = np.zeros((n, len(corpus.tokens)), dtype=np.int32)
-    token_document = np.repeat(ground.document, corpus.lengths)
-    for party, mentions in enumerate(ground.mentions):
-        if not _label_tokens(matrix[party], corpus, mentions, units):
-            return TokenAgreement(units=units, why=f"mentions of {ground.annotators[party]} overlap")
-        matrix[party, ~ground.present[party][token_document]] = MISSING
-    categories = len(ground.labels) * (2 if units == "iob2" else 1) + 1
-    whole = np.flatnonzero(np.all(ground.present, axis=0)[token_document])
-    pairable = (matrix != MISSING).sum(axis=0) >= 2
-    values = matrix[:, pairable]
-    given = int((values != MISSING).sum())
-    return TokenAgreement(
-        alpha=alpha(values, categories),
-        alpha_marked=alpha(values[:, (values > 0).any(axis=0)], categories),
-        fleiss=fleiss(matrix[:, whole], categories),
-        cohen=tuple(
-            CohenPair(
-                annotators=(ground.annotators[i], ground.annotators[j]),
-                kappa=_cohen(matrix[i], matrix[j], categories),
-            )
-            for i, j in combinations(range(n), 2)
-        ),
-        units=units,
-        tokens=int(pairable.sum()),
-        outside=plain(ratio(int((values == 0).sum()), given)),
-    )
-
-
-def _label_tokens(row: Codes, corpus: Corpus, mentions: Mentions, units: TokenUnits) -> bool:
-    """Write the code of each marked token, from 1, into `row`; False where mentions share a token."""
-    begin, end, owner = _token_ranges(corpus, mentions)
-    sizes = np.maximum(end - begin, 0)
-    tokens = run_positions(begin, sizes)
-    if len(tokens) and np.bincount(tokens).max() > 1:
-        return False
-    label = np.repeat(mentions.label[owner], sizes)
-    if units == "label":
-        row[tokens] = label + 1
-        return True
-    row[tokens] = 2 * label + 2
-    first = np.ones(len(begin), dtype=bool)
-    first[1:] = owner[1:] != owner[:-1]
-    first &= sizes > 0
-    row[begin[first]] = 2 * mentions.label[owner[first]] + 1
-    return True
-
-
-def _token_ranges(corpus: Corpus, mentions: Mentions) -> tuple[Ints, Ints, Ints]:
-    """First and last token, over the whole corpus, of each piece of a mention, and the mention's row."""
-    owner, start, end = np.arange(len(mentions)), mentions.start, mentions.end
-    if mentions.parts is not None:
-        owner = np.repeat(owner, np.diff(mentions.parts.at))
-        start, end = mentions.parts.start, mentions.parts.end
-    sentence = mentions.sentence[owner]
-    if corpus.unit == "token":
-        origin = corpus.sentences[:-1][sentence]
-        return ints(origin + start), ints(origin + end), ints(owner)
-    # A mention has the tokens it touches; sentences are laid end to end, so that one search serves all.
-    if corpus.token_start is None or corpus.token_end is None:
-        return ints([]), ints([]), ints([])
-    stride = max(int(corpus.token_end.max(initial=0)), int(end.max(initial=0))) + 1
-    line = np.repeat(np.arange(len(corpus)), corpus.lengths) * stride
-    begin = np.searchsorted(line + corpus.token_end, sentence * stride + start, "right")
-    stop = np.searchsorted(line + corpus.token_start, sentence * stride + end, "left")
-    return ints(begin), ints(stop), ints(owner)
-
-
-def counted(values: Codes, categories: int) -> Floats:
-    """How many annotators gave each token each category (tokens × categories)."""
-    tokens = values.shape[1]
-    counts = np.zeros(tokens * categories)
-    place = np.arange(tokens) * categories
-    for row in values:
-        there = row != MISSING
-        counts[place[there] + row[there]] += 1
-    return counts.reshape(tokens, categories)
-
-
-def alpha(values: Codes, categories: int) -> float | None:
-    """Krippendorff's nominal α of values (annotators × tokens), -1 where an annotator is missing.
-
-    `1 - D_o / D_e` from the coincidences of values given to one token by different annotators, each
-    weighted by 1 / (annotators of the token - 1). None where all values are equal, or nothing is paired.
-
-    Examples:
-        >>> alpha(np.array([[0, 1, 1, 0], [0, 1, 0, -1]], dtype=np.int32), 2)
-        0.4444444444444444
-
-    References:
-        Krippendorff (2011), Computing Krippendorff's alpha-reliability.
-    """
-    present = (values != MISSING).sum(axis=0)
-    values = values[:, present >= 2]
-    marked = (values > 0).any(axis=0)
-    counts = counted(values[:, marked], categories)
-    size = counts.sum(axis=1)
-    coincident = np.zeros((categories, categories))
-    for annotators in np.unique(size):  # products of whole numbers are exact, whoever multiplies them
-        those = counts[size == annotators].astype(np.float64)
-        coincident += (those.T @ those - np.diag(those.sum(axis=0))) / (annotators - 1)
-    # A token that nobody marked pairs O with O as often as it has annotators.
-    coincident[0, 0] += present[present >= 2][~marked].sum()
-    margins = coincident.sum(axis=1)
-    whole = margins.sum()
-    observed = whole - np.trace(coincident)
-    expected = whole * whole - (margins * margins).sum()
-    if whole < 2 or np.count_nonzero(margins > 0) < 2:
-        return None
-    return plain(1 - (whole - 1) * observed / expected)
-
-
-def fleiss(values: Codes, categories: int) -> float | None:
-    """Fleiss' κ of values (annotators × tokens) without gaps; None where all values are equal.
-
-    References:
-        Fleiss (1971), Measuring nominal scale agreement among many raters.
-    """
-    raters, tokens = values.shape
-    if not tokens:
-        return None
-    marked = (values > 0).any(axis=0)
-    counts = counted(values[:, marked], categories)
-    totals = counts.sum(axis=0)
-    unmarked = int((~marked).sum())
-    totals[0] += raters * unmarked
-    agreeing = ((counts * counts).sum() - counts.sum()) / (raters * (raters - 1)) + unmarked
-    observed = agreeing / tokens
-    share = totals / totals.sum()
-    expected = (share * share).sum()
-    if np.count_nonzero(totals) < 2:
-        return None
-    return plain((observed - expected) / (1 - expected))
-
-
-def _cohen(first: Codes, second: Codes, categories: int) -> float | None:
-    there: Bools = (first != MISSING) & (second != MISSING)
-    cell = first[there].astype(np.int64) * categories + second[there]
-    table = np.bincount(cell, minlength=categories * categories).reshape(categories, categories)
-    return kappa(table.astype(np.float64))
+NOWHERE = -1  # no unit of an annotator and a label
 
 
 class Continua(Struct, frozen=True, eq=False):
@@ -175,60 +29,200 @@ class Continua(Struct, frozen=True, eq=False):
     end: Ints
 
 
-def unitizing(ground: Shared) -> UnitizingAgreement:
+class UnitSums(Struct, frozen=True, eq=False):
+    """What a block adds to α_u: that of its documents, and the units of those that all have, end to end.
+
+    Of these, `before` and `behind` are the gaps before the first and behind the last unit of each annotator
+    and label, NOWHERE where there is none; gaps between blocks follow from them.
+    """
+
+    text: bool
+    documents: Mapping[int, float | None]  # by number, of those that two annotators have
+    used: Bools  # by label
+    common: int  # documents that all have
+    length: int  # of these
+    unusable: bool  # whether α_u is undefined in one of them
+    observed: Ints  # by label
+    units: Cells  # label and length
+    gaps: Cells  # label and length, between units of one annotator
+    before: Ints  # annotators × labels
+    behind: Ints
+
+    @classmethod
+    def of(cls, ground: Shared) -> UnitSums:
+        """Count a block."""
+        n, labels, present = len(ground.annotators), len(ground.labels), ground.present
+        lengths = _sentence_lengths(ground)
+        if lengths is None:
+            nothing, nowhere = Cells.of(ints([]), ints([])), ints(np.full((n, labels), NOWHERE))
+            return cls(
+                False, {}, np.zeros(labels, dtype=bool), 0, 0, False, ints(np.zeros(labels)), nothing,
+                nothing, nowhere, nowhere,
+            )  # fmt: skip
+        units, whole = _on_documents(ground, lengths)
+        unusable = _unusable(ground, units)
+        observed = observed_sums(units, present, labels)
+        single = disagreement(observed, expected_sums(units, present, whole, labels), present, whole)
+        documents = {
+            int(ground.numbers[place]): None
+            if unusable[place]
+            else _alpha(single[0][place], single[1][place])
+            for place in np.flatnonzero(present.sum(axis=0) >= 2).tolist()
+        }
+        common = np.flatnonzero(present.all(axis=0))
+        joined, length = _concatenated(units, common, whole)
+        run = joined.annotator * labels + joined.label
+        same = run[1:] == run[:-1]
+        gap = (joined.begin[1:] - joined.end[:-1])[same]
+        label = joined.label[1:][same][gap > 0]
+        before, behind = (np.full(n * labels, NOWHERE) for _ in range(2))
+        first = np.append(True, ~same)[: len(run)]
+        last = np.append(~same, True)[: len(run)]
+        before[run[first]] = joined.begin[first]
+        behind[run[last]] = length - joined.end[last]
+        return cls(
+            text=True,
+            documents=documents,
+            used=np.bincount(units.label, minlength=labels) > 0,
+            common=len(common),
+            length=length,
+            unusable=bool(unusable[common].any()),
+            observed=ints(observed[common].sum(axis=0)),
+            units=Cells.of(joined.label, joined.end - joined.begin),
+            gaps=Cells.of(label, gap[gap > 0]),
+            before=ints(before.reshape(n, labels)),
+            behind=ints(behind.reshape(n, labels)),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[UnitSums]) -> UnitSums:
+        """The sums of consecutive blocks with the same labels."""
+        before, behind, length = parts[0].before, parts[0].behind, parts[0].length
+        gaps = [part.gaps for part in parts]
+        for part in parts[1:]:
+            some, more = before >= 0, part.before >= 0
+            between = behind + part.before
+            label = np.broadcast_to(np.arange(before.shape[1]), before.shape)
+            met = some & more & (between > 0)
+            gaps.append(Cells.of(label[met], between[met]))
+            before = np.where(some, before, np.where(more, length + part.before, NOWHERE))
+            behind = np.where(more, part.behind, np.where(some, behind + part.length, NOWHERE))
+            length += part.length
+        return cls(
+            text=all(part.text for part in parts),
+            documents={number: value for part in parts for number, value in part.documents.items()},
+            used=np.any([part.used for part in parts], axis=0),
+            common=sum(part.common for part in parts),
+            length=length,
+            unusable=any(part.unusable for part in parts),
+            observed=ints(sum(part.observed for part in parts)),
+            units=Cells.joined([part.units for part in parts]),
+            gaps=Cells.joined(gaps),
+            before=ints(before),
+            behind=ints(behind),
+        )
+
+    def relabeled(self, place: Ints, labels: int) -> UnitSums:
+        """The same with the label codes `place[code]` of so many."""
+        used, observed = np.zeros(labels, dtype=bool), np.zeros(labels, dtype=np.int64)
+        used[place], observed[place] = self.used, self.observed
+        before, behind = (np.full((len(self.before), labels), NOWHERE) for _ in range(2))
+        before[:, place], behind[:, place] = self.before, self.behind
+        return replace(
+            self,
+            used=used,
+            observed=ints(observed),
+            units=self.units.renamed([0], lambda code: place[code]),
+            gaps=self.gaps.renamed([0], lambda code: place[code]),
+            before=ints(before),
+            behind=ints(behind),
+        )
+
+
+def unitizing(
+    presence: Presence, labels: Sequence[str], sums: UnitSums, *, cut_document: bool
+) -> UnitizingAgreement:
     """α_u of each document that two annotators have, and of the concatenation of those that all have.
 
     `1 - ΣD_o / ΣD_e` over labels; undefined where D_e is 0, and where an annotator's mentions of one label
-    overlap or are discontinuous.
+    overlap or are discontinuous. Where the only document lies in several blocks, it is the concatenation.
 
     References:
         Krippendorff (1995), On the reliability of unitizing continuous data.
     """
-    lengths = _sentence_lengths(ground)
-    if lengths is None:
+    if not sums.text:
         return UnitizingAgreement(
             all=None, documents={}, why="the files hold no text, so that the continuum has no length"
         )
-    units, whole = _on_documents(ground, lengths)
-    present = ground.present
-    unusable = _unusable(ground, units)
-    labels = len(ground.labels)
-    observed = observed_sums(units, present, labels)
-    single = disagreement(observed, expected_sums(units, present, whole, labels), present, whole)
-    common = np.flatnonzero(present.all(axis=0))
-    documents = {
-        name: None if unusable[number] else _alpha(single[0][number], single[1][number])
-        for number, name in enumerate(ground.documents)
-        if present[:, number].sum() >= 2
-    }
-    if not len(common):
+    documents = {presence.documents[number]: value for number, value in sums.documents.items()}
+    if not sums.common:
         return UnitizingAgreement(all=None, documents=documents, why="no document is shared by all")
-    if unusable[common].any():
+    if sums.unusable:
+        if cut_document:
+            documents = dict.fromkeys(documents)
         return UnitizingAgreement(
             all=None, documents=documents, why="mentions of one label overlap or are discontinuous"
         )
-    joined, length = _concatenated(units, common, whole)
-    everyone = np.ones((len(present), 1), dtype=bool)
-    together = observed[common].sum(axis=0, keepdims=True)
-    found = disagreement(together, expected_sums(joined, everyone, length, labels), everyone, length)
+    everyone = np.ones((len(presence.annotators), 1), dtype=bool)
+    observed = sums.observed[None, :].astype(np.float64)
+    found = disagreement(observed, _expected(sums, len(labels)), everyone, ints([sums.length]))
     by_label = {
-        name: _alpha(found[0][0, code], found[1][0, code])
-        for code, name in enumerate(ground.labels)
-        if (units.label == code).any()
+        name: _alpha(found[0][0, [code]], found[1][0, [code]])
+        for code, name in enumerate(labels)
+        if sums.used[code]
     }
     value = _alpha(found[0][0], found[1][0])
+    if cut_document:
+        documents = dict.fromkeys(documents, value)
     return UnitizingAgreement(
         all=value,
         documents=documents,
-        observed=float(found[0][0].sum()),
-        expected=float(found[1][0].sum()),
+        observed=fsum(found[0][0]),
+        expected=fsum(found[1][0]),
         labels=by_label,
         why="nobody marked anything" if value is None else None,
     )
 
 
+def _expected(sums: UnitSums, labels: int) -> tuple[Floats, Floats]:
+    """What `expected_sums` is of the concatenation, from how many units and gaps have each length.
+
+    In whole numbers, so that no order of units changes a digit.
+    """
+    above, below = np.zeros((1, labels)), np.zeros((1, labels))
+    for label in range(labels):
+        units = dict(zip(*(column.ravel().tolist() for column in _own(sums.units, label)), strict=True))
+        if not units:
+            continue
+        gaps = dict(zip(*(column.ravel().tolist() for column in _own(sums.gaps, label)), strict=True))
+        for before, behind in zip(
+            sums.before[:, label].tolist(), sums.behind[:, label].tolist(), strict=True
+        ):
+            for gap in (before, behind) if before >= 0 else (sums.length,):
+                if gap > 0:
+                    gaps[gap] = gaps.get(gap, 0) + 1
+        number = sum(units.values())
+        longest = sorted(gaps, reverse=True)
+        chance = place = fitting = room = 0
+        for length in sorted(units, reverse=True):
+            while place < len(longest) and longest[place] >= length:
+                fitting += gaps[longest[place]]
+                room += gaps[longest[place]] * longest[place]
+                place += 1
+            sections = (number - 1) * (length * (length - 1) * (2 * length - 1) // 3)
+            chance += units[length] * (sections + length**2 * (room - fitting * (length - 1)))
+        above[0, label] = chance
+        below[0, label] = sum(times * length * (length - 1) for length, times in units.items())
+    return above, below
+
+
+def _own(cells: Cells, label: int) -> tuple[Ints, Ints]:
+    own = cells.where(label)
+    return own.rows, own.count
+
+
 def _alpha(observed: Floats, expected: Floats) -> float | None:
-    above, below = float(np.sum(observed)), float(np.sum(expected))
+    above, below = fsum(observed), fsum(expected)
     return plain(1 - above / below) if below > 0 else None
 
 
@@ -243,7 +237,7 @@ def _sentence_lengths(ground: Shared) -> Ints | None:
 
 def _on_documents(ground: Shared, lengths: Ints) -> tuple[Continua, Ints]:
     """Everybody's mentions as units of their documents, and the length of each document."""
-    number = len(ground.documents)
+    number = len(ground.numbers)
     whole = ints(np.bincount(ground.document, weights=lengths, minlength=number))
     origin = offsets(lengths)[:-1] - offsets(whole)[:-1][ground.document]
     sizes = [len(mentions) for mentions in ground.mentions]
@@ -272,7 +266,7 @@ def _chosen(units: Continua, rows: Ints | Bools) -> Continua:
 
 def _unusable(ground: Shared, units: Continua) -> Bools:
     """Which documents hold mentions of one annotator and label that overlap or are discontinuous."""
-    bad = np.zeros(len(ground.documents), dtype=bool)
+    bad = np.zeros(len(ground.numbers), dtype=bool)
     same = _same_run(units)
     bad[units.continuum[1:][same & (units.begin[1:] < units.end[:-1])]] = True
     for mentions in ground.mentions:
@@ -383,7 +377,7 @@ def disagreement(
     return 2 * observed / (pairs * length**2), chance
 
 
-def _concatenated(units: Continua, common: Ints, whole: Ints) -> tuple[Continua, Ints]:
+def _concatenated(units: Continua, common: Ints, whole: Ints) -> tuple[Continua, int]:
     """The units of some documents laid end to end as one continuum, and its length."""
     origin = np.full(len(whole), -1, dtype=np.int64)
     origin[common] = offsets(whole[common])[:-1]
@@ -392,11 +386,11 @@ def _concatenated(units: Continua, common: Ints, whole: Ints) -> tuple[Continua,
     shift = origin[own.continuum]
     nowhere = np.zeros(len(own.begin), dtype=np.int64)
     joined = Continua(own.annotator, ints(nowhere), own.label, ints(own.begin + shift), ints(own.end + shift))
-    return _sorted(joined), ints([whole[common].sum()])
+    return _sorted(joined), int(whole[common].sum())
 
 
-def gamma_of(ground: Shared) -> dict[str, float | None]:
-    """γ of each document that two annotators have; None where a document leaves nothing to align.
+def gamma_of(ground: Shared) -> dict[int, float | None]:
+    """γ of each document of a block that two annotators have, by number; None where nothing can be aligned.
 
     Positions are combined with labels as the package does by default. It draws samples of chance from
     NumPy's common generator, which is seeded here and put back as it was.
@@ -412,11 +406,11 @@ def gamma_of(ground: Shared) -> dict[str, float | None]:
     lengths = ground.corpus.lengths
     if ground.corpus.texts is not None:
         lengths = np.array([len(text) for text in ground.corpus.texts])
-    origin = np.concatenate([[0], np.cumsum(lengths)])
-    result: dict[str, float | None] = {}
+    origin = ground.position + np.concatenate([[0], np.cumsum(lengths)])
+    result: dict[int, float | None] = {}
     before = np.random.get_state()
     try:
-        for document, name in enumerate(ground.documents):
+        for document, number in enumerate(ground.numbers.tolist()):
             has = np.flatnonzero(ground.present[:, document]).tolist()
             if len(has) < 2:
                 continue
@@ -434,7 +428,7 @@ def gamma_of(ground: Shared) -> dict[str, float | None]:
             marked = set(owners) == set(has)
             np.random.seed(0)
             found = continuum.compute_gamma(CombinedCategoricalDissimilarity()) if marked else None
-            result[name] = None if found is None else float(found.gamma)
+            result[number] = None if found is None else float(found.gamma)
     finally:
         np.random.set_state(before)
     return result

@@ -1,0 +1,441 @@
+"""Annotators' files that Spark reads: executors find documents, and bring those together that are one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.agreement._shared import (
+    Key,
+    Placement,
+    Presence,
+    Shared,
+    block_of,
+    check_parties,
+    counted_keys,
+    grounded,
+    placed,
+)
+from spanwise.agreement._sources import WHO, named_annotators
+from spanwise.columns import Bools, Ints, Words, ints, offsets
+from spanwise.corpus import Annotation, Corpus, Reading, Unit, with_one_vocabulary
+from spanwise.engines.spark import FrameEngine, Packed, Sent, SparkEngine, answer, answers, packed, unpacked
+from spanwise.errors import InputError, many
+from spanwise.evaluation._frames import FramePiece
+from spanwise.evaluation._lake import (
+    ExecutorRows,
+    Lake,
+    gathered_blocks,
+    joined_files,
+    kept_on_disk_too,
+    opened_lake,
+    partition_of,
+    shown_path,
+)
+from spanwise.formats import is_source
+from spanwise.formats._format import ReadKeywords
+from spanwise.formats.parts import Held, PartBytes, read_piece
+from spanwise.hashing import sequence_hashes, word_hashes
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+
+BLOCK_SENTENCES = 10_000  # of a block, unless a document is longer
+PRIME = (1 << 61) - 1  # texts are compared by polynomials of their sentences, which parts add up to
+
+
+class FileIndex(Struct, frozen=True, eq=False):
+    """The documents of one file, or its sentences: what they are known by, and how long they are."""
+
+    path: str
+    unit: Unit
+    without_text: bool
+    marked: bool  # whether it marks documents
+    names: Sequence[str] | None  # of documents
+    ids: Sequence[str] | None  # of sentences, where they are asked for
+    has_ids: bool
+    sizes: Ints  # sentences of each document
+    lengths: Ints  # tokens or characters of each
+    hashes: Sequence[bytes]  # of each, by its sentences
+    sentences: int
+    text: int  # the polynomial of all sentences
+    repairs: int
+
+
+def lake_ground(
+    engine: SparkEngine, annotators: Any, systems: Any, reading: ReadKeywords
+) -> tuple[LakeGround, Sequence[Reading], FrameEngine] | None:
+    """Documents in blocks that lie with the executors, and how every source was read.
+
+    None where not everybody's annotations are paths of their own: then this machine reads them.
+    """
+    sides = [_paths(annotators, "annotator"), _paths(systems, "system")]
+    if sides[0] is None or sides[1] is None or len(sides[0]) < 2:
+        return None
+    named = {**sides[0], **sides[1]}
+    lakes = [opened_lake(engine.session, path, reading) for path in named.values()]
+    indexed = [_indexed(engine, lake, contents, by_sentence=False) for lake, contents in lakes]
+    units: list[Unit] = [files[0].unit for files in indexed]
+    check_parties(list(sides[0]), units, [lake.given for lake, _ in lakes])
+    kind = _kind(indexed)
+    if kind in ("ids", "sentences"):
+        indexed = [_indexed(engine, lake, contents, by_sentence=True) for lake, contents in lakes]
+    borders = [0, *accumulate(file.sentences for file in indexed[0])]
+    documents = [
+        _documents(files, lake, kind, borders) for files, (lake, _) in zip(indexed, lakes, strict=True)
+    ]
+    marked = kind in ("names", "contents") or (kind == "ids" and units[0] == "character")
+    where = placed(
+        list(sides[0]), list(sides[1]), [own.keys for own in documents], [own.names for own in documents],
+        marked=marked, unit=units[0],
+    )  # fmt: skip
+    ground = _cut_ground(where, documents, borders, stretched=kind == "whole")
+    routes = [
+        Routes(offsets(own.sizes), numbers, own.begins)
+        for own, numbers in zip(documents, where.documents, strict=True)
+    ]
+    readings = [_reading(lake, files) for files, (lake, _) in zip(indexed, lakes, strict=True)]
+    return ground, readings, _gathered(engine, ground, lakes, routes)
+
+
+def _paths(given: Any, what: str) -> dict[str, str] | None:
+    """A path for every name; None where anything else was given."""
+    if given is None:
+        return {}
+    sources = given if isinstance(given, Mapping) else None
+    if sources is None:
+        listed = [given] if is_source(given) else list(given)
+        if not all(isinstance(one, str | os.PathLike) for one in listed):
+            return None
+        sources = named_annotators(listed, what)
+    if not all(isinstance(one, str | os.PathLike) for one in sources.values()):
+        return None
+    paths = {str(name): os.fspath(path) for name, path in sources.items()}
+    apart = any(WHO in path or _of_several(path) for path in paths.values())
+    return None if apart else paths
+
+
+def _of_several(path: str) -> bool:
+    """Whether a path is a folder of brat's files, or of folders, which Spark does not tell apart."""
+    folder = Path(path)
+    return folder.is_dir() and any(one.is_dir() or one.suffix == ".ann" for one in folder.iterdir())
+
+
+def _indexed(engine: SparkEngine, lake: Lake, contents: RDD, *, by_sentence: bool) -> list[FileIndex]:
+    """What executors say of the documents of every file."""
+    context = engine.session.sparkContext
+    sent = context.broadcast(Sent.of((lake, by_sentence)))
+    found = answers(context, contents.mapPartitions(partial(_each, sent)).collect)
+    indexed = sorted(found, key=lambda file: file.path)
+    sent.destroy()
+    return indexed
+
+
+def _each(sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
+    for row in rows:
+        yield answer(_index, (shown_path(row["path"]), bytes(row["content"])), sent.value)
+
+
+def _index(content: tuple[str, bytes], shared: tuple[Lake, bool]) -> FileIndex:
+    path, data = content
+    lake, by_sentence = shared
+    one = lake.read(path, data)
+    corpus = one.corpus
+    hashes = sentence_hashes(corpus)
+    starts = offsets(np.ones(len(corpus), dtype=np.int64)) if by_sentence else document_starts(corpus)
+    lengths = ints([len(text) for text in corpus.texts]) if corpus.texts is not None else corpus.lengths
+    text = 0
+    for high, low in hashes.tolist():
+        text = (text * _BASE + (high << 64 | low)) % PRIME
+    return FileIndex(
+        path=path,
+        unit=corpus.unit,
+        without_text=corpus.without_text,
+        marked=corpus.documents is not None,
+        names=None if corpus.document_ids is None else tuple(map(str, corpus.document_ids)),
+        ids=tuple(map(str, corpus.ids)) if by_sentence and corpus.ids is not None else None,
+        has_ids=corpus.ids is not None,
+        sizes=ints(np.diff(starts)),
+        lengths=ints(np.diff(offsets(lengths)[starts])),
+        hashes=[
+            sha256(hashes[begin:end].tobytes()).digest()[:16]
+            for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+        ],
+        sentences=len(corpus),
+        text=text,
+        repairs=one.reading.repairs,
+    )
+
+
+_BASE = 0x5DEECE66D_1 % PRIME
+
+
+def sentence_hashes(corpus: Corpus) -> Words:
+    """The content of each sentence as 128 bits, in two columns."""
+    if corpus.texts is not None:
+        return word_hashes(corpus.texts)
+    words = word_hashes(corpus.vocabulary)
+    return sequence_hashes(words[corpus.tokens], corpus.sentences)
+
+
+def document_starts(corpus: Corpus) -> Ints:
+    """The first sentence of each document, and the end; all sentences are one where nothing marks them."""
+    return ints([0, len(corpus)]) if corpus.documents is None else corpus.documents
+
+
+def _kind(indexed: Sequence[Sequence[FileIndex]]) -> str:
+    """What documents go by: their names, their contents, the ids of sentences, or sentences themselves.
+
+    "whole": nothing marks documents, and all hold the same sentences.
+    """
+    every = [file for files in indexed for file in files]
+    if all(file.names and all(file.names) for file in every):
+        return "names"
+    if all(any(file.marked for file in files) for files in indexed):
+        return "contents"
+    ids = all(file.has_ids for file in every)
+    if ids and all(file.unit == "character" for file in every):
+        return "ids"
+    if len({_text(files) for files in indexed}) == 1:
+        return "whole"
+    if all(file.without_text for file in every):
+        wrong = InputError(
+            f"{indexed[-1][0].path}: the files hold no text, and different numbers of sentences.\n"
+            "Give files with text, or with the same sentences."
+        )
+        raise wrong
+    return "ids" if ids else "sentences"
+
+
+def _text(files: Sequence[FileIndex]) -> tuple[int, int]:
+    """The number of sentences of all files, and the polynomial of their text."""
+    sentences = text = 0
+    for file in files:
+        text = (text * pow(_BASE, file.sentences, PRIME) + file.text) % PRIME
+        sentences += file.sentences
+    return sentences, text
+
+
+class PartyDocuments(Struct, frozen=True, eq=False):
+    """The documents of one party over all its files."""
+
+    keys: list[Key]
+    names: list[str]
+    sizes: Ints
+    lengths: Ints
+    begins: Mapping[str, int]  # by file: the number of its first sentence
+
+
+def _documents(files: Sequence[FileIndex], lake: Lake, kind: str, borders: Sequence[int]) -> PartyDocuments:
+    """The documents of a party, or stretches of sentences that end at `borders` at the latest.
+
+    Rows of one Parquet file go on with the document of the rows before.
+    """
+    begins = [0, *accumulate(file.sentences for file in files)]
+    known = dict(zip([file.path for file in files], begins, strict=False))
+    sizes, lengths = (
+        np.concatenate([getattr(file, name) for file in files]) for name in ("sizes", "lengths")
+    )
+    if kind == "whole":
+        edges = [edge for begin, end in pairwise(borders) for edge in range(begin, end, BLOCK_SENTENCES)]
+        size = np.diff([*edges, borders[-1]])
+        keys: list[Key] = [("whole", number) for number in range(len(edges))]
+        return PartyDocuments(keys, ["1"] * len(edges), ints(size), ints(np.zeros(len(edges))), known)
+    hashes: list[object] = [one for file in files for one in file.hashes]
+    if kind in ("contents", "sentences"):
+        numbers = [str(number) for number in range(1, len(hashes) + 1)]
+        return PartyDocuments(counted_keys(hashes), numbers, ints(sizes), ints(lengths), known)
+    if kind == "ids":
+        ids = [name for file in files for name in file.ids or ()]
+        return PartyDocuments(counted_keys(ids), ids, ints(sizes), ints(lengths), known)
+    goes_on = {
+        file.path for before, file in zip(lake.files, lake.files[1:], strict=False) if file.goes_on(before)
+    }
+    names: list[str] = []
+    total: list[list[int]] = []
+    for file in files:
+        for place, name in enumerate(file.names or ()):
+            own = [int(file.sizes[place]), int(file.lengths[place])]
+            if place == 0 and file.path in goes_on:
+                total[-1] = [a + b for a, b in zip(total[-1], own, strict=True)]
+            else:
+                names.append(name)
+                total.append(own)
+    both = np.reshape(total, (-1, 2))
+    return PartyDocuments(counted_keys(names), names, ints(both[:, 0]), ints(both[:, 1]), known)
+
+
+def _reading(lake: Lake, files: Sequence[FileIndex]) -> Reading:
+    """How the files of a source were read."""
+    digest = sha256("".join(file.sha256 for file in lake.files).encode()).hexdigest()
+    return Reading(
+        path=lake.given,
+        sha256=lake.files[0].sha256 if Path(lake.given).is_file() else digest,
+        format=lake.files[0].format,
+        scheme=lake.reading.get("scheme"),
+        evidence=f"{many(len(lake.files), 'file')} read by Spark; {lake.evidence}",
+        repair=lake.reading.get("repair", "conlleval"),
+        repairs=sum(file.repairs for file in files),
+    )
+
+
+class Routes(Struct, frozen=True, eq=False):
+    """Where the documents of one party go."""
+
+    starts: Ints  # the first sentence of each, and the end
+    numbers: Ints  # among all documents, -1 for nowhere
+    begins: Mapping[str, int]  # by file: the number of its first sentence
+
+
+class LakeGround(Struct, frozen=True, eq=False):
+    """A `GroundSource` whose documents lie with the executors.
+
+    Where nothing marks documents and all hold the same sentences, stretches of sentences are brought together
+    as documents are, and belong to the only one.
+    """
+
+    presence: Presence
+    stretched: bool  # whether what is brought together are stretches of the only document
+    present: Bools  # parties × what is brought together
+    first: Ints  # the first sentence of each of these, and the end
+    positions: Ints  # tokens or characters before each
+    cuts: Ints  # the first of these of each block, and the end
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return int(self.first[-1])
+
+    @property
+    def cut_document(self) -> bool:
+        """Whether the only document lies in several blocks."""
+        return self.stretched and len(self.cuts) > 2
+
+    def references(self) -> Iterator[FramePiece]:
+        """The numbers of the blocks."""
+        return map(FramePiece, range(len(self.cuts) - 1))
+
+    def open(self, reference: FramePiece) -> Shared:
+        """Put everybody's parts of the documents of a block on one ground."""
+        begin, end = self.cuts[reference.number : reference.number + 2].tolist()
+        parts: Mapping[str, Sequence[bytes]] = unpacked(reference.data or b"")
+        annotations, starts, documents = [], [], []
+        for party, present in enumerate(self.present[:, begin:end]):
+            own = [unpacked(part) for part in parts.get(str(party), ())]
+            sizes = np.zeros(end - begin, dtype=np.int64)
+            for numbers, lengths, _ in own:
+                np.add.at(sizes, numbers - begin, lengths)
+            annotations.append(joined_files([one for _, _, one in own]) if own else None)
+            documents.append(ints(np.flatnonzero(present)))
+            starts.append(offsets(sizes[present]))
+        some = next(one for one in annotations if one is not None)
+        empty = Annotation(Corpus.of([]), some.mentions.take(slice(0, 0)))
+        empty = replace(empty, corpus=replace(empty.corpus, unit=some.corpus.unit))
+        whole = [empty if one is None else one for one in annotations]
+        corpora = with_one_vocabulary([one.corpus for one in whole])
+        n = len(self.presence.annotators)
+        first_of = self.present[:n, begin:end].argmax(axis=0).tolist()
+        holder = [
+            (party, int(np.searchsorted(documents[party], number))) for number, party in enumerate(first_of)
+        ]
+        corpus, first, mentions = grounded(whole, corpora, starts, documents, holder)
+        document = np.repeat(np.arange(end - begin), np.diff(first))
+        numbers = ints(np.arange(begin, end))
+        if self.stretched:
+            document, numbers = np.zeros(len(document)), ints([0])
+        return block_of(
+            corpus, ints(document), mentions, self.presence, numbers,
+            sentence=int(self.first[begin]), position=int(self.positions[begin]),
+        )  # fmt: skip
+
+
+def _cut_ground(
+    where: Placement, documents: Sequence[PartyDocuments], borders: Sequence[int], *, stretched: bool
+) -> LakeGround:
+    """Cut the documents of all into blocks, also where the files of the first party end.
+
+    So the sentences of a block are from one file, and have their places in it.
+    """
+    sizes = [int(documents[party].sizes[place]) for party, place in where.holder]
+    lengths = [int(documents[party].lengths[place]) for party, place in where.holder]
+    first, known = offsets(sizes), set(borders)
+    of_first = all(party == 0 for party, _ in where.holder)
+    cuts = [0]
+    for number in range(1, len(sizes)):
+        at = int(first[number])
+        enough = at - first[cuts[-1]] >= BLOCK_SENTENCES or (of_first and at in known)
+        if enough and first[cuts[-1]] < at < first[-1]:
+            cuts.append(number)
+    presence = where.presence
+    present = np.concatenate([presence.present, presence.system_present])
+    if stretched:
+        presence = replace(
+            presence,
+            documents=presence.documents[:1],
+            present=presence.present[:, :1],
+            system_present=presence.system_present[:, :1],
+        )
+    return LakeGround(presence, stretched, present, first, offsets(lengths), ints([*cuts, len(sizes)]))
+
+
+def _gathered(
+    engine: SparkEngine, ground: LakeGround, lakes: Sequence[tuple[Lake, RDD]], routes: Sequence[Routes]
+) -> FrameEngine:
+    """Bring what belongs to a block to one place."""
+    context, blocks = engine.session.sparkContext, len(ground.cuts) - 1
+    number = min(engine.partitions or max(context.defaultParallelism, 1), blocks)
+    sent = context.broadcast(Sent.of((ground.cuts, [lake for lake, _ in lakes], list(routes))))
+    pieces = context.union([
+        rdd.mapPartitions(partial(_cut, party, sent)) for party, (_, rdd) in enumerate(lakes)
+    ])  # fmt: skip
+    together = pieces.partitionBy(number, partial(partition_of, number, blocks))
+    rows = together.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(kept_on_disk_too())
+    held = Packed(ExecutorRows(engine.session, rows), rows)
+    sizes = [0] * number
+    for block in range(blocks):
+        sizes[partition_of(number, blocks, block)] += 1
+    return FrameEngine(held, sizes)
+
+
+def _cut(party: int, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
+    """The parts of files that belong to blocks: the block, the party, the order, and the data.
+
+    Documents that follow each other in a file and in a block stay together.
+    """
+    cuts, lakes, routes = sent.value
+    lake, own = lakes[party], routes[party]
+    for row in rows:
+        path = shown_path(row["path"])
+        whole = lake.read(path, bytes(row["content"]))
+        begin = own.begins[path]
+        end = begin + len(whole.corpus)
+        inner = np.unique(own.starts[(own.starts > begin) & (own.starts < end)])
+        edges = np.concatenate([[begin], inner, [end]])
+        edges = edges[: 1 if begin == end else None]
+        document = np.searchsorted(own.starts, edges[:-1], side="right") - 1
+        number = own.numbers[document]
+        block = np.where(number < 0, -1, np.searchsorted(cuts, number, side="right") - 1)
+        new = np.ones(len(number), dtype=bool)
+        new[1:] = (block[1:] != block[:-1]) | (number[1:] != number[:-1] + 1)
+        runs = np.append(np.flatnonzero(new), len(number)).tolist()
+        held = Held.of({"only": whole}, sentences=[int(edges[run]) - begin for run in runs[1:-1]])
+        for place, (low, high) in enumerate(pairwise(runs)):
+            if block[low] < 0:
+                continue
+            part = read_piece(held, PartBytes(place))["only"]
+            if whole.corpus.document_ids is None:
+                part = replace(part, corpus=replace(part.corpus, document_ids=None))
+            if whole.corpus.ids is None:
+                part = replace(part, corpus=replace(part.corpus, ids=None))
+            data = packed((number[low:high], np.diff(edges[low : high + 1]), part))
+            order = (int(number[low]) << 40) + int(edges[low])
+            yield int(block[low]), (str(party), order, data)

@@ -1,0 +1,423 @@
+"""The majority of annotators, how near each comes to that of the others, and the gold that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.agreement._pairs import overlap
+from spanwise.agreement._shared import Presence, Shared
+from spanwise.columns import Bools, Floats, Ints, floats, ints, offsets, plain, ratio
+from spanwise.corpus import Corpus, Mentions, Parts
+from spanwise.document.dataset import HumanCeiling, MajorityCounts, SystemBesideCeiling
+from spanwise.document.head import Interval
+from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import read_sheet
+from spanwise.intervals import Jackknife
+from spanwise.spreadsheet import to_csv
+
+
+class Votes(Struct, frozen=True, eq=False):
+    """The votes for each distinct mention, and how many annotators have its document."""
+
+    votes: Ints
+    voters: Ints
+    accepted: Bools
+    tied: Bools
+
+
+def check_votes(least: int | None, annotators: int) -> None:
+    """Refuse more votes than there are annotators."""
+    if least is not None and not 1 <= least <= annotators:
+        raise ChoiceError(f"votes is {least}, but must be from 1 to {annotators}, the number of annotators.")
+
+
+def count_votes(ground: Shared, least: int | None) -> Votes:
+    """More than half of the votes accept a mention, or at least `least` where it is given.
+
+    Only documents that two annotators or more have count. Ties are not accepted.
+    """
+    n = len(ground.annotators)
+    distinct = ground.distinct
+    votes = ints(distinct.by[:n].sum(axis=0))
+    voters = ints(ground.present.sum(axis=0)[ground.document[distinct.sentence]])
+    shared = voters >= 2
+    tied = shared & (2 * votes == voters)
+    accepted = shared & (2 * votes > voters)
+    if least is not None:
+        accepted = shared & (votes >= least)
+        tied = np.zeros(len(votes), dtype=bool)
+    return Votes(votes, voters, np.asarray(accepted), np.asarray(tied))
+
+
+class VoteSums(Struct, frozen=True, eq=False):
+    """What a block adds: the fates of mentions, and how annotators and systems meet majorities in each unit.
+
+    Tables are (annotators × [both, own, majority] × units that hold a mention), for the annotators against
+    the majority of the others, and for each system against the same majorities.
+    """
+
+    fates: Ints  # accepted, unanimous, tied, rejected
+    annotators: Ints
+    systems: tuple[Ints, ...]
+    overlaps: Ints  # systems × [both, system, majority of all]
+
+    @classmethod
+    def of(cls, ground: Shared, votes: Votes, *, by_document: bool) -> VoteSums:
+        """Count a block."""
+        n, distinct = len(ground.annotators), ground.distinct
+        document = ground.document[distinct.sentence]
+        target = _targets(ground, votes, by_document=by_document)
+        shared = (votes.voters >= 2) & (votes.votes > 0)
+        fates = (
+            votes.accepted,
+            shared & (votes.votes == votes.voters),
+            votes.tied,
+            shared & ~votes.accepted & ~votes.tied,
+        )
+        own = distinct.by[:n] & target.counts[:, document]
+        tables, overlaps = [], []
+        for number in range(len(ground.systems)):
+            here = ground.system_present[number][document]
+            predicted = distinct.by[n + number]
+            mine = predicted & (votes.voters >= 2)
+            gold = votes.accepted & here
+            scored = predicted[None, :] & target.counts[:, document] & here[None, :]
+            tables.append(_table(scored, target.majority & here[None, :], target))
+            overlaps.append([(mine & gold).sum(), mine.sum(), gold.sum()])
+        return cls(
+            ints([mask.sum() for mask in fates]),
+            _table(own, target.majority, target),
+            tuple(tables),
+            ints(np.reshape(overlaps, (-1, 3))),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[VoteSums]) -> VoteSums:
+        """The sums of several blocks."""
+        return cls(
+            ints(sum(part.fates for part in parts)),
+            ints(np.concatenate([part.annotators for part in parts], axis=2)),
+            tuple(
+                ints(np.concatenate(tables, axis=2))
+                for tables in zip(*(part.systems for part in parts), strict=True)
+            ),
+            ints(sum(part.overlaps for part in parts)),
+        )
+
+
+def majority_counts(presence: Presence, sums: VoteSums, least: int | None) -> MajorityCounts:
+    """How many mentions each fate has, over the documents that two annotators or more have."""
+    accepted, unanimous, tied, rejected = sums.fates.tolist()
+    return MajorityCounts(
+        rule="more than half" if least is None else f"at least {least}",
+        documents=int(presence.shared.sum()),
+        accepted=accepted,
+        unanimous=unanimous,
+        tied=tied,
+        rejected=rejected,
+    )
+
+
+class _Targets(Struct, frozen=True, eq=False):
+    """For each annotator the majority of the others, and the units that intervals rest on."""
+
+    majority: Bools  # annotators × distinct mentions
+    counts: Bools  # annotators × documents: those an annotator shares with another
+    unit: Ints  # of each distinct mention
+    units: int
+
+
+def _targets(ground: Shared, votes: Votes, *, by_document: bool) -> _Targets:
+    """The majority of the other annotators, for each annotator, in the documents shared with another."""
+    n = len(ground.annotators)
+    distinct = ground.distinct
+    document = ground.document[distinct.sentence]
+    counts = ground.present & (ground.present.sum(axis=0) >= 2)
+    others = votes.votes[None, :] - distinct.by[:n]
+    majority = (2 * others > (votes.voters - 1)[None, :]) & counts[:, document]
+    unit = document if by_document else distinct.sentence
+    units = len(ground.numbers) if by_document else len(ground.corpus)
+    return _Targets(majority, np.asarray(counts), ints(unit), units)
+
+
+def ceiling(presence: Presence, sums: VoteSums) -> HumanCeiling:
+    """F1 of each annotator against the majority of the others, and the mean with its interval."""
+    table = sums.annotators.astype(np.float64)
+    values = _f1(table.sum(axis=2))
+    mean, interval, why = _with_interval(table)
+    return HumanCeiling(
+        mean=mean,
+        annotators={name: plain(value) for name, value in zip(presence.annotators, values, strict=True)},
+        interval={"mean": interval},
+        why=why,
+    )
+
+
+def beside(presence: Presence, sums: VoteSums) -> dict[str, SystemBesideCeiling]:
+    """Each system against the same majorities, in the documents that it has."""
+    result = {}
+    for number, name in enumerate(presence.systems):
+        table = sums.systems[number].astype(np.float64)
+        mean, interval, _ = _with_interval(table)
+        missing = np.flatnonzero(presence.shared & ~presence.system_present[number])
+        result[name] = SystemBesideCeiling(
+            f1=mean,
+            annotators=dict(zip(presence.annotators, map(plain, _f1(table.sum(axis=2))), strict=True)),
+            majority=overlap(*sums.overlaps[number]),
+            interval={"f1": interval},
+            missing=tuple(presence.documents[document] for document in missing.tolist()),
+        )
+    return result
+
+
+def _table(own: Bools, majority: Bools, target: _Targets) -> Ints:
+    """(annotators × [both, own, majority] × units that hold a mention)."""
+    table = np.zeros((len(own), 3, target.units), dtype=np.int64)
+    for row, (mine, theirs) in enumerate(zip(own, majority, strict=True)):
+        for place, mask in enumerate((mine & theirs, mine, theirs)):
+            table[row, place] = np.bincount(target.unit[mask], minlength=target.units)
+    return ints(table[:, :, table[:, 1:].any(axis=(0, 1))])
+
+
+def _f1(totals: Floats) -> Floats:
+    return ratio(2 * totals[:, 0], totals[:, 1] + totals[:, 2])
+
+
+def _mean(values: Floats) -> Floats:
+    """The mean over annotators (the first axis) where F1 is defined."""
+    defined = ~np.isnan(values)
+    return ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
+
+
+def _with_interval(table: Floats) -> tuple[float | None, Interval | None, str | None]:
+    """The mean F1 over annotators and its logit-t interval: a delete-one jackknife over units."""
+    whole = table.sum(axis=2)
+    mean = plain(_mean(_f1(whole)))
+    if mean is None:
+        return None, None, "nobody marked anything"
+    if table.shape[2] < 2:
+        return mean, None, "fewer than two units hold a mention"
+    left = whole[:, :, None] - table
+    values = _mean(ratio(2 * left[:, 0], left[:, 1] + left[:, 2]))
+    size = float(np.nanmean((whole[:, 1] + whole[:, 2]) / 2))
+    return mean, _interval(mean, values[~np.isnan(values)], size), None
+
+
+def _interval(score: float, left_out: Floats, size: float) -> Interval | None:
+    """The logit-t interval of a score from its values with one unit left out each."""
+    units = len(left_out)
+    if units < 2:
+        return None
+    error = np.sqrt((units - 1) / units * ((left_out - left_out.mean()) ** 2).sum())
+    known = Jackknife(floats([score]), floats([size]), ints([units]), floats([error]), floats([units - 1]))
+    low, high = known.interval()[0].tolist()
+    return low, high
+
+
+COLUMNS = (
+    "document", "sentence", "start", "end", "label", "text", "votes", "annotators", "marked_by", "majority",
+    "decision", "context",
+)  # fmt: skip
+DECISIONS = {"yes": True, "y": True, "accept": True, "no": False, "n": False, "reject": False}
+
+Row = tuple[int, int, int, str]  # sentence, start, end, label
+
+
+class OpenRows(Struct, frozen=True, eq=False):
+    """The rows of a worksheet, each with the number of its document in place of the name."""
+
+    tied: tuple[tuple[object, ...], ...] = ()
+    others: tuple[tuple[object, ...], ...] = ()
+
+    @classmethod
+    def of(cls, ground: Shared, votes: Votes, *, redact: bool) -> OpenRows:
+        """One row per mention that some annotators of its document marked and others did not."""
+        distinct = ground.distinct
+        disputed = (votes.voters >= 2) & (votes.votes > 0) & (votes.votes < votes.voters)
+        sides: tuple[list[tuple[object, ...]], list[tuple[object, ...]]] = ([], [])
+        for row in np.flatnonzero(disputed).tolist():
+            sentence, start, end = (
+                int(column[row]) for column in (distinct.sentence, distinct.start, distinct.end)
+            )
+            sides[0 if votes.tied[row] else 1].append(
+                (
+                    int(ground.numbers[ground.document[sentence]]),
+                    ground.sentence + sentence + 1,
+                    start,
+                    end,
+                    ground.labels[int(distinct.label[row])],
+                    "" if redact else text_of(ground, sentence, start, end),
+                    int(votes.votes[row]),
+                    int(votes.voters[row]),
+                    " ".join(name for i, name in enumerate(ground.annotators) if distinct.by[i, row]),
+                    "tie" if votes.tied[row] else "yes" if votes.accepted[row] else "no",
+                    "",
+                    "" if redact else text_of(ground, sentence, 0, None),
+                )
+            )
+        return cls(tuple(sides[0]), tuple(sides[1]))
+
+    @classmethod
+    def joined(cls, parts: Sequence[OpenRows]) -> OpenRows:
+        """The rows of several blocks."""
+        return cls(
+            tuple(row for part in parts for row in part.tied),
+            tuple(row for part in parts for row in part.others),
+        )
+
+    def sheet(self, presence: Presence) -> str:
+        """The worksheet: `decision` is left empty; ties come first, since votes cannot settle them."""
+        rows = [(presence.documents[int(str(row[0]))], *row[1:]) for row in (*self.tied, *self.others)]
+        return to_csv([COLUMNS, *rows])
+
+
+def text_of(ground: Shared, sentence: int, start: int, end: int | None) -> str:
+    """The words or characters of a stretch of a sentence."""
+    corpus = ground.corpus
+    if corpus.without_text:
+        return ""
+    if corpus.texts is not None:
+        return corpus.texts[sentence][start:end]
+    return " ".join(corpus.words(sentence)[start:end])
+
+
+class Decision(Struct, frozen=True):
+    """What was decided of one mention, and where that is written."""
+
+    where: str
+    row: Row
+    accepted: bool
+
+
+def read_decisions(path: str | Path, sentences: int) -> list[Decision]:
+    """The decided rows of a worksheet that was filled in; rows without a decision are left out.
+
+    A row that people added needs sentence, start, end, label and decision.
+    """
+    decided = []
+    advice = "Give a worksheet that --worksheet wrote, with the column 'decision' filled in."
+    for where, line in read_sheet(path, ("decision", "end", "label", "sentence", "start"), advice):
+        answer = line["decision"].strip().lower()
+        if not answer:
+            continue
+        if answer not in DECISIONS:
+            raise InputError(f"{where}: the decision {line['decision']!r} is unknown.\nWrite yes or no.")
+        decided.append(Decision(where, _row(line, where, sentences), DECISIONS[answer]))
+    return decided
+
+
+def _row(line: Mapping[str, str], where: str, sentences: int) -> Row:
+    try:
+        sentence, start, end = int(line["sentence"]) - 1, int(line["start"]), int(line["end"])
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: sentence, start and end must be whole numbers.") from None
+    if not 0 <= sentence < sentences:
+        raise InputError(
+            f"{where}: there is no sentence {sentence + 1}; the files have {sentences:,}.\n"
+            "Give the files that the worksheet was made of."
+        )
+    if not 0 <= start < end:
+        raise InputError(
+            f"{where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
+            "Positions are half-open and count from 0."
+        )
+    label = line["label"].removeprefix("'") if line["label"].startswith("'") else line["label"]
+    if not label:
+        raise InputError(f"{where}: the label is empty.\nWrite the label of the mention.")
+    return sentence, start, end, label
+
+
+def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, bool]:
+    """The decisions about the sentences of a block, each of which must lie inside of its sentence."""
+    corpus, here = ground.corpus, {}
+    for one in decisions:
+        sentence, start, end, label = one.row
+        own = sentence - ground.sentence
+        if not 0 <= own < len(corpus):
+            continue
+        size = int(corpus.lengths[own]) if corpus.texts is None else len(corpus.texts[own])
+        if end > size and not corpus.without_text:
+            raise InputError(
+                f"{one.where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
+                "Positions are half-open and count from 0."
+            )
+        here[own, start, end, label] = one.accepted
+    return here
+
+
+class AcceptedMentions(Struct, frozen=True, eq=False):
+    """The accepted mentions of the documents of a block that two annotators or more have."""
+
+    mentions: Mentions
+    sentences: int  # of these documents
+    corpus: Corpus | None  # their text, where it does not lie with whoever asks
+
+
+def accepted(ground: Shared, votes: Votes, decisions: Mapping[Row, bool], *, text: bool) -> AcceptedMentions:
+    """The accepted mentions of a block, decisions applied."""
+    distinct = ground.distinct
+    taken = votes.accepted.copy()
+    added: list[Row] = []
+    known = _by_row(ground) if decisions else {}
+    for row, answer in decisions.items():
+        if row in known:
+            taken[known[row]] = answer
+        elif answer:
+            added.append(row)
+    kept = ground.present.sum(axis=0) >= 2
+    sentence_kept = kept[ground.document]
+    rows = np.flatnonzero(taken & sentence_kept[distinct.sentence])
+    listed = [
+        (int(distinct.sentence[row]), int(distinct.start[row]), int(distinct.end[row]),
+         ground.labels[int(distinct.label[row])], _pieces(ground, row))
+        for row in rows.tolist()
+    ] + [(*row, ()) for row in added if sentence_kept[row[0]]]  # fmt: skip
+    listed.sort()
+    place = np.cumsum(sentence_kept) - 1
+    mentions = Mentions.of([(int(place[row[0]]), *row[1:4]) for row in listed])
+    if any(row[4] for row in listed):
+        mentions = replace(mentions, parts=Parts.of([row[4] or ((row[1], row[2]),) for row in listed]))
+    size = int(sentence_kept.sum())
+    corpus = kept_text(ground.corpus, ground.document, np.asarray(kept)) if text else None
+    return AcceptedMentions(mentions, size, corpus)
+
+
+def _pieces(ground: Shared, row: int) -> tuple[tuple[int, int], ...]:
+    shape = int(ground.distinct.shape[row])
+    return ground.distinct.pieces[shape - 1] if shape else ()
+
+
+def _by_row(ground: Shared) -> dict[Row, int]:
+    distinct = ground.distinct
+    names = [ground.labels[code] for code in distinct.label.tolist()]
+    columns = (distinct.sentence.tolist(), distinct.start.tolist(), distinct.end.tolist(), names)
+    return {row: number for number, row in enumerate(zip(*columns, strict=True))}
+
+
+def kept_text(corpus: Corpus, document: Ints, documents: Bools) -> Corpus:
+    """The corpus without the documents that one annotator alone has."""
+    sentences = documents[document]
+    if sentences.all():
+        return corpus
+    tokens = np.repeat(sentences, corpus.lengths)
+    sizes = np.bincount(document, minlength=len(documents))[documents]
+    return replace(
+        corpus,
+        tokens=corpus.tokens[tokens],
+        sentences=offsets(corpus.lengths[sentences]),
+        documents=offsets(sizes),
+        texts=None
+        if corpus.texts is None
+        else tuple(text for text, keep in zip(corpus.texts, sentences, strict=True) if keep),
+        token_start=None if corpus.token_start is None else ints(corpus.token_start[tokens]),
+        token_end=None if corpus.token_end is None else ints(corpus.token_end[tokens]),
+        ids=None,
+        document_ids=None,
+        columns={},
+        fields={},
+    )

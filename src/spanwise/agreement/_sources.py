@@ -1,0 +1,175 @@
+"""What annotators give: files, patterns with {annotator}, folders, and files that hold several of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from spanwise.columns import codes, ints, offsets
+from spanwise.corpus import (
+    Annotation,
+    Corpus,
+    Mentions,
+    Parts,
+    with_one_labelling,
+    with_one_vocabulary,
+)
+from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import PACKED, is_source, read, read_annotators, stem_of
+from spanwise.formats._format import ReadKeywords
+
+WHO = "{annotator}"
+
+
+def annotations_of(given: Any, reading: ReadKeywords, what: str = "annotator") -> dict[str, Annotation]:
+    """What was given, read, by the names of the annotators.
+
+    One path alone may hold several: a pattern with {annotator}, a folder with a folder for each of them, or a
+    file in which records or columns belong to different annotators.
+    """
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return {str(name): read(source, **reading) for name, source in given.items()}
+    listed = [given] if is_source(given) else list(given)
+    alone = listed[0] if len(listed) == 1 and isinstance(listed[0], str | os.PathLike) else None
+    if alone is not None and what == "annotator":
+        several = _several(os.fspath(alone), reading)
+        if several is not None:
+            return several
+    return {name: read(source, **reading) for name, source in named_annotators(listed, what).items()}
+
+
+def _several(path: str, reading: ReadKeywords) -> dict[str, Annotation] | None:
+    if WHO in path:
+        return _by_pattern(path, reading)
+    if Path(path).is_dir():
+        project = read_annotators(path, **reading)
+        if project is not None:
+            return project
+        folders = [one for one in Path(path).iterdir() if one.is_dir()]
+        return _by_pattern(str(Path(path) / WHO), reading) if folders else None
+    return read_annotators(path, **reading) if Path(path).is_file() else None
+
+
+def _by_pattern(pattern: str, reading: Mapping[str, object]) -> dict[str, Annotation]:
+    """The files that fit a pattern, by annotator; `*` stands for the document, or for part of its name."""
+    shape = re.compile(
+        "".join(
+            "(?P<who>[^/]+)" if part == WHO else "([^/]*)" if part == "*" else re.escape(part)
+            for part in re.split(r"(\{annotator\}|\*)", _once(pattern))
+        )
+    )
+    glob = Path("*".join(escape(part).replace("[*]", "*") for part in pattern.split(WHO)))
+    found = sorted(Path(glob.anchor or ".").glob(str(glob.relative_to(glob.anchor))))
+    files: dict[str, list[tuple[str, Path]]] = {}
+    for path in found:
+        match = shape.fullmatch(path.as_posix())
+        if match is None or path.name.startswith("."):
+            continue
+        rest = [text for place, text in enumerate(match.groups()) if place != shape.groupindex["who"] - 1]
+        files.setdefault(match["who"], []).append(("/".join(rest), path))
+    if not files:
+        raise InputError(
+            f"no file fits {pattern!r}.\n{{annotator}} and * each stand for part of a file or folder name."
+        )
+    return {who: _of_files(own, reading) for who, own in files.items()}
+
+
+def _once(pattern: str) -> str:
+    if pattern.count(WHO) > 1:
+        raise ChoiceError(f"{pattern!r} names {{annotator}} twice.\nName it once.")
+    return Path(pattern).as_posix()
+
+
+def _of_files(files: Sequence[tuple[str, Path]], reading: ReadKeywords) -> Annotation:
+    """The files of one annotator, each a document; brat's folders and single files are read as they are."""
+    name, path = files[0]
+    if len(files) == 1 and path.is_dir() and not any(path.rglob("*.ann")):
+        inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        if not inside:
+            raise InputError(
+                f"{path}: there is no file in the folder.\nGive each annotator's files a folder."
+            )
+        files = [(_stem(one), one) for one in inside]
+    elif not name:
+        return read(path, **reading)
+    return concatenated([read(one, **reading) for _, one in files], [own for own, _ in files])
+
+
+def _stem(path: Path) -> str:
+    return stem_of(path) if path.suffix in PACKED else path.stem
+
+
+def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotation:
+    """Several annotations behind each other, each of them a document, or with documents of its own."""
+    corpora = with_one_vocabulary([part.corpus for part in parts])
+    mentions = with_one_labelling([part.mentions for part in parts])
+    first = offsets([len(corpus) for corpus in corpora])
+    sizes: list[int] = []
+    ids: list[str] = []
+    for name, corpus in zip(names, corpora, strict=True):
+        inner = corpus.documents if corpus.documents is not None and len(corpus.documents) > 2 else None
+        own = [len(corpus)] if inner is None else np.diff(inner).tolist()
+        sizes += own
+        known = corpus.document_ids or [str(number) for number in range(1, len(own) + 1)]
+        ids += [name] if inner is None else [f"{name}/{one}" for one in known]
+    texts = [corpus.texts for corpus in corpora]
+    begins, ends = ([getattr(corpus, side) for corpus in corpora] for side in ("token_start", "token_end"))
+    corpus = Corpus(
+        tokens=np.concatenate([corpus.tokens for corpus in corpora]),
+        vocabulary=corpora[0].vocabulary,
+        sentences=offsets(np.concatenate([corpus.lengths for corpus in corpora])),
+        documents=offsets(sizes),
+        unit=corpora[0].unit,
+        without_text=corpora[0].without_text,
+        texts=None
+        if any(own is None for own in texts)
+        else tuple(text for own in texts for text in own or ()),
+        token_start=None if any(own is None for own in begins) else ints(np.concatenate(begins)),
+        token_end=None if any(own is None for own in ends) else ints(np.concatenate(ends)),
+        document_ids=tuple(ids),
+    )
+    whole = Mentions(
+        sentence=np.concatenate([own.sentence + at for own, at in zip(mentions, first[:-1], strict=True)]),
+        start=np.concatenate([own.start for own in mentions]),
+        end=np.concatenate([own.end for own in mentions]),
+        label=codes(np.concatenate([own.label for own in mentions])),
+        labels=mentions[0].labels,
+    )
+    if any(own.parts is not None for own in mentions):
+        whole = replace(whole, parts=Parts.of([pieces for own in mentions for pieces in own.pieces()]))
+    return Annotation(corpus, whole, replace(parts[0].reading, sha256=None))
+
+
+def named_annotators(sources: Sequence[Any], what: str) -> dict[str, Any]:
+    """`NAME=FILE`, or a file called by its stem, or by its folder where stems are the same."""
+    pairs: list[tuple[str | None, Any]] = []
+    for number, source in enumerate(sources, start=1):
+        if not isinstance(source, str | os.PathLike):
+            pairs.append((f"{what} {number}", source))
+            continue
+        name, equals, path = os.fspath(source).partition("=")
+        given = bool(equals and name) and not Path(source).exists()
+        pairs.append((name, path) if given else (None, os.fspath(source)))
+    stems = [stem_of(path) for name, path in pairs if name is None]
+    result: dict[str, object] = {}
+    for name, path in pairs:
+        own = name
+        if own is None:
+            own = stem_of(path)
+            if stems.count(own) > 1:
+                own = Path(path).parent.name or own
+        if own in result:
+            raise ChoiceError(
+                f"two {what}s are called {own!r}.\nName them, as in first={result[own]} second={path}."
+            )
+        result[own] = path
+    return result
