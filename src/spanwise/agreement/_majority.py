@@ -321,11 +321,6 @@ def _row(line: Mapping[str, str], where: str, sentences: int) -> Row:
             f"{where}: there is no sentence {sentence + 1}; the files have {sentences:,}.\n"
             "Give the files that the worksheet was made of."
         )
-    if not 0 <= start < end:
-        raise InputError(
-            f"{where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
-            "Positions are half-open and count from 0."
-        )
     label = line["label"].removeprefix("'") if line["label"].startswith("'") else line["label"]
     if not label:
         raise InputError(f"{where}: the label is empty.\nWrite the label of the mention.")
@@ -341,7 +336,7 @@ def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, boo
         if not 0 <= own < len(corpus):
             continue
         size = int(corpus.lengths[own]) if corpus.texts is None else len(corpus.texts[own])
-        if end > size and not corpus.without_text:
+        if not 0 <= start < end or (end > size and not corpus.without_text):
             raise InputError(
                 f"{one.where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
                 "Positions are half-open and count from 0."
