@@ -29,7 +29,7 @@ from spanwise.attributes import (
     values_of,
     why_absent,
 )
-from spanwise.buckets import default_strategy, fit
+from spanwise.buckets import Bucketing, default_strategy, fit
 from spanwise.columns import Column, Floats, Ints, Words, floats, ints, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, with_one_vocabulary
 from spanwise.counts import CrossTable
@@ -65,6 +65,7 @@ def describe(
     name: str | None = None,
     examples: int = 20,
     redact: bool = False,
+    engine: Any = None,
     **reading: Any,
 ) -> Description:
     """Describe a test set, beside its training data where they are given.
@@ -78,8 +79,17 @@ def describe(
         name: what to call the dataset; its file's stem without it.
         examples: how many conflicting annotations to show at most.
         redact: leave out all text.
+        engine: a Spark session, or its engine: Spark reads the files, and executors count them in blocks.
         reading: how to read the files, as `spanwise.formats.read` takes it.
     """
+    if engine is not None:
+        there: Description | None = reach("suspicion._describing:described_elsewhere")(
+            test, train=train, engine=engine, attributes=attributes,
+            vocabulary=None if vocabulary is None else frozenset(vocabulary), lowercase=lowercase, name=name,
+            examples=examples, redact=redact, reading=reading,
+        )  # fmt: skip
+        if there is not None:
+            return there
     gold = read(test, **reading)
     training = [read(source, **reading) for source in listed_sources(train)]
     lexicon = Lexicon.of(training) if training else None
@@ -240,15 +250,22 @@ def _part(part: int, whole: int) -> dict[str, Any]:
 def _attribute(attribute: Attribute, gold: Values) -> dict[str, Any]:
     """The buckets of the gold units of one attribute under its default strategy."""
     bucketing = fit(default_strategy(attribute), gold)
-    counts = np.bincount(bucketing.assign(gold), minlength=len(bucketing)).tolist()
+    counts = np.bincount(bucketing.assign(gold), minlength=len(bucketing))
+    return attribute_entry(attribute, bucketing, gold.zeta, ints(counts), len(gold))
+
+
+def attribute_entry(
+    attribute: Attribute, bucketing: Bucketing, zeta: float, counts: Ints, units: int
+) -> dict[str, Any]:
+    """The description of one attribute, from how many of its gold units lie in each bucket."""
     return {
         "unit": attribute.unit,
         "kind": bucketing.kind,
         "strategy": bucketing.strategy,
-        "zeta": plain(gold.zeta),
+        "zeta": plain(zeta),
         "buckets": [
-            {**bucket.to_dict(), "gold": count, "share": plain(ratio(count, len(gold)))}
-            for bucket, count in zip(bucketing.buckets, counts, strict=True)
+            {**bucket.to_dict(), "gold": count, "share": plain(ratio(count, units))}
+            for bucket, count in zip(bucketing.buckets, counts.tolist(), strict=True)
             if count or not bucket.rest
         ],
     }
@@ -330,29 +347,29 @@ def drift(gold: Annotation, lexicon: Lexicon, tough: Toughness | None) -> dict[s
         seen.update(part.mentions.names())
     sizes = Counter(gold.mentions.names())
     labels = {
-        label: _pair(ratio(seen[label], seen.total()), ratio(number, len(gold.mentions)))
+        label: drift_pair(ratio(seen[label], seen.total()), ratio(number, len(gold.mentions)))
         for label, number in sorted(
             {**dict.fromkeys(seen, 0), **sizes}.items(), key=lambda item: (-item[1], item[0])
         )
     }
-    found: dict[str, Any] = {"labels": labels, "label_distance": _distance(labels)}
+    found: dict[str, Any] = {"labels": labels, "label_distance": label_distance(labels)}
     parts = [(one.corpus, one.mentions) for one in lexicon.parts]
     if gold.corpus.without_text or any(corpus.without_text for corpus, _ in parts):
         return found
     test = [(gold.corpus, gold.mentions)]
     found["lengths"] = {
         name: _moved(np.concatenate([read(*one) for one in parts]), read(gold.corpus, gold.mentions))
-        for name, read in _LENGTHS.items()
+        for name, read in LENGTHS.items()
         if all(len(read(*one)) for one in (*parts, *test))
     }
     rest = left_out(lexicon)
     found["left_out"] = rest.unit
     side = Context(gold.corpus, gold.mentions, lexicon)
     unknown = ratio(int(side.unknown.sum()), len(gold.corpus.tokens))
-    found["unknown_tokens"] = _pair(ratio(rest.unknown, rest.tokens), unknown)
+    found["unknown_tokens"] = drift_pair(ratio(rest.unknown, rest.tokens), unknown)
     if tough is not None:
         found["tough"] = {
-            subset: _pair(
+            subset: drift_pair(
                 ratio(number, rest.mentions), ratio(int(tough.of(subset).sum()), len(gold.mentions))
             )
             for subset, number in rest.subsets.items()
@@ -360,11 +377,12 @@ def drift(gold: Annotation, lexicon: Lexicon, tough: Toughness | None) -> dict[s
     return found
 
 
-def _pair(train: SupportsFloat, test: SupportsFloat) -> dict[str, float | None]:
+def drift_pair(train: SupportsFloat, test: SupportsFloat) -> dict[str, float | None]:
+    """The same share, or mean, in the training data and in the test set."""
     return {"train": plain(train), "test": plain(test)}
 
 
-def _distance(shares: Mapping[str, Mapping[str, float | None]]) -> float | None:
+def label_distance(shares: Mapping[str, Mapping[str, float | None]]) -> float | None:
     """Half the sum of the differences: the share of mentions that would need another label."""
     differences = [
         abs(one["train"] - one["test"])
@@ -387,7 +405,7 @@ def _mentions_per_sentence(corpus: Corpus, mentions: Mentions) -> Floats:
     return floats(np.bincount(mentions.sentence, minlength=len(corpus)))
 
 
-_LENGTHS = {
+LENGTHS = {
     "sentence_length": _sentence_lengths,
     "entity_length": _mention_lengths,
     "mentions_per_sentence": _mentions_per_sentence,
@@ -399,7 +417,7 @@ def _moved(train: Floats, test: Floats) -> dict[str, Any]:
     values = np.union1d(train, test)
     shares = [np.searchsorted(np.sort(one), values, side="right") / len(one) for one in (train, test)]
     means = [fsum(one.tolist()) / len(one) for one in (train, test)]
-    return {**_pair(*means), "distance": float(np.abs(shares[0] - shares[1]).max())}
+    return {**drift_pair(*means), "distance": float(np.abs(shares[0] - shares[1]).max())}
 
 
 # ---- conflicts: one name with two labels, one sentence annotated in two ways ----
@@ -459,9 +477,13 @@ def _place(annotations: Sequence[Annotation], known: Known) -> str:
 
 
 def _written(annotations: Sequence[Annotation], known: Known) -> str:
-    """The mentions of one sentence, such as `PER [0, 2); LOC [4, 5)`."""
     number, sentence = known
-    mentions = annotations[number].mentions
+    return annotated(annotations[number], sentence)
+
+
+def annotated(one: Annotation, sentence: int) -> str:
+    """The mentions of one sentence, such as `PER [0, 2); LOC [4, 5)`."""
+    mentions = one.mentions
     first, last = np.searchsorted(mentions.sentence, [sentence, sentence + 1]).tolist()
     rows = sorted(
         (start, end, mentions.labels[label])
@@ -529,6 +551,11 @@ class KnownSentences(Struct, frozen=True, eq=False):
         words[used] = word_hashes([test.vocabulary[code] for code in np.flatnonzero(used).tolist()])
         hashes = _sentence_hashes(words, test.tokens, test.sentences)[test.lengths > 0]
         return int(np.count_nonzero(find_hashes(self.hashes, hashes) >= 0))
+
+
+def sentence_hashes(corpus: Corpus) -> Words:
+    """The content of each sentence of a corpus as 128 bits, whatever codes its tokens have."""
+    return _sentence_hashes(word_hashes(corpus.vocabulary), corpus.tokens, corpus.sentences)
 
 
 def _sentence_hashes(words: Words, tokens: Column, sentences: Ints) -> Words:

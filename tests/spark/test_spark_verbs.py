@@ -179,7 +179,22 @@ def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine
         assert found.to_json() == expected.to_json()
 
 
-def test_describe_and_agree_read_what_spark_reads(demo: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("partitions", "options"),
+    [(1, {}), (3, {"examples": 3, "lowercase": True}), (7, {"redact": True}), (32, {})],
+)
+def test_the_description_of_files_is_that_of_one_machine(
+    demo: Any, partitions: int, options: dict[str, Any]
+) -> None:
+    train = None if partitions == 32 else demo.train
+    expected = spanwise.describe(demo.gold, train=train, **options)
+    found = spanwise.describe(demo.gold, train=train, engine=SparkEngine(session(), partitions), **options)
+    assert expected.dataset.conflicts is not None and expected.dataset.conflicts.variation is not None
+    assert expected.dataset.conflicts.sentences.groups and expected.dataset.conflicts.variation.places
+    assert found.to_json() == expected.to_json()
+
+
+def test_the_command_line_describes_and_compares_folders(demo: Any, tmp_path: Path) -> None:
     gold, systems, train = folders(demo, tmp_path)
     first, second = list(systems)[:2]
     one, other = (  # cut between documents, as a file ends its last one
@@ -190,13 +205,17 @@ def test_describe_and_agree_read_what_spark_reads(demo: Any, tmp_path: Path) -> 
     where = ["--engine", "spark", "--quiet", "--json", str(out)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spanwise.engines.spark.spark_session", lambda *_: kept)
-        assert main(["describe", gold, "--train", train, *where]) == 0
+        assert main(["describe", gold, "--train", train, "--name", "gold", *where]) == 0
         described = json.loads(out.read_text("utf-8"))["dataset"]
         assert main(["agree", f"{first}={one}", f"{second}={other}", *where]) == 0
         agreed = json.loads(out.read_text("utf-8"))
-    expected = json.loads(spanwise.describe(demo.gold, train=demo.train).to_json())["dataset"]
-    for key in ("sentences", "tokens", "labels", "tough", "zeta", "attributes", "duplicates_with_train"):
-        assert described[key] == expected[key]
+    expected = json.loads(spanwise.describe(demo.gold, train=demo.train, name="gold").to_json())["dataset"]
+    for facts in (described, expected):  # training data cut in three mark other documents, and other places
+        for key in ("sentences", "variation"):
+            del facts["conflicts"][key]["examples"]
+        for key in ("left_out", "unknown_tokens", "tough"):
+            del facts["drift"][key]
+    assert described == expected
     together = json.loads(spanwise.agree({name: demo.systems[name] for name in (first, second)}).to_json())
-    for key in ("pairs", "tokens", "alpha_u", "ceiling", "majority"):
+    for key in ("pairs", "mean", "tokens", "alpha_u", "ceiling", "majority", "ranking", "disagreement"):
         assert agreed[key] == together[key]

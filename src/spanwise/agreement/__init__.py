@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.agreement._blocks import AgreementSums, Asked, block_sums, joined_sums
+from spanwise.agreement._blocks import AgreementAsked, AgreementSums, block_sums, joined_sums
 from spanwise.agreement._lake import lake_ground
 from spanwise.agreement._majority import (
     beside,
@@ -100,7 +100,7 @@ def agree(
     try:
         presence = source.presence.redacted() if redact else source.presence
         check_votes(votes, len(presence.annotators))
-        asked = Asked(
+        asked = AgreementAsked(
             source=source.whole() if gamma and isinstance(source, HeldGround) else source,
             votes=votes,
             tokens=tokens,
@@ -165,7 +165,7 @@ def _opened(
     return ground, _inputs(ground.presence, told), engine or InProcess()
 
 
-def _counted(asked: Asked, engine: Engine) -> AgreementSums:
+def _counted(asked: AgreementAsked, engine: Engine) -> AgreementSums:
     """The sums over all blocks."""
     total: Joining[AgreementSums] = Joining(partial(joined_sums, asked=asked))
     for sums in engine.map(block_sums, asked.source.references(), asked):
@@ -173,7 +173,7 @@ def _counted(asked: Asked, engine: Engine) -> AgreementSums:
     return total.total()
 
 
-def _majority(source: GroundSource, sums: AgreementSums, asked: Asked) -> Annotation:
+def _majority(source: GroundSource, sums: AgreementSums, asked: AgreementAsked) -> Annotation:
     """The mentions that most annotators marked, on the documents that two or more have."""
     parts = sums.majority
     begins = offsets([part.sentences for part in parts])

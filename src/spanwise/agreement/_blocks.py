@@ -27,7 +27,7 @@ from spanwise.columns import Ints, ints
 from spanwise.document.dataset import DisagreementExample, DisagreementMention
 
 
-class Asked(Struct, frozen=True, eq=False):
+class AgreementAsked(Struct, frozen=True, eq=False):
     """What `block_sums` needs beside a block; it can be pickled."""
 
     source: GroundSource
@@ -79,7 +79,7 @@ class AgreementSums(Struct, frozen=True, eq=False):
         )
 
 
-def joined_sums(parts: Sequence[AgreementSums], asked: Asked) -> AgreementSums:
+def joined_sums(parts: Sequence[AgreementSums], asked: AgreementAsked) -> AgreementSums:
     """The sums of consecutive blocks."""
     labels = tuple(sorted({label for part in parts for label in part.labels}))
     parts = [part.relabeled(labels, asked.tokens) for part in parts]
@@ -98,7 +98,7 @@ def joined_sums(parts: Sequence[AgreementSums], asked: Asked) -> AgreementSums:
     )
 
 
-def block_sums(reference: Any, asked: Asked) -> AgreementSums:
+def block_sums(reference: Any, asked: AgreementAsked) -> AgreementSums:
     """Count one block."""
     ground = asked.source.open(reference)
     votes = count_votes(ground, asked.votes)

@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.agreement._shared import (
+    DocumentPlacement,
     Key,
-    Placement,
     Presence,
     Shared,
     block_of,
@@ -359,7 +359,7 @@ class LakeGround(Struct, frozen=True, eq=False):
 
 
 def _cut_ground(
-    where: Placement, documents: Sequence[PartyDocuments], borders: Sequence[int], *, stretched: bool
+    where: DocumentPlacement, documents: Sequence[PartyDocuments], borders: Sequence[int], *, stretched: bool
 ) -> LakeGround:
     """Cut the documents of all into blocks, also where the files of the first party end.
 

@@ -99,7 +99,7 @@ class GroundSource(Protocol):
 Key = tuple[object, int]
 
 
-class Placement(Struct, frozen=True, eq=False):
+class DocumentPlacement(Struct, frozen=True, eq=False):
     """Which document of which party is which of all."""
 
     holder: tuple[tuple[int, int], ...]  # of each document: the first party that has it, the place there
@@ -115,7 +115,7 @@ def placed(
     *,
     marked: bool,
     unit: Unit,
-) -> Placement:
+) -> DocumentPlacement:
     """Find the documents that parties share, by what they are known by.
 
     Raises:
@@ -142,7 +142,7 @@ def placed(
     presence = Presence(
         tuple(annotators), tuple(systems), called, present[:n], present[n:], marked=marked, unit=unit
     )
-    return Placement(tuple(holder), documents, presence)
+    return DocumentPlacement(tuple(holder), documents, presence)
 
 
 def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Sequence[str]) -> None:

@@ -395,22 +395,6 @@ def engine_of(args: argparse.Namespace) -> Iterator[Any]:
         session.stop()
 
 
-@contextmanager
-def gathering(args: argparse.Namespace, reading: Mapping[str, object]) -> Iterator[Callable[..., Any]]:
-    """A function that has Spark read folders, patterns and addresses; what else is given stays as it is."""
-    with engine_of(args) as engine:
-        from spanwise.evaluation.spark import collected, in_lake
-
-        def gathered(source: Any) -> Any:
-            if isinstance(source, list):
-                return [gathered(one) for one in source]
-            if isinstance(source, dict):
-                return {name: gathered(one) for name, one in source.items()}
-            return collected(engine, source, reading) if engine is not None and in_lake(source) else source
-
-        yield gathered
-
-
 def spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> bool:
     """Whether Spark reads the files itself, so that folders, patterns and addresses stay as they are."""
     if getattr(args, "engine", "local") != "spark":

@@ -41,22 +41,23 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
 
 def run_describe(args: argparse.Namespace) -> int:
     """Describe a test set before any system is run: sizes, labels, attributes, tough mentions, conflicts."""
-    from spanwise.cli.arguments import gathering
+    from spanwise.cli.arguments import engine_of
     from spanwise.cli.evaluating import read_vocabulary
     from spanwise.cli.showing import finish_document
     from spanwise.description import describe
 
     reading = reading_of(args)
-    with gathering(args, reading) as gathered:
+    with engine_of(args) as engine:
         described = describe(
-            gathered(args.test),
-            train=gathered(args.train),
+            args.test,
+            train=args.train,
             attributes=args.attributes,
             vocabulary=read_vocabulary(args.vocabulary),
             lowercase=args.lowercase,
             name=args.name,
             examples=args.examples,
             redact=args.redact,
+            engine=engine,
             **reading,
         )
     finish_document(args, described)

@@ -1,4 +1,4 @@
-"""Folders, patterns and addresses that Spark reads (hdfs://, s3a://, files): looked at, or brought here.
+"""Folders, patterns and addresses that Spark reads (hdfs://, s3a://, files), cut into blocks.
 
 Executors read every file twice: once to look at it, once to cut it into blocks, which then lie in a frame.
 """
@@ -160,13 +160,16 @@ class Lake(Struct, frozen=True, eq=False):
     def entry(self, role: str, sums: BlockSums) -> dict[str, object]:
         """One of the `inputs` of the document."""
         files = len({file.whole for file in self.files})
+        evidence = f"{many(files, 'file')} read by Spark; {self.evidence}"
         if any(ROWS_FROM in file.path for file in self.files):  # the same however rows are split
             digest = f"{sum(int(file.sha256, 16) for file in self.files) % (1 << 256):064x}"
+        elif Path(self.given).is_file():  # as this machine would have read it
+            digest, evidence = self.files[0].sha256, self.evidence
         else:
             digest = sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
         reading = Reading(
             path=self.given, sha256=digest, format=self.files[0].format, scheme=self.reading.get("scheme"),
-            evidence=f"{many(files, 'file')} read by Spark; {self.evidence}",
+            evidence=evidence,
             repair=self.reading.get("repair", "conlleval"), repairs=sums.repairs,
             notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
         )  # fmt: skip
@@ -413,29 +416,6 @@ def _documents(parts: Sequence[Ints | None], begins: Sequence[int]) -> Ints | No
         for part, begin in zip(parts, begins, strict=False)
     ]
     return ints([*(start for some in starts for start in some), begins[-1]])
-
-
-def collected(engine: Any, given: Any, reading: ReadKeywords) -> Annotation:
-    """The annotation of files that Spark reads, brought to this machine, for verbs that need it here."""
-    lake, contents = opened_lake(engine.session, given, reading)
-    context = engine.session.sparkContext
-    sent = context.broadcast(Sent.of(lake))
-    found = answers(context, contents.mapPartitions(partial(_each, _read_in, sent)).collect)
-    parts = [one for _, one in sorted(found, key=lambda pair: pair[0])]
-    sent.destroy()
-    sums = [BlockSums.of(part) for part in parts]
-    told = Reading(
-        path=lake.given, format=lake.files[0].format, scheme=lake.reading.get("scheme"),
-        sha256=sha256("".join(file.sha256 for file in lake.files).encode()).hexdigest(),
-        evidence=f"{many(len(lake.files), 'file')} read by Spark; {lake.evidence}",
-        repair=lake.reading.get("repair", "conlleval"), repairs=sum(one.repairs for one in sums),
-    )  # fmt: skip
-    return replace(joined_files(parts), reading=told)
-
-
-def _read_in(content: tuple[str, bytes], lake: Lake) -> tuple[str, Annotation]:
-    path, data = content
-    return path, lake.read(path, data)
 
 
 def _column(parts: Sequence[Ints | None]) -> Ints | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -67,17 +67,18 @@ def lake_training(
     reading = {**choices.reading, "documents": "none"}
     lakes = [opened_lake(session, one, reading) for one in given]
     training = LakeTraining(tuple(lake for lake, _ in lakes))
-    where = _WhereFilesLie(session.sparkContext, tuple(contents for _, contents in lakes))
+    where = WhereFilesLie(session.sparkContext, tuple(contents for _, contents in lakes))
     return learnt(
         source, training, lowercase=choices.lowercase, engine=engine, training_engine=where, bound=bound
     )
 
 
-class _WhereFilesLie(Struct, frozen=True, eq=False):
-    """Runs `learn` over the contents of training files; the answers of a partition come as one."""
+class WhereFilesLie(Struct, frozen=True, eq=False):
+    """Runs a function over the contents of training files; the answers of a partition come joined as one."""
 
     context: SparkContext
     contents: tuple[RDD, ...]  # of each source
+    join: Callable[[Sequence[Any]], Any] = TrainingAnswer.joined
 
     @property
     def elsewhere(self) -> bool:
@@ -90,7 +91,7 @@ class _WhereFilesLie(Struct, frozen=True, eq=False):
         """The answers of all partitions; there are no blocks but files."""
         sent = self.context.broadcast(Sent.of(shared))
         learning = self.context.union([
-            rows.mapPartitions(partial(_learning, function, number, sent))
+            rows.mapPartitions(partial(_learning, function, self.join, number, sent))
             for number, rows in enumerate(self.contents)
         ])  # fmt: skip
         yield from answers(self.context, learning.collect)
@@ -98,10 +99,14 @@ class _WhereFilesLie(Struct, frozen=True, eq=False):
 
 
 def _learning(
-    function: Callable[..., object], number: int, sent: Any, rows: Iterable[Any]
+    function: Callable[..., object],
+    join: Callable[[Sequence[Any]], Any],
+    number: int,
+    sent: Any,
+    rows: Iterable[Any],
 ) -> Iterator[bytes]:
     """The answers of all files of a partition, joined; the first error in their place."""
-    found: Joining[TrainingAnswer] = Joining(TrainingAnswer.joined)
+    found: Joining[Any] = Joining(join)
     some = False
     for row in rows:
         reference = (number, shown_path(row["path"]), bytes(row["content"]))

@@ -16,14 +16,14 @@ from spanwise.evaluation._frames import (
     joined_frames,
     opened_frame,
 )
-from spanwise.evaluation._lake import any_in_lake, collected, in_lake, lake_blocks
+from spanwise.evaluation._lake import any_in_lake, lake_blocks
 from spanwise.evaluation._lake_training import lake_training
 from spanwise.evaluation._opened import Opened, learnt_here, opened_with
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["any_in_lake", "collected", "framed", "in_lake", "spark_opened"]
+__all__ = ["any_in_lake", "framed", "spark_opened"]
 
 ROLES = ("tokens", "document", "sentence")  # of the columns of a frame, beside gold and systems
 

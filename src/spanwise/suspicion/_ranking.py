@@ -249,13 +249,13 @@ def occurrences(text: Text, mentions: Sequence[Mentions], more: Sequence[Mention
 
     Words are compared by 64-bit hashes of all tokens of a stretch.
     """
-    begin, length, label = _placed(text, mentions)
-    wanted_begin = np.concatenate([begin, _placed(text, more)[0]]) if more else begin
-    wanted_length = np.concatenate([length, _placed(text, more)[1]]) if more else length
+    begin, length, label = placed_on(text, mentions)
+    wanted_begin = np.concatenate([begin, placed_on(text, more)[0]]) if more else begin
+    wanted_length = np.concatenate([length, placed_on(text, more)[1]]) if more else length
     longest = int(wanted_length.max(initial=0))
     factors = multipliers(longest + 3)
     with np.errstate(over="ignore"):
-        mixed = _mixed(text.tokens)
+        mixed = mixed_words(text.tokens)
         window = np.zeros(len(mixed), dtype=np.uint64)
         begins, lengths, hashes = [], [], []
         for size in range(1, longest + 1):
@@ -263,7 +263,7 @@ def occurrences(text: Text, mentions: Sequence[Mentions], more: Sequence[Mention
             keys = np.unique(window[wanted_begin[wanted_length == size]])
             if not len(keys):
                 continue
-            found = _members(window, keys)
+            found = members(window, keys)
             begins.append(found)
             lengths.append(np.full(len(found), size))
             hashes.append(window[found])
@@ -272,20 +272,20 @@ def occurrences(text: Text, mentions: Sequence[Mentions], more: Sequence[Mention
             return Occurrences(nothing, nothing, nothing, nothing, nothing)
         places, sizes, surface = np.concatenate(begins), np.concatenate(lengths), np.concatenate(hashes)
         left, right = mixed[places - 1], mixed[places + sizes]
-        context = _mixed(surface ^ _mixed(left * factors[longest] + right * factors[longest + 1]))
+        context = mixed_words(surface ^ mixed_words(left * factors[longest] + right * factors[longest + 1]))
         # Words of different lengths never meet, whatever their hashes.
-        surface = _mixed(surface + sizes.astype(np.uint64) * factors[longest + 2])
-        context = _mixed(context + sizes.astype(np.uint64) * factors[longest + 2])
+        surface = mixed_words(surface + sizes.astype(np.uint64) * factors[longest + 2])
+        context = mixed_words(context + sizes.astype(np.uint64) * factors[longest + 2])
     return Occurrences(
         begin=ints(places),
         length=ints(sizes),
-        reading=_readings(text, begin, length, label, places, sizes),
-        surface=_numbers(surface),
-        context=_numbers(context),
+        reading=readings_at(text, begin, length, label, places, sizes),
+        surface=numbers_of(surface),
+        context=numbers_of(context),
     )
 
 
-def _placed(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Ints]:
+def placed_on(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Ints]:
     """Begin on the line, length and label of all mentions, corpus by corpus."""
     begins = [
         text.origin[text.first[number] + own.sentence] + own.start for number, own in enumerate(mentions)
@@ -298,7 +298,7 @@ def _placed(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Ints]
     )
 
 
-def _mixed(values: Column) -> Words:
+def mixed_words(values: Column) -> Words:
     """Numbers spread over 64 bits (the finaliser of SplitMix64), the same everywhere."""
     mixed = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -306,22 +306,22 @@ def _mixed(values: Column) -> Words:
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
-def _members(window: Words, keys: Words) -> Ints:
+def members(window: Words, keys: Words) -> Ints:
     """Where the window is one of the sorted keys; most places are ruled out by a small table."""
     shift = np.uint64(64 - _BITS)
     table = np.zeros(1 << _BITS, dtype=bool)
     with np.errstate(over="ignore"):
-        table[(_mixed(keys) >> shift).view(np.int64)] = True
-        maybe = np.flatnonzero(table[(_mixed(window) >> shift).view(np.int64)])
+        table[(mixed_words(keys) >> shift).view(np.int64)] = True
+        maybe = np.flatnonzero(table[(mixed_words(window) >> shift).view(np.int64)])
     place = np.minimum(np.searchsorted(keys, window[maybe]), len(keys) - 1)
     return ints(maybe[keys[place] == window[maybe]])
 
 
-def _numbers(hashes: Words) -> Ints:
+def numbers_of(hashes: Words) -> Ints:
     return ints(np.unique(hashes, return_inverse=True)[1])
 
 
-def _readings(text: Text, begin: Ints, length: Ints, label: Ints, places: Ints, sizes: Ints) -> Ints:
+def readings_at(text: Text, begin: Ints, length: Ints, label: Ints, places: Ints, sizes: Ints) -> Ints:
     """The label of a mention that lies exactly there, 0 where no mention does, -1 for anything else."""
     change = np.zeros(len(text.tokens) + 1, dtype=np.int64)
     np.add.at(change, begin, 1)
