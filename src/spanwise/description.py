@@ -83,13 +83,13 @@ def describe(
         reading: how to read the files, as `spanwise.formats.read` takes it.
     """
     if engine is not None:
-        there: Description | None = reach("suspicion._describing:described_elsewhere")(
+        elsewhere: Description | None = reach("suspicion._describing:described_elsewhere")(
             test, train=train, engine=engine, attributes=attributes,
             vocabulary=None if vocabulary is None else frozenset(vocabulary), lowercase=lowercase, name=name,
             examples=examples, redact=redact, reading=reading,
         )  # fmt: skip
-        if there is not None:
-            return there
+        if elsewhere is not None:
+            return elsewhere
     gold = read(test, **reading)
     training = [read(source, **reading) for source in listed_sources(train)]
     lexicon = Lexicon.of(training) if training else None

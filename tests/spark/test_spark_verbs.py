@@ -184,11 +184,16 @@ def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine
     [(1, {}), (3, {"examples": 3, "lowercase": True}), (7, {"redact": True}), (32, {})],
 )
 def test_the_description_of_files_is_that_of_one_machine(
-    demo: Any, partitions: int, options: dict[str, Any]
+    demo: Any, tmp_path: Path, partitions: int, options: dict[str, Any]
 ) -> None:
-    train = None if partitions == 32 else demo.train
-    expected = spanwise.describe(demo.gold, train=train, **options)
-    found = spanwise.describe(demo.gold, train=train, engine=SparkEngine(session(), partitions), **options)
+    sentences = demo.gold.read_text("utf-8").split("\n\n")
+    gold, also = tmp_path / "gold.conll", tmp_path / "train.conll"
+    again = [one.replace("-PER", "-ORG") for one in sentences[10:40:3]]
+    gold.write_text("\n\n".join([*sentences[:-1], *again, *again[:2], *sentences[60:64], ""]), "utf-8")
+    also.write_text(demo.train.read_text("utf-8") + "\n\n".join([*sentences[30:60:2], *again, ""]), "utf-8")
+    train = None if partitions == 32 else also
+    expected = spanwise.describe(gold, train=train, **options)
+    found = spanwise.describe(gold, train=train, engine=SparkEngine(session(), partitions), **options)
     assert expected.dataset.conflicts is not None and expected.dataset.conflicts.variation is not None
     assert expected.dataset.conflicts.sentences.groups and expected.dataset.conflicts.variation.places
     assert found.to_json() == expected.to_json()
