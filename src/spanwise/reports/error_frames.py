@@ -71,7 +71,7 @@ def error_table(
         "outcome": outcome, "gold": gold_label, "predicted": predicted, "system": system, "bucket": bucket,
         "tough": tough, "where": where, "over": over,
     }  # fmt: skip
-    document = replace(result, examples=UNSET, units=UNSET, sentences=())
+    document = replace(result, examples=UNSET, units=UNSET, mentions=UNSET, sentences=())
     listing(document, **asked)  # refuses what there is not
     frames = [
         place.rows(_rows, blocks, _Choosing(own, document, asked), SCHEMA)
