@@ -160,7 +160,7 @@ def test_agreement_of_files_is_that_of_one_machine(
     given: dict[str, Any] = {"systems": {"gold": demo.gold}, "tokens": "iob2" if reading else "label"}
     found, written = [], []
     for engine in (None, SparkEngine(session(), partitions)):
-        files = {"majority": tmp_path / "majority.jsonl", "worksheet": tmp_path / "open.csv"}
+        files: dict[str, Any] = {"majority": tmp_path / "majority.jsonl", "worksheet": tmp_path / "open.csv"}
         one = spanwise.agree(demo.systems, engine=engine, **given, **files, **reading)
         found.append(one.to_json())
         written.append([path.read_bytes() for path in files.values()])
