@@ -155,7 +155,7 @@ def _merged(
         mentions=packed_beside(
             [document.mentions for document in documents],
             [{system: renamed[stem, system] for system in document.systems} for stem, document in pairs],
-            place=", ".join(stems),
+            place=stems[0],
         ),
         units=replace(
             _units(first),

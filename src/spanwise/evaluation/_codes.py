@@ -296,7 +296,7 @@ def unpacked_codes(codes: MentionCodes, *, place: str) -> CodedMentions | None:
             for name, columns in codes.systems.items()
         }
         return CodedMentions(0, codes.labels, codes.subsets, codes.buckets, gold, systems)
-    except (ValueError, KeyError, zlib.error) as error:
+    except (ValueError, KeyError, IndexError, zlib.error) as error:
         raise InputError(
             f"{place}: its mentions cannot be read ({error}).\n"
             "Make the result document again with spanwise evaluate --json."
@@ -322,8 +322,8 @@ def packed_beside(
 
 
 def _unpacked_system(codes: MentionCodes, columns: Sequence[PackedColumn], number: int) -> CodedSystem:
-    found = _unpacked(next((one for one in columns if one.name == "found"), None))
-    others = _unpacked_side(codes, [one for one in columns if one.name != "found"])
+    found = _unpacked(columns[0])  # the first one is `found`
+    others = _unpacked_side(codes, columns[1:])
     pairs = int((found == OTHER).sum())
     if len(found) != number or len(others["unit"]) < pairs or int(found.max(initial=0)) > OTHER:
         raise ValueError("a system does not fit the gold mentions")
@@ -341,17 +341,15 @@ def _unpacked_side(codes: MentionCodes, columns: Sequence[PackedColumn]) -> Code
         "label": len(codes.labels),
         **{f"bucket {name}": len(cut) for name, cut in codes.buckets.items()},
     }
+    if "tough" in found:
+        limits["tough"] = 1 << len(codes.subsets)
     for name, limit in limits.items():
         if len(found[name]) != len(found["unit"]) or int(found[name].max(initial=0)) >= max(limit, 1):
             raise ValueError(f"the column {name!r} does not fit the others")
-    if "tough" in found and len(found["tough"]) != len(found["unit"]):
-        raise ValueError("the column 'tough' does not fit the others")
     return found
 
 
-def _unpacked(column: PackedColumn | None) -> Column:
-    if column is None:
-        raise ValueError("a column is missing")
+def _unpacked(column: PackedColumn) -> Column:
     # No more than a document may hold is unpacked, however much the text stands for.
     opened = zlib.decompressobj()
     data = opened.decompress(base64.b64decode(column.codes), column.width * MOST_MENTIONS + 1)
