@@ -179,6 +179,27 @@ def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine
         assert found.to_json() == expected.to_json()
 
 
+@pytest.mark.parametrize("documents", ["auto", "none"])
+def test_gamma_is_that_of_one_machine_where_blocks_cut_the_only_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: str
+) -> None:
+    pytest.importorskip("pygamma_agreement", reason="the extra 'agreement' is not installed")
+    monkeypatch.setattr(agreement_lake, "BLOCK_SENTENCES", 2)
+    given = by_annotator(campaign(2, annotators=2, documents=3))
+    files = {name: tmp_path / f"{name}.conll" for name in given}
+    for name, path in files.items():
+        spanwise.write(given[name], path)
+    expected = spanwise.agree(files, gamma=True, documents=documents)
+    found = spanwise.agree(files, gamma=True, documents=documents, engine=SparkEngine(session(), 3))
+    assert expected.gamma is not None and len(expected.gamma) == (1 if documents == "none" else 3)
+    assert found.to_json() == expected.to_json()
+    if documents == "none":
+        folders = {name: split(path, tmp_path / name, [2, 5]) for name, path in files.items()}
+        parts = spanwise.agree(folders, gamma=True, documents="none", engine=session())
+        assert parts.gamma == expected.gamma and parts.alpha_u == expected.alpha_u
+        assert {one.source for one in parts.sentences} == {folders["a0"]}
+
+
 @pytest.mark.parametrize(
     ("partitions", "options"),
     [(1, {}), (3, {"examples": 3, "lowercase": True}), (7, {"redact": True}), (32, {})],

@@ -96,12 +96,12 @@ def agree(
     if tokens not in ("label", "iob2"):
         raise ChoiceError(f"tokens is {tokens!r}, but must be 'label' or 'iob2'.")
     where = engine_of(engine)
-    source, inputs, where = _opened(annotators, systems, reading, where)
+    source, inputs, where = _opened(annotators, systems, reading, where, whole=gamma)
     try:
         presence = source.presence.redacted() if redact else source.presence
         check_votes(votes, len(presence.annotators))
         asked = AgreementAsked(
-            source=source.whole() if gamma and isinstance(source, HeldGround) else source,
+            source=source,
             votes=votes,
             tokens=tokens,
             by_document=presence.by_document,
@@ -149,11 +149,14 @@ def agree(
 
 
 def _opened(
-    annotators: Any, systems: Any, reading: Mapping[str, Any], engine: Engine | None
+    annotators: Any, systems: Any, reading: Mapping[str, Any], engine: Engine | None, *, whole: bool
 ) -> tuple[GroundSource, tuple[Input, ...], Engine]:
-    """The ground, the `inputs` of the document, and the engine that counts its blocks."""
+    """The ground, the `inputs` of the document, and the engine that counts its blocks.
+
+    Documents lie in one block each where they are asked for as a `whole`, also the only one.
+    """
     if isinstance(engine, SparkEngine):
-        there = lake_ground(engine, annotators, systems, reading)
+        there = lake_ground(engine, annotators, systems, reading, whole=whole)
         if there is not None:
             lake, readings, where = there
             names = [*lake.presence.annotators, *lake.presence.systems]
@@ -161,6 +164,8 @@ def _opened(
     parties = annotations_of(annotators, reading)
     others = annotations_of(systems, reading, "system")
     ground = shared(parties, others)
+    if whole:
+        ground = ground.whole()
     told = {name: one.reading for name, one in (*parties.items(), *others.items())}
     return ground, _inputs(ground.presence, told), engine or InProcess()
 

@@ -27,7 +27,7 @@ from spanwise.agreement._shared import (
 )
 from spanwise.agreement._sources import WHO, named_annotators
 from spanwise.columns import Bools, Ints, Words, ints, offsets
-from spanwise.corpus import Annotation, Corpus, Reading, Unit, with_one_vocabulary
+from spanwise.corpus import Annotation, Corpus, Reading, Source, Unit, with_one_vocabulary
 from spanwise.engines.spark import FrameEngine, Packed, Sent, SparkEngine, answer, answers, packed, unpacked
 from spanwise.errors import InputError, many
 from spanwise.evaluation._frames import FramePiece
@@ -72,10 +72,11 @@ class FileIndex(Struct, frozen=True, eq=False):
 
 
 def lake_ground(
-    engine: SparkEngine, annotators: Any, systems: Any, reading: ReadKeywords
+    engine: SparkEngine, annotators: Any, systems: Any, reading: ReadKeywords, *, whole: bool
 ) -> tuple[LakeGround, Sequence[Reading], FrameEngine] | None:
     """Documents in blocks that lie with the executors, and how every source was read.
 
+    The only document is not cut where it is asked for as a `whole`.
     None where not everybody's annotations are paths of their own: then this machine reads them.
     """
     sides = [_paths(annotators, "annotator"), _paths(systems, "system")]
@@ -98,7 +99,9 @@ def lake_ground(
         list(sides[0]), list(sides[1]), [own.keys for own in documents], [own.names for own in documents],
         marked=marked, unit=units[0],
     )  # fmt: skip
-    ground = _cut_ground(where, documents, borders, stretched=kind == "whole")
+    ground = _cut_ground(
+        where, documents, borders, given=lakes[0][0].given, stretched=kind == "whole", whole=whole
+    )
     routes = [
         Routes(offsets(own.sizes), numbers, own.begins)
         for own, numbers in zip(documents, where.documents, strict=True)
@@ -303,6 +306,7 @@ class LakeGround(Struct, frozen=True, eq=False):
     as documents are, and belong to the only one.
     """
 
+    given: str  # the path of the first party
     presence: Presence
     stretched: bool  # whether what is brought together are stretches of the only document
     present: Bools  # parties × what is brought together
@@ -328,9 +332,9 @@ class LakeGround(Struct, frozen=True, eq=False):
         """Put everybody's parts of the documents of a block on one ground."""
         begin, end = self.cuts[reference.number : reference.number + 2].tolist()
         parts: Mapping[str, Sequence[bytes]] = unpacked(reference.data or b"")
+        held = [[unpacked(part) for part in parts.get(str(party), ())] for party in range(len(self.present))]
         annotations, starts, documents = [], [], []
-        for party, present in enumerate(self.present[:, begin:end]):
-            own = [unpacked(part) for part in parts.get(str(party), ())]
+        for own, present in zip(held, self.present[:, begin:end], strict=True):
             sizes = np.zeros(end - begin, dtype=np.int64)
             for numbers, lengths, _ in own:
                 np.add.at(sizes, numbers - begin, lengths)
@@ -352,6 +356,8 @@ class LakeGround(Struct, frozen=True, eq=False):
         numbers = ints(np.arange(begin, end))
         if self.stretched:
             document, numbers = np.zeros(len(document)), ints([0])
+            if len({one.corpus.source.path for _, _, one in held[0]}) > 1:  # what one file alone can say
+                corpus = replace(corpus, source=Source(self.given))
         return block_of(
             corpus, ints(document), mentions, self.presence, numbers,
             sentence=int(self.first[begin]), position=int(self.positions[begin]),
@@ -359,18 +365,25 @@ class LakeGround(Struct, frozen=True, eq=False):
 
 
 def _cut_ground(
-    where: DocumentPlacement, documents: Sequence[PartyDocuments], borders: Sequence[int], *, stretched: bool
+    where: DocumentPlacement,
+    documents: Sequence[PartyDocuments],
+    borders: Sequence[int],
+    *,
+    given: str,
+    stretched: bool,
+    whole: bool,
 ) -> LakeGround:
     """Cut the documents of all into blocks, also where the files of the first party end.
 
-    So the sentences of a block are from one file, and have their places in it.
+    So the sentences of a block are from one file, and have their places in it. The only document stays in
+    one block where it is asked for as a `whole`.
     """
     sizes = [int(documents[party].sizes[place]) for party, place in where.holder]
     lengths = [int(documents[party].lengths[place]) for party, place in where.holder]
     first, known = offsets(sizes), set(borders)
     of_first = all(party == 0 for party, _ in where.holder)
     cuts = [0]
-    for number in range(1, len(sizes)):
+    for number in range(1, 1 if stretched and whole else len(sizes)):
         at = int(first[number])
         enough = at - first[cuts[-1]] >= BLOCK_SENTENCES or (of_first and at in known)
         if enough and first[cuts[-1]] < at < first[-1]:
@@ -384,7 +397,8 @@ def _cut_ground(
             present=presence.present[:, :1],
             system_present=presence.system_present[:, :1],
         )
-    return LakeGround(presence, stretched, present, first, offsets(lengths), ints([*cuts, len(sizes)]))
+    edges = ints([*cuts, len(sizes)])
+    return LakeGround(given, presence, stretched, present, first, offsets(lengths), edges)
 
 
 def _gathered(
