@@ -13,8 +13,8 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Floats, Ints, Small, ints, offsets
+from spanwise.document import DocumentLike
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.scores import Confusion, SystemScores, WeakSlice
 from spanwise.errors import ChoiceError

@@ -13,9 +13,9 @@ from spanwise import __version__
 from spanwise.alignment import How
 from spanwise.alignment import align as align_to
 from spanwise.columns import Floats, Ints, plain, ratio
+from spanwise.composition import input_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.credits import credit_of
-from spanwise.description import input_entry
 from spanwise.document import Input
 from spanwise.document.analyses import Convention, Explanation, PlacementDocument
 from spanwise.errors import InputError

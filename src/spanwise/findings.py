@@ -10,10 +10,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, mean_of, slice_path
-from spanwise.document import Input
+from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Settings
 from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores, WeakSlice
 from spanwise.statistics import LEVEL
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from spanwise.errors import ChoiceError, unknown
 
 if TYPE_CHECKING:
-    from spanwise.document.head import Settings as Kept
+    from spanwise.document import Settings as Kept
 
 Bounds = tuple[Callable[[Any], bool], str]  # whether a value will do, and what it must be
 CAP = 10_000  # the most sentences that a document holds

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.attributes import SUBSETS, Context, Lexicon, toughness
 from spanwise.columns import Bools, Column, Ints, ints, offsets, plain, run_positions
+from spanwise.composition import content_of, dataset_document, input_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labelling, with_one_vocabulary
-from spanwise.description import content_of, dataset_document, input_entry
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
 from spanwise.document.scores import Subset

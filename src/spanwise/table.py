@@ -9,9 +9,8 @@ import numpy as np
 from msgspec import Struct, field
 
 from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, plain, ratio
-from spanwise.document import Document
+from spanwise.document import Document, DocumentLike
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, CrossBucket, ExactScores, SystemScores
 from spanwise.document.study import Study

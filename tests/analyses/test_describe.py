@@ -10,8 +10,9 @@ import pytest
 from spanwise import citations
 from spanwise.cli.main import main
 from spanwise.columns import codes, ints
+from spanwise.composition import dataset_document
 from spanwise.corpus import Annotation, Corpus, Mentions
-from spanwise.description import dataset_document, describe
+from spanwise.description import describe
 from spanwise.errors import ChoiceError
 
 TRAIN = "Rome B-LOC\nwins O\n\nJohn B-PER\nFord I-PER\nleft O\n"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanwise.attributes import SUBSETS, Context, Lexicon, toughness
+from spanwise.composition import composition
 from spanwise.corpus import Annotation, Corpus, Mentions
-from spanwise.description import composition
 from spanwise.errors import ChoiceError
 from spanwise.formats import read
 

@@ -19,9 +19,9 @@ from spanwise.attributes._forms import Forms
 from spanwise.cli.arguments import engine_of
 from spanwise.cli.main import main
 from spanwise.columns import ints
+from spanwise.composition import KnownSentences
 from spanwise.corpus import Corpus
 from spanwise.demo import generate
-from spanwise.description import KnownSentences
 from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import ChoiceError

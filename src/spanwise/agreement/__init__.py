@@ -28,13 +28,13 @@ from spanwise.agreement._tokens import TokenUnits, token_agreement
 from spanwise.agreement._unitizing import unitizing
 from spanwise.columns import ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading
+from spanwise.document import Input
 from spanwise.document.dataset import (
     Agreement,
     AgreementPair,
     AgreementSettings,
     RankedAnnotator,
 )
-from spanwise.document.head import Input
 from spanwise.engines import Engine, InProcess, engine_of
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError

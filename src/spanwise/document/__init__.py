@@ -1,7 +1,245 @@
-"""The typed result: one family of documents that every verb returns and every report is made of."""
+"""The typed result, one family of documents that every verb returns: what all begin with and can do."""
 
 from __future__ import annotations
 
-from spanwise.document.head import SCHEMA, Document, Input, Interval, Part, Scalar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
-__all__ = ["SCHEMA", "Document", "Input", "Interval", "Part", "Scalar"]
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, field
+from msgspec.structs import fields
+
+from spanwise.errors import UnknownKey
+from spanwise.registry import reach
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+SCHEMA = 2
+
+Scalar: TypeAlias = str | int | float | bool | None
+Interval: TypeAlias = tuple[float | None, float | None]
+MOST = 2**53  # beyond it not every whole number is a float
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)]
+Halves: TypeAlias = Count | Annotated[float, Meta(ge=0, le=MOST, multiple_of=0.5)]
+Fraction: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
+Probability: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
+
+
+T = TypeVar("T")
+
+
+def given(value: T | UnsetType) -> T | None:
+    """A value of a document, None where it was not set."""
+    return None if isinstance(value, UnsetType) else value
+
+
+class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of a document: its keys are its attributes; keys that were not set are left out of the JSON."""
+
+    def keys(self) -> list[str]:
+        """The keys that are set."""
+        return [key for key in self.__struct_fields__ if getattr(self, key) is not UNSET]
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.keys():
+            raise UnknownKey(_not_here(key, self.__struct_fields__))
+        return getattr(self, key)
+
+    if not TYPE_CHECKING:  # type checkers find such slips themselves
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(_not_here(name, type(self).__struct_fields__))
+
+
+def _not_here(name: str, keys: tuple[str, ...]) -> str:
+    listed = f"there is no {name!r} here.\nThere are: {', '.join(keys) or 'none'}."
+    usual = "exact" in keys and name in ("f1", "precision", "recall")
+    return listed + (f"\nThe usual score is exact.overall.{name}." if usual else "")
+
+
+class Alignment(Part, frozen=True, kw_only=True):
+    """How predictions were put on the gold text, and what did not fit."""
+
+    how: str
+    sentences: Count
+    changed_sentences: Count
+    changed_tokens: Count
+    unplaced: Count
+    crossing: Count | UnsetType = UNSET  # of these, where sentences end elsewhere than in gold
+
+
+class Input(Struct, frozen=True, kw_only=True):
+    """One file or object that was read, and how."""
+
+    role: str
+    path: str | None = None
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
+    format: str | None = None
+    scheme: str | None = None
+    evidence: str | None = None
+    repair: str | None = None
+    repairs: int = 0
+    notes: tuple[str, ...] = ()
+    sentences: Count | None = None
+    tokens: Count | None = None
+    mentions: Count | None = None
+    alignment: Alignment | None = None
+    system: str | UnsetType = UNSET
+    dataset: str | UnsetType = UNSET
+    run: str | UnsetType = UNSET
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """The head of a document, and the forms that it can be given.
+
+    Each kind of document is a subclass with its own fields. Reports look up by the kind what they
+    show: `SCREENS` in `reports/terminal`, `PAGES` in `reports/html/page.py`, and so on.
+    """
+
+    INDENT: ClassVar[int] = 1  # of the JSON; 0 for documents that are long
+
+    spanwise: str
+    schema: int = SCHEMA
+    kind: str
+    signature: str = ""
+    inputs: tuple[Input, ...] = ()
+
+    def without_sentences(self) -> Self:
+        """The document without its sentences and counts per unit, where it has them: all a screen needs."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as plain dicts and lists; undefined numbers are None."""
+        import msgspec
+
+        plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=written_out))
+        return plain
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """The document as JSON text, also written to `path` where one is given."""
+        encoded = self.encoded(indent=indent)
+        if path is not None:
+            reach("formats:write_atomically")(path, encoded)
+        return encoded.decode()
+
+    def encoded(self, *, indent: int | None = None) -> bytes:
+        """The document as JSON in UTF-8: the same bytes for the same content."""
+        import msgspec
+
+        encoded = msgspec.json.encode(self, enc_hook=written_out)
+        spaces = self.INDENT if indent is None else indent
+        return (msgspec.json.format(encoded, indent=spaces) if spaces else encoded) + b"\n"
+
+    def to_text(
+        self, *, width: int | None = None, color: bool = False, signature: Literal["short", "long"] = "short"
+    ) -> str:
+        """The screen: what the command line shows of this document.
+
+        Its last line is the signature, "short" without the settings that are the usual ones, or "long".
+        """
+        render = reach("reports.terminal:render")
+        return str(render(self, width=width, color=color, signature=signature))
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """One self-contained page, also written to `path` where one is given."""
+        page = str(reach("reports.html:render")(self))
+        if path is not None:
+            reach("formats:write_atomically")(path, page)
+        return page
+
+    def tables(self) -> dict[str, Any]:
+        """Every table that can be made of this document, by name; each has to_markdown, to_latex, to_csv."""
+        made: dict[str, object] = reach("reports.tables:tables")(self)
+        return made
+
+    def table(self, name: str) -> Any:
+        """One table of this document."""
+        return reach("reports.tables:table")(self, name)
+
+    def figures(self) -> dict[str, Any]:
+        """Every figure that can be drawn of this document, by name, as Altair charts."""
+        drawn: dict[str, object] = reach("reports.figures:figures")(self)
+        return drawn
+
+    def flat(self) -> dict[str, float]:
+        """The main scores as scalars with stable names."""
+        scalars: dict[str, float] = reach("reports.outlets:flat")(self)
+        return scalars
+
+    def log(self, tracker: str, **options: object) -> None:
+        """Log scores, intervals, signature and page to "mlflow", "wandb", "tensorboard" or "comet".
+
+        Options are `to` (a run, experiment, writer or folder; by default the active one), `prefix`, `step`
+        and `page=False` to leave the page and the JSON document out.
+        """
+        reach("reports.outlets:log")(self, tracker, **options)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+# A document, or the plain dicts and lists that stand for one: what every report takes.
+DocumentLike: TypeAlias = Document | Mapping[str, Any]
+
+
+def written_out(value: object) -> object:
+    """What an encoder cannot know: sequences and mappings that are made when they are asked for."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, Iterable) else str(value)
+
+
+class Settings(Part, frozen=True, kw_only=True):
+    """Every choice that shapes a number of an evaluation, or what the document holds."""
+
+    matcher: str | UnsetType = UNSET  # where it is not the fair one
+    focus: Literal["gold", "predicted", "both"]
+    resamples: Count
+    seed: Count
+    confidence: float
+    correction: str
+    primary: str | UnsetType = UNSET  # where it is not F1
+    align: str
+    repair: str
+    lowercase: bool
+    credits: Mapping[str, str]
+    vocabulary: Count | None
+    examples: str
+    examples_cap: Count
+    redacted: bool
+    preset: str | None
+    switched_off: tuple[str, ...] | UnsetType = UNSET
+    command: str | None
+    unit: str
+    units: Count
+    few_units: bool
+    block: Count | UnsetType = UNSET  # how many consecutive sentences are one unit
+    attributes: tuple[str, ...]
+    buckets: Mapping[str, str]
+    tags: Mapping[str, str] = field(default_factory=dict)  # such as commit and epoch
+
+
+if TYPE_CHECKING:
+
+    class StudySettings(Settings, frozen=True, kw_only=True):
+        """The settings that all evaluations of a study share; those in which they differ are UNSET."""
+
+        def __init__(self, *, command: str | None, **shared: object) -> None: ...
+else:  # the fields of Settings, all but the command optional
+    StudySettings = defstruct(
+        "StudySettings",
+        [
+            (one.name, one.type) if one.name == "command" else (one.name, one.type, UNSET)
+            for one in fields(Settings)
+            if one.name not in ("switched_off", "tags")
+        ],
+        bases=(Part,),
+        namespace={
+            "__doc__": "The settings that all evaluations of a study share; those in which they differ are "
+            "left out."
+        },
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )

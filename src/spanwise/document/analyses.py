@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from spanwise.document.head import Document, Fraction, Interval, Part
+from spanwise.document import Document, Fraction, Interval, Part
 from spanwise.errors import UnknownKey, unknown
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from spanwise.document.head import Count, Document, Fraction, Interval, Part
+from spanwise.document import Count, Document, Fraction, Interval, Part
 from spanwise.document.scores import BucketEdges, Subset
 from spanwise.registry import reach
 

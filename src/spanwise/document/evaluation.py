@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVa
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
+from spanwise.document import Count, Document, Part, Settings
 from spanwise.document.analyses import PlacementDocument, Slices
 from spanwise.document.dataset import DatasetFacts, Suspects
-from spanwise.document.head import Count, Document, Part, Settings
 from spanwise.document.scores import Comparison, Findings, Outcome, Subset, SystemScores
 from spanwise.errors import ChoiceError, UnknownKey, unknown
 from spanwise.registry import reach

@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from spanwise.document.head import SCHEMA, Document, DocumentLike
+from spanwise.document import SCHEMA, Document, DocumentLike
 from spanwise.errors import InputError, unknown
 from spanwise.registry import reach
 

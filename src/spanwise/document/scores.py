@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from spanwise.document.head import Count, Fraction, Halves, Interval, Part, Probability
+from spanwise.document import Count, Fraction, Halves, Interval, Part, Probability
 
 Outcome: TypeAlias = Literal["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"]
 Subset: TypeAlias = Literal[

@@ -8,18 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 from msgspec import UNSET, UnsetType, field
 from msgspec.structs import replace
 
+from spanwise.document import Count, Document, Fraction, Interval, Part, Probability, Scalar, StudySettings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence
-from spanwise.document.head import (
-    Count,
-    Document,
-    Fraction,
-    Interval,
-    Part,
-    Probability,
-    Scalar,
-    StudySettings,
-)
 from spanwise.document.scores import BucketEdges, BucketLeads, Comparison, Findings, Subset, SystemScores
 from spanwise.registry import reach
 

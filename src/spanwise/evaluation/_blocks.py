@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from spanwise.alignment import How, align
 from spanwise.attributes import Lexicon, LexiconSums, SummedLexicon, Wanted, wanted
+from spanwise.composition import KnownSentences, content_of, input_entry, reading_entry
 from spanwise.corpus import Annotation, with_one_vocabulary
-from spanwise.description import KnownSentences, content_of, input_entry, reading_entry
 from spanwise.engines import Engine, together
 from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, training_of

@@ -21,11 +21,10 @@ from spanwise.alignment import align as align_to
 from spanwise.attributes import Attribute, choose
 from spanwise.buckets import Strategy
 from spanwise.columns import Ints, ints
+from spanwise.composition import input_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.credits import Credit, credit_of
-from spanwise.description import input_entry
-from spanwise.document import Input
-from spanwise.document.head import Settings
+from spanwise.document import Input, Settings
 from spanwise.engines import at_once, cores, together
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import PACKED, Reader, is_source, listed_sources, read, stem_of

@@ -14,8 +14,9 @@ from spanwise.attributes import SUBSETS as SUBSET_NAMES
 from spanwise.attributes import Side as AttributeSide
 from spanwise.attributes import is_built_in
 from spanwise.columns import Bools, Column, Ints
+from spanwise.composition import DatasetPart, dataset_entry
 from spanwise.corpus import Corpus, Mentions
-from spanwise.description import DatasetPart, dataset_entry
+from spanwise.document import Settings
 from spanwise.document.evaluation import (
     ExampleCounts,
     GoldMention,
@@ -24,7 +25,6 @@ from spanwise.document.evaluation import (
     PredictedMention,
     Sentence,
 )
-from spanwise.document.head import Settings
 from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, together
 from spanwise.evaluation._blocks import BlockSums, Joining, Progress

@@ -32,8 +32,8 @@ from spanwise.attributes import (
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing, default_strategy, fit
 from spanwise.columns import Floats, Ints, floats, frozen, ints
+from spanwise.composition import KnownSentences
 from spanwise.corpus import Annotation, Mentions
-from spanwise.description import KnownSentences
 from spanwise.engines import Engine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import BlockSource, LexiconPart, Progress

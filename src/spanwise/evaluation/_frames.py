@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from spanwise.alignment import How
 from spanwise.columns import Ints, ints
+from spanwise.composition import reading_entry
 from spanwise.corpus import Annotation, Mentions, Reading, Source
-from spanwise.description import reading_entry
 from spanwise.engines.spark import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
 from spanwise.evaluation._blocks import BlockSums, TrainingFacts, block_of, learnt

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from spanwise.alignment import How
 from spanwise.columns import Ints, codes, floats, ints, offsets
+from spanwise.composition import reading_entry
 from spanwise.corpus import (
     Annotation,
     Corpus,
@@ -30,7 +31,6 @@ from spanwise.corpus import (
     with_one_labelling,
     with_one_vocabulary,
 )
-from spanwise.description import reading_entry
 from spanwise.engines.spark import (
     FrameEngine,
     Packed,

@@ -22,7 +22,7 @@ from spanwise.buckets import Bucket
 from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Mentions, Parts
 from spanwise.diagnosis import letters, with_leads
-from spanwise.document import Input
+from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import (
     Evaluation,
@@ -33,7 +33,6 @@ from spanwise.document.evaluation import (
     Sentence,
     UnitCounts,
 )
-from spanwise.document.head import Settings
 from spanwise.document.scores import PRIMARY
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation._choices import Choices, Inputs, block_size

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.columns import Ints, ints, plain
 from spanwise.corpus import Annotation, Mentions, Reading
+from spanwise.document import Input
 from spanwise.document.analyses import (
     AnswerCounts,
     Ceilings,
@@ -26,7 +27,6 @@ from spanwise.document.analyses import (
     StringScores,
     UnitStatuses,
 )
-from spanwise.document.head import Input
 from spanwise.errors import ChoiceError
 from spanwise.errors import unknown as unknown_choice
 from spanwise.formats import read

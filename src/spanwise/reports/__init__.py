@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from spanwise.document.head import DocumentLike
+from spanwise.document import DocumentLike
 from spanwise.registry import Registry
 
 

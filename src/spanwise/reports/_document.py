@@ -10,8 +10,8 @@ from msgspec import UnsetType
 from msgspec.structs import replace
 
 from spanwise.diagnosis import letter, lettering
+from spanwise.document import Document, Interval, Settings, StudySettings, given
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, Interval, Settings, StudySettings, given
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SystemScores
 from spanwise.document.study import (
     Analyses,

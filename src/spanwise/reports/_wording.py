@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
+from spanwise.document import given
 from spanwise.document.dataset import Drift
-from spanwise.document.head import given
 from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
 from spanwise.document.study import Analyses
 from spanwise.streams import visible as visible

@@ -24,8 +24,8 @@ from spanwise.conditions import (
     parse,
     unsearchable,
 )
+from spanwise.document import Document, DocumentLike, given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
-from spanwise.document.head import Document, DocumentLike, given
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketEdges, SystemScores
 from spanwise.document.study import Study

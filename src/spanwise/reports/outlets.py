@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 
 from msgspec import UNSET, UnsetType
 
+from spanwise.document import Document, DocumentLike, Interval
 from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, DocumentLike, Interval
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, Rates, SystemScores
 from spanwise.document.study import Analyses, Study

@@ -10,8 +10,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.document import Input
-from spanwise.document.head import StudySettings
+from spanwise.document import Input, StudySettings
 from spanwise.document.scores import Comparison
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
 from spanwise.engines import cores, engine_of, local_engine

@@ -26,7 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.document.head import written_out
+from spanwise.document import written_out
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.formats import make_folder, sha256_of, write_atomically
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.corpus import Annotation
-from spanwise.document import Input
+from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence, UnitCounts
-from spanwise.document.head import Settings
 from spanwise.document.scores import SystemScores
 from spanwise.engines import Engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown

@@ -17,6 +17,7 @@ from spanwise.alignment import How
 from spanwise.alignment import align as align_text
 from spanwise.columns import Bools, Ints, codes, ints, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling, with_one_vocabulary
+from spanwise.document import Input
 from spanwise.document.dataset import (
     Suspect,
     SuspectEffect,
@@ -26,7 +27,6 @@ from spanwise.document.dataset import (
     SuspectSettings,
     SuspectVotes,
 )
-from spanwise.document.head import Input
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation._choices import Inputs
 from spanwise.formats import listed_sources, read

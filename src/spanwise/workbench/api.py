@@ -20,8 +20,8 @@ from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
 from spanwise.conditions import parse
+from spanwise.document import written_out
 from spanwise.document.evaluation import UnitCounts
-from spanwise.document.head import written_out
 from spanwise.errors import ChoiceError, SpanwiseError, unknown
 from spanwise.formats import read
 from spanwise.slices.index import FoundSlices

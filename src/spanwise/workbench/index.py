@@ -13,8 +13,8 @@ import numpy as np
 from msgspec import UNSET, Struct
 
 from spanwise.conditions import Condition
+from spanwise.document import written_out
 from spanwise.document.evaluation import Evaluation, PackedMeasure
-from spanwise.document.head import written_out
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.errors import ChoiceError, InputError

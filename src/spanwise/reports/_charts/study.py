@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 from msgspec.structs import replace
 
-from spanwise.document.head import given
+from spanwise.document import given
 from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import marks

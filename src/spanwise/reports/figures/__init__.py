@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from spanwise.document.head import DocumentLike
+from spanwise.document import DocumentLike
 from spanwise.document.loading import as_document
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.document import Document, given
 from spanwise.document.analyses import Confidence
 from spanwise.document.dataset import Agreement
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, given
 from spanwise.document.scores import (
     AttributeScores,
     BucketLead,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.document.head import DocumentLike
+from spanwise.document import DocumentLike
 
 
 def render(document: DocumentLike) -> str:

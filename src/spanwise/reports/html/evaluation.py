@@ -8,9 +8,9 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.document import Interval
 from spanwise.document.analyses import Confidence
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Interval
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import MainResult, PairDiagnosis, Study
 from spanwise.reports import _wording as words

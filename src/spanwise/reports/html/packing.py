@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import Column
 from spanwise.diagnosis import lettering, mean_of, or_nan
+from spanwise.document import Interval, Settings, given
 from spanwise.document.evaluation import (
     Evaluation,
     ExampleCounts,
@@ -26,7 +27,6 @@ from spanwise.document.evaluation import (
     PredictedMention,
     Sentence,
 )
-from spanwise.document.head import Interval, Settings, given
 from spanwise.document.scores import (
     PRIMARY,
     Bounded,

@@ -16,10 +16,10 @@ from markupsafe import Markup, escape
 from msgspec import json
 from msgspec.structs import asdict
 
+from spanwise.document import Document, DocumentLike, Settings, StudySettings
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, DocumentLike, Settings, StudySettings
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError

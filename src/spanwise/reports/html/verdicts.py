@@ -9,8 +9,8 @@ from markupsafe import Markup
 from msgspec import UNSET, Struct, to_builtins
 
 from spanwise.diagnosis import F1, PREDICTED, lead_over_runs, mean_of, or_nan
+from spanwise.document import given
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import given
 from spanwise.document.scores import (
     PRIMARY,
     BucketScores,

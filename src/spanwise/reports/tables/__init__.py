@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from spanwise.document import DocumentLike
 from spanwise.document.analyses import Confidence, PlacementDocument, Slices
 from spanwise.document.dataset import Agreement, Description, Split, Suspects
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown

@@ -8,10 +8,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.diagnosis import letter
+from spanwise.document import Document, Settings
 from spanwise.document.analyses import Confidence, ConfidenceCell, PlacementDocument, Slices
 from spanwise.document.dataset import Agreement, DatasetFacts, SuspectMention, Suspects
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Document, Settings
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
 from spanwise.reports import _wording as say
 from spanwise.reports._document import TINY

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Literal
 
-from spanwise.document.head import DocumentLike
+from spanwise.document import DocumentLike
 
 WIDEST = 120
 NARROWEST = 40

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, Struct
 from rich.cells import cell_len, set_cell_size
 
+from spanwise.document import Alignment, Document, Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Alignment, Document, Input, Settings
 from spanwise.document.scores import Bounded, Confusion, ScoreTest, SystemScores
 from spanwise.intervals import FEW_UNITS
 from spanwise.reports import _wording as say

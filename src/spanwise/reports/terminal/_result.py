@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, Struct
 
 from spanwise.diagnosis import distinct
+from spanwise.document import Interval, Settings, given
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Interval, Settings, given
 from spanwise.document.scores import (
     BoundarySides,
     BucketScores,

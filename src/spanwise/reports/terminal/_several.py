@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.document import Settings, given
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.head import Settings, given
 from spanwise.document.scores import AttributeScores, Comparison, ScoreTest, SystemScores
 from spanwise.reports import _wording as say
 from spanwise.reports._document import highest, own_letters, ranked, scored_labels, turned, union

@@ -17,18 +17,9 @@ from spanwise import __version__
 from spanwise.attributes import Attribute, Context, mention_views, values_of
 from spanwise.attributes._forms import mention_tokens
 from spanwise.columns import Floats, Ints, Words, floats, ints, ratio
+from spanwise.composition import DatasetPart, dataset_entry, sentence_hashes
 from spanwise.corpus import Annotation, Corpus
-from spanwise.description import (
-    LENGTHS,
-    DatasetPart,
-    Description,
-    annotated,
-    attribute_entry,
-    dataset_entry,
-    drift_pair,
-    label_distance,
-    sentence_hashes,
-)
+from spanwise.description import LENGTHS, Description, annotated, attribute_entry, drift_pair, label_distance
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.engines import engine_of
@@ -37,8 +28,8 @@ from spanwise.evaluation._blocks import BlockSource, BlockSums, Joining, Trainin
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import BlockContext, fixed, looking_by
 from spanwise.evaluation._lake import ROWS_FROM, lake_blocks, opened_lake
-from spanwise.evaluation._lake_training import LakeTraining, WhereFilesLie
 from spanwise.evaluation._opened import unheard
+from spanwise.evaluation.spark import LakeTraining, WhereFilesLie
 from spanwise.formats import listed_sources
 from spanwise.hashing import STIR, find_hashes, numbered, ordered_hashes, sequence_hashes, word_hashes
 from spanwise.suspicion._content import BlockText, ContextCounts, Surfaces, contexts, varied

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from hashlib import sha256
 from itertools import pairwise
 from math import fsum
-from operator import add
 from typing import Any, SupportsFloat
 
 import numpy as np
-from msgspec import Struct, convert
-from msgspec.structs import replace
+from msgspec import convert
 
 from spanwise import __version__
 from spanwise.attributes import (
@@ -30,29 +26,15 @@ from spanwise.attributes import (
     why_absent,
 )
 from spanwise.buckets import Bucketing, default_strategy, fit
-from spanwise.columns import Column, Floats, Ints, Words, floats, ints, plain, ratio
-from spanwise.corpus import Annotation, Corpus, Mentions, Reading, with_one_vocabulary
-from spanwise.counts import CrossTable
+from spanwise.columns import Floats, Ints, floats, ints, plain, ratio
+from spanwise.composition import dataset_document, input_entry
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.formats import listed_sources, read, stem_of
-from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, word_hashes
-from spanwise.registry import reach
+from spanwise.suspicion import variation_places
 
-__all__ = [
-    "DatasetPart",
-    "Description",
-    "KnownSentences",
-    "composition",
-    "content_of",
-    "dataset_document",
-    "dataset_entry",
-    "describe",
-    "input_entry",
-    "reading_entry",
-]
-
-ALL = None  # the column of all mentions, beside those of tough subsets
+__all__ = ["Description", "describe"]
 
 
 def describe(
@@ -83,7 +65,9 @@ def describe(
         reading: how to read the files, as `spanwise.formats.read` takes it.
     """
     if engine is not None:
-        elsewhere: Description | None = reach("suspicion._describing:described_elsewhere")(
+        from spanwise.description._elsewhere import described_elsewhere
+
+        elsewhere = described_elsewhere(
             test, train=train, engine=engine, attributes=attributes,
             vocabulary=None if vocabulary is None else frozenset(vocabulary), lowercase=lowercase, name=name,
             examples=examples, redact=redact, reading=reading,
@@ -120,7 +104,7 @@ def describe(
     if tough is not None:
         most = 0 if redact else examples
         dataset["conflicts"] = conflicts(gold, training, tough, most=most)
-        dataset["conflicts"]["variation"] = reach("suspicion:variation_places")(gold, training, most=most)
+        dataset["conflicts"]["variation"] = variation_places(gold, training, most=most)
     if lexicon is not None:
         dataset["drift"] = drift(gold, lexicon, tough)
     inputs = [input_entry("gold", gold), *(input_entry("train", one) for one in training)]
@@ -129,122 +113,6 @@ def describe(
         inputs=convert(inputs, tuple[Input, ...]),
         dataset=convert(dataset, DatasetFacts),
     )
-
-
-def dataset_document(
-    name: str,
-    gold: Annotation,
-    train: Sequence[Annotation],
-    *,
-    toughness: Toughness | None,
-    zeta: Mapping[str, float],
-    absent: Mapping[str, str],
-) -> dict[str, Any]:
-    """The `dataset` of a result document: what can be said of the test set whatever the systems are."""
-    known = KnownSentences.of(one.corpus for one in train) if train else None
-    return dataset_entry(
-        name,
-        [DatasetPart.of(gold, known, toughness)],
-        documents=None if gold.corpus.documents is None else len(gold.corpus.documents) - 1,
-        zeta=zeta,
-        absent=absent,
-    )
-
-
-class DatasetPart(Struct, frozen=True, eq=False):
-    """What one part of a test set adds to the description of the whole."""
-
-    sentences: int
-    tokens: int
-    members: CrossTable  # labels × (all mentions, tough subsets)
-    repeated: int | None  # sentences that training data have too
-
-    @classmethod
-    def of(cls, gold: Annotation, known: KnownSentences | None, tough: Toughness | None) -> DatasetPart:
-        """Count one part; `known` are the training sentences, where there are training data."""
-        repeated = None if known is None or gold.corpus.without_text else known.count(gold.corpus)
-        return cls(
-            len(gold.corpus),
-            int(gold.corpus.sentences[-1]),
-            _members_by_label(gold.mentions, tough),
-            repeated,
-        )
-
-
-def dataset_entry(
-    name: str,
-    parts: Sequence[DatasetPart],
-    *,
-    documents: int | None,
-    zeta: Mapping[str, float],
-    absent: Mapping[str, str],
-) -> dict[str, object]:
-    """The `dataset` of a result document, from the counts of its parts."""
-    members = reduce(add, [part.members for part in parts])
-    sizes = _sizes(members)
-    repeated = [part.repeated for part in parts if part.repeated is not None]
-    return {
-        "name": name,
-        "sentences": sum(part.sentences for part in parts),
-        "documents": documents,
-        "tokens": sum(part.tokens for part in parts) or None,  # span files tell no lengths
-        "mentions": sum(sizes.values()),
-        "labels": sizes,
-        "label_order": list(sizes),
-        "tough": _composition(members) if len(members.columns) > 1 else None,
-        "zeta": {key: plain(value) for key, value in zeta.items()},
-        "absent": dict(absent),
-        "duplicates_with_train": sum(repeated) if repeated else None,
-    }
-
-
-def _sizes(members: CrossTable) -> dict[str, int]:
-    """How many mentions each label has, the most frequent first, equally frequent ones by name."""
-    sizes = members.chosen(members.rows, [ALL])[:, 0].tolist()
-    ranked = sorted(zip(map(str, members.rows), sizes, strict=True), key=lambda pair: (-pair[1], pair[0]))
-    return {name: size for name, size in ranked if size}
-
-
-def _members_by_label(mentions: Mentions, tough: Toughness | None) -> CrossTable:
-    """How many mentions of each label there are, and in each tough subset."""
-    subsets = () if tough is None else tough.subsets
-    inside = np.ones((len(mentions), 1), dtype=bool)
-    if tough is not None:
-        inside = np.concatenate([inside, tough.member], axis=1)
-    mention, column = np.nonzero(inside)
-    label = mentions.label[mention].astype(np.int64)
-    return CrossTable.of(mentions.labels, (ALL, *subsets), row=label, column=ints(column))
-
-
-def composition(mentions: Mentions, tough: Toughness) -> dict[str, object]:
-    """Of each tough subset, how many mentions it holds and which share, of all and of each label.
-
-    Examples:
-        >>> mentions = Mentions.of([(0, 0, 1, "LOC"), (0, 1, 2, "LOC")])
-        >>> composition(mentions, Toughness(("SEEN",), np.array([[True], [False]])))["SEEN"]["overall"]
-        {'mentions': 1, 'share': 0.5}
-
-    References:
-        Tu and Lignos (2021), Tables 2 to 4.
-    """
-    return _composition(_members_by_label(mentions, tough))
-
-
-def _composition(members: CrossTable) -> dict[str, object]:
-    sizes = _sizes(members)
-    whole = sum(sizes.values())
-    result: dict[str, object] = {}
-    for subset in members.columns[1:]:
-        inside = members.chosen(list(sizes), [subset])[:, 0].tolist()
-        result[str(subset)] = {
-            "overall": _part(sum(inside), whole),
-            "labels": {name: _part(number, sizes[name]) for name, number in zip(sizes, inside, strict=True)},
-        }
-    return result
-
-
-def _part(part: int, whole: int) -> dict[str, Any]:
-    return {"mentions": part, "share": plain(ratio(part, whole))}
 
 
 def _attribute(attribute: Attribute, gold: Values) -> dict[str, Any]:
@@ -268,67 +136,6 @@ def attribute_entry(
             for bucket, count in zip(bucketing.buckets, counts.tolist(), strict=True)
             if count or not bucket.rest
         ],
-    }
-
-
-def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
-    """One of the `inputs` of a document: what was read, how, and what was fixed on the way."""
-    corpus, reading = annotation.corpus, annotation.reading
-    if role == "gold" and reading.sha256 is None:  # gold in memory is known by its content
-        reading = replace(reading, sha256=content_of(annotation))
-    return reading_entry(
-        role,
-        reading,
-        sentences=len(corpus),
-        tokens=int(corpus.sentences[-1]),
-        mentions=len(annotation.mentions),
-    )
-
-
-def content_of(annotation: Annotation) -> str:
-    """A hash of the words, sentences, documents and mentions of an annotation, whatever their codes.
-
-    Two corpora with the same counts are not the same gold data.
-    """
-    corpus, mentions = annotation.corpus, annotation.mentions
-    digest = sha256()
-    used, place = np.unique(corpus.tokens, return_inverse=True)
-    words = [sha256(corpus.vocabulary[code].encode("utf-8", "surrogatepass")).digest()[:8] for code in used]
-    digest.update(np.frombuffer(b"".join(words), dtype=np.uint64)[place].tobytes())
-    for text in corpus.texts or ():
-        digest.update(text.encode("utf-8", "surrogatepass"))
-    digest.update("\0".join(mentions.labels).encode("utf-8", "surrogatepass"))
-    parts = (
-        corpus.sentences,
-        corpus.documents,
-        mentions.sentence,
-        mentions.start,
-        mentions.end,
-        mentions.label,
-    )
-    for part in parts:
-        digest.update(b"|" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
-
-
-def reading_entry(
-    role: str, reading: Reading, *, sentences: int, tokens: int, mentions: int
-) -> dict[str, object]:
-    """The same from how a source was read and how much it holds."""
-    return {
-        "role": role,
-        "path": reading.path,
-        "sha256": reading.sha256,
-        "format": reading.format,
-        "scheme": reading.scheme,
-        "evidence": reading.evidence,
-        "repair": reading.repair,
-        "repairs": reading.repairs,
-        "notes": list(reading.notes),
-        "sentences": sentences,
-        "tokens": tokens or None,  # span files tell no lengths
-        "mentions": mentions,
-        "alignment": None,
     }
 
 
@@ -511,60 +318,3 @@ def _sentences(corpus: Corpus) -> list[bytes]:
     whole, width = corpus.tokens.tobytes(), corpus.tokens.itemsize
     at = (corpus.sentences * width).tolist()
     return [whole[begin:end] for begin, end in pairwise(at)]
-
-
-# ---- sentences of the test set that stand in the training data ----
-
-_BLOCK = 1 << 16  # tokens that are hashed at once, so that they stay in the processor's cache
-
-
-class KnownSentences(Struct, frozen=True, eq=False):
-    """The sentences of training data, to find those that a test set repeats; those of parts add up."""
-
-    hashes: Words  # of each distinct sentence, in order
-
-    @classmethod
-    def of(cls, corpora: Iterable[Corpus]) -> KnownSentences:
-        """The sentences of some corpora."""
-        words: tuple[Sequence[str], Words] | None = None
-        parts = [np.zeros((0, 2), dtype=np.uint64)]
-        for one in corpora:
-            if words is None or words[0] is not one.vocabulary:
-                words = one.vocabulary, word_hashes(one.vocabulary)
-            parts.append(_sentence_hashes(words[1], one.tokens, one.sentences))
-        return cls(ordered_hashes(np.concatenate(parts)))
-
-    @classmethod
-    def joined(cls, parts: Sequence[KnownSentences]) -> KnownSentences:
-        """The sentences of all parts."""
-        return cls(ordered_hashes(np.concatenate([part.hashes for part in parts])))
-
-    def within(self, others: KnownSentences) -> KnownSentences:
-        """Those that are among others too."""
-        return KnownSentences(self.hashes[find_hashes(others.hashes, self.hashes) >= 0])
-
-    def count(self, test: Corpus) -> int:
-        """How many sentences of a test set stand in the training data; empty ones are none."""
-        used = np.zeros(len(test.vocabulary), dtype=bool)
-        used[test.tokens] = True
-        words = np.zeros((len(used), 2), dtype=np.uint64)
-        words[used] = word_hashes([test.vocabulary[code] for code in np.flatnonzero(used).tolist()])
-        hashes = _sentence_hashes(words, test.tokens, test.sentences)[test.lengths > 0]
-        return int(np.count_nonzero(find_hashes(self.hashes, hashes) >= 0))
-
-
-def sentence_hashes(corpus: Corpus) -> Words:
-    """The content of each sentence of a corpus as 128 bits, whatever codes its tokens have."""
-    return _sentence_hashes(word_hashes(corpus.vocabulary), corpus.tokens, corpus.sentences)
-
-
-def _sentence_hashes(words: Words, tokens: Column, sentences: Ints) -> Words:
-    """The content of each sentence as 128 bits, in blocks of bounded memory."""
-    result = np.zeros((len(sentences) - 1, 2), dtype=np.uint64)
-    begin = 0
-    while begin < len(result):
-        end = max(begin + 1, int(np.searchsorted(sentences, sentences[begin] + _BLOCK, side="right")) - 1)
-        starts = sentences[begin : end + 1]
-        result[begin:end] = sequence_hashes(words[tokens[starts[0] : starts[-1]]], starts - starts[0])
-        begin = end
-    return result
