@@ -70,7 +70,7 @@ def test_sentences_of_training_data_are_counted(dataset):
 
 @pytest.mark.parametrize("kinds", [2**64 - 1, 3])
 def test_repeated_sentences_are_counted_exactly_though_half_of_their_hashes_be_equal(kinds, monkeypatch):
-    from spanwise import description as module
+    from spanwise import composition as module
 
     hashes = module._sentence_hashes
     modulus = np.array([kinds, 2**64 - 1], dtype=np.uint64)
