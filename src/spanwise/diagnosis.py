@@ -257,22 +257,22 @@ def distinct(rows: Iterable[WeakSlice], system: SystemScores) -> list[list[WeakS
     four fifths of its gold mentions. Slices that are alike to a third stand in one group with it.
     """
     listed = list(rows)
+    held = [_held(row, system) for row in listed]
     groups: list[list[int]] = []
-    for place, row in enumerate(listed):
-        alike = [group for group in groups if any(_alike(row, listed[one], system) for one in group)]
+    for place, own in enumerate(held):
+        alike = [group for group in groups if any(_alike(own, held[one]) for one in group)]
         joined = sorted([place, *(one for group in alike for one in group)])
         groups = sorted([*(group for group in groups if group not in alike), joined])
     return [[listed[place] for place in group] for group in groups]
 
 
-def _alike(one: WeakSlice, other: WeakSlice, system: SystemScores) -> bool:
-    first, second = _held(one, system), _held(other, system)
+_Held: TypeAlias = tuple[tuple[str, float] | str | None, Mapping[str, int]]
+
+
+def _alike(first: _Held | None, second: _Held | None) -> bool:
     if first is None or second is None:
         return False
     return first[1] == second[1] or _is_most_of(first, second) or _is_most_of(second, first)
-
-
-_Held: TypeAlias = tuple[tuple[str, float] | str | None, Mapping[str, int]]
 
 
 def _is_most_of(part: _Held, whole: _Held) -> bool:

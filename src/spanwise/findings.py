@@ -177,10 +177,12 @@ def _tested(row: WeakSlice) -> dict[str, Any]:
 def _slice_finding(name: str, system: SystemScores, *, without: str | None) -> Finding | None:
     """The costliest of the slices that are weaker than the rest."""
     rows = [row for row in system.slices if row.cost > 0]
-    groups = distinct(rows, system)
-    said = [row for group in groups for row in group if any(one.name == without for one in group)]
-    weak = (row for row in rows if row.kind != "tough" and row not in said and _tested(row)["significant"])
-    row = next(weak, None)
+    weak = [row for row in rows if row.kind != "tough" and _tested(row)["significant"]]
+    if weak and without is not None:
+        groups = distinct(rows, system)
+        said = [row for group in groups for row in group if any(one.name == without for one in group)]
+        weak = [row for row in weak if row not in said]
+    row = next(iter(weak), None)
     if row is None or row.value is None or row.overall is None:
         return None
     chosen = {"gold": row.name} if row.attribute is None else {"attribute": row.attribute, "bucket": row.name}

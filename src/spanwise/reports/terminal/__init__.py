@@ -14,8 +14,10 @@ from spanwise.document import DocumentLike
 WIDEST = 120
 NARROWEST = 40
 
-# The screens of single questions, loaded when such a document is shown.
+# The screens of all documents but evaluations, loaded when such a document is shown.
 SCREENS = {
+    "study": "_study:lines",
+    "description": "_data:description_lines",
     "split": "_data:split_lines",
     "agreement": "_data:agreement_lines",
     "suspects": "_data:suspects_lines",
@@ -24,6 +26,7 @@ SCREENS = {
     "placement": "_analyses:placement_lines",
     "explanation": "_analyses:explanation_lines",
 }
+TIMED = ("study", "description")  # screens that tell how long it took
 
 
 def render(
@@ -44,11 +47,9 @@ def render(
         seconds: how long it took, to be named at the top.
         signature: "short" leaves out the settings that are the usual ones, "long" has all of them.
     """
-    from spanwise.document.dataset import Description
     from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import as_document
-    from spanwise.document.study import Study
-    from spanwise.reports.terminal import _data, _layout, _result, _several, _study
+    from spanwise.reports.terminal import _layout, _result, _several
     from spanwise.reports.terminal._layout import fit, paint
 
     room = min(screen_width(width), WIDEST)
@@ -59,13 +60,11 @@ def render(
             lines = _result.lines(document, room, seconds, saved)
         case Evaluation():
             lines = _several.lines(document, room, seconds, saved)
-        case Study():
-            lines = _study.lines(document, room, seconds)
-        case Description():
-            lines = _data.description_lines(document, room, seconds)
         case _:
             module, function = SCREENS[document.kind].split(":")
-            lines = getattr(import_module(f"spanwise.reports.terminal.{module}"), function)(document, room)
+            told = (seconds,) if document.kind in TIMED else ()
+            screen = getattr(import_module(f"spanwise.reports.terminal.{module}"), function)
+            lines = screen(document, room, *told)
     lines += _layout.footer(document, room, saved, signature)
     return paint([fit(line, room) for line in lines], color=color)
 
