@@ -154,6 +154,33 @@ def resampling(gold: str, predicted: str, train: str) -> Prepared:
     return work
 
 
+def weak_slices(gold: str, first: str, second: str, train: str, resamples: str) -> Prepared:
+    """What the test of weak slices takes in an evaluation of two systems that are read."""
+    from spanwise import evaluate, read
+    from spanwise.evaluation import _uncertain
+
+    target, systems = read(gold), {"a": read(first), "b": read(second)}
+    training = read(train)
+    plain = _uncertain.weak_slices
+    _on_one_core()
+
+    def work() -> dict[str, Any]:
+        total = 0.0
+
+        def timed(*given: Any, **more: Any) -> Any:
+            nonlocal total
+            seconds: dict[str, float] = {}
+            found = clocked(seconds, "once", lambda: plain(*given, **more))
+            total += seconds["once"]
+            return found
+
+        with patch.object(_uncertain, "weak_slices", timed):
+            evaluate(target, systems, train=training, examples="none", resamples=int(resamples))
+        return {"seconds": {"weak slices": total}}
+
+    return work
+
+
 WORK: dict[str, Callable[..., Prepared]] = {
     "read": reading,
     "codes": coding,
@@ -161,4 +188,5 @@ WORK: dict[str, Callable[..., Prepared]] = {
     "plain match": plain_matching,
     "stages": all_stages,
     "resample": resampling,
+    "weak slices": weak_slices,
 }
