@@ -306,9 +306,14 @@ def unpacked_codes(codes: MentionCodes, *, place: str) -> CodedMentions | None:
 def packed_beside(
     codes: Sequence[MentionCodes | UnsetType], names: Sequence[Mapping[str, str]], *, place: str
 ) -> MentionCodes | UnsetType:
-    """The mentions of several documents over the same gold file, whose systems get these names."""
+    """The mentions of several documents over the same gold file, whose systems get these names.
+
+    There are none where a document has none, or has those of other systems.
+    """
     there = [one for one in codes if one is not UNSET]
     if not there or len(there) < len(codes):
+        return UNSET
+    if any(set(one.systems) - set(renamed) for one, renamed in zip(there, names, strict=True)):
         return UNSET
     coded = [unpacked_codes(one, place=place) for one in there]
     parts = [one.named(renamed) for one, renamed in zip(coded, names, strict=True) if one is not None]
