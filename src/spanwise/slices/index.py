@@ -58,8 +58,16 @@ def unpacked_bits(words: Words, number: int) -> Bools:
 def ones(words: Words) -> int:
     """How many bits are set."""
     if hasattr(np, "bitwise_count"):
-        return int(np.bitwise_count(words).sum(dtype=np.int64))
+        return int(np.bitwise_count(words).sum(dtype=np.uint32))  # four times as fast as with 64 bits
     return int(np.unpackbits(words.view(np.uint8)).sum(dtype=np.int64))
+
+
+def ones_of_each(rows: Words, inside: Words) -> list[int]:
+    """How many bits of each row are set in `inside` as well."""
+    if not hasattr(np, "bitwise_count"):
+        return [ones(row & inside) for row in rows]
+    found: list[int] = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.uint32).tolist()
+    return found
 
 
 class SliceCell(Struct, frozen=True):
@@ -74,10 +82,10 @@ class SliceCell(Struct, frozen=True):
         if self.predicted is None and name != "recall":
             return None
         totals = np.array([self.gold, self.predicted or 0, self.correct], dtype=np.float64)
-        return plain(exact(totals)[name])
+        return plain(exact(totals, (name,))[name])
 
 
-class MentionRuns(Struct, frozen=True, eq=False):
+class MentionRuns(Struct, frozen=True, eq=False, dict=True):
     """Where mentions one after the other have the same sentence or unit, which can then be counted."""
 
     at: Ints  # where each run begins, and where the last one ends
@@ -101,6 +109,26 @@ class MentionRuns(Struct, frozen=True, eq=False):
         np.cumsum(np.unpackbits(words.view(np.uint8), count=number, bitorder="little"), out=before[1:])
         return ints(np.diff(before[self.at]))
 
+    @cached_property
+    def _last(self) -> Words:
+        """The last mention of each run."""
+        last = np.zeros(int(self.at[-1]), dtype=bool)
+        last[self.at[1:] - 1] = True
+        return packed(last)
+
+    def reached(self, words: Words) -> int:
+        """How many runs have a bit that is set."""
+        # A run is a number whose highest bit is free: what is set below carries into it when all bits below
+        # it are added, and nothing carries beyond. The carries of whole words follow one after the other.
+        below = ~self._last
+        total = (words & below) + below
+        carried = total < below
+        while carried[:-1].any():
+            total[1:] += carried[:-1]
+            carried[1:] = carried[:-1] & (total[1:] == 0)
+            carried[0] = False
+        return ones((total | words) & self._last)
+
     def totals(self, words: Words, size: int) -> Ints:
         """The same for each of the numbers below `size`."""
         return ints(np.bincount(self.of, weights=self.counts(words), minlength=size))
@@ -123,19 +151,24 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         return packed(np.ones(self.number, dtype=bool))
 
     @cached_property
-    def _kept(self) -> dict[str, list[Words]]:
+    def _kept(self) -> dict[str, Words]:
         return {}
 
-    def values(self, attribute: str) -> list[Words]:
-        """The mentions of each value of an attribute; made when it is first asked for."""
+    def values(self, attribute: str) -> Words:
+        """The mentions of each value of an attribute, row by row; made when it is first asked for."""
         if attribute not in self._kept:
             if attribute == TOUGHNESS and self.tough is not None:
-                found = [packed((self.tough >> bit & 1).astype(bool)) for bit in range(len(self.subsets))]
+                tough = self.tough
+                masks = [(tough >> bit & 1).astype(bool) for bit in range(len(self.subsets))]
+                self._kept[attribute] = self._rows([packed(mask) for mask in masks])
             else:
                 code = self.code(attribute)
-                found = [packed(code == place) for place in range(len(self.buckets[attribute]))]
-            self._kept[attribute] = found
+                places = range(len(self.buckets[attribute]))
+                self._kept[attribute] = self._rows([packed(code == place) for place in places])
         return self._kept[attribute]
+
+    def _rows(self, found: Sequence[Words]) -> Words:
+        return np.stack(found) if found else np.zeros((0, len(self.all)), dtype=np.uint64)
 
     def mask(self, condition: Condition | None) -> Words:
         """The mentions that meet a condition; all where there is none."""
@@ -188,8 +221,10 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         """The mentions of any of several kinds."""
         if len(several) == 1:
             return several[0]
-        result = np.zeros_like(self.all)
-        for words in several:
+        if not several:
+            return np.zeros_like(self.all)
+        result = several[0] | several[1]
+        for words in several[2:]:
             np.bitwise_or(result, words, out=result)
         return result
 
@@ -246,9 +281,29 @@ class SystemBits(Struct, frozen=True, eq=False, dict=True):
     columns: MentionColumns
 
     @cached_property
-    def outcomes(self) -> list[Words]:
-        """The gold mentions of each outcome."""
-        return [packed(self.outcome == place) for place in range(len(OUTCOMES))]
+    def outcomes(self) -> Words:
+        """The gold mentions of each outcome, row by row."""
+        return np.stack([packed(self.outcome == place) for place in range(len(OUTCOMES))])
+
+    @cached_property
+    def _alike(self) -> dict[str, bool]:
+        return {TEXT: True, SENTENCE: True}  # what was found exactly has the same words
+
+    def alike(self, attribute: str, gold: Bits) -> bool:
+        """Whether all gold mentions that were found have the value of their partner."""
+        if attribute not in self._alike:
+            held, found = gold.code(attribute), self.there.code(attribute)
+            place = unpacked_bits(self.right, gold.number)
+            self._alike[attribute] = bool(np.array_equal(held[place], found[place]))
+        return self._alike[attribute]
+
+    def found_in(self, gold: Bits, inside: Words, condition: Condition | None) -> Words:
+        """The gold mentions in a slice, their bits being `inside`, whose partner is in it as well."""
+        found = inside & self.right
+        for clause in condition.clauses if condition is not None else ():
+            if not all(self.alike(one.attribute, gold) for one in clause):
+                found &= self.there.meeting(clause)
+        return found
 
 
 class SliceIndex(Struct, frozen=True, eq=False, dict=True):
@@ -285,7 +340,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
 
     def sentences(self, inside: Words) -> int:
         """How many sentences hold gold mentions of a slice."""
-        return int(np.count_nonzero(self._sentences.counts(inside)))
+        return self._sentences.reached(inside)
 
     def defined(self, condition: Condition | None) -> bool:
         """Whether predictions can meet the condition as well as gold mentions."""
@@ -298,7 +353,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         found = {}
         for name, one in self.systems.items():
             both = self.defined(condition)
-            right = inside & one.right & one.there.mask(condition) if both else inside & one.right
+            right = one.found_in(self.gold, inside, condition) if both else inside & one.right
             predicted = ones(one.predicted.mask(condition)) if both else None
             found[name] = SliceCell(number, predicted, ones(right))
         return found
@@ -319,13 +374,13 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
                 if attribute == TOUGHNESS
                 else [bucket.name for bucket in self.gold.buckets[attribute]]
             )
-            values = self.gold.values(attribute)
-            found[attribute] = {name: ones(inside & words) for name, words in zip(names, values, strict=True)}
+            counts = ones_of_each(self.gold.values(attribute), inside)
+            found[attribute] = dict(zip(names, counts, strict=True))
         return found
 
     def outcomes(self, name: str, inside: Words) -> dict[str, int]:
         """What became of the gold mentions of a slice, by outcome."""
-        counts = [ones(inside & words) for words in self.systems[name].outcomes]
+        counts = ones_of_each(self.systems[name].outcomes, inside)
         return {outcome: number for outcome, number in zip(OUTCOMES, counts, strict=True) if number}
 
     def measure(self, name: str, condition: Condition | None) -> Measure:
@@ -333,7 +388,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         one, units = self.systems[name], self.columns.head.units
         inside = self.gold.mask(condition)
         both = self.defined(condition)
-        right = inside & one.right & one.there.mask(condition) if both else inside & one.right
+        right = one.found_in(self.gold, inside, condition) if both else inside & one.right
         gold, correct = (self.units.totals(words, units) for words in (inside, right))
         if not both:
             matrix = np.stack([gold, correct], axis=1)
