@@ -216,6 +216,36 @@ def _number(text: str) -> float | None:
     return number if number == number else None
 
 
+BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
+BELOW = np.array([(1 << bit) - 1 for bit in range(8)], dtype=np.uint8)  # the bits before each bit of a byte
+BLOCK = 1 << 16  # mentions that are searched at a time: what is computed for them stays small
+
+
+class TokenBits(Struct, frozen=True, eq=False):
+    """Tokens, one bit each, that can be counted up to any of them.
+
+    Examples:
+        >>> TokenBits.of(np.array([True, False, True])).before(np.array([0, 1, 3])).tolist()
+        [0, 1, 2]
+    """
+
+    bits: Column
+    counted: Column  # how many bits are set before each byte
+
+    @classmethod
+    def of(cls, chosen: Bools) -> TokenBits:
+        """One bit for each of a column of truths."""
+        bits = np.packbits(np.append(chosen, False), bitorder="little")  # one place behind the last token
+        counted = np.zeros(len(bits), dtype=np.int32)
+        np.cumsum(BITS_OF_BYTE[bits[:-1]], out=counted[1:])
+        return cls(bits, counted)
+
+    def before(self, token: Ints) -> Column:
+        """How many of the tokens before each of some tokens are chosen."""
+        byte = token >> 3
+        return np.asarray(self.counted[byte] + BITS_OF_BYTE[self.bits[byte] & BELOW[token & 7]])
+
+
 class WordSearch(Struct, frozen=True, eq=False, dict=True):
     """The words of a text, searched by word, phrase or prefix*, whatever their case.
 
@@ -294,16 +324,16 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         return found | self._runs([text], low, high, more=more) if len(words) > 1 else found
 
     def _runs(self, words: Sequence[str], low: Ints, high: Ints, *, more: bool) -> Bools:
-        before = self._before(tuple(words), more=more)
-        return np.asarray(before[np.maximum(high - len(words) + 1, low)] > before[low])
+        begins = self._begins(tuple(words), more=more)
+        return np.asarray(begins.before(np.maximum(high - len(words) + 1, low)) > begins.before(low))
 
     @cached_property
-    def _latest(self) -> dict[tuple[tuple[str, ...], bool], Column]:
+    def _latest(self) -> dict[tuple[tuple[str, ...], bool], TokenBits]:
         """What was asked for last: gold and every system ask in turn."""
         return {}
 
-    def _before(self, words: tuple[str, ...], *, more: bool) -> Column:
-        """How often a run of words begins before each token."""
+    def _begins(self, words: tuple[str, ...], *, more: bool) -> TokenBits:
+        """The tokens at which a run of words begins."""
         kept = self._latest.get((words, more))
         if kept is not None:
             return kept
@@ -312,12 +342,11 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
             held = self._is(word, more=more and place == len(words) - 1)[self.tokens[place:]]
             begins[: len(held)] &= held
             begins[len(held) :] = False
-        before = np.zeros(len(begins) + 1, dtype=np.int32)
-        np.cumsum(begins, out=before[1:])
+        found = TokenBits.of(begins)
         if len(self._latest) > 1:  # a phrase is searched for as words, and as one token
             self._latest.clear()
-        self._latest[words, more] = before
-        return before
+        self._latest[words, more] = found
+        return found
 
     def _is(self, word: str, *, more: bool) -> Bools:
         """Which words of the vocabulary are this one, or begin with it."""
@@ -448,9 +477,9 @@ def describe_sides(
         tough = toughness(inputs.corpus, gold, lexicon, side=gold_side)
     search = _search_of(inputs.corpus)
     return Sides(
-        Described(len(gold), told.pop(""), tough, words_of(search, lambda: gold)),
+        Described(len(gold), told.pop(""), tough, words_of(search, partial(getattr, gold))),
         {
-            system: Described(len(mentions), told[system], None, words_of(search, partial(_itself, mentions)))
+            system: Described(len(mentions), told[system], None, words_of(search, partial(getattr, mentions)))
             for system, mentions in inputs.systems.items()
         },
         absent,
@@ -465,21 +494,27 @@ def _search_of(corpus: Corpus) -> WordSearch | None:
     return WordSearch.of_tokens(corpus.tokens, corpus.vocabulary, corpus.sentences)
 
 
-def _itself(mentions: Mentions) -> Mentions:
-    return mentions
+def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict[str, Search]:
+    """What can be asked of the text of mentions and of their sentences; nothing without text.
 
-
-def words_of(search: WordSearch | None, mentions: Callable[[], Mentions]) -> dict[str, Search]:
-    """What can be asked of the text of mentions and of their sentences; nothing without text."""
+    `column` gives the sentence, start and end of every mention.
+    """
     if search is None:
         return {}
 
+    def in_blocks(names: Sequence[str], asked: str, window: Callable[..., tuple[Ints, Ints]]) -> Bools:
+        columns = [column(name) for name in names]
+        found = np.zeros(len(columns[0]), dtype=bool)
+        for first in range(0, len(found), BLOCK):
+            block = slice(first, first + BLOCK)
+            found[block] = search.holding(asked, *window(*(ints(one[block]) for one in columns)))
+        return found
+
     def inside(asked: str) -> Bools:
-        one = mentions()
-        return search.holding(asked, *search.mentions(one.sentence, one.start, one.end))
+        return in_blocks(("sentence", "start", "end"), asked, search.mentions)
 
     def around(asked: str) -> Bools:
-        return search.holding(asked, *search.around(mentions().sentence))
+        return in_blocks(("sentence",), asked, search.around)
 
     return {TEXT: inside, SENTENCE: around}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -432,7 +432,7 @@ def _bits(
         decided=decided,
         subsets=head.subsets if side == "gold" else (),
         tough=columns.arrays.get("gold.tough") if side == "gold" else None,
-        words=words_of(search, lambda: columns.mentions(side)),
+        words=words_of(search, partial(columns.column, side)),
     )
 
 

@@ -7,11 +7,11 @@ import hashlib
 import re
 import shutil
 import sqlite3
+from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
-import numpy as np
 from msgspec import UNSET
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
-from spanwise.conditions import parse
+from spanwise.conditions import SENTENCE, TEXT, parse
 from spanwise.document import written_out
 from spanwise.document.evaluation import UnitCounts
 from spanwise.errors import ChoiceError, SpanwiseError, unknown
@@ -38,6 +38,7 @@ from spanwise.workbench.bench import (
     upload,
 )
 from spanwise.workbench.drawing import (
+    WHERE,
     Drawn,
     GoldRequest,
     Health,
@@ -131,17 +132,29 @@ COSTLY = {  # what is answered one after the other: tests, searches, documents a
 }  # fmt: skip
 
 
+SEARCHED = 100_000  # gold mentions above which a search for words is costly
+
+
 async def in_lane(bench: Bench, request: Request, name: str, work: Callable[[], T]) -> T:
     """Do the work of a route at once, or after the costly ones before.
 
     Of the tests of slices that a browser waits for, only the newest is made: the others are of views that
     have gone.
     """
-    if name not in COSTLY:
+    if name not in COSTLY and not _searches(bench, request):
         return await bench.lanes.quick(work)
     asker, path = asker_of(request), request.url.path
     topic = (name, path) if name == "test" and asker == "browser" else None
     return await bench.lanes.costly((asker, path, request.url.query), work, topic=topic)
+
+
+def _searches(bench: Bench, request: Request) -> bool:
+    """Whether many mentions are searched for words."""
+    asked = {name for text in request.query_params.getlist(WHERE) for name in parse(text).attributes}
+    if not {TEXT, SENTENCE} & {*asked, *request.query_params} or "gold" not in request.path_params:
+        return False
+    gold = bench.store.gold(request.path_params["gold"])
+    return gold is not None and gold.mentions > SEARCHED
 
 
 def status_of(error: Exception) -> int:
@@ -359,7 +372,7 @@ def sentences_of(
     notes = bench.notes(gold)
     rows = chosen_rows(index, view, notes)
     sentence = index.columns.column("gold", "sentence")  # in ascending order
-    begin = int(np.searchsorted(rows, np.searchsorted(sentence, after, "right")))
+    begin = bisect_left(rows, bisect_right(sentence, after))
     chosen: dict[int, list[int]] = {}
     for place in range(begin, len(rows)):
         row = int(rows[place])

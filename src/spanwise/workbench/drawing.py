@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -277,8 +278,9 @@ Span = tuple[list[tuple[int, int]], str, str, str]  # pieces, label, kind, said
 
 
 def _rows_of(columns: MentionColumns, side: str, sentence: int) -> list[int]:
-    first, last = np.searchsorted(columns.column(side, "sentence"), [sentence, sentence + 1])
-    return list(range(int(first), int(last)))
+    column = columns.column(side, "sentence")  # numpy would make a copy of it to compare it with int64
+    first = bisect_left(column, sentence)
+    return list(range(first, bisect_left(column, sentence + 1, first)))
 
 
 def _spans(

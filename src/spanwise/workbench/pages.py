@@ -6,6 +6,7 @@ import datetime
 import mimetypes
 import re
 import time
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -524,7 +525,8 @@ def sentence_page(bench: Bench, request: Request) -> Response:
     number, documents = int(text), index.columns.arrays.get("document_of_sentence")
     around = range(max(number - 3, 0), min(number + 4, index.columns.head.sentences))
     if documents is not None:
-        around = range(*np.searchsorted(documents, [documents[number], documents[number] + 1]).tolist())[:200]
+        own = documents[number]
+        around = range(bisect_left(documents, own), bisect_right(documents, own))[:200]
     notes = bench.notes(gold)
     drawn = [draw(index, one, notes=notes) if one == number else None for one in around]
     plain = [" ".join(index.columns.words(one)) for one in around]
