@@ -27,6 +27,9 @@ from spanwise.columns import Column
 from spanwise.evaluation import MentionColumns
 
 
+PATIENCE = 10  # how often somebody asks again when told to
+
+
 class Memory(NamedTuple):
     """The memory of a server, in MB."""
 
@@ -75,6 +78,20 @@ class Server:
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
         """One request on a connection of its own."""
+        status, answered, _ = self.told(method, path, body)
+        return status, answered
+
+    def patiently(self, path: str) -> tuple[int, int]:
+        """Ask as a browser does, again after as long as the server says; the status, and how often."""
+        for again in range(PATIENCE):
+            status, _, wait = self.told("GET", path)
+            if not wait:
+                return status, again
+            time.sleep(float(wait))
+        return status, PATIENCE
+
+    def told(self, method: str, path: str, body: Any = None) -> tuple[int, bytes, str | None]:
+        """One request; the status, the body, and after how many seconds to ask again."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {"authorization": f"Bearer {self.token}", "host": f"127.0.0.1:{self.port}"}
         if isinstance(body, dict):
@@ -83,7 +100,7 @@ class Server:
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
-            return answer.status, answer.read()
+            return answer.status, answer.read(), answer.getheader("retry-after")
         finally:
             connection.close()
 

@@ -174,6 +174,7 @@ class Load:
         self.server, self.draw = server, draw
         self.taken: dict[str, list[float]] = {}
         self.wrong: Counter[int] = Counter()
+        self.again = 0  # times that somebody was told to ask again, and did
         self.memory = [server.memory()]
         self._seconds, self._ending = seconds, time.monotonic() + seconds
         self._cpu = server.cpu()
@@ -196,8 +197,9 @@ class Load:
         while time.monotonic() < self._ending:
             kind, path = self.draw(chance)
             began = time.perf_counter()
-            status, _ = self.server.ask("GET", path)
+            status, again = self.server.patiently(path)
             self.taken.setdefault(kind, []).append(1000 * (time.perf_counter() - began))
+            self.again += again
             if status != 200:
                 self.wrong[status] += 1
 
@@ -208,6 +210,7 @@ class Load:
         wrong = ", ".join(f"{number} with status {status}" for status, number in self.wrong.items())
         print(
             f"{name}, 16 clients for {self._seconds:.0f} s: {len(every):,} answers, {wrong or 'no errors'}, "
+            f"{self.again} asked for again, "
             f"{self.server.cpu() - self._cpu:.0f} s CPU; memory {start}, in the middle {middle}, "
             f"at the end {end}, at most {end.most:.0f} MB"
         )

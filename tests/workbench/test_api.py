@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import lzma
 import os
 import shutil
 import signal
@@ -12,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -311,6 +314,19 @@ def finished(client: Any, number: int) -> dict[str, Any]:
     raise AssertionError(job)
 
 
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("xz", lzma.compress)])
+def test_an_upload_that_unpacks_to_far_more_than_itself_is_refused(
+    folder: Path, gold: str, tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
+) -> None:
+    bomb = pack(b"word O\n" * 10_000_000)
+    assert len(bomb) < 700_000
+    with client_of(copied(folder, tmp_path / "runs")) as client:
+        sent = client.put(f"/api/v1/golds/{gold}/results?system=a&name=a.conll.{ending}", content=bomb)
+        job = finished(client, sent.json()["id"])
+        assert job["state"] == "failed"
+        assert f"a.conll.{ending}: the file unpacks to more than 67,108,864 bytes" in job["error"]
+
+
 def test_an_upload_is_evaluated_and_a_bad_one_is_answered_with_ways_out(
     folder: Path, gold: str, tmp_path: Path
 ) -> None:
@@ -568,6 +584,7 @@ def test_a_store_of_an_earlier_version_keeps_its_notes(tmp_path: Path, read_only
 
 KILLED = """
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from spanwise.workbench.store import Note, Store
 store = Store(Path(sys.argv[1]))

@@ -110,12 +110,19 @@ def test_pages_stay_light_with_very_many_systems(
         ]
         monkeypatch.setattr(bench.store, "results", lambda slug: [one, *many])
         shared = static_bytes(client)
-        for path in ("history", "history?q=system-049", f"compare/{one.id}/{one.id}", "sentences", "slices"):
-            page = client.get(f"/g/{gold}/{path}")
+        pages = ("/history", "/history?q=system-049", f"/compare/{one.id}/{one.id}", "/sentences", "/slices")
+        for path in ("", "?after=40", "?sort=system", *pages):
+            page = client.get(f"/g/{gold}{path}")
             assert page.status_code == 200, path
             assert len(page.content) + shared < MOST, path
         assert "system-04999" in client.get(f"/g/{gold}/history?q=system-04999").text
         assert len(table(client.get(f"/g/{gold}.csv").text)) == 4999
+        first, second = (client.get(f"/g/{gold}{path}").text for path in ("", "?after=40"))
+        assert first.count('type="checkbox" name="r"') == second.count('type="checkbox" name="r"') == 40
+        assert "41 to 80 of 4,999" in second and "after=80" in second
+        led = [re.search(r"<h1>(.*?) leads", page, re.S) for page in (first, second)]
+        assert led[0] is not None and led[1] is not None and led[0][1] == led[1][1]
+        assert "Every other system is told apart" not in first  # the twenty best alone are tested
 
 
 def test_tokens_of_both_files_stand_below_each_other() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,19 @@ playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright
 uvicorn = pytest.importorskip("uvicorn")
 
 
-@pytest.fixture(scope="module")
-def served(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """A running server over a copy of the folder: its address, and the folder."""
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@contextmanager
+def running(there: Path, port: int) -> Iterator[None]:
+    """A server over a folder, which ends behind the block."""
     from spanwise.workbench import application
     from spanwise.workbench.guard import Door
 
-    there = copied(folder, tmp_path_factory.mktemp("served") / "runs")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     app = application(there, Door.at(port, TOKEN))
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
@@ -36,16 +41,29 @@ def served(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     thread.start()
     while not server.started:
         time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}", there
+    yield
     app.app.state.bench.events.closed = True
     server.should_exit = True
-    thread.join(timeout=10)
+    thread.join(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def served(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A running server over a copy of the folder: its address, and the folder."""
+    there, port = copied(folder, tmp_path_factory.mktemp("served") / "runs"), free_port()
+    with running(there, port):
+        yield f"http://127.0.0.1:{port}", there
 
 
 @pytest.fixture
 def page(browser: Any, served: tuple[str, Path]) -> Iterator[Any]:
     """A page that knows the token; whatever the console says fails the test."""
-    address = served[0]
+    with page_of(browser, served[0]) as one:
+        yield one
+
+
+@contextmanager
+def page_of(browser: Any, address: str) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_cookies([{"name": f"spanwise-{address.rpartition(':')[2]}", "value": TOKEN, "url": address}])
     context.set_default_timeout(60_000)
@@ -72,6 +90,27 @@ def test_a_result_that_comes_into_the_folder_appears(page: Any, served: tuple[st
     (there / ".half").rename(there / "late.json")
     page.get_by_role("button", name="new result").click()
     page.get_by_role("row", name="newcomer").first.wait_for()
+
+
+def test_a_page_says_that_the_server_stopped_stays_readable_and_resumes(
+    browser: Any, folder: Path, tmp_path: Path
+) -> None:
+    there, port = copied(folder, tmp_path / "runs"), free_port()
+    address = f"http://127.0.0.1:{port}"
+    with page_of(browser, address) as page:
+        with running(there, port):
+            page.goto(address)
+            live = page.locator("[data-live-text]")
+            page.locator("tbody tr").first.wait_for()
+            assert live.text_content() != "stopped"
+            shown = page.locator("main").inner_text()
+        page.locator(".stopped [data-live-text]", has_text="stopped").wait_for()
+        assert page.locator("main").inner_text() == shown and "memoriser" in shown
+        with running(there, port):
+            page.locator(":not(.stopped) > [data-live-text]").wait_for()
+            assert live.text_content() != "stopped"
+            shutil.copy(there / "all.json", there / "another.json")
+            page.get_by_role("button", name="new result").wait_for()  # events go on
 
 
 def test_two_systems_are_chosen_and_compared(page: Any, served: tuple[str, Path]) -> None:

@@ -182,3 +182,24 @@ def test_a_report_of_the_child_is_that_of_the_document(client: Any, folder: Path
         client.get("/r/1", headers={"authorization": f"Bearer {TOKEN}"}).text
         == load(folder / "all.json").to_html()
     )
+
+
+def test_a_search_for_words_among_many_mentions_is_costly(
+    client: Any, gold: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    lanes = client.app.app.state.bench.lanes
+    costly = lanes.costly
+
+    def noticed(key: object, work: Any, **other: Any) -> Awaitable[Any]:
+        asked.append(key)
+        return costly(key, work, **other)
+
+    monkeypatch.setattr(lanes, "costly", noticed)
+    views = ("slice?text=of", "slice?where=sentence%3Dof", "mentions?sentence=of", "slice?label=ORG")
+    before = [client.get(f"/api/v1/golds/{gold}/{view}").json() for view in views]
+    assert asked == []
+    monkeypatch.setattr("spanwise.workbench.api.SEARCHED", 0)
+    assert [client.get(f"/api/v1/golds/{gold}/{view}").json() for view in views] == before
+    assert len(asked) == 3
+    assert client.get(f"/api/v1/golds/{gold}/slice?where=text").status_code == 400

@@ -88,6 +88,7 @@ def test_bits_are_counted_along_runs_as_one_by_one(
     assert found.totals(packed(bits), 4).tolist() == expected.tolist()
     inside = [bits[a:b].sum() for a, b in itertools.pairwise(found.at.tolist())]
     assert found.counts(packed(bits)).tolist() == inside
+    assert found.reached(packed(bits)) == sum(number > 0 for number in inside)
 
 
 def test_facet_counts_add_up_to_the_slice(case) -> None:

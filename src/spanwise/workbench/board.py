@@ -14,11 +14,11 @@ from spanwise.document.scores import PRIMARY, LeadPart, ScoreTest
 from spanwise.reports import _wording as words
 from spanwise.statistics import LEVEL
 from spanwise.workbench.bench import Bench
-from spanwise.workbench.guard import MOST_ROWS
 from spanwise.workbench.index import TESTED
 from spanwise.workbench.store import Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
+BOARD_ROWS = 40  # of a page, which stays below 120 KB
 POINTS = 240  # of a history
 HEIGHT = 14.0  # of the name of a track
 FEW_MENTIONS = 30  # in a slice, below which its interval does not set the scale of a drawing
@@ -121,7 +121,7 @@ def board_query(bench: Bench, gold: Gold, asked: QueryParams) -> BoardQuery:
 
 
 def board(
-    bench: Bench, gold: Gold, query: BoardQuery, *, most: int = MOST_ROWS, changes: bool = True
+    bench: Bench, gold: Gold, query: BoardQuery, *, most: int = BOARD_ROWS, changes: bool = True
 ) -> tuple[list[BoardRow], Axis, int]:
     """At most `most` rows of the leaderboard, sorted and filtered, with ties; how many there are.
 

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -69,7 +70,7 @@ from spanwise.workbench.drawing import (
 )
 from spanwise.workbench.exports import leaderboard_csv, mentions_csv, mentions_lines
 from spanwise.workbench.guard import MOST_ROWS, Refused
-from spanwise.workbench.index import SliceAnswer
+from spanwise.workbench.index import TESTED, SliceAnswer
 from spanwise.workbench.jobs import OPTIONS
 from spanwise.workbench.openapi import OPERATIONS, PREFIX
 from spanwise.workbench.store import Gold, Note, Result, Slice, pooled
@@ -230,13 +231,15 @@ def leaderboard(bench: Bench, request: Request) -> Response:
     tags = sorted({f"{name}:{value}" for one in every for name, value in one.board.tags.items()})
     here = {one.system for one in every if not one.gone}
     gone = {one.system: one for one in every if one.gone and one.system not in here}
-    lead = max(rows, key=lambda row: row.values.get(query.score) or 0, default=None)
+    # The best one of all, whichever the page shows.
+    best = replace(query, after=0, sort=f"-{query.score}")
+    lead = next(iter(board(bench, gold, best, most=1, changes=False)[0]), None)
     usual = ",".join(one for one in COLUMNS if one in query.known and one != query.score)
     return _render(
         bench, request, "board", gold, rows=rows, axis=axis, query=query, own=bench.score(gold),
         column_name=column_name, tags=tags[:MOST_ROWS], number=len(every), systems=len(here),
         gone=list(gone.values()), lead=lead, unreadable=_unreadable(bench), changed=bench.gold_changed(gold),
-        others=bench.other_golds(gold), usual=usual, listed=listed, further=further, some=SOME,
+        others=bench.other_golds(gold), usual=usual, listed=listed, further=further, some=SOME, tested=listed <= TESTED,
         address=_csv_at(request),
     )  # fmt: skip
 
