@@ -26,7 +26,6 @@ from spanwise.cli.main import main as spanwise
 from spanwise.columns import Column
 from spanwise.evaluation import MentionColumns
 
-
 PATIENCE = 10  # how often somebody asks again when told to
 
 

@@ -24,7 +24,7 @@ from spanwise.attributes import (
 )
 from spanwise.buckets import Bucket, Bucketing, Strategy, default_strategy, fit, range_text
 from spanwise.columns import Bools, Column, Ints, ints, offsets
-from spanwise.corpus import Corpus, Mentions
+from spanwise.corpus import Corpus
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._choices import Inputs
 

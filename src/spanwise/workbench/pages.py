@@ -239,8 +239,8 @@ def leaderboard(bench: Bench, request: Request) -> Response:
         bench, request, "board", gold, rows=rows, axis=axis, query=query, own=bench.score(gold),
         column_name=column_name, tags=tags[:MOST_ROWS], number=len(every), systems=len(here),
         gone=list(gone.values()), lead=lead, unreadable=_unreadable(bench), changed=bench.gold_changed(gold),
-        others=bench.other_golds(gold), usual=usual, listed=listed, further=further, some=SOME, tested=listed <= TESTED,
-        address=_csv_at(request),
+        others=bench.other_golds(gold), usual=usual, listed=listed, further=further, some=SOME,
+        tested=listed <= TESTED, address=_csv_at(request),
     )  # fmt: skip
 
 
