@@ -134,8 +134,8 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
         line = self.source.line(sentence, token, first_token=first)
         if line is not None:
             return f"{self.source.path}:{line}"
-        if self.documents is None or self.document_ids is None:
-            return self.source.path
+        if self.documents is None or not isinstance(self.document_ids, tuple):
+            return self.source.path  # the data name no documents; those of a part may have numbers
         document = int(np.searchsorted(self.documents, sentence, side="right")) - 1
         inside = sentence - int(self.documents[document]) + 1
         if self.texts is not None and self.token_start is not None and first + token < len(self.tokens):

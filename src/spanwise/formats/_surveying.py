@@ -322,7 +322,10 @@ _KINDS = ("tokens with tags", "tokens with spans", "text with spans of character
 
 
 class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
-    """What is known of a file of JSON lines or of spans after one look at it."""
+    """What is known of a file of JSON lines, span rows or table rows after one look at it.
+
+    The cuts of a table have its rows in place of bytes.
+    """
 
     path: str
     sha256: str | None

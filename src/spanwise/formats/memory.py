@@ -287,7 +287,7 @@ def layered(source: Any, name: str | None = None) -> Layered:
     if tables.accepts_arrow(source):
         table, kind = tables.table_in(source), type(source).__name__
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
-        names = tables.class_names(table)
+        names = tables.class_names(table.schema)
         return Layered(f"<{kind}>", columns, False, f"a {kind} in memory", "arrow", names)
     rows = [plain(record) for record in source]
     keys = dict.fromkeys(key for record in rows if isinstance(record, Mapping) for key in record)

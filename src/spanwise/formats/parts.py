@@ -29,6 +29,7 @@ from spanwise.formats._surveying import (
     survey,
     survey_lines,
 )
+from spanwise.formats._table_surveys import survey_table, table_part, table_pieces
 from spanwise.formats.jsonl import annotation_of, gathered, records
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
@@ -84,7 +85,7 @@ def can_be_streamed(source: Any, reading: ReadKeywords) -> bool:
 
 # By the name of a format whose files are records: what looks at all of them, one after the other.
 _SURVEYS: Mapping[str, Callable[..., RecordSurvey | None]] = {
-    "jsonl": survey_lines, "spans": survey_spans,
+    "jsonl": survey_lines, "spans": survey_spans, "arrow": survey_table,
 }  # fmt: skip
 
 
@@ -143,6 +144,9 @@ Parted: TypeAlias = Survey | RecordSurvey | Held
 def pieces(one: Parted) -> Iterator[PartBytes]:
     """The parts of a source: by their place, or by their bytes where it is a packed file."""
     kept = isinstance(one, Survey) and one.kept is not None
+    if isinstance(one, RecordSurvey) and one.format == "arrow":
+        yield from map(PartBytes, range(one.parts), table_pieces(one))
+        return
     if isinstance(one, Held) or kept or not is_packed(one.path):
         yield from map(PartBytes, range(one.parts))
         return
@@ -187,13 +191,19 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
 
 def _of_records(one: RecordSurvey, piece: PartBytes, begin: Cut) -> Annotation:
     """The records of one part, as the whole file has them."""
-    if one.format == "spans":
+    if one.format == "arrow":
+        assert piece.data is not None
+        part = table_part(one, piece.data)
+    elif one.format == "spans":
         part = span_part(one, _bytes(one, piece), begin)
     else:
         part = _line_part(one, piece, begin)
     corpus = part.corpus
     if not one.has_ids:
         corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
+    if corpus.documents is not None and corpus.document_ids is None:
+        _, first = _documents_between(one.documents, begin, one.cuts[piece.number + 1])
+        corpus = replace(corpus, document_ids=_WholeFileNumbers(first, len(corpus.documents) - 1))
     return replace(part, corpus=corpus)
 
 
@@ -259,7 +269,7 @@ def survey_of_records(
     tokens: int = 0,
     sentences: Sequence[int] | None = None,
 ) -> RecordSurvey | None:
-    """Look at a file of JSON lines or of spans; None where it is none, or must be read whole."""
+    """Look at a file of JSON lines, spans or table rows; None where it is none, or must be read whole."""
     if not is_in_records(path, reading):
         return None
     file = opened(path, limits=reading.get("limits"))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
@@ -26,7 +29,7 @@ from spanwise.formats._sentences import (
 from spanwise.schemes import encode
 
 if TYPE_CHECKING:
-    from pyarrow import Table
+    from pyarrow import Schema, Table
 
 _TOKENS = ("tokens", "token", "words", "word", "form", "text")
 TABLE_TAGS = ("ner_tags", "tags", "tag", "ner", "labels", "label", "ne_tags")
@@ -34,6 +37,9 @@ TABLE_SPANS = ("spans", "entities", "mentions", "ents")
 _SENTENCES = ("sentence", "sentence_id", "sent_id", "sentence #", "sent")
 _DOCUMENTS = ("document", "document_id", "doc_id", "doc")
 _IDS = ("id", "sent_id", "sentence_id")
+
+
+Units: TypeAlias = Sequence[TaggedSentence] | Sequence[Standoff]
 
 
 def table_annotation(
@@ -48,16 +54,53 @@ def table_annotation(
     A row is a sentence where its tokens are a list (tags as strings or numbers of `names`, or spans), a
     text where it is a string with spans, and a token where a column numbers the sentences.
     """
+    return units_annotation(table_units(table, reading.path, options, names), reading, options)
+
+
+def units_annotation(units: Units, reading: Reading, options: Options) -> Annotation:
+    """The annotation of the sentences or texts of a table."""
+    tagged = [unit for unit in units if isinstance(unit, TaggedSentence)]
+    if tagged:
+        return tagged_annotation(tagged, reading, options)
+    origin = Origin(reading.path, reading.format, reading.evidence, reading.sha256)
+    return annotation([unit for unit in units if isinstance(unit, Standoff)], origin, options)
+
+
+def whole_rows(table: Mapping[str, Sequence[Any]], options: Options, path: str) -> int | None:
+    """How many of the first rows of a table are whole sentences, whatever rows come behind them.
+
+    None where a token is missing: what a row is cannot be told from it.
+    """
     columns = {name.lower(): name for name in table}
-    token = _column(columns, _TOKENS, options.token_column, reading.path, "tokens")
+    token = _column(columns, _TOKENS, options.token_column, path, "tokens")
+    size = len(table[token])
+    sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
+    of_spans = options.tag_column is None and any(name in columns for name in TABLE_SPANS)
+    if None in table[token]:
+        return None
+    if not size or sentence is None or of_spans or not isinstance(table[token][0], str):
+        return size
+    documents = _of(table, columns, _DOCUMENTS)
+    number, last = table[sentence], size - 1
+    while size and (number[size - 1], documents[size - 1]) == (number[last], documents[last]):
+        size -= 1
+    return size
+
+
+def table_units(
+    table: Mapping[str, Sequence[Any]], path: str, options: Options, names: Sequence[str] | None
+) -> Units:
+    """The sentences or texts of columns by name."""
+    columns = {name.lower(): name for name in table}
+    token = _column(columns, _TOKENS, options.token_column, path, "tokens")
     if not len(table[token]):
-        raise InputError(at(reading.path, None, "the table has no row.\nGive at least one sentence."))
+        raise InputError(at(path, None, "the table has no row.\nGive at least one sentence."))
     spans = next((columns[name] for name in TABLE_SPANS if name in columns), None)
     listed = not isinstance(table[token][0], str)
     sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
     if spans is not None and options.tag_column is None:
-        return _of_spans(table, token, spans, columns, reading, options)
-    tag = _column(columns, TABLE_TAGS, options.tag_column, reading.path, "tags")
+        return _of_spans(table, token, spans, columns, path)
+    tag = _column(columns, TABLE_TAGS, options.tag_column, path, "tags")
     labels = options.labels if options.labels is not None else names
     if listed:
         rows = zip(
@@ -66,21 +109,19 @@ def table_annotation(
         sentences = [
             TaggedSentence(
                 [str(one) for one in tokens],
-                _named(tags, labels, reading.path, f"sentence {number}"),
+                _named(tags, labels, path, f"sentence {number}"),
                 name or "",
                 document,
             )
             for number, (tokens, tags, name, document) in enumerate(rows, start=1)
         ]
-        return tagged_annotation(_checked(sentences, reading.path), reading, options)
+        return _checked(sentences, path)
     if sentence is None:
         raise InputError(
-            at(reading.path, None, "a row of the table is a token, but no column numbers the sentences; "
+            at(path, None, "a row of the table is a token, but no column numbers the sentences; "
                f"it has: {', '.join(table)}.\nAdd a column 'sentence', or give lists of tokens.")
         )  # fmt: skip
-    return tagged_annotation(
-        _gathered(table, token, tag, sentence, columns, labels, reading.path), reading, options
-    )
+    return _gathered(table, token, tag, sentence, columns, labels, path)
 
 
 def _column(
@@ -169,22 +210,20 @@ def _of_spans(
     token: str,
     spans: str,
     columns: Mapping[str, str],
-    reading: Reading,
-    options: Options,
-) -> Annotation:
+    path: str,
+) -> list[Standoff]:
     rows = zip(
         table[token], table[spans], _of(table, columns, _IDS), _of(table, columns, _DOCUMENTS), strict=True
     )
     units = []
     for number, (body, mentions, name, document) in enumerate(rows, start=1):
-        found = [_mention(mention, reading.path, number) for mention in mentions]
-        scores = [score_of(mention, f"{reading.path}: row {number}") for mention in mentions]
+        found = [_mention(mention, path, number) for mention in mentions]
+        scores = [score_of(mention, f"{path}: row {number}") for mention in mentions]
         text: Any = body if isinstance(body, str) else [str(word) for word in body]
         units.append(
             Standoff(text, found, name or "", document, scores=scores if any(map(isfinite, scores)) else ())
         )
-    origin = Origin(reading.path, reading.format, reading.evidence, reading.sha256)
-    return annotation(units, origin, options)
+    return units
 
 
 def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
@@ -248,6 +287,7 @@ FRAMES = Format(
 )
 
 
+EVIDENCE = "Parquet or Arrow columns"
 _SUFFIXES = (".parquet", ".arrow", ".feather")
 
 
@@ -266,18 +306,14 @@ def read_arrow(source: Any, options: Options) -> Annotation:
     """The annotation of a file, table or dataset: a row is a sentence (tags or spans), or a token."""
     if isinstance(source, File):
         table = _table_of(source, options.limits)
-        reading = Reading(source.path, source.sha256, "arrow", evidence="Parquet or Arrow columns")
+        reading = Reading(source.path, source.sha256, "arrow", evidence=EVIDENCE)
     else:
         table = table_in(source)
         kind = type(source).__name__
         reading = Reading(f"<{kind}>", format="arrow", evidence=f"a {kind} in memory")
-    if len({*table.column_names}) < len(table.column_names):
-        raise InputError(
-            at(reading.path, None, f"two columns have the same name: {', '.join(table.column_names)}.\n"
-               "Rename one.")
-        )  # fmt: skip
+    _refuse_twins(table.column_names, reading.path)
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    return table_annotation(columns, reading, options, names=class_names(table))
+    return table_annotation(columns, reading, options, names=class_names(table.schema))
 
 
 def _pyarrow() -> Any:
@@ -291,8 +327,6 @@ def _pyarrow() -> Any:
 def _table_of(file: File, limits: Limits) -> Table:
     """The table of a file, decoded by another process: a damaged file can end pyarrow's."""
     import subprocess
-    import sys
-    from pathlib import Path
 
     arrow = _pyarrow()
     stored = file.stored
@@ -300,20 +334,79 @@ def _table_of(file: File, limits: Limits) -> Table:
         from pyarrow import parquet
 
         return parquet.ParquetFile(arrow.BufferReader(stored)).read(use_threads=False)
-    most = max(limits.values, 50 * len(stored))
-    program = Path(__file__).with_name("_arrow_child.py")
-    memory = min((1 << 29) + 64 * most, 1 << 62)  # what pyarrow itself needs, and room for the values
-    done = subprocess.run(
-        [sys.executable, str(program), str(most), str(memory)], input=stored, capture_output=True, check=False
-    )
+    done = subprocess.run(_child(limits, len(stored)), input=stored, capture_output=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        ended = f"pyarrow ended with signal {-done.returncode}" if done.returncode < 0 else said
-        raise InputError(
-            at(file.path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?")
-        )
-    with arrow.ipc.open_stream(arrow.BufferReader(done.stdout)) as stream:
+        raise InputError(_undecoded(file.path, done.returncode, done.stderr))
+    return _streamed(arrow, done.stdout)
+
+
+def _streamed(arrow: Any, data: bytes) -> Table:
+    """The table of a stream; no thread is started, as this process may be forked."""
+    alone = arrow.ipc.IpcReadOptions(use_threads=False)
+    with arrow.ipc.open_stream(arrow.BufferReader(data), options=alone) as stream:
         return stream.read_all()
+
+
+def _child(limits: Limits, size: int) -> list[str]:
+    """The command that decodes a file of so many bytes."""
+    most = max(limits.values, 50 * size)
+    memory = min((1 << 29) + 64 * most, 1 << 62)  # what pyarrow itself needs, and room for the values
+    return [sys.executable, str(Path(__file__).with_name("_arrow_child.py")), str(most), str(memory)]
+
+
+def _undecoded(path: str, status: int, said: bytes) -> str:
+    last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    ended = f"pyarrow ended with signal {-status}" if status < 0 else last
+    return at(path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?")
+
+
+Batch: TypeAlias = tuple[list[str] | None, dict[str, list[Any]]]  # the names of classes, and columns
+
+
+def stored_batches(path: str, limits: Limits, rows: int, sizes: Sequence[int] = ()) -> Iterator[bytes]:
+    """The rows of a file, as many at a time as the sizes say, or at most `rows`: Arrow streams of their own.
+
+    They are decoded by another process, which holds no more of them than we do. It waits for nothing but
+    for us to read: it is told everything in a file, and its errors go to another. It ends with its last
+    row, or with this iterator.
+    """
+    import subprocess
+    import tempfile
+
+    command = [*_child(limits, Path(path).stat().st_size), path, str(rows)]
+    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as said:
+        told.write("\n".join(map(str, sizes)).encode())
+        told.seek(0)
+        child = subprocess.Popen(command, stdin=told, stdout=subprocess.PIPE, stderr=said)
+        ours = os.getpid()
+        assert child.stdout is not None
+        try:
+            while len(head := child.stdout.read(8)) == 8:
+                length = int.from_bytes(head, "little")
+                data = child.stdout.read(length)
+                if len(data) < length:
+                    break
+                yield data
+            if child.wait() != 0:
+                said.seek(0)
+                raise InputError(_undecoded(path, child.returncode, said.read()))
+        finally:
+            if os.getpid() == ours:  # a process that was forked meanwhile has a copy of this iterator
+                child.kill()
+                child.stdout.close()
+                child.wait()
+
+
+def batch_of(data: bytes, path: str) -> Batch:
+    """The rows of one stream."""
+    table = _streamed(_pyarrow(), data)
+    _refuse_twins(table.column_names, path)
+    return class_names(table.schema), {name: table.column(name).to_pylist() for name in table.column_names}
+
+
+def _refuse_twins(names: Sequence[str], path: str) -> None:
+    if len({*names}) < len(names):
+        raise InputError(at(path, None, f"two columns have the same name: {', '.join(names)}.\nRename one."))
 
 
 def table_in(source: Any) -> Table:
@@ -326,9 +419,9 @@ def table_in(source: Any) -> Table:
     return source
 
 
-def class_names(table: Table) -> list[str] | None:
+def class_names(schema: Schema) -> list[str] | None:
     """The names of a ClassLabel that datasets keeps in the schema's metadata."""
-    raw = (table.schema.metadata or {}).get(b"huggingface")
+    raw = (schema.metadata or {}).get(b"huggingface")
     if raw is None:
         return None
     try:

@@ -1,0 +1,161 @@
+"""One look at a whole table on disk: where to cut it, and how to read one of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from spanwise.columns import Ints, ints
+from spanwise.corpus import Annotation, Reading
+from spanwise.errors import InputError
+from spanwise.formats import tables
+from spanwise.formats._format import Options
+from spanwise.formats._opening import File, sha256_of
+from spanwise.formats._sentences import TaggedSentence
+from spanwise.formats._surveying import Cut, RecordSurvey, spaced
+from spanwise.schemes import Recognised, Tags, recognise_situations, situations
+
+ROWS = 1 << 13  # rows of a table that are looked at together, at most
+
+Columns = dict[str, list[Any]]
+
+
+def survey_table(
+    file: File, options: Options, *, tokens: int = 0, sentences: Sequence[int] | None = None
+) -> RecordSurvey | None:
+    """Look at a whole table; None where it must be read whole, for what it is or for what is wrong in it."""
+    if options.annotator is not None or options.fields or options.documents not in (None, "none"):
+        return None
+    if options.spelling is not None or options.declared != options.scheme:
+        return None
+    look = _TableLook(file.path, options)
+    try:
+        if not look.through():
+            return None
+        return look.survey(sha256_of(file.path), tokens, sentences)
+    except InputError:
+        return None  # reading all of it says what is wrong
+
+
+class _TableLook:
+    """One pass over a table that keeps sums and places."""
+
+    def __init__(self, path: str, options: Options) -> None:
+        self._path, self._options = path, options
+        self._names: Sequence[str] | None = None
+        self._situations: Ints | None = None
+        self._labels: set[str] = set()
+        self._rows: list[Ints] = []
+        self._sizes: list[Ints] = []
+        self._starts: list[int] = []
+        self._last: str | None = None  # the document of the last sentence
+        self._has_ids = self._has_documents = False
+        self._number = self._row = 0
+
+    def through(self) -> bool:
+        """Read the table, some rows at a time; False where it cannot be read in parts.
+
+        A sentence whose tokens are rows waits for its last one.
+        """
+        held: Columns = {}
+        for data in tables.stored_batches(self._path, self._options.limits, ROWS):
+            self._names, columns = tables.batch_of(data, self._path)
+            joined = {name: held.get(name, []) + column for name, column in columns.items()}
+            whole = tables.whole_rows(joined, self._options, self._path)
+            if whole is None:
+                return False
+            self._take({name: column[:whole] for name, column in joined.items()}, whole)
+            held = {name: column[whole:] for name, column in joined.items()}
+        rest = len(next(iter(held.values()), []))
+        self._take(held, rest)
+        return True
+
+    def _take(self, columns: Columns, rows: int) -> None:
+        if not rows:
+            return
+        units = tables.table_units(columns, self._path, self._options, self._names)
+        part = tables.units_annotation(units, Reading(self._path, format="arrow"), self._options)
+        self._options.limits.check(part)
+        tagged = [unit for unit in units if isinstance(unit, TaggedSentence)]
+        if tagged:
+            counts = situations(Tags.of([unit.tags for unit in tagged]))
+            self._situations = counts if self._situations is None else ints(self._situations + counts)
+        corpus, number = part.corpus, len(units)
+        self._labels |= {*part.mentions.labels}
+        self._sizes.append(corpus.lengths)
+        by_token = number and rows != number
+        begins = corpus.sentences[:-1] if by_token else np.arange(number)
+        self._rows.append(ints(begins + self._row))
+        self._has_ids |= corpus.ids is not None
+        if corpus.documents is not None:
+            self._has_documents = True
+            starts = (corpus.documents[:-1] + self._number).tolist()
+            first = units[0].document
+            goes_on = self._number > 0 and first is not None and first == self._last
+            self._starts += starts[1:] if goes_on else starts
+        self._last = units[-1].document
+        self._number += number
+        self._row += rows
+
+    def survey(self, sha256: str, tokens: int, sentences: Sequence[int] | None) -> RecordSurvey | None:
+        """What all of it says; None where a part would hold nothing, or an error waits in one."""
+        if not self._number or len(self._labels) > self._options.limits.labels:
+            return None
+        recognised = self._recognised()
+        scheme = None if recognised is None else self._options.scheme or recognised.scheme
+        if scheme and recognised and self._options.repair == "none" and recognised.impossible.get(scheme, 1):
+            return None
+        size, row = np.concatenate(self._sizes), np.concatenate(self._rows)
+        token = np.concatenate([[0], np.cumsum(size)])
+        starts = ints(self._starts) if self._has_documents else None
+        if sentences is None:
+            allowed = ints(np.arange(len(size))) if starts is None else starts
+            sentences = spaced(ints(token[:-1]), allowed, 0, tokens).tolist() if tokens else []
+        places = [0, *(place for place in sentences if 0 < place < len(size))]
+        cuts = [Cut(place, int(token[place]), 0, int(row[place])) for place in places]
+        end = Cut(len(size), int(token[-1]), 0, self._row)
+        if not np.diff([*(cut.token for cut in cuts), end.token]).all():
+            return None
+        return RecordSurvey(
+            path=self._path,
+            sha256=sha256,
+            format="arrow",
+            options=self._options,
+            kind=tables.EVIDENCE,
+            recognised=recognised,
+            has_ids=self._has_ids,
+            cuts=(*cuts, end),
+            documents=None if starts is None else ints([*starts, len(size)]),
+        )
+
+    def _recognised(self) -> Recognised | None:
+        if self._situations is None:
+            return None
+        return recognise_situations(self._situations, prefer=self._options.prefer)
+
+
+def table_pieces(one: RecordSurvey) -> Iterator[bytes]:
+    """The rows of each part, decoded by one process in their order."""
+    sizes = [after.byte - before.byte for before, after in pairwise(one.cuts)]
+    return tables.stored_batches(one.path, one.options.limits, ROWS, sizes)
+
+
+def table_part(one: RecordSurvey, data: bytes) -> Annotation:
+    """The sentences in the rows of one part."""
+    declared: Mapping[str, Any] = {}
+    if one.recognised is not None:
+        declared = {"scheme": one.options.scheme or one.recognised.scheme}
+    names, joined = tables.batch_of(data, one.path)
+    reading = Reading(one.path, format="arrow", evidence=one.kind)
+    chosen = replace(one.options, **declared)
+    part = chosen.limits.check(tables.table_annotation(joined, reading, chosen, names=names))
+    corpus = part.corpus
+    if one.has_ids and corpus.ids is None:  # those of other parts have some
+        ids = ("",) * len(corpus)
+        named = corpus.documents is None or corpus.document_ids is not None
+        corpus = replace(corpus, ids=ids, document_ids=corpus.document_ids if named else ids)
+    return replace(part, corpus=corpus)

@@ -1,0 +1,267 @@
+"""Tables on disk that are read in parts give the bytes of files that are read whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.demo import generate
+from spanwise.errors import InputError
+from spanwise.evaluation import _blocks, _choices
+from spanwise.formats import _table_surveys
+from spanwise.formats._format import Limits
+from spanwise.formats.parts import survey_of_records
+from spanwise.formats.tables import batch_of, stored_batches
+from spanwise.schemes import encode
+
+arrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From when it is called on, all records are read in parts of a few sentences."""
+
+    def begin() -> None:
+        monkeypatch.setattr(_blocks, "LEAST_TOKENS", 250)
+        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+        monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+        monkeypatch.setattr(_table_surveys, "ROWS", 7)
+
+    return begin
+
+
+def columns_of(source: Any, kind: str) -> dict[str, list[Any]]:
+    """The sentences of a file as the columns of a table, in one of the ways to write them."""
+    one = spanwise.read(source)
+    corpus = one.corpus
+    words = [corpus.words(number) for number in range(len(corpus))]
+    tags = encode(one.mentions, corpus.lengths, "BIOES" if kind == "bioes" else "IOB2").lists()
+    spans: list[list[dict[str, Any]]] = [[] for _ in words]
+    for sentence, start, end, label in one.mentions.rows():
+        spans[sentence].append({"start": start, "end": end, "label": label})
+    if kind == "numbers":
+        known = ["O", *sorted({tag for some in tags for tag in some} - {"O"})]
+        return {"tokens": words, "ner_tags": [[known.index(tag) for tag in some] for some in tags]}
+    if kind == "rows":
+        flat = [(f"s{at}", at // 9, word, tag) for at, some in enumerate(words)
+                for word, tag in zip(some, tags[at], strict=True)]  # fmt: skip
+        names = ("sentence", "document", "token", "tag")
+        return {name: list(column) for name, column in zip(names, zip(*flat, strict=True), strict=True)}
+    if kind == "spans":
+        named = {
+            "id": [f"x{at}" for at in range(len(words))],
+            "doc_id": [at // 9 for at in range(len(words))],
+        }
+        return {"tokens": words, "spans": spans, **named}
+    if kind == "text":
+        places = [[0, *accumulate(len(word) + 1 for word in some)] for some in words]
+        moved = [
+            [
+                {"start": at[span["start"]], "end": at[span["end"]] - 1, "label": span["label"]}
+                for span in some
+            ]
+            for at, some in zip(places, spans, strict=True)
+        ]
+        return {"text": [" ".join(some) for some in words], "spans": moved}
+    return {"tokens": words, "tags": tags}
+
+
+def write_table(columns: dict[str, list[Any]], path: Path, *, group: int = 23) -> Path:
+    table = arrow.table(columns)
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path, row_group_size=group)
+    else:
+        with arrow.OSFile(str(path), "wb") as sink, arrow.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=11)
+    return path
+
+
+def same_in_parts(
+    gold: Path, systems: dict[str, Path], small_parts: Callable[[], None], **options: Any
+) -> None:
+    """Whole and in parts a result has the same bytes."""
+    options = {"resamples": 10, **options}
+    whole = spanwise.evaluate(gold, systems, **options).to_json()
+    small_parts()
+    survey = survey_of_records(gold, {key: options[key] for key in ("labels",) if key in options}, tokens=250)
+    assert survey is not None and survey.parts > 1
+    assert spanwise.evaluate(gold, systems, memory="1GB", **options).to_json() == whole
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffix"),
+    [
+        ("tags", "arrow"),
+        ("bioes", "parquet"),
+        ("rows", "parquet"),
+        ("rows", "arrow"),
+        ("spans", "parquet"),
+        ("text", "parquet"),
+    ],
+)
+def test_tables_in_parts_give_the_bytes_of_the_whole(
+    demo: Any, tmp_path: Path, small_parts: Callable[[], None], kind: str, suffix: str
+) -> None:
+    named = {"gold": demo.gold, "mine": demo.systems["swapper"], "train": demo.train}
+    files = {
+        name: write_table(columns_of(path, kind), tmp_path / f"{name}.{suffix}")
+        for name, path in named.items()
+    }
+    same_in_parts(files["gold"], {"mine": files["mine"]}, small_parts, train=files["train"], attributes="all")
+
+
+def test_numbers_of_tags_mean_the_same_in_every_part(
+    demo: Any, tmp_path: Path, small_parts: Callable[[], None]
+) -> None:
+    gold = write_table(columns_of(demo.gold, "numbers"), tmp_path / "gold.parquet")
+    one = spanwise.read(demo.gold)
+    tags = {tag for some in encode(one.mentions, one.corpus.lengths, "IOB2").lists() for tag in some}
+    same_in_parts(gold, {"mine": gold}, small_parts, labels=["O", *sorted(tags - {"O"})])
+
+
+@pytest.mark.parametrize(
+    ("column", "row"),
+    [
+        ("tags", ["O"]),
+        ("tags", ["PER", "O"]),
+        ("spans", [{"start": 1, "end": 9, "label": "PER"}]),
+        ("spans", [{"start": 0, "end": 1, "label": None}]),
+    ],
+)
+def test_a_wrong_row_of_a_table_is_named_as_of_the_whole(
+    tmp_path: Path, small_parts: Callable[[], None], column: str, row: list[Any]
+) -> None:
+    good: list[Any] = ["B-PER", "O"] if column == "tags" else [{"start": 0, "end": 1, "label": "PER"}]
+    table = {"tokens": [["a", "b"]] * 101, column: [good] * 60 + [row] + [good] * 40}
+    path = write_table(table, tmp_path / "gold.parquet")
+    with pytest.raises(InputError) as whole:
+        spanwise.evaluate(path, {"mine": path})
+    small_parts()
+    with pytest.raises(InputError) as parts:
+        spanwise.evaluate(path, {"mine": path}, memory="1GB")
+    assert str(parts.value) == str(whole.value)
+
+
+def test_a_damaged_table_is_refused_in_parts_as_whole(
+    demo: Any, tmp_path: Path, small_parts: Callable[[], None]
+) -> None:
+    path = write_table(columns_of(demo.gold, "tags"), tmp_path / "gold.parquet")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 40] = b"\xff" * 40
+    path.write_bytes(bytes(data[:-20]))
+    with pytest.raises(InputError) as whole:
+        spanwise.evaluate(path, {"mine": path})
+    small_parts()
+    with pytest.raises(InputError) as parts:
+        spanwise.evaluate(path, {"mine": path}, memory="1GB")
+    assert str(parts.value) == str(whole.value) and "neither Parquet nor Arrow" in str(whole.value)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("sizes", [[7], [60], [100], [1, 22, 24, 13], [30, 30]])
+def test_batches_are_the_rows_asked_for(tmp_path: Path, suffix: str, sizes: list[int]) -> None:
+    path = write_table({"number": list(range(60))}, tmp_path / f"some.{suffix}")
+    found = [batch_of(one, str(path))[1]["number"] for one in stored_batches(str(path), Limits(), 9, sizes)]
+    assert [number for some in found for number in some] == list(range(60))
+    assert [len(some) for some in found[: len(sizes)]] == [min(size, 60) for size in sizes]
+
+
+def test_one_group_of_rows_is_cut_in_several_processes_too(
+    demo: Any, tmp_path: Path, small_parts: Callable[[], None]
+) -> None:
+    gold, mine = (
+        write_table(columns_of(path, "tags"), tmp_path / f"{name}.parquet", group=1 << 20)
+        for name, path in {"gold": demo.gold, "mine": demo.systems["swapper"]}.items()
+    )
+    same_in_parts(gold, {"mine": mine}, small_parts, workers=2)
+    assert not decoding()
+
+
+def test_names_of_classes_are_those_of_the_whole(
+    demo: Any, tmp_path: Path, small_parts: Callable[[], None]
+) -> None:
+    one = spanwise.read(demo.gold)
+    tags = {tag for some in encode(one.mentions, one.corpus.lengths, "IOB2").lists() for tag in some}
+    feature = {"feature": {"names": ["O", *sorted(tags - {"O"})], "_type": "ClassLabel"}, "_type": "List"}
+    about = {b"huggingface": json.dumps({"info": {"features": {"ner_tags": feature}}}).encode()}
+    table = arrow.table(columns_of(demo.gold, "numbers")).replace_schema_metadata(about)
+    gold = tmp_path / "gold.parquet"
+    parquet.write_table(table, gold, row_group_size=23)
+    same_in_parts(gold, {"mine": gold}, small_parts)
+
+
+def decoding() -> list[str]:
+    """The processes below this one that decode tables."""
+    told = subprocess.run(["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True)
+    return [line for line in told.stdout.splitlines() if "_arrow_child" in line]
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> str:
+    """A table of far more than a pipe holds."""
+    return str(write_table({"number": list(range(300_000))}, tmp_path / "large.parquet", group=1 << 20))
+
+
+def test_whoever_stops_reading_ends_the_process_that_decodes(large: str) -> None:
+    batches = stored_batches(large, Limits(), 100_000)
+    next(batches)
+    assert len(decoding()) == 1
+    batches.close()
+    assert not decoding()
+
+
+def test_a_forked_copy_of_a_half_read_table_ends_without_ending_ours(large: str) -> None:
+    batches = stored_batches(large, Limits(), 100_000)
+    next(batches)
+    copy = os.fork()
+    if copy == 0:
+        batches.close()
+        os._exit(0)
+    os.waitpid(copy, 0)
+    assert len(list(batches)) == 2
+    assert not decoding()
+
+
+def test_a_process_that_is_ended_while_it_decodes_is_reported(
+    large: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    begin = subprocess.Popen
+
+    def noted(*given: Any, **named: Any) -> Any:
+        started.append(begin(*given, **named))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    batches = stored_batches(large, Limits(), 100_000)
+    next(batches)
+    started[0].kill()
+    with pytest.raises(InputError, match="pyarrow ended with signal 9"):
+        list(batches)
+    assert started[0].returncode == -9
+
+
+def test_a_look_takes_rows_by_their_bytes(tmp_path: Path) -> None:
+    path = write_table({"text": ["x" * 100_000] * 200}, tmp_path / "long.parquet", group=1 << 20)
+    sizes = [len(batch_of(one, str(path))[1]["text"]) for one in stored_batches(str(path), Limits(), 1 << 13)]
+    assert sum(sizes) == 200 and max(sizes) < 200
+
+
+def test_a_table_that_lacks_a_token_is_read_whole(tmp_path: Path) -> None:
+    rows = {"sentence": [0, 0, 1, 1], "token": ["a", None, "b", "c"], "tag": ["O"] * 4}
+    path = write_table(rows, tmp_path / "gold.parquet")
+    assert survey_of_records(path, {}, tokens=1) is None
