@@ -462,7 +462,7 @@ def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object
 # What a byte of a file may cost when all files are held at once, and a file's growth when it is unpacked.
 BYTES_PER_BYTE = 12
 UNPACKED = 4
-DECODED = {".parquet": 6, ".arrow": 1, ".feather": 3}  # the same of columns that become lists of words
+DECODED = 6  # the growth of a Parquet file, whose columns become lists of words
 DEFAULT_PART = 256 << 20  # the memory for parts where only workers were asked for
 # Of gold and predictions together, from which on two processes are faster with parts than one with all.
 LARGE = 128 << 20
@@ -553,7 +553,8 @@ def _paths(gold: object, systems: object) -> list[Path] | None:
 def _size(path: Path) -> int:
     if not path.is_file():
         return 0  # reading says what is wrong with it
-    return path.stat().st_size * (UNPACKED if path.suffix in PACKED else DECODED.get(path.suffix, 1))
+    growth = UNPACKED if path.suffix in PACKED else DECODED if path.suffix == ".parquet" else 1
+    return growth * path.stat().st_size
 
 
 def _physical() -> int | None:

@@ -93,10 +93,11 @@ def _write_rows(arrow: Any, path: str, most: int, together: int, sizes: list[int
             batch.validate(full=True)
             while batch.num_rows:
                 room = size - sum(one.num_rows for one in waiting)
+                if not sizes:  # long rows that repeat are few bytes in the file
+                    room = min(room, max(1, BYTES * batch.num_rows // max(batch.nbytes, 1)))
                 waiting.append(batch.slice(0, room))
                 batch = batch.slice(room)
-                full = waiting[-1].num_rows == room
-                if full or (not sizes and sum(one.nbytes for one in waiting) >= BYTES):
+                if waiting[-1].num_rows == room:
                     _write(arrow, schema, waiting)
                     waiting, size = [], next(due, together)
         if waiting:
