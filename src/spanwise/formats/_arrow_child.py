@@ -97,7 +97,8 @@ def _write_rows(arrow: Any, path: str, most: int, together: int, sizes: list[int
                     room = min(room, max(1, BYTES * batch.num_rows // max(batch.nbytes, 1)))
                 waiting.append(batch.slice(0, room))
                 batch = batch.slice(room)
-                if waiting[-1].num_rows == room:
+                full = waiting[-1].num_rows == room
+                if full or (not sizes and sum(one.nbytes for one in waiting) >= BYTES):
                     _write(arrow, schema, waiting)
                     waiting, size = [], next(due, together)
         if waiting:
