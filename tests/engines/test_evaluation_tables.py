@@ -62,7 +62,7 @@ def columns_of(source: Any, kind: str) -> dict[str, list[Any]]:
         names = ("sentence", "document", "token", "tag")
         return {name: list(column) for name, column in zip(names, zip(*flat, strict=True), strict=True)}
     if kind == "spans":
-        named = {
+        named: dict[str, list[Any]] = {
             "id": [f"x{at}" for at in range(len(words))],
             "doc_id": [at // 9 for at in range(len(words))],
         }
@@ -262,6 +262,6 @@ def test_a_look_takes_rows_by_their_bytes(tmp_path: Path) -> None:
 
 
 def test_a_table_that_lacks_a_token_is_read_whole(tmp_path: Path) -> None:
-    rows = {"sentence": [0, 0, 1, 1], "token": ["a", None, "b", "c"], "tag": ["O"] * 4}
+    rows: dict[str, list[Any]] = {"sentence": [0, 0, 1, 1], "token": ["a", None, "b", "c"], "tag": ["O"] * 4}
     path = write_table(rows, tmp_path / "gold.parquet")
     assert survey_of_records(path, {}, tokens=1) is None

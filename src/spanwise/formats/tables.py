@@ -6,7 +6,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -363,7 +363,9 @@ def _undecoded(path: str, status: int, said: bytes) -> str:
 Batch: TypeAlias = tuple[list[str] | None, dict[str, list[Any]]]  # the names of classes, and columns
 
 
-def stored_batches(path: str, limits: Limits, rows: int, sizes: Sequence[int] = ()) -> Iterator[bytes]:
+def stored_batches(
+    path: str, limits: Limits, rows: int, sizes: Sequence[int] = ()
+) -> Generator[bytes, None, None]:
     """The rows of a file, as many at a time as the sizes say, or at most `rows`: Arrow streams of their own.
 
     They are decoded by another process, which holds no more of them than we do. It waits for nothing but
