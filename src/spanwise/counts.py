@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -286,3 +287,27 @@ def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
     rows = matrix[first]
     order, rank = _ordered(rows)
     return rows[order], rank[number]
+
+
+def joint_numbers(tables: Sequence[Counts]) -> tuple[Matrix, Ints]:
+    """The distinct combinations of rows of several tables over the same units, and how many units have each.
+
+    Examples:
+        >>> one, other = (Counts.of_matrix(["x"], ["gold"], np.array([[1], [1], [size]])) for size in (1, 2))
+        >>> sorted(joint_numbers([one, other])[1].tolist())
+        [1, 2]
+    """
+    ways = prod(len(one.rows) for one in tables)
+    if not 0 < ways <= 2 * tables[0].units:
+        distinct, number = distinct_rows(np.stack([one.row.astype(np.int32) for one in tables], axis=1))
+        return distinct, np.bincount(number, minlength=len(distinct))
+    # So few that each has a place of its own to be counted in.
+    code = np.zeros(tables[0].units, dtype=np.int64)
+    for one in tables:
+        code = code * len(one.rows) + one.row
+    times = np.bincount(code, minlength=ways)
+    there = np.flatnonzero(times)
+    places = np.unravel_index(there, [len(one.rows) for one in tables])
+    distinct = np.stack(places, axis=1).astype(np.int32)
+    order = _order(distinct)
+    return distinct[order], times[there][order]

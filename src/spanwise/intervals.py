@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from spanwise.columns import Bools, Floats, Ints, ints, ratio
-from spanwise.counts import distinct_rows
+from spanwise.counts import joint_numbers
 from spanwise.scores import Measure
 
 FEW_UNITS = 20  # a cell that fewer units hold carries a mark
@@ -363,9 +363,7 @@ def _joint_blocks(
     if len(counts) == 1:
         distinct, times = np.arange(len(counts[0].rows), dtype=np.int32)[:, None], counts[0].times
     else:
-        rows = np.stack([np.asarray(one.row, dtype=np.int32) for one in counts], axis=1)
-        distinct, number = distinct_rows(rows)
-        times = np.bincount(number, minlength=len(distinct))
+        distinct, times = joint_numbers(counts)
     step = max(1, BLOCK // max(cells * columns * len(tables), 1))
     held = [one.rows if looked_at is None else one.of_cells(looked_at).rows for one in counts]
     for at in range(0, max(len(distinct), 1), step):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from spanwise.columns import Bools, Floats, Ints, ints, on_grid, ratio
-from spanwise.counts import Counts, Matrix, distinct_rows
+from spanwise.counts import Counts, Matrix, distinct_rows, joint_numbers
 from spanwise.statistics import LEVEL, correct, levels
 
 __all__ = [
@@ -174,9 +174,7 @@ def joint_rows(tables: Sequence[Counts]) -> tuple[Any, ...]:
     """
     if len(tables) == 1:
         return tables[0].rows, tables[0].times
-    row = np.stack([table.row.astype(np.int32) for table in tables], axis=1)
-    distinct, number = distinct_rows(row)
-    times = np.bincount(number, minlength=len(distinct))
+    distinct, times = joint_numbers(tables)
     return (*(table.rows[distinct[:, at]] for at, table in enumerate(tables)), times)
 
 
