@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spanwise.counts import Counts, distinct_rows
+from spanwise.counts import Counts, distinct_rows, joint_numbers
 
 matrices = st.integers(0, 12).flatmap(lambda units: arrays(np.int32, (units, 6), elements=st.integers(0, 3)))
 
@@ -39,6 +39,18 @@ def test_distinct_rows_do_not_depend_on_the_order_of_units(matrix: np.ndarray, r
     order = list(range(len(matrix)))
     random.shuffle(order)  # type: ignore[attr-defined]
     assert np.array_equal(distinct_rows(matrix)[0], distinct_rows(matrix[order])[0])
+
+
+@settings(deadline=None, derandomize=True)
+@given(arrays(np.int32, st.tuples(st.integers(0, 30), st.integers(1, 3)), elements=st.integers(0, 2)))
+def test_combinations_of_rows_are_those_that_units_have_in_one_order(values: np.ndarray) -> None:
+    # Many units of few kinds are counted in places of their own, few units of many kinds are not.
+    tables = [Counts.of_matrix(["x"], ["gold"], column[:, None]) for column in values.T]
+    units = np.stack([one.row.astype(np.int32) for one in tables], axis=1)
+    ordered, number = distinct_rows(units)
+    combinations, times = joint_numbers(tables)
+    assert np.array_equal(combinations, ordered)
+    assert times.tolist() == [int((number == at).sum()) for at in range(len(ordered))]
 
 
 def test_a_collision_of_hashes_costs_time_only(monkeypatch: object) -> None:
