@@ -220,6 +220,114 @@ def test_the_description_of_files_is_that_of_one_machine(
     assert found.to_json() == expected.to_json()
 
 
+def columns_of(demo: Any) -> dict[str, list[Any]]:
+    """Gold and systems of the demo as columns of one table."""
+    columns = table(demo.gold)
+    for name, path in demo.systems.items():
+        columns[name] = table(path, name)[name]
+    return columns
+
+
+def without_places(text: str) -> Any:
+    """A document without what tells files from frames."""
+    found = json.loads(text)
+    del found["inputs"]
+    for sentence in found["sentences"]:
+        sentence["source"] = sentence["source"].rpartition(">")[2].rpartition(".arrow")[2]
+    return found
+
+
+def arrow(path: Path, columns: dict[str, list[Any]], tags: str) -> Path:
+    """A file of Arrow's with one of the columns of tags."""
+    pyarrow = pytest.importorskip("pyarrow")
+    rows = {"tokens": columns["tokens"], "ner_tags": columns[tags], "document": columns["doc_id"]}
+    with (
+        pyarrow.OSFile(str(path), "wb") as sink,
+        pyarrow.ipc.new_file(sink, (whole := pyarrow.table(rows)).schema) as writer,
+    ):
+        writer.write_table(whole)
+    return path
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_agreement_of_columns_of_a_frame_is_that_of_files(demo: Any, tmp_path: Path, partitions: int) -> None:
+    columns, names = columns_of(demo), list(demo.systems)
+    rows = frame(tmp_path / "rows.parquet", columns)
+    named: dict[str, Any] = {
+        "tokens": "tokens",
+        "sentence": "place",
+        "engine": SparkEngine(session(), partitions),
+    }
+    files = {name: arrow(tmp_path / f"{name}.arrow", columns, name) for name in names}
+    gold = arrow(tmp_path / "gold.arrow", columns, "tags")
+    written = [
+        {"majority": tmp_path / f"{kind}.conll", "worksheet": tmp_path / f"{kind}.csv"}
+        for kind in ("files", "frame")
+    ]
+    for reading, document in (({}, "doc_id"), ({"documents": "none"}, None)):
+        expected = spanwise.agree(files, systems={"gold": gold}, tokens="iob2", **written[0], **reading)
+        found = spanwise.agree(
+            rows, annotators={name: name for name in names}, systems={"gold": "tags"}, document=document,
+            units="iob2", **written[1], **named,
+        )  # fmt: skip
+        assert without_places(found.to_json()) == without_places(expected.to_json())
+        for key in ("majority", "worksheet"):
+            assert written[1][key].read_bytes() == written[0][key].read_bytes()
+    entry = found.inputs[0]
+    assert (entry.role, entry.path, entry.system) == ("annotator", f"<Spark frame> {names[0]}", names[0])
+
+
+def test_gamma_of_a_frame_without_documents_is_that_of_one_file(tmp_path: Path) -> None:
+    pytest.importorskip("pygamma_agreement", reason="the extra 'agreement' is not installed")
+    given = by_annotator(campaign(2, annotators=2, documents=3))
+    files = {name: tmp_path / f"{name}.conll" for name in given}
+    columns: dict[str, list[Any]] = {}
+    for name, path in files.items():
+        spanwise.write(given[name], path)
+        columns = {**table(path, name), **columns}
+    rows = frame(tmp_path / "rows.parquet", columns)
+    found = spanwise.agree(rows, annotators={name: name for name in files}, gamma=True, sentence="place")
+    assert found.gamma == spanwise.agree(files, gamma=True, documents="none").gamma
+
+
+def test_the_description_of_a_frame_is_that_of_files(demo: Any, tmp_path: Path) -> None:
+    test, train = table(demo.gold), table(demo.train)
+    for place in range(10, 40, 3):  # sentences that are annotated in two ways
+        again = [tag.replace("-PER", "-ORG") for tag in test["tags"][place]]
+        for columns in (test, train):
+            for key, value in (("tokens", test["tokens"][place]), ("tags", again)):
+                columns[key].append(value)
+            columns["doc_id"].append(columns["doc_id"][-1])
+            columns["place"].append(len(columns["place"]))
+    files = [
+        arrow(tmp_path / f"{name}.arrow", columns, "tags")
+        for name, columns in (("test", test), ("train", train))
+    ]
+    rows, training = frame(tmp_path / "a.parquet", test), frame(tmp_path / "b.parquet", train)
+    named: dict[str, Any] = {"gold": "tags", "tokens": "tokens", "document": "doc_id", "sentence": "place"}
+    expected = spanwise.describe(files[0], train=files[1], name="demo")
+    assert expected.dataset.conflicts is not None and expected.dataset.conflicts.sentences.groups
+    for engine in (session(), SparkEngine(session(), 3), None):
+        found = spanwise.describe(rows, train=training, name="demo", engine=engine, **named)
+        assert placeless(found.to_json()) == placeless(expected.to_json())
+    assert [entry.path for entry in found.inputs] == ["<Spark frame> tags"] * 2
+    alone = spanwise.describe(rows, train=str(files[1]), name="demo", **named)
+    assert placeless(alone.to_json()) == placeless(expected.to_json())
+
+
+def placeless(text: str) -> Any:
+    """A description without what tells files from frames."""
+    found = json.loads(text)
+    del found["inputs"]
+    conflicts = found["dataset"]["conflicts"]
+    for one in [
+        *conflicts["variation"]["examples"],
+        *(x for own in conflicts["sentences"]["examples"] for x in own),
+    ]:
+        one["place"] = one["place"].rpartition(": ")[2]
+    return found
+
+
 def test_the_command_line_describes_and_compares_folders(demo: Any, tmp_path: Path) -> None:
     gold, systems, train = folders(demo, tmp_path)
     first, second = list(systems)[:2]

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.agreement._blocks import AgreementAsked, AgreementSums, block_sums, joined_sums
+from spanwise.agreement._frames import frame_ground
 from spanwise.agreement._lake import lake_ground
 from spanwise.agreement._majority import (
     beside,
@@ -40,17 +41,20 @@ from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import Joining
 from spanwise.evaluation._lake import joined_files, joined_mentions
+from spanwise.evaluation._opened import of_spark
 from spanwise.formats import write, write_atomically
 
 __all__ = ["agree"]
 
 
 def agree(
-    annotators: Mapping[str, Any] | Iterable[Any] | str | Path,
+    source: Any = None,
     *,
+    annotators: Mapping[str, Any] | Iterable[Any] | str | Path | None = None,
     systems: Mapping[str, Any] | Iterable[Any] | None = None,
     votes: int | None = None,
-    tokens: TokenUnits = "label",
+    tokens: str | None = None,
+    units: TokenUnits | None = None,
     gamma: bool = False,
     majority: str | Path | None = None,
     worksheet: str | Path | None = None,
@@ -66,11 +70,15 @@ def agree(
     the concatenation behind α_u use those that all have.
 
     Args:
-        annotators: a file, or an annotation that was read, for each annotator's name; a list of files,
-            each called by its stem or given as "name=file"; or one file that holds several annotators.
+        source: a file, or an annotation that was read, for each annotator's name; a list of files, each
+            called by its stem or given as "name=file"; one file that holds several annotators; or a Spark
+            frame, as `evaluate` takes it.
+        annotators: the same by name; beside a frame, the column of tags or spans of each annotator.
         systems: predictions to be scored against the same majorities as the annotators.
         votes: how many annotators accept a mention; by default more than half.
-        tokens: what token measures compare: labels, or tags in IOB2.
+        tokens: what token measures compare: "label" or, for tags in IOB2, "iob2"; beside a frame, its column
+            of tokens.
+        units: what token measures compare, where `tokens` names a column.
         gamma: also compute γ, which needs the extra `agreement` and time.
         majority: where to write the mentions that most annotators marked; ties stay out.
         worksheet: where to write the mentions on which annotators differ, as CSV for adjudication.
@@ -79,7 +87,8 @@ def agree(
         redact: leave out all text.
         engine: where blocks of documents are counted, in place of this process: a Spark session, or any
             `Engine`. Spark reads files itself where each annotator has paths of their own.
-        reading: how to read the files, as `spanwise.read` takes it.
+        reading: how to read the files, as `spanwise.read` takes it; beside a frame, also the columns
+            `document` and `sentence`.
 
     Raises:
         ChoiceError: there are fewer than two annotators.
@@ -93,48 +102,51 @@ def agree(
         >>> agree({"first": first, "second": second}).mean.overall.f1
         0.4
     """
-    if tokens not in ("label", "iob2"):
-        raise ChoiceError(f"tokens is {tokens!r}, but must be 'label' or 'iob2'.")
+    compared = _compared(source, tokens, units)
     where = engine_of(engine)
-    source, inputs, where = _opened(annotators, systems, reading, where, whole=gamma)
+    ground, inputs, where = (
+        _framed(source, annotators, systems, {**reading, "tokens": tokens}, where, whole=gamma)
+        if of_spark(source)
+        else _opened(_given(source, annotators), systems, reading, where, whole=gamma)
+    )
     try:
-        presence = source.presence.redacted() if redact else source.presence
+        presence = ground.presence.redacted() if redact else ground.presence
         check_votes(votes, len(presence.annotators))
         asked = AgreementAsked(
-            source=source,
+            source=ground,
             votes=votes,
-            tokens=tokens,
+            tokens=compared,
             by_document=presence.by_document,
             examples=examples,
             redact=redact,
             gamma=gamma,
             worksheet=worksheet is not None,
             majority=majority is not None,
-            decisions=() if decisions is None else read_decisions(decisions, source.sentences),
-            text=not isinstance(source, HeldGround),
+            decisions=() if decisions is None else read_decisions(decisions, ground.sentences),
+            text=not isinstance(ground, HeldGround),
         )
         sums = _counted(asked, where)
     finally:
         if isinstance(where, FrameEngine):
             where.packed.free()
     if majority is not None:
-        write(_majority(source, sums, asked), majority)
+        write(_majority(ground, sums, asked), majority)
     if worksheet is not None:
         write_atomically(worksheet, sums.rows.sheet(presence))
     found = pairs(presence, sums.labels, sums.pairs)
     top = ceiling(presence, sums.votes)
     return Agreement(
         spanwise=__version__,
-        signature=_signature(presence, tokens, votes),
+        signature=_signature(presence, compared, votes),
         inputs=inputs,
-        settings=AgreementSettings(votes=votes, tokens=tokens, unit=_unit(presence)),
+        settings=AgreementSettings(votes=votes, tokens=compared, unit=_unit(presence)),
         annotators=presence.annotators,
         unit=presence.unit,
         documents=int(presence.shared.sum()),
         pairs=found,
         mean=means(found, document_means(presence, sums.pairs)),
         disagreement=pooled(sums.pairs.outcomes),
-        tokens=token_agreement(presence, sums.labels, sums.tokens, tokens),
+        tokens=token_agreement(presence, sums.labels, sums.tokens, compared),
         alpha_u=unitizing(presence, sums.labels, sums.units, cut_document=asked.source.cut_document),
         gamma={presence.documents[number]: value for number, value in sums.gamma.items()} if gamma else None,
         ceiling=top,
@@ -146,6 +158,37 @@ def agree(
             replace(one.shown, document=presence.documents[one.document]) for one in sums.examples
         ),
     )
+
+
+def _compared(source: Any, tokens: str | None, units: str | None) -> TokenUnits:
+    """What token measures compare; beside a frame, `tokens` names a column."""
+    name, asked = ("units", units) if units is not None or of_spark(source) else ("tokens", tokens)
+    if asked is None or asked == "label":
+        return "label"
+    if asked == "iob2":
+        return "iob2"
+    raise ChoiceError(f"{name} is {asked!r}, but must be 'label' or 'iob2'.")
+
+
+def _given(source: Any, annotators: Any) -> Any:
+    """What annotators gave, first or by name."""
+    if source is not None and annotators is not None:
+        raise ChoiceError(
+            "annotators names columns of a Spark frame, but what comes first is no frame.\n"
+            "Give a frame, or the files of annotators alone."
+        )
+    if source is None and annotators is None:
+        raise ChoiceError("agreement needs two annotators or more.\nGive a file for each of them.")
+    return annotators if source is None else source
+
+
+def _framed(
+    frame: Any, annotators: Any, systems: Any, named: Mapping[str, Any], engine: Engine | None, *, whole: bool
+) -> tuple[GroundSource, tuple[Input, ...], Engine]:
+    """The same as `_opened`, of a frame."""
+    ground, readings, where = frame_ground(frame, annotators, systems, named, engine, whole=whole)
+    names = [*ground.presence.annotators, *ground.presence.systems]
+    return ground, _inputs(ground.presence, dict(zip(names, readings, strict=True))), where
 
 
 def _opened(
@@ -193,7 +236,11 @@ def _majority(source: GroundSource, sums: AgreementSums, asked: AgreementAsked) 
     texts = [
         Annotation(part.corpus, part.mentions) for part in parts if part.corpus is not None and part.sentences
     ]
-    return Annotation(joined_files(texts).corpus if texts else Corpus.of([]), mentions, reading)
+    corpus = joined_files(texts).corpus if texts else Corpus.of([])
+    called = [one.corpus.document_ids for one in texts]
+    if called and all(own is not None for own in called):
+        corpus = replace(corpus, document_ids=tuple(name for own in called for name in own or ()))
+    return Annotation(corpus, mentions, reading)
 
 
 def _unit(presence: Presence) -> str:

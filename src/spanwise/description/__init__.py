@@ -40,6 +40,7 @@ __all__ = ["Description", "describe"]
 def describe(
     test: Any,
     *,
+    gold: str | None = None,
     train: Any = None,
     attributes: str | Attribute | Iterable[str | Attribute] = "all",
     vocabulary: Iterable[str] | None = None,
@@ -53,8 +54,9 @@ def describe(
     """Describe a test set, beside its training data where they are given.
 
     Args:
-        test: the gold file, or an annotation that was read.
-        train: the training file, or several.
+        test: the gold file, an annotation that was read, or a Spark frame, as `evaluate` takes it.
+        gold: the column of tags or spans of a frame.
+        train: the training file, or several; beside a frame, also a frame with columns of the same names.
         attributes: those whose ζ (the mean over gold units) and buckets are wanted.
         vocabulary: known words, in place of the training vocabulary.
         lowercase: compare the strings of attributes in lower case; tough mentions stay as written.
@@ -62,24 +64,25 @@ def describe(
         examples: how many conflicting annotations to show at most.
         redact: leave out all text.
         engine: a Spark session, or its engine: Spark reads the files, and executors count them in blocks.
-        reading: how to read the files, as `spanwise.formats.read` takes it.
+        reading: how to read the files, as `spanwise.formats.read` takes it; beside a frame, also the columns
+            `tokens`, `document` and `sentence`.
     """
-    if engine is not None:
+    if engine is not None or gold is not None or type(test).__module__.startswith("pyspark."):
         from spanwise.description._elsewhere import described_elsewhere
 
         elsewhere = described_elsewhere(
-            test, train=train, engine=engine, attributes=attributes,
+            test, gold=gold, train=train, engine=engine, attributes=attributes,
             vocabulary=None if vocabulary is None else frozenset(vocabulary), lowercase=lowercase, name=name,
             examples=examples, redact=redact, reading=reading,
         )  # fmt: skip
         if elsewhere is not None:
             return elsewhere
-    gold = read(test, **reading)
+    tested = read(test, **reading)
     training = [read(source, **reading) for source in listed_sources(train)]
     lexicon = Lexicon.of(training) if training else None
     context = Context(
-        gold.corpus,
-        gold.mentions,
+        tested.corpus,
+        tested.mentions,
         lexicon,
         known=None if vocabulary is None else frozenset(vocabulary),
         lowercase=lowercase,
@@ -87,14 +90,14 @@ def describe(
     chosen = choose(attributes)
     absent = {one.name: why for one in chosen if (why := why_absent(one, context)) is not None}
     there = {one.name: one for one in chosen if one.name not in absent}
-    side = context.side(gold.mentions)
+    side = context.side(tested.mentions)
     gold_values = {key: values_of(one, side) for key, one in there.items()}
     tough = None
-    if not gold.corpus.without_text:
-        tough = toughness(gold.corpus, gold.mentions, lexicon, side=side)
+    if not tested.corpus.without_text:
+        tough = toughness(tested.corpus, tested.mentions, lexicon, side=side)
     dataset = dataset_document(
-        name or stem_of(gold.reading.path),
-        gold,
+        name or stem_of(tested.reading.path),
+        tested,
         training,
         toughness=tough,
         zeta={key: one.zeta for key, one in gold_values.items() if one.kind == "numeric"},
@@ -103,11 +106,11 @@ def describe(
     dataset["attributes"] = {key: _attribute(there[key], one) for key, one in gold_values.items()}
     if tough is not None:
         most = 0 if redact else examples
-        dataset["conflicts"] = conflicts(gold, training, tough, most=most)
-        dataset["conflicts"]["variation"] = variation_places(gold, training, most=most)
+        dataset["conflicts"] = conflicts(tested, training, tough, most=most)
+        dataset["conflicts"]["variation"] = variation_places(tested, training, most=most)
     if lexicon is not None:
-        dataset["drift"] = drift(gold, lexicon, tough)
-    inputs = [input_entry("gold", gold), *(input_entry("train", one) for one in training)]
+        dataset["drift"] = drift(tested, lexicon, tough)
+    inputs = [input_entry("gold", tested), *(input_entry("train", one) for one in training)]
     return Description(
         spanwise=__version__,
         inputs=convert(inputs, tuple[Input, ...]),

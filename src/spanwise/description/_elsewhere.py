@@ -18,18 +18,26 @@ from spanwise.attributes import Attribute, Context, mention_views, values_of
 from spanwise.attributes._forms import mention_tokens
 from spanwise.columns import Floats, Ints, Words, floats, ints, ratio
 from spanwise.composition import DatasetPart, dataset_entry, sentence_hashes
-from spanwise.corpus import Annotation, Corpus
+from spanwise.corpus import Annotation
 from spanwise.description import LENGTHS, Description, annotated, attribute_entry, drift_pair, label_distance
+from spanwise.description._training import (
+    TrainingPlace,
+    TrainingSource,
+    order_of,
+    training_place,
+    units_of,
+)
 from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.engines import engine_of
 from spanwise.engines.spark import SparkEngine
+from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import BlockSource, BlockSums, Joining, TrainingFacts, learnt
-from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._choices import Choices, check_keywords
 from spanwise.evaluation._dataset import BlockContext, fixed, looking_by
-from spanwise.evaluation._lake import ROWS_FROM, lake_blocks, opened_lake
-from spanwise.evaluation._opened import unheard
-from spanwise.evaluation.spark import LakeTraining, WhereFilesLie
+from spanwise.evaluation._frames import FrameBlocks, FrameColumns, is_frame, opened_frame
+from spanwise.evaluation._lake import LakeBlocks, lake_blocks
+from spanwise.evaluation._opened import framed, unheard
 from spanwise.formats import listed_sources
 from spanwise.hashing import STIR, find_hashes, numbered, ordered_hashes, sequence_hashes, word_hashes
 from spanwise.suspicion._content import BlockText, ContextCounts, Surfaces, contexts, varied
@@ -42,6 +50,7 @@ NOTHING: Histogram = (floats([]), ints([]))
 def described_elsewhere(
     test: Any,
     *,
+    gold: str | None,
     train: Any,
     engine: Any,
     attributes: str | Attribute | Iterable[str | Attribute],
@@ -52,30 +61,37 @@ def described_elsewhere(
     redact: bool,
     reading: Mapping[str, Any],
 ) -> Description | None:
-    """The description of files that Spark reads, from sums over blocks; None where anything is not a path.
+    """The description of frames, or of files that Spark reads, from sums over blocks; None of anything else.
 
     Blocks are known to each other by hashes of their words, sentences and annotations; texts come back for
     what is shown alone.
     """
-    sources, place = [test, *listed_sources(train)], engine_of(engine)
-    if not isinstance(place, SparkEngine) or not all(isinstance(one, str | os.PathLike) for one in sources):
-        return None
+    place, named = engine_of(engine), dict(reading)
+    columns = _columns(test, gold, named)
     asked: Any = attributes if isinstance(attributes, str) else list(_listed(attributes))
     choices = Choices.plain(
         attributes=asked, vocabulary=None if vocabulary is None else sorted(vocabulary), lowercase=lowercase,
-        reading=dict(reading),
+        reading=named,
     )  # fmt: skip
-    session = place.session
-    source, where = lake_blocks(session, test, {}, choices, name=name, partitions=place.partitions)
+    source: FrameBlocks | LakeBlocks
+    if columns is not None:
+        check_keywords(named)
+        place = place if isinstance(place, SparkEngine) else SparkEngine(test.sparkSession)
+        source, where = opened_frame(
+            test, columns, choices, name=name or "frame", partitions=place.partitions
+        )
+    elif isinstance(place, SparkEngine) and all(map(_is_path, [test, *listed_sources(train)])):
+        source, where = lake_blocks(place.session, test, {}, choices, name=name, partitions=place.partitions)
+    else:
+        return None
+    files = None
     try:
-        lakes = [opened_lake(session, one, choices.reading) for one in listed_sources(train)]
-        files = LakeTraining(tuple(lake for lake, _ in lakes))
-        rows = tuple(contents for _, contents in lakes)
+        files = training_place(train, columns, choices, place)
         training = TrainingFacts()
-        if lakes:
+        if files is not None:
             training = learnt(
-                source, files, lowercase=lowercase, engine=where,
-                training_engine=WhereFilesLie(session.sparkContext, rows), bound=place.lexicon,
+                source, files.source, lowercase=lowercase, engine=where, training_engine=files.engine,
+                bound=place.lexicon,
             )  # fmt: skip
         shared = BlockContext(
             source, choices, training.lexicon, training.known, "sentence", parts=training.parts,
@@ -85,17 +101,12 @@ def described_elsewhere(
         known = fixed(with_attributes, looking_by(where), absent, unheard)
         references = list(source.references(gold_only=True))
         tested = list(known.mapped(where, test_part, references))
-        marked = bool(lakes) and all(
-            lake.documents is not None and len(lake.documents) > 1 for lake in files.lakes
-        )
         trained: TrainPart | None = None
-        if lakes:
+        if files is not None:
             among = ordered_hashes(np.concatenate([one.sentences[:, :2] for one in tested]))
-            there = WhereFilesLie(session.sparkContext, rows, TrainPart.joined)
-            total: Joining[TrainPart] = Joining(TrainPart.joined)
-            for part in there.map(train_part, [], TrainAsked(files, among, marked)):
-                total.add(part)
-            trained = total.total()
+            trained = files.joined(
+                TrainPart.joined, train_part, TrainAsked(files.source, among, files.marked)
+            )
         assert known.facts is not None
         whole = _Whole(source, files, tested, trained, 0 if redact else examples)
         dataset = dataset_entry(
@@ -114,11 +125,13 @@ def described_elsewhere(
             for key, one in known.attributes.items()
         }  # fmt: skip
         if all(one.text for one in tested):
-            dataset["conflicts"] = whole.conflicts(where, WhereFilesLie, session.sparkContext, rows)
-        if trained is not None:
-            dataset["drift"] = _drift(tested, trained, dataset, len(lakes), marked)
+            dataset["conflicts"] = whole.conflicts(where)
+        if files is not None and trained is not None:
+            dataset["drift"] = _drift(tested, trained, dataset, files.sources, files.marked)
     finally:
         where.packed.free()
+        if files is not None:
+            files.free()
     sums = tested[0].sums
     for one in tested[1:]:
         sums += one.sums
@@ -128,6 +141,25 @@ def described_elsewhere(
         inputs=convert(inputs, tuple[Input, ...]),
         dataset=convert(dataset, DatasetFacts),
     )
+
+
+def _columns(test: Any, gold: str | None, reading: dict[str, Any]) -> FrameColumns | None:
+    """The columns of a frame, whose names are taken out of `reading`; None of anything else."""
+    if is_frame(test) and gold is None:
+        raise ChoiceError(
+            "a Spark frame needs the name of its column of tags or spans.\n"
+            'Write describe(frame, gold="tags", tokens="tokens").'
+        )
+    if not is_frame(test) and gold is not None:
+        raise ChoiceError(
+            "gold names a column of a Spark frame, but the test set is no frame.\n"
+            "Leave gold out, or give a frame."
+        )
+    return framed(test, gold, {}, reading)[2]
+
+
+def _is_path(source: object) -> bool:
+    return isinstance(source, str | os.PathLike)
 
 
 def _listed(attributes: Any) -> Iterable[Any]:
@@ -309,16 +341,16 @@ def joined_surfaces(parts: Sequence[Surfaces]) -> dict[int, Words]:
 class TrainAsked(Struct, frozen=True, eq=False):
     """What `train_part` needs beside a file."""
 
-    training: LakeTraining
+    training: TrainingSource
     sentences: Words  # of the test set, in order
     marked: bool  # whether documents are units
 
 
-def train_part(reference: tuple[int, str, bytes], asked: TrainAsked) -> TrainPart:
-    """Count a training file."""
+def train_part(reference: Any, asked: TrainAsked) -> TrainPart:
+    """Count a training file, or a block of a frame."""
     number, one = asked.training.read(reference)
     corpus, mentions = one.corpus, one.mentions
-    units = _units(corpus, reference[1], marked=asked.marked)
+    units = units_of(corpus, reference, marked=asked.marked)
     words = word_hashes(corpus.vocabulary)
     runs = mention_tokens(corpus, mentions)
     some = np.flatnonzero(runs.size > 0)
@@ -339,18 +371,6 @@ def train_part(reference: tuple[int, str, bytes], asked: TrainAsked) -> TrainPar
         sentences=sentences[find_hashes(asked.sentences, sentences[:, :2]) >= 0],
         surfaces=BlockText.of(one).surfaces(),
     )
-
-
-def _units(corpus: Corpus, path: str, *, marked: bool) -> Words:
-    """The unit of each sentence as a number of its own: its document, or itself."""
-    if not marked:
-        return word_hashes([f"{path}\0{number}" for number in range(len(corpus))])[:, 0]
-    if corpus.documents is None:
-        return np.repeat(word_hashes([path])[:, 0], len(corpus))
-    called = [f"{path}\0{number}" for number in range(len(corpus.documents) - 1)]
-    if ROWS_FROM in path and corpus.document_ids is not None:  # rows may go on with the document before
-        called = [f"{path.partition(ROWS_FROM)[0]}\0{name}" for name in corpus.document_ids]
-    return np.repeat(word_hashes(called)[:, 0], np.diff(corpus.documents))
 
 
 def _drift(
@@ -409,7 +429,7 @@ class ShownConflicts(Struct, frozen=True, eq=False):
     """What is shown of conflicts: what the functions below need beside a block."""
 
     source: BlockSource
-    training: LakeTraining
+    training: TrainingSource | None
     labels: tuple[str, ...]
     surfaces: Surfaces
     most: int
@@ -452,12 +472,12 @@ class Elsewhere(Struct, frozen=True, eq=False):
         )
 
 
-def train_contexts(reference: tuple[int, str, bytes], shared: ShownConflicts) -> Elsewhere:
-    """How a training file reads words in the contexts of the test set; and its sentences to show."""
+def train_contexts(reference: Any, shared: ShownConflicts) -> Elsewhere:
+    """How a training block reads words in the contexts of the test set; and its sentences to show."""
+    assert shared.training is not None
     number, one = shared.training.read(reference)
     one = _relabeled(one, shared)
-    paths = [file.path for file in shared.training.lakes[number].files]
-    rows = _rows(one, shared, (1, number, paths.index(reference[1])))
+    rows = _rows(one, shared, (1, number, order_of(reference, shared.training)))
     return Elsewhere(contexts(one, shared.surfaces, shared.among), tuple(rows))
 
 
@@ -540,12 +560,12 @@ class _Whole(Struct, frozen=True, eq=False):
     """The sums over all blocks that conflicts follow from."""
 
     source: BlockSource
-    training: LakeTraining
+    training: TrainingPlace | None
     tested: Sequence[TestPart]
     trained: TrainPart | None
     most: int
 
-    def conflicts(self, engine: Any, where: Any, context: Any, rows: Any) -> dict[str, Any]:
+    def conflicts(self, engine: Any) -> dict[str, Any]:
         """What contradicts: token sequences with two labels, sentences and words read in two ways."""
         tested, trained = self.tested, self.trained
         pairs = [one.sentences for one in tested] + ([] if trained is None else [trained.sentences])
@@ -555,8 +575,8 @@ class _Whole(Struct, frozen=True, eq=False):
         conflicting = _annotated_twice(np.concatenate(pairs))
         surfaces = [one.surfaces for one in tested] + ([] if trained is None else [trained.surfaces])
         shared = ShownConflicts(
-            self.source, self.training, tuple(sorted(labels)), joined_surfaces(surfaces), self.most,
-            conflicting,
+            self.source, None if self.training is None else self.training.source, tuple(sorted(labels)),
+            joined_surfaces(surfaces), self.most, conflicting,
         )  # fmt: skip
         counts: Joining[ContextCounts] = Joining(ContextCounts.joined)
         first: dict[tuple[int, ...], None] = {}
@@ -568,11 +588,8 @@ class _Whole(Struct, frozen=True, eq=False):
         mine = counts.total()
         shared = replace(shared, chosen=in_order, among=np.unique(mine.context))
         told: list[SentenceRow] = []
-        if trained is not None:
-            there: Joining[Elsewhere] = Joining(Elsewhere.joined)
-            for part in where(context, rows, Elsewhere.joined).map(train_contexts, [], shared):
-                there.add(part)
-            theirs = there.total()
+        if self.training is not None:
+            theirs = self.training.joined(Elsewhere.joined, train_contexts, shared)
             told += theirs.rows
             mine = ContextCounts.joined([mine, theirs.counts])
         carried = self._carried()

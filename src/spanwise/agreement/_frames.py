@@ -1,0 +1,180 @@
+"""Annotators whose tags or spans are columns of a Spark frame: everybody has all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.agreement._shared import Presence, Shared, block_of, check_parties
+from spanwise.columns import Ints, ints, offsets
+from spanwise.corpus import Reading, Unit
+from spanwise.engines import Engine
+from spanwise.engines.spark import FrameEngine, SparkEngine
+from spanwise.errors import ChoiceError
+from spanwise.evaluation._choices import Choices, check_keywords
+from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, opened_frame
+from spanwise.evaluation._opened import framed
+
+ONLY = "the only document"  # a column of ours, which keeps all rows in one block
+
+
+class FrameGround(Struct, frozen=True, eq=False):
+    """A `GroundSource` whose documents are rows of a frame, in blocks of whole documents.
+
+    Without a column of documents all rows are one document, which lies in several blocks.
+    """
+
+    blocks: FrameBlocks
+    presence: Presence
+    stretched: bool  # whether all rows are one document
+    documents: Ints  # the first document of each block, and the end
+    positions: Ints  # tokens before each block
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return self.blocks.sums.sentences
+
+    @property
+    def cut_document(self) -> bool:
+        """Whether the only document lies in several blocks."""
+        return self.stretched and self.blocks.blocks > 1
+
+    def references(self) -> Iterator[FramePiece]:
+        """The numbers of the blocks."""
+        return map(FramePiece, range(self.blocks.blocks))
+
+    def open(self, reference: FramePiece) -> Shared:
+        """The rows of a block."""
+        block, at = self.blocks.open(reference), reference.number
+        corpus = block.gold.corpus
+        document, numbers = corpus.document_of_sentence, ints(np.arange(*self.documents[at : at + 2]))
+        if self.blocks.columns.sentence is None:
+            corpus = replace(corpus, ids=None)
+        if self.stretched or document is None:
+            document, numbers = ints(np.zeros(len(corpus))), ints([0])
+            corpus = replace(corpus, documents=None, document_ids=None)
+        return block_of(
+            corpus, document, [block.gold.mentions, *block.systems.values()], self.presence, numbers,
+            sentence=int(self.blocks.begins[at]), position=int(self.positions[at]),
+        )  # fmt: skip
+
+
+class Look(Struct, frozen=True, eq=False):
+    """What a block tells of its documents and of how its columns were read."""
+
+    names: tuple[str, ...]  # of documents
+    tokens: int
+    unit: Unit
+    repairs: tuple[int, ...]  # of each column
+
+
+def frame_ground(
+    frame: Any,
+    annotators: Any,
+    systems: Any,
+    named: Mapping[str, Any],
+    engine: Engine | None,
+    *,
+    whole: bool,
+) -> tuple[FrameGround, Sequence[Reading], FrameEngine]:
+    """A frame in blocks that lie with the executors, and how every column was read.
+
+    Args:
+        frame: a row for each sentence.
+        annotators: the column of each.
+        systems: the column of each.
+        named: the columns of tokens, documents and sentences, and keywords of reading.
+        engine: that of Spark, where one was given.
+        whole: whether the only document must lie in one block.
+    """
+    first, columns = _columns(annotators, systems)
+    check_parties(first, [], [])
+    reading = dict(named)
+    gold, others = columns[first[0]], {name: columns[name] for name in columns if name != first[0]}
+    frame, _, found = framed(frame, gold, others, reading)
+    assert found is not None
+    check_keywords(reading)
+    stretched = found.document is None
+    if stretched and whole:
+        frame, found = _one_document(frame, found)
+    partitions = engine.partitions if isinstance(engine, SparkEngine) else None
+    choices = Choices.plain(attributes="none", reading=reading)
+    blocks, where = opened_frame(frame, found, choices, name="frame", partitions=partitions)
+    try:
+        looks = list(where.map(_look, map(FramePiece, range(blocks.blocks)), blocks))
+    except BaseException:
+        where.packed.free()
+        raise
+    shown = [f"{PATH} {column}" for column in (found.gold, *found.systems.values())]
+    names = ("1",) if stretched else tuple(name for look in looks for name in look.names)
+    presence = Presence(
+        annotators=tuple(first),
+        systems=tuple(name for name in columns if name not in first),
+        documents=names,
+        present=np.ones((len(first), len(names)), dtype=bool),
+        system_present=np.ones((len(columns) - len(first), len(names)), dtype=bool),
+        marked=not stretched,
+        unit=looks[0].unit,
+    )
+    ground = FrameGround(
+        blocks, presence, stretched, offsets([len(look.names) for look in looks]),
+        offsets([look.tokens for look in looks]),
+    )  # fmt: skip
+    repairs = np.sum([look.repairs for look in looks], axis=0).tolist()
+    readings = [
+        _reading(blocks, layer, path, own)
+        for layer, path, own in zip(["", *found.systems], shown, repairs, strict=True)
+    ]
+    return ground, readings, where
+
+
+def _columns(annotators: Any, systems: Any) -> tuple[list[str], dict[str, Any]]:
+    """The names of the annotators, and the column of each of them and of each system."""
+    given = {} if systems is None else systems
+    if not isinstance(annotators, Mapping) or not isinstance(given, Mapping) or not annotators:
+        raise ChoiceError(
+            "a Spark frame needs the column of every annotator.\n"
+            'Write agree(frame, annotators={"first": "tags_1", "second": "tags_2"}, tokens="tokens").'
+        )
+    both = [name for name in given if name in annotators]
+    if both:
+        raise ChoiceError(
+            f"an annotator and a system are both called {both[0]!r}.\nGive one of them another name."
+        )
+    return list(map(str, annotators)), {str(name): own for name, own in {**annotators, **given}.items()}
+
+
+def _one_document(frame: Any, columns: FrameColumns) -> tuple[Any, FrameColumns]:
+    """The same rows as one document."""
+    from pyspark.sql import functions
+
+    return frame.withColumn(ONLY, functions.lit("1")), replace(columns, document=ONLY)
+
+
+def _look(reference: FramePiece, blocks: FrameBlocks) -> Look:
+    block = blocks.open(reference)
+    corpus = block.gold.corpus
+    return Look(
+        names=tuple(map(str, corpus.document_ids or ())),
+        tokens=int(corpus.sentences[-1]),
+        unit=corpus.unit,
+        repairs=(block.gold.reading.repairs, *(one.reading.repairs for one in block.predicted.values())),
+    )
+
+
+def _reading(blocks: FrameBlocks, layer: str, path: str, repairs: int) -> Reading:
+    """How a column was read."""
+    known = blocks.recognised.get(layer)
+    return Reading(
+        path=path,
+        sha256=f"{blocks.sums.digest:064x}",
+        format="arrow",
+        scheme=None if known is None else known.scheme,
+        repair=blocks.reading.get("repair", "conlleval"),
+        repairs=repairs,
+    )
