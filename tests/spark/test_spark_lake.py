@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sparking import Outliving, session, split, starts, table
+from sparking import Outliving, session, small_splits, split, starts, table
 
 import spanwise
 from spanwise.cli.main import main
@@ -83,20 +83,10 @@ def test_other_formats_give_the_numbers_of_one_file(demo: Any, tmp_path: Path, f
     assert found[name].attributes == expected[name].attributes
 
 
-@pytest.fixture
-def small_splits() -> Iterator[None]:
-    """Splits of about one row group of a Parquet file, and batches of a few rows."""
-    chosen = {
-        "spark.sql.files.maxPartitionBytes": "4000",
-        "spark.sql.files.openCostInBytes": "0",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "7",
-    }
-    before = {name: session().conf.get(name) for name in chosen}
-    for name, value in chosen.items():
-        session().conf.set(name, value)
-    yield
-    for name, value in before.items():
-        session().conf.set(name, value)
+@pytest.fixture(name="small_splits")
+def in_small_splits() -> Iterator[None]:
+    with small_splits():
+        yield
 
 
 def pyarrow_table(columns: dict[str, list[Any]]) -> Any:

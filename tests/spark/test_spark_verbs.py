@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from annotators import by_annotator, campaign
-from sparking import Outliving, frame, session, split, starts, table
+from sparking import Outliving, frame, session, small_splits, split, starts, table
 
 import spanwise
 from spanwise.agreement import _lake as agreement_lake
@@ -168,7 +168,10 @@ def test_agreement_of_files_is_that_of_one_machine(
     assert written[0] == written[1]
 
 
-def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine(tmp_path: Path) -> None:
+def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agreement_lake, "BLOCK_SENTENCES", 4)
     for seed in (1, 3):
         given = by_annotator(campaign(seed, annotators=3, documents=6, missing=0.25))
         files = {name: tmp_path / f"{seed}-{name}.conll" for name in given}
@@ -177,6 +180,41 @@ def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine
         expected = spanwise.agree(files)
         found = spanwise.agree(files, engine=SparkEngine(session(), 2))
         assert found.to_json() == expected.to_json()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "both"])
+def test_agreement_of_tables_whose_documents_go_on_in_the_next_rows(
+    demo: Any, tmp_path: Path, kind: str
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    files = {}
+    for place, (name, path) in enumerate(demo.systems.items()):
+        columns = table(path)
+        rows = {key: columns[column] for key, column in ROLES.items()}
+        if kind == "parquet" or (kind == "both" and place == 0):
+            files[name] = tmp_path / f"{name}.parquet"
+            parquet.write_table(pyarrow.table(rows), files[name], row_group_size=20)
+        elif kind == "jsonl":
+            files[name] = tmp_path / f"{name}.jsonl"
+            records = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+            files[name].write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+        else:
+            files[name] = path  # documents without names: they go by their text
+    outcomes = []
+    for engine in (None, SparkEngine(session(), 3)):
+        written = {"majority": tmp_path / "majority.conll", "worksheet": tmp_path / "open.csv"}
+        with small_splits():
+            found = json.loads(spanwise.agree(files, engine=engine, **written).to_json())
+        for entry in found["inputs"]:
+            if entry["format"] == "parquet" or entry["path"].endswith(".parquet"):
+                del entry["sha256"], entry["format"]  # rows are told apart from their file
+        outcomes.append([found, *(path.read_bytes() for path in written.values())])
+    assert outcomes[0] == outcomes[1]
+
+
+ROLES = {"tokens": "tokens", "ner_tags": "tags", "document": "doc_id"}
 
 
 @pytest.mark.parametrize("documents", ["auto", "none"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -70,6 +71,22 @@ def starts(path: Path) -> list[int]:
     """The piece between empty lines at which each document begins: its mark is a piece of its own."""
     pieces = path.read_text("utf-8").strip("\n").split("\n\n")
     return [place for place, piece in enumerate(pieces) if piece.startswith("-DOCSTART-")]
+
+
+@contextmanager
+def small_splits() -> Iterator[None]:
+    """Splits of about one row group of a Parquet file, and batches of a few rows."""
+    chosen = {
+        "spark.sql.files.maxPartitionBytes": "4000",
+        "spark.sql.files.openCostInBytes": "0",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "7",
+    }
+    before = {name: session().conf.get(name) for name in chosen}
+    for name, value in chosen.items():
+        session().conf.set(name, value)
+    yield
+    for name, value in before.items():
+        session().conf.set(name, value)
 
 
 class Outliving:

@@ -65,9 +65,8 @@ class FileIndex(Struct, frozen=True, eq=False):
     has_ids: bool
     sizes: Ints  # sentences of each document
     lengths: Ints  # tokens or characters of each
-    hashes: Sequence[bytes]  # of each, by its sentences
+    texts: Sequence[int]  # the polynomial of the sentences of each
     sentences: int
-    text: int  # the polynomial of all sentences
     repairs: int
 
 
@@ -156,9 +155,6 @@ def _index(content: tuple[str, bytes], shared: tuple[Lake, bool]) -> FileIndex:
     hashes = sentence_hashes(corpus)
     starts = offsets(np.ones(len(corpus), dtype=np.int64)) if by_sentence else document_starts(corpus)
     lengths = ints([len(text) for text in corpus.texts]) if corpus.texts is not None else corpus.lengths
-    text = 0
-    for high, low in hashes.tolist():
-        text = (text * _BASE + (high << 64 | low)) % PRIME
     return FileIndex(
         path=path,
         unit=corpus.unit,
@@ -169,17 +165,29 @@ def _index(content: tuple[str, bytes], shared: tuple[Lake, bool]) -> FileIndex:
         has_ids=corpus.ids is not None,
         sizes=ints(np.diff(starts)),
         lengths=ints(np.diff(offsets(lengths)[starts])),
-        hashes=[
-            sha256(hashes[begin:end].tobytes()).digest()[:16]
+        texts=[
+            _polynomial(hashes[begin:end])
             for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
         ],
         sentences=len(corpus),
-        text=text,
         repairs=one.reading.repairs,
     )
 
 
 _BASE = 0x5DEECE66D_1 % PRIME
+
+
+def _polynomial(hashes: Words) -> int:
+    """The text of some sentences as a number."""
+    text = 0
+    for high, low in hashes.tolist():
+        text = (text * _BASE + (high << 64 | low)) % PRIME
+    return text
+
+
+def _behind(text: int, more: int, sentences: int) -> int:
+    """The text of sentences with so many others behind them."""
+    return (text * pow(_BASE, sentences, PRIME) + more) % PRIME
 
 
 def sentence_hashes(corpus: Corpus) -> Words:
@@ -223,7 +231,8 @@ def _text(files: Sequence[FileIndex]) -> tuple[int, int]:
     """The number of sentences of all files, and the polynomial of their text."""
     sentences = text = 0
     for file in files:
-        text = (text * pow(_BASE, file.sentences, PRIME) + file.text) % PRIME
+        for size, own in zip(file.sizes.tolist(), file.texts, strict=True):
+            text = _behind(text, own, size)
         sentences += file.sentences
     return sentences, text
 
@@ -236,6 +245,7 @@ class PartyDocuments(Struct, frozen=True, eq=False):
     sizes: Ints
     lengths: Ints
     begins: Mapping[str, int]  # by file: the number of its first sentence
+    called: Sequence[str] | None = None  # what the data call them
 
 
 def _documents(files: Sequence[FileIndex], lake: Lake, kind: str, borders: Sequence[int]) -> PartyDocuments:
@@ -245,36 +255,35 @@ def _documents(files: Sequence[FileIndex], lake: Lake, kind: str, borders: Seque
     """
     begins = [0, *accumulate(file.sentences for file in files)]
     known = dict(zip([file.path for file in files], begins, strict=False))
-    sizes, lengths = (
-        np.concatenate([getattr(file, name) for file in files]) for name in ("sizes", "lengths")
-    )
     if kind == "whole":
         edges = [edge for begin, end in pairwise(borders) for edge in range(begin, end, BLOCK_SENTENCES)]
         size = np.diff([*edges, borders[-1]])
         keys: list[Key] = [("whole", number) for number in range(len(edges))]
         return PartyDocuments(keys, ["1"] * len(edges), ints(size), ints(np.zeros(len(edges))), known)
-    hashes: list[object] = [one for file in files for one in file.hashes]
-    if kind in ("contents", "sentences"):
-        numbers = [str(number) for number in range(1, len(hashes) + 1)]
-        return PartyDocuments(counted_keys(hashes), numbers, ints(sizes), ints(lengths), known)
+    goes_on: set[str] = set()
+    if kind in ("names", "contents"):
+        goes_on = {file.path for before, file in pairwise(lake.files) if file.goes_on(before)}
+    names: list[str] = []
+    total: list[tuple[int, int, int]] = []
+    for file in files:
+        columns = (file.sizes.tolist(), file.lengths.tolist(), file.texts)
+        for place, (size, length, text) in enumerate(zip(*columns, strict=True)):
+            if place == 0 and file.path in goes_on:
+                begun = total[-1]
+                total[-1] = (begun[0] + size, begun[1] + length, _behind(begun[2], text, size))
+                continue
+            total.append((size, length, text))
+            names += file.names[place : place + 1] if file.names is not None else ()
+    sizes, lengths = (ints([own[column] for own in total]) for column in (0, 1))
+    called = names if kind in ("names", "contents") and len(names) == len(total) else None
+    if kind == "names":
+        return PartyDocuments(counted_keys(names), names, sizes, lengths, known, called)
     if kind == "ids":
         ids = [name for file in files for name in file.ids or ()]
-        return PartyDocuments(counted_keys(ids), ids, ints(sizes), ints(lengths), known)
-    goes_on = {
-        file.path for before, file in zip(lake.files, lake.files[1:], strict=False) if file.goes_on(before)
-    }
-    names: list[str] = []
-    total: list[list[int]] = []
-    for file in files:
-        for place, name in enumerate(file.names or ()):
-            own = [int(file.sizes[place]), int(file.lengths[place])]
-            if place == 0 and file.path in goes_on:
-                total[-1] = [a + b for a, b in zip(total[-1], own, strict=True)]
-            else:
-                names.append(name)
-                total.append(own)
-    both = np.reshape(total, (-1, 2))
-    return PartyDocuments(counted_keys(names), names, ints(both[:, 0]), ints(both[:, 1]), known)
+        return PartyDocuments(counted_keys(ids), ids, sizes, lengths, known)
+    numbers = [str(number) for number in range(1, len(total) + 1)]
+    contents = counted_keys([(size, text) for size, _, text in total])
+    return PartyDocuments(contents, numbers, sizes, lengths, known, called)
 
 
 def _reading(lake: Lake, files: Sequence[FileIndex]) -> Reading:
@@ -313,6 +322,8 @@ class LakeGround(Struct, frozen=True, eq=False):
     first: Ints  # the first sentence of each of these, and the end
     positions: Ints  # tokens or characters before each
     cuts: Ints  # the first of these of each block, and the end
+    of_first: bool  # whether the first party has all documents
+    called: Sequence[str] | None  # what it calls them
 
     @property
     def sentences(self) -> int:
@@ -354,6 +365,10 @@ class LakeGround(Struct, frozen=True, eq=False):
         corpus, first, mentions = grounded(whole, corpora, starts, documents, holder)
         document = np.repeat(np.arange(end - begin), np.diff(first))
         numbers = ints(np.arange(begin, end))
+        if not self.of_first:  # what one file alone can say is left behind, as of several
+            corpus = replace(corpus, source=Source(), ids=None, document_ids=None, documents=first)
+        elif self.called is not None:
+            corpus = replace(corpus, documents=first, document_ids=tuple(self.called[begin:end]))
         if self.stretched:
             document, numbers = np.zeros(len(document)), ints([0])
             if len({one.corpus.source.path for _, _, one in held[0]}) > 1:  # what one file alone can say
@@ -398,7 +413,10 @@ def _cut_ground(
             system_present=presence.system_present[:, :1],
         )
     edges = ints([*cuts, len(sizes)])
-    return LakeGround(given, presence, stretched, present, first, offsets(lengths), edges)
+    return LakeGround(
+        given, presence, stretched, present, first, offsets(lengths), edges, of_first,
+        documents[0].called if of_first else None,
+    )  # fmt: skip
 
 
 def _gathered(
