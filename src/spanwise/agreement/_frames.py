@@ -64,7 +64,7 @@ class FrameGround(Struct, frozen=True, eq=False):
         )  # fmt: skip
 
 
-class Look(Struct, frozen=True, eq=False):
+class ColumnsLook(Struct, frozen=True, eq=False):
     """What a block tells of its documents and of how its columns were read."""
 
     names: tuple[str, ...]  # of documents
@@ -156,10 +156,10 @@ def _one_document(frame: Any, columns: FrameColumns) -> tuple[Any, FrameColumns]
     return frame.withColumn(ONLY, functions.lit("1")), replace(columns, document=ONLY)
 
 
-def _look(reference: FramePiece, blocks: FrameBlocks) -> Look:
+def _look(reference: FramePiece, blocks: FrameBlocks) -> ColumnsLook:
     block = blocks.open(reference)
     corpus = block.gold.corpus
-    return Look(
+    return ColumnsLook(
         names=tuple(map(str, corpus.document_ids or ())),
         tokens=int(corpus.sentences[-1]),
         unit=corpus.unit,
