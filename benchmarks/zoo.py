@@ -169,7 +169,8 @@ def train(args: argparse.Namespace) -> None:
 
 def unpack(args: argparse.Namespace) -> None:
     from spanwise.corpus import Annotation
-    from spanwise.formats import read, write
+    from spanwise.formats import read
+    from spanwise.formats.writing import write
     from spanwise.taggers.encoding import mentions_of
 
     reports = json.loads(Path(args.what[1]).with_suffix(".json").read_text(encoding="utf-8"))["runs"]

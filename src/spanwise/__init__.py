@@ -61,7 +61,7 @@ _HOMES = {
     "split": "splitting:split",
     "study": "studies:study",
     "suspects": "suspicion:suspects",
-    "write": "formats:write",
+    "write": "formats.writing:write",
 }
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ if TYPE_CHECKING:
     from spanwise.errors import ChoiceError, InputError, MissingExtra, SpanwiseError
     from spanwise.evaluation import Result, compare, evaluate
     from spanwise.explanation import explain
-    from spanwise.formats import read, write
+    from spanwise.formats import read
+    from spanwise.formats.writing import write
     from spanwise.placement import place
     from spanwise.slices import find_slices
     from spanwise.splitting import split

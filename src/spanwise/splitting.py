@@ -20,8 +20,9 @@ from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
 from spanwise.document.scores import Subset
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import FORMATS, listed_sources, make_folder, read, write, write_atomically
+from spanwise.formats import FORMATS, listed_sources, make_folder, read, write_atomically
 from spanwise.formats.editing import excerpt
+from spanwise.formats.writing import write
 from spanwise.uncertainty import drawn_numbers
 
 __all__ = ["split"]

@@ -13,8 +13,9 @@ import spanwise
 from spanwise.demo import generate
 from spanwise.errors import InputError
 from spanwise.evaluation import _blocks, _choices
-from spanwise.formats import _span_surveys, write
+from spanwise.formats import spans
 from spanwise.formats.parts import pieces, read_piece, survey_of_records
+from spanwise.formats.writing import write
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         monkeypatch.setattr(_blocks, "LEAST_TOKENS", 20)
         monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
         monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
-        monkeypatch.setattr(_span_surveys, "CHUNK", 300)
+        monkeypatch.setattr(spans, "CHUNK", 300)
 
     return begin
 

@@ -21,7 +21,7 @@ from spanwise.document.evaluation import Evaluation, MentionCodes, PackedColumn
 from spanwise.document.loading import document_of
 from spanwise.errors import InputError
 from spanwise.evaluation import CodedMentions, _codes, _counting, mention_columns, unpacked_codes
-from spanwise.merging import compare_documents
+from spanwise.gates import compare_documents
 from spanwise.slices.index import SliceIndex
 
 Cells = tuple[int, int, int]

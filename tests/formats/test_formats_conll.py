@@ -12,6 +12,7 @@ import pytest
 from spanwise import formats
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import writing
 
 
 @pytest.fixture
@@ -219,13 +220,13 @@ def test_what_is_written_is_read_back(file, tmp_path: Path) -> None:  # type: ig
     read = formats.read(file("-DOCSTART- O\n\na B-X\nb I-X\nc B-X\n\n-DOCSTART- O\n\nd O\n"))
     for name in ("out.conll", "out.conll.gz", "out.txt.xz"):
         for scheme in (None, "BIOES", "IOB1", "BILOU", "IOE2"):
-            formats.write(read, tmp_path / name, scheme=scheme)
+            writing.write(read, tmp_path / name, scheme=scheme)
             back = formats.read(tmp_path / name, scheme=scheme or "IOB2", repair="none")
             assert back.mentions.rows() == read.mentions.rows()
             assert sentences(back) == sentences(read)
             assert back.corpus.documents.tolist() == [0, 1, 2]  # type: ignore[union-attr]
     tabs = formats.read(file("New York\tB-X\n", "t.conll"))
-    formats.write(tabs, tmp_path / "tabs.conll")
+    writing.write(tabs, tmp_path / "tabs.conll")
     assert (tmp_path / "tabs.conll").read_text() == "New York\tB-X\n\n"
 
 

@@ -11,6 +11,7 @@ import pytest
 from spanwise import formats
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
+from spanwise.formats import writing
 from spanwise.formats._sentences import words
 
 
@@ -201,7 +202,7 @@ def test_records_of_two_kinds_do_not_mix(read) -> None:  # type: ignore[no-untyp
 )
 def test_what_is_written_is_read_back(read, records: Any, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     found = read(*records)
-    formats.write(found, tmp_path / "out.jsonl")
+    writing.write(found, tmp_path / "out.jsonl")
     back = formats.read(tmp_path / "out.jsonl")
     assert back.mentions.rows() == found.mentions.rows()
     assert back.corpus.texts == found.corpus.texts
@@ -216,13 +217,13 @@ def test_what_is_written_is_read_back(read, records: Any, tmp_path: Path) -> Non
 
 def test_with_a_scheme_tags_are_written(read, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     found = read({"tokens": ["New", "York"], "spans": [[0, 2, "LOC"]]})
-    formats.write(found, tmp_path / "out.jsonl", scheme="BIOES")
+    writing.write(found, tmp_path / "out.jsonl", scheme="BIOES")
     assert json.loads((tmp_path / "out.jsonl").read_text()) == {
         "tokens": ["New", "York"],
         "tags": ["B-LOC", "E-LOC"],
     }
     with pytest.raises(InputError, match="the annotation has no tokens to tag"):
-        formats.write(read({"spans": [[0, 2, "X"]]}), tmp_path / "out.jsonl", scheme="BIOES")
+        writing.write(read({"spans": [[0, 2, "X"]]}), tmp_path / "out.jsonl", scheme="BIOES")
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import SpanwiseError
-from spanwise.formats import FORMATS, read, write
+from spanwise.formats import FORMATS, read
 from spanwise.formats._format import UNBOUNDED, Options
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence
+from spanwise.formats.writing import write
 
 WORDS = ["#", "# x = 1", "_", "-", "O", "B-PER", "[x]", "a|b", "a b", "*", "\\", "->", ";", "1", "😀", "\t",
          "\n", "", "\u00a0", "\u2028", "NER=B", "x\r", '"', "TOKEN", "1-1", "ID|t|", " a"]  # fmt: skip

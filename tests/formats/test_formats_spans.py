@@ -11,6 +11,7 @@ import pytest
 from spanwise import formats
 from spanwise.corpus import Mentions
 from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import writing
 
 
 def write(path: Path, text: str) -> Path:
@@ -63,7 +64,7 @@ def test_real_span_files_are_read_and_written_byte_for_byte(data: Path, tmp_path
     for name, mentions in (("gold", 6178), ("predicted", 5953)):
         read = formats.read(data / "ortmann-ner" / f"{name}.spans")
         assert (len(read.corpus), len(read.mentions)) == (5100, mentions)
-        formats.write(read, tmp_path / "out.spans")
+        writing.write(read, tmp_path / "out.spans")
         assert (tmp_path / "out.spans").read_bytes() == (data / "ortmann-ner" / f"{name}.spans").read_bytes()
 
 
@@ -101,14 +102,14 @@ def test_characters_and_unplaced_mentions_cannot_be_span_rows(tmp_path: Path) ->
     with pytest.raises(
         InputError, match=r"t.jsonl:1: the mention X \[0, 1\), 'a', begins or ends inside a token"
     ):
-        formats.write(text, tmp_path / "out.spans")
+        writing.write(text, tmp_path / "out.spans")
     from spanwise.corpus import Annotation, Mentions
 
     lost = Annotation(formats.from_tags([["O"]]).corpus, Mentions.of([(0, -1, -1, "X")]))
     with pytest.raises(InputError, match="a mention X of sentence 1 has no place in the text"):
-        formats.write(lost, tmp_path / "out.spans")
+        writing.write(lost, tmp_path / "out.spans")
     with pytest.raises(InputError, match=r"the annotation has no tokens to write in lines.\nWrite jsonl"):
-        formats.write(formats.from_spans([[(0, 1, "X")]]), tmp_path / "out.conll")
+        writing.write(formats.from_spans([[(0, 1, "X")]]), tmp_path / "out.conll")
 
 
 def test_lists_of_tags_and_of_spans_are_annotations() -> None:
@@ -186,11 +187,11 @@ def test_a_pipe_is_written_to_and_a_link_is_followed(tmp_path: Path) -> None:
 
 def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
     read = formats.from_tags([["B-X"]], tokens=[["a"]])
-    formats.write(read, tmp_path / "a.jsonl.gz")
+    writing.write(read, tmp_path / "a.jsonl.gz")
     assert formats.read(tmp_path / "a.jsonl.gz").reading.format == "jsonl"
     with pytest.raises(ChoiceError, match=r"the suffix of .* names no format to write"):
-        formats.write(read, tmp_path / "a.unknown")
-    formats.write(read, tmp_path / "a.unknown", format="conll")
+        writing.write(read, tmp_path / "a.unknown")
+    writing.write(read, tmp_path / "a.unknown", format="conll")
     with pytest.raises(ChoiceError, match=r"no format is called 'conl'. Did you mean 'conll'"):
         formats.read(tmp_path / "a.unknown", format="conl")
 
@@ -198,18 +199,18 @@ def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
 def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> None:
     lines = ['{"text": "a", "spans": []}', '{"text": "in New York.", "spans": [[3, 11, "LOC"], [0, 2, "X"]]}']
     read = formats.read(write(tmp_path / "t.jsonl", "\n".join(lines)))
-    formats.write(read, tmp_path / "out.conll")
+    writing.write(read, tmp_path / "out.conll")
     assert (tmp_path / "out.conll").read_text() == "a O\n\nin B-X\nNew B-LOC\nYork I-LOC\n. O\n\n"
-    formats.write(read, tmp_path / "out.spans")
+    writing.write(read, tmp_path / "out.spans")
     assert formats.read(tmp_path / "out.spans").mentions.rows() == [(1, 1, 3, "LOC"), (1, 0, 1, "X")]
-    formats.write(read, tmp_path / "out.jsonl", scheme="IOB2")
+    writing.write(read, tmp_path / "out.jsonl", scheme="IOB2")
     assert formats.read(tmp_path / "out.jsonl").mentions.rows() == [(1, 0, 1, "X"), (1, 1, 3, "LOC")]
     odd = write(
         tmp_path / "odd.jsonl",
         '{"text": "ab", "spans": [{"start": 0, "end": 2, "label": "X", "parts": [[0, 1], [1, 2]]}]}',
     )
     with pytest.raises(InputError, match="some mentions are in pieces"):
-        formats.write(formats.read(odd), tmp_path / "out.conll")
+        writing.write(formats.read(odd), tmp_path / "out.conll")
 
 
 @pytest.mark.parametrize(
@@ -227,21 +228,21 @@ def test_what_lines_cannot_say_is_not_written(
 ) -> None:
     read = formats.from_spans([[(0, 1, label)]], tokens=[tokens])
     with pytest.raises(InputError, match=said):
-        formats.write(read, tmp_path / "out.conll")
+        writing.write(read, tmp_path / "out.conll")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_empty_sentences_and_reserved_labels_are_not_lost(tmp_path: Path) -> None:
     read = formats.from_spans([[], [(0, 1, "NONE")]], tokens=[[], ["a"]])
     with pytest.raises(InputError, match="sentence 1 has no token, which blank lines cannot show"):
-        formats.write(read, tmp_path / "out.conll")
+        writing.write(read, tmp_path / "out.conll")
     with pytest.raises(InputError, match="the label 'NONE' means something else in a span file"):
-        formats.write(read, tmp_path / "out.spans")
-    formats.write(read, tmp_path / "out.jsonl")
+        writing.write(read, tmp_path / "out.spans")
+    writing.write(read, tmp_path / "out.jsonl")
     assert formats.read(tmp_path / "out.jsonl").mentions.rows() == [(1, 0, 1, "NONE")]
 
 
 def test_a_label_with_a_blank_is_written_between_tabs(tmp_path: Path) -> None:
     read = formats.from_spans([[(0, 1, "work of art")]], tokens=[["a", "b"]])
-    formats.write(read, tmp_path / "out.conll")
+    writing.write(read, tmp_path / "out.conll")
     assert formats.read(tmp_path / "out.conll").mentions.rows() == [(0, 0, 1, "work of art")]

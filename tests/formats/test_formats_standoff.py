@@ -11,8 +11,9 @@ from standoff_samples import GATE, PUBTATOR, TEXT, W2NER, XMI, label_studio
 
 from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import InputError
-from spanwise.formats import from_spans, read, read_layers, write
-from spanwise.formats.brat import write_folder
+from spanwise.formats import from_spans, read, read_layers
+from spanwise.formats.standoff import write_brat
+from spanwise.formats.writing import write
 from spanwise.matching import match
 
 
@@ -72,7 +73,7 @@ def test_brat_notes_a_quotation_that_differs_from_the_text(tmp_path: Path) -> No
 
 def test_brat_round_trips_through_a_folder(tmp_path: Path) -> None:
     first = read(brat(tmp_path, ann="T1\tPER 0 7\tAnn Lee\nT2\tLOC 11 14;24 28\tNew Rome\n"))
-    paths = write_folder(first, tmp_path / "out")
+    paths = write_brat(first, tmp_path / "out")
     same(first, read(paths[0]))
     write(first, tmp_path / "folder", format="brat")
     same(first, read(tmp_path / "folder"))
@@ -81,7 +82,7 @@ def test_brat_round_trips_through_a_folder(tmp_path: Path) -> None:
 def test_brat_writes_tokens_as_a_text(tmp_path: Path) -> None:
     tokens = [["Ann", "Lee", "left"], ["Rome"]]
     annotation = from_spans([[(0, 2, "PER")], [(0, 1, "LOC")]], tokens=tokens)
-    again = read(write_folder(annotation, tmp_path)[0])
+    again = read(write_brat(annotation, tmp_path)[0])
     assert shown(again) == [("PER", ["Ann Lee"]), ("LOC", ["Rome"])]
 
 
@@ -293,7 +294,7 @@ def test_an_empty_list_of_texts_and_texts_without_tokens_are_refused(tmp_path: P
         write(discontinuous(), tmp_path / "y.json", format="w2ner")
     textless = from_spans([[(0, 1, "X")]])
     with pytest.raises(InputError, match="the sentences have no text that could be written"):
-        write_folder(textless, tmp_path)
+        write_brat(textless, tmp_path)
 
 
 def test_mentions_of_a_text_are_a_set_of_mentions(tmp_path: Path) -> None:

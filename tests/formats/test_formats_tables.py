@@ -11,8 +11,9 @@ import pytest
 import spanwise
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError, MissingExtra
-from spanwise.formats import from_spans, from_tags, read, write
+from spanwise.formats import from_spans, from_tags, read
 from spanwise.formats.tables import rows
+from spanwise.formats.writing import write
 
 TOKENS = [["Ann", "Lee", "left"], ["Rome"]]
 TAGS = [["B-PER", "I-PER", "O"], ["B-LOC"]]

@@ -10,7 +10,8 @@ from tagged_samples import CONLLU, FLAIR, HIPE, WEBANNO
 
 from spanwise.corpus import Annotation
 from spanwise.errors import ChoiceError, InputError
-from spanwise.formats import from_spans, read, read_layers, write
+from spanwise.formats import from_spans, read, read_layers
+from spanwise.formats.writing import write
 
 PLUS = """\
 # global.columns = ID FORM UPOS X:NE

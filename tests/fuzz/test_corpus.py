@@ -14,7 +14,8 @@ from fuzz.working import files
 
 from spanwise.cli.main import main
 from spanwise.errors import InputError, SpanwiseError
-from spanwise.formats import from_spans, read, to_bytes
+from spanwise.formats import from_spans, read
+from spanwise.formats.writing import to_bytes
 
 BIG = "9" * 5000
 FILES: dict[str, tuple[str, str]] = {

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError
-from spanwise.formats import FORMATS, Options, read, to_bytes, write
+from spanwise.formats import FORMATS, Options, read
 from spanwise.formats._format import UNBOUNDED, in_tokens
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation
+from spanwise.formats.writing import to_bytes, write
 
 NEEDED = {"arrow": "pyarrow", "spacy": "spacy"}
 WRITTEN = sorted(

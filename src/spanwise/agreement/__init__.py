@@ -8,41 +8,52 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.agreement._blocks import AgreementAsked, AgreementSums, block_sums, joined_sums
 from spanwise.agreement._frames import frame_ground
 from spanwise.agreement._lake import lake_ground
 from spanwise.agreement._majority import (
+    AcceptedMentions,
+    Decision,
+    OpenRows,
+    Votes,
+    VoteSums,
+    accepted,
     beside,
     ceiling,
     check_votes,
+    count_votes,
+    decided_here,
     kept_text,
     majority_counts,
     read_decisions,
 )
-from spanwise.agreement._pairs import document_means, mean_of, means, pairs, pooled
-from spanwise.agreement._shared import GroundSource, HeldGround, Presence, shared
+from spanwise.agreement._pairs import PairSums, document_means, mean_of, means, pairs, pooled
+from spanwise.agreement._shared import GroundSource, HeldGround, Presence, Shared, shared
 from spanwise.agreement._sources import annotations_of
-from spanwise.agreement._tokens import TokenUnits, token_agreement
-from spanwise.agreement._unitizing import unitizing
-from spanwise.columns import ints, offsets
+from spanwise.agreement._tokens import TokenSums, TokenUnits, token_agreement
+from spanwise.agreement._unitizing import UnitSums, gamma_of, unitizing
+from spanwise.columns import Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading
 from spanwise.document import Input
 from spanwise.document.dataset import (
     Agreement,
     AgreementPair,
     AgreementSettings,
+    DisagreementExample,
+    DisagreementMention,
     RankedAnnotator,
 )
 from spanwise.engines import Engine, InProcess, engine_of
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import Joining
+from spanwise.evaluation._dataset import of_spark
 from spanwise.evaluation._lake import joined_files, joined_mentions
-from spanwise.evaluation._opened import of_spark
-from spanwise.formats import write, write_atomically
+from spanwise.formats import write_atomically
+from spanwise.formats.writing import write
 
 __all__ = ["agree"]
 
@@ -317,3 +328,128 @@ def _notes(presence: Presence) -> tuple[str, ...]:
             more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
             notes.append(f"{name} has no annotation of {names}{more}")
     return tuple(notes)
+
+
+# ---- what one block of documents adds to all measures, and the sums of several blocks ----
+
+
+class AgreementAsked(Struct, frozen=True, eq=False):
+    """What `block_sums` needs beside a block; it can be pickled."""
+
+    source: GroundSource
+    votes: int | None
+    tokens: TokenUnits
+    by_document: bool
+    examples: int
+    redact: bool
+    gamma: bool
+    worksheet: bool
+    majority: bool
+    decisions: Sequence[Decision]
+    text: bool  # whether the text of the majority comes back with it
+
+
+class Example(Struct, frozen=True, eq=False):
+    """A sentence with disagreement, in how many mentions, and the number of its document."""
+
+    disputed: int
+    document: int
+    shown: DisagreementExample
+
+
+class AgreementSums(Struct, frozen=True, eq=False):
+    """What blocks add up to."""
+
+    labels: tuple[str, ...]
+    mentions: Ints  # of each annotator
+    pairs: PairSums
+    votes: VoteSums
+    tokens: TokenSums
+    units: UnitSums
+    gamma: Mapping[int, float | None]
+    examples: tuple[Example, ...]  # the most disputed sentences, first those with most
+    rows: OpenRows
+    majority: tuple[AcceptedMentions, ...]
+
+    def relabeled(self, labels: tuple[str, ...], units: TokenUnits) -> AgreementSums:
+        """The same with codes from a list of labels that holds all of theirs."""
+        if labels == self.labels:
+            return self
+        place = ints([labels.index(label) for label in self.labels])
+        return replace(
+            self,
+            labels=labels,
+            pairs=self.pairs.relabeled(place, len(labels)),
+            tokens=self.tokens.relabeled(place, units),
+            units=self.units.relabeled(place, len(labels)),
+        )
+
+
+def joined_sums(parts: Sequence[AgreementSums], asked: AgreementAsked) -> AgreementSums:
+    """The sums of consecutive blocks."""
+    labels = tuple(sorted({label for part in parts for label in part.labels}))
+    parts = [part.relabeled(labels, asked.tokens) for part in parts]
+    examples = [one for part in parts for one in part.examples]
+    return AgreementSums(
+        labels=labels,
+        mentions=ints(sum(part.mentions for part in parts)),
+        pairs=PairSums.joined([part.pairs for part in parts]),
+        votes=VoteSums.joined([part.votes for part in parts]),
+        tokens=TokenSums.joined([part.tokens for part in parts]),
+        units=UnitSums.joined([part.units for part in parts]),
+        gamma={number: value for part in parts for number, value in part.gamma.items()},
+        examples=tuple(sorted(examples, key=lambda one: -one.disputed)[: asked.examples]),
+        rows=OpenRows.joined([part.rows for part in parts]),
+        majority=tuple(one for part in parts for one in part.majority),
+    )
+
+
+def block_sums(reference: Any, asked: AgreementAsked) -> AgreementSums:
+    """Count one block."""
+    ground = asked.source.open(reference)
+    votes = count_votes(ground, asked.votes)
+    decided = decided_here(ground, asked.decisions)
+    return AgreementSums(
+        labels=ground.labels,
+        mentions=ints([len(mentions) for mentions in ground.mentions]),
+        pairs=PairSums.of(ground),
+        votes=VoteSums.of(ground, votes, by_document=asked.by_document),
+        tokens=TokenSums.of(ground, asked.tokens),
+        units=UnitSums.of(ground),
+        gamma=gamma_of(ground) if asked.gamma else {},
+        examples=() if asked.redact else _examples(ground, votes, asked.examples),
+        rows=OpenRows.of(ground, votes, redact=asked.redact) if asked.worksheet else OpenRows(),
+        majority=(accepted(ground, votes, decided, text=asked.text),) if asked.majority else (),
+    )
+
+
+def _examples(ground: Shared, votes: Votes, most: int) -> tuple[Example, ...]:
+    """The sentences with the most mentions that not all of their annotators marked."""
+    distinct, corpus = ground.distinct, ground.corpus
+    if corpus.without_text:
+        return ()
+    disputed = (votes.voters >= 2) & (votes.votes > 0) & (votes.votes < votes.voters)
+    number = np.bincount(distinct.sentence[disputed], minlength=len(corpus))
+    order = np.argsort(-number, kind="stable")[:most]
+    result = []
+    for sentence in order[number[order] > 0].tolist():
+        first, last = np.searchsorted(distinct.sentence, [sentence, sentence + 1])
+        document = int(ground.document[sentence])
+        shown = DisagreementExample(
+            document="",
+            source=corpus.place(sentence),
+            text=tuple(corpus.words(sentence)) if corpus.texts is None else (corpus.texts[sentence],),
+            annotators=tuple(name for i, name in enumerate(ground.annotators) if ground.present[i, document]),
+            mentions=tuple(
+                DisagreementMention(
+                    start=int(distinct.start[row]),
+                    end=int(distinct.end[row]),
+                    label=ground.labels[int(distinct.label[row])],
+                    annotators=tuple(name for i, name in enumerate(ground.annotators) if distinct.by[i, row]),
+                )
+                for row in range(int(first), int(last))
+                if votes.votes[row]
+            ),
+        )
+        result.append(Example(int(number[sentence]), int(ground.numbers[document]), shown))
+    return tuple(result)

@@ -16,8 +16,8 @@ from spanwise.engines import Engine
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices, check_keywords
+from spanwise.evaluation._dataset import framed
 from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, opened_frame
-from spanwise.evaluation._opened import framed
 
 ONLY = "the only document"  # a column of ours, which keeps all rows in one block
 

@@ -9,8 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.agreement._cells import Cells
-from spanwise.agreement._shared import Presence, Shared
+from spanwise.agreement._shared import Cells, Presence, Shared
 from spanwise.columns import Bools, Floats, Ints, codes, ints, plain, ratio
 from spanwise.corpus import Mentions, Parts, joined_pieces
 from spanwise.credits import credit_of

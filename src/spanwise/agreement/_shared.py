@@ -1,16 +1,16 @@
-"""The ground that annotators share: their documents side by side, whole or in blocks of some of them."""
+"""The ground that annotators share, whole or in blocks of documents, and counts that add up over them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Ints, ints, offsets, run_positions
+from spanwise.columns import Bools, Column, Floats, Ints, ints, offsets, run_positions
 from spanwise.corpus import (
     Annotation,
     Corpus,
@@ -505,3 +505,53 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         str(name) if again == 0 else f"{name} ({again + 1})" for name, again in counted_keys(list(names))
     )
+
+
+class Cells(Struct, frozen=True, eq=False):
+    """How often each distinct row of whole numbers was counted."""
+
+    rows: Ints  # distinct, in order
+    count: Ints
+
+    @classmethod
+    def of(cls, *columns: Column, count: Column | None = None) -> Cells:
+        """Count equal rows, each of them once or as often as `count` says.
+
+        Examples:
+            >>> cells = Cells.of(ints([1, 0, 1]), ints([2, 2, 2]))
+            >>> cells.rows.tolist(), cells.count.tolist()
+            ([[0, 2], [1, 2]], [1, 2])
+        """
+        rows = np.stack([np.asarray(column, dtype=np.int64) for column in columns], axis=1)
+        times = np.ones(len(rows), dtype=np.int64) if count is None else np.asarray(count, dtype=np.int64)
+        order = np.lexsort(rows.T[::-1])
+        rows, times = rows[order], times[order]
+        new = np.ones(len(rows), dtype=bool)
+        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        first = np.flatnonzero(new)
+        total = np.add.reduceat(times, first) if len(first) else times
+        return cls(ints(rows[new]), ints(total))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Cells]) -> Cells:
+        """The cells of several blocks."""
+        rows = np.concatenate([part.rows for part in parts])
+        return cls.of(*rows.T, count=np.concatenate([part.count for part in parts]))
+
+    def renamed(self, columns: Sequence[int], name: Callable[[Ints], Ints]) -> Cells:
+        """The same cells with other numbers in some columns."""
+        rows = self.rows.copy()
+        for column in columns:
+            rows[:, column] = name(self.rows[:, column])
+        return Cells.of(*rows.T, count=self.count)
+
+    def where(self, first: int) -> Cells:
+        """The other columns of the rows that begin with a number."""
+        low, high = np.searchsorted(self.rows[:, 0], [first, first + 1])
+        return Cells(ints(self.rows[low:high, 1:]), ints(self.count[low:high]))
+
+    def square(self, size: int) -> Floats:
+        """A table of rows of two numbers."""
+        table = np.zeros((size, size))
+        table[self.rows[:, 0], self.rows[:, 1]] = self.count
+        return table

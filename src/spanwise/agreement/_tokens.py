@@ -10,9 +10,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.agreement._cells import Cells
 from spanwise.agreement._pairs import kappa
-from spanwise.agreement._shared import Presence, Shared
+from spanwise.agreement._shared import Cells, Presence, Shared
 from spanwise.columns import Bools, Codes, Floats, Ints, ints, plain, ratio, run_positions
 from spanwise.corpus import Corpus, Mentions
 from spanwise.document.dataset import CohenPair, TokenAgreement

@@ -10,8 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.agreement._cells import Cells
-from spanwise.agreement._shared import Presence, Shared
+from spanwise.agreement._shared import Cells, Presence, Shared
 from spanwise.columns import Bools, Floats, Ints, ints, offsets, plain, run_positions
 from spanwise.document.dataset import UnitizingAgreement
 from spanwise.errors import MissingExtra

@@ -52,7 +52,7 @@ def run_demo(args: argparse.Namespace) -> int:
             "\n".join(str(path) for path in (demo.train, demo.gold, *demo.systems.values())) + "\n"
         )
         return 0
-    from spanwise.cli.showing import show
+    from spanwise.cli.arguments import show
     from spanwise.evaluation import evaluate
 
     gold, train, *systems = (

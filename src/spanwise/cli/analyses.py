@@ -102,7 +102,7 @@ def run_errors(args: argparse.Namespace) -> int:
     The list has as many entries as the tables count: choose a kind of error, a gold and
     a predicted label, a bucket or a tough subset to see what is behind a number.
     """
-    from spanwise.cli.showing import give
+    from spanwise.cli.arguments import give
     from spanwise.errors import ChoiceError
     from spanwise.reports.errors import incomplete, listing
 
@@ -288,9 +288,8 @@ def run_slices(args: argparse.Namespace) -> int:
     """
     import shlex
 
-    from spanwise.cli.arguments import engine_of, reading_of
+    from spanwise.cli.arguments import engine_of, finish_document, reading_of
     from spanwise.cli.evaluating import given_attributes, parted, read_vocabulary, sources_of
-    from spanwise.cli.showing import finish_document
     from spanwise.slices import find_slices
 
     reading = reading_of(args)
@@ -349,8 +348,7 @@ def run_explain(args: argparse.Namespace) -> int:
     """Show the same predictions under every convention in use: which F1 it is, who reports it, why it
     differs.
     """
-    from spanwise.cli.arguments import given_answers, reading_of
-    from spanwise.cli.showing import give
+    from spanwise.cli.arguments import give, given_answers, reading_of
     from spanwise.explanation import explain
 
     explanation = explain(
@@ -393,9 +391,9 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 def run_place(args: argparse.Namespace) -> int:
     """Place answers without offsets, as language models give them, on the gold text, and score them."""
-    from spanwise.cli.arguments import answers_of, reading_of
-    from spanwise.cli.showing import finish_document, give
-    from spanwise.formats import read, write
+    from spanwise.cli.arguments import answers_of, finish_document, give, reading_of
+    from spanwise.formats import read
+    from spanwise.formats.writing import write
     from spanwise.placement import checked, placement
     from spanwise.spreadsheet import to_csv
 
@@ -466,9 +464,8 @@ def run_confidence(args: argparse.Namespace) -> int:
     import shlex
 
     from spanwise.calibration import confidence
-    from spanwise.cli.arguments import reading_of
+    from spanwise.cli.arguments import finish_document, reading_of
     from spanwise.cli.evaluating import named_systems, parted, sources_of
-    from spanwise.cli.showing import finish_document
     from spanwise.errors import ChoiceError
 
     reading = reading_of(args)
@@ -524,7 +521,7 @@ def run_apply(args: argparse.Namespace) -> int:
     """Keep the predictions whose score reaches a threshold, and write them to a file."""
     from spanwise.calibration import apply_threshold, read_scored
     from spanwise.cli.arguments import reading_of
-    from spanwise.formats import write
+    from spanwise.formats.writing import write
 
     annotation = read_scored(
         args.predicted, score_column=args.score_column, token_scores=args.token_scores, **reading_of(args)

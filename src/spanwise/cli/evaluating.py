@@ -79,8 +79,7 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
 def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result:
     """Call the public function with what the command line says."""
     from spanwise import evaluation
-    from spanwise.cli.arguments import given_answers, reading_of, training_files
-    from spanwise.cli.showing import progress_of
+    from spanwise.cli.arguments import given_answers, progress_of, reading_of, training_files
 
     reading = reading_of(args)
     keywords = _keywords(args, reading)
@@ -127,7 +126,7 @@ def _examples(args: argparse.Namespace) -> str:
 
 def finish(args: argparse.Namespace, result: Result) -> int:
     """Write what was asked for, show the screen, and tell whether every threshold was reached."""
-    from spanwise.cli.showing import save_document, show_document
+    from spanwise.cli.arguments import save_document, show_document
 
     if args.html and result.keeps_mentions:
         result = result.with_analyses(slices={"command": result.settings.command})
@@ -302,7 +301,7 @@ def compare_runs(args: argparse.Namespace) -> int:
 
 def _show_document(args: argparse.Namespace, document: Document) -> int:
     """Write what was asked for of a document, and show its screen."""
-    from spanwise.cli.showing import save_document, show_document
+    from spanwise.cli.arguments import save_document, show_document
 
     show_document(args, document, save_document(args, document))
     return 0

@@ -32,7 +32,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 def run_report(args: argparse.Namespace) -> int:
     """Make the HTML page of a saved result or study: one file, no network, no server."""
-    from spanwise.cli.showing import give
+    from spanwise.cli.arguments import give
     from spanwise.document.loading import load
     from spanwise.errors import ChoiceError
     from spanwise.reports.html import render
@@ -137,7 +137,7 @@ def run_table(args: argparse.Namespace) -> int:
     """Print tables of a saved result or study as LaTeX, Markdown or CSV; without a name, list what
     there is.
     """
-    from spanwise.cli.showing import give
+    from spanwise.cli.arguments import give
     from spanwise.document.loading import load
     from spanwise.reports.tables import table, tables
 
@@ -190,7 +190,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> int:
     """Turn a saved result into what other tools read: scalars, rows, CI summaries, model cards."""
-    from spanwise.cli.showing import give
+    from spanwise.cli.arguments import give
     from spanwise.errors import ChoiceError
 
     if args.schema:

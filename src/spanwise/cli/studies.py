@@ -74,8 +74,7 @@ def run_study(args: argparse.Namespace) -> int:
     anything is computed. Results are kept by the content of the files, so that a study
     goes on where it was interrupted and only what changed is computed again.
     """
-    from spanwise.cli.arguments import engine_of
-    from spanwise.cli.showing import save_document, show_document
+    from spanwise.cli.arguments import engine_of, save_document, show_document
     from spanwise.errors import ChoiceError
     from spanwise.studies import study
 

@@ -126,7 +126,7 @@ def add_tag(parser: argparse.ArgumentParser) -> None:
 def run_tag(args: argparse.Namespace) -> int:
     """Tag a file with a tagger that spanwise trained."""
     from spanwise.errors import many
-    from spanwise.formats import check_scores_fit, write
+    from spanwise.formats.writing import check_scores_fit, write
     from spanwise.taggers import predict
 
     if args.scores:

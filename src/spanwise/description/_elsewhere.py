@@ -34,13 +34,12 @@ from spanwise.engines.spark import SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import BlockSource, BlockSums, Joining, TrainingFacts, learnt
 from spanwise.evaluation._choices import Choices, check_keywords
-from spanwise.evaluation._dataset import BlockContext, fixed, looking_by
+from spanwise.evaluation._dataset import BlockContext, fixed, framed, looking_by, unheard
 from spanwise.evaluation._frames import FrameBlocks, FrameColumns, is_frame, opened_frame
 from spanwise.evaluation._lake import LakeBlocks, lake_blocks
-from spanwise.evaluation._opened import framed, unheard
 from spanwise.formats import listed_sources
 from spanwise.hashing import STIR, find_hashes, numbered, ordered_hashes, sequence_hashes, word_hashes
-from spanwise.suspicion._content import BlockText, ContextCounts, Surfaces, contexts, varied
+from spanwise.suspicion import BlockText, ContextCounts, Surfaces, contexts, varied
 from spanwise.suspicion._ranking import DIGITS, Candidates, ballot, count, join, places_of, ranked
 
 Histogram = tuple[Floats, Ints]  # distinct values in order, and how often each was met

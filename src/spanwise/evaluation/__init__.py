@@ -32,9 +32,11 @@ from spanwise.evaluation._counting import (
     counted_whole,
     sentences_with_errors,
 )
-from spanwise.evaluation._dataset import BlockContext, fixed, looked
-from spanwise.evaluation._opened import (
+from spanwise.evaluation._dataset import (
+    BlockContext,
+    fixed,
     framed,
+    looked,
     opened_elsewhere,
     opened_here,
     read_by_spark,

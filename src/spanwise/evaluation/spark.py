@@ -22,6 +22,7 @@ from spanwise.evaluation._blocks import (
     learnt,
 )
 from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._dataset import Opened, learnt_here, opened_with
 from spanwise.evaluation._frames import (
     FrameColumns,
     columns_of,
@@ -31,7 +32,6 @@ from spanwise.evaluation._frames import (
     opened_frame,
 )
 from spanwise.evaluation._lake import Lake, LakeBlocks, any_in_lake, lake_blocks, opened_lake, shown_path
-from spanwise.evaluation._opened import Opened, learnt_here, opened_with
 from spanwise.formats import listed_sources
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from spanwise.errors import ChoiceError, InputError, SpanwiseError
 from spanwise.formats._format import (
     FORMATS,
     NO_SCORE,
-    UNBOUNDED,
     Column,
     Format,
     Limits,
@@ -26,7 +25,6 @@ from spanwise.formats._format import (
     layers_of,
 )
 from spanwise.formats._interning import Interner
-from spanwise.formats._losses import kept_in, renamed
 from spanwise.formats._opening import (
     PACKED,
     File,
@@ -54,7 +52,6 @@ __all__ = [
     "Problem",
     "Reader",
     "Validation",
-    "check_scores_fit",
     "format_of",
     "from_spans",
     "from_tags",
@@ -76,9 +73,7 @@ __all__ = [
     "sha256_of",
     "side_by_side",
     "stem_of",
-    "to_bytes",
     "validate",
-    "write",
     "write_atomically",
 ]
 
@@ -147,7 +142,7 @@ def _read(
         return source
     if isinstance(source, (str, os.PathLike)):
         file = _opened(source, options)
-        return _read_by(format_of(file, format), file, options, words)
+        return read_by(format_of(file, format), file, options, words)
     if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple} and not is_records(source):
         return from_lists(source, options, tokens, name)
     known = _format_of_object(source)
@@ -167,7 +162,7 @@ def side_by_side(
     return annotated_columns(source, gold, systems, options_of(**options))
 
 
-def _read_by(known: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
+def read_by(known: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
     """The annotation of a file, or an error of ours: whatever a file holds is no reason for another one."""
     with _of_the_file(known, file):
         read_in = known.read(file, options, words) if known.interning else known.read(file, options)
@@ -303,7 +298,7 @@ def validate(
     chosen = format_of(file, format)
     annotation, error = None, None
     try:
-        annotation = _read_by(chosen, file, choices)
+        annotation = read_by(chosen, file, choices)
     except InputError as trouble:
         error = trouble
     found: list[Problem] = []
@@ -398,108 +393,3 @@ def read_annotators(
         f"column {column}": read(source, format=format, **{**options, "tag_column": column})
         for column in columns
     }
-
-
-def write(
-    annotation: Annotation,
-    path: str | os.PathLike[str],
-    *,
-    format: str | Format | None = None,
-    scheme: str | None = None,
-    lossy: bool = False,
-    scores: bool = False,
-) -> tuple[str, ...]:
-    """Write an annotation to a file, whole or not at all; the format follows from the suffix unless named.
-
-    A format of several files, such as brat, is written into a folder. What the format cannot
-    hold is an InputError; with `lossy` it is left out. Scores of mentions are kept in jsonl; with
-    `scores` also in a third column of a CoNLL file, where every token of a mention has its mention's
-    score and the others have `_`. Other formats are refused then.
-
-    Returns:
-        What was lost, in words; nothing unless `lossy`.
-    """
-    if not isinstance(annotation, Annotation):
-        raise ChoiceError(
-            f"{annotation!r} is not an annotation that can be written.\n"
-            "Give what spanwise.read gives, then the path."
-        )
-    chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
-    if scores:
-        check_scores_fit(path, format=chosen)
-    if chosen.write_folder is not None:
-        return _write_folder(annotation, path, chosen, lossy=lossy)
-    data, lost = to_bytes(annotation, chosen, scheme=scheme, lossy=lossy, scores=scores, name=os.fspath(path))
-    write_atomically(path, data)
-    return lost
-
-
-def check_scores_fit(path: str | os.PathLike[str], *, format: str | Format | None = None) -> None:
-    """Raise ChoiceError where a file has no place for the scores of mentions."""
-    chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
-    if chosen.write_scored is None:
-        names = " or ".join(one.name for one in FORMATS if one.write_scored is not None)
-        raise ChoiceError(
-            f"{os.fspath(path)}: the format {chosen.name!r} has no place for scores.\nWrite {names}."
-        )
-
-
-def to_bytes(
-    annotation: Annotation,
-    format: str | Format,
-    *,
-    scheme: str | None = None,
-    lossy: bool = False,
-    scores: bool = False,
-    name: str = "-",
-) -> tuple[bytes, tuple[str, ...]]:
-    """The bytes of a file called `name` with this annotation, and what they lost; see `write`."""
-    chosen = FORMATS.find(format)
-    if chosen.write is None:
-        raise ChoiceError(f"the format {chosen.name!r} can be read, not written.\nWrite conll or jsonl.")
-    write_bytes = (scores and chosen.write_scored) or chosen.write
-    columns = {"score": chosen.score_column} if scores and chosen.score_column is not None else {}
-
-    def write(given: Annotation) -> bytes:
-        data = write_bytes(given, scheme)
-        return data.encode("utf-8") if isinstance(data, str) else data
-
-    def read_back(data: bytes, named: str | None) -> Annotation:
-        file = File.of_bytes(name, data)
-        return _read_by(chosen, file, Options(scheme=named, columns=columns, limits=UNBOUNDED))
-
-    return kept_in(annotation, chosen, scheme, write, read_back, lossy=lossy, name=name)
-
-
-def _write_folder(
-    annotation: Annotation, path: str | os.PathLike[str], chosen: Format, *, lossy: bool
-) -> tuple[str, ...]:
-    """Write a folder, once a copy of it in another place was read back as what it is."""
-    import tempfile
-
-    assert chosen.write_folder is not None
-    write_folder = chosen.write_folder
-
-    def write(given: Annotation, folder: str) -> Annotation:
-        write_folder(given, folder)
-        return given
-
-    def read_back(given: Annotation, named: str | None) -> Annotation:
-        return _read_by(chosen, File(trial), Options(limits=UNBOUNDED))
-
-    with tempfile.TemporaryDirectory() as trial, renamed(trial, os.fspath(path)):
-        given, lost = kept_in(
-            annotation, chosen, None, lambda given: write(given, trial), read_back,
-            lossy=lossy, name=os.fspath(path),
-        )  # fmt: skip
-    write_folder(given, path)
-    return lost
-
-
-def _format_for(path: Path) -> Format:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
-    for known in FORMATS:
-        if suffixes and suffixes[-1] in known.suffixes and known.write is not None:
-            return known
-    names = ", ".join(known.name for known in FORMATS if known.write is not None)
-    raise ChoiceError(f"the suffix of {str(path)!r} names no format to write.\nName one: {names}.")

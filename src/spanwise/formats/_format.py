@@ -352,9 +352,9 @@ def in_tokens(annotation: Annotation) -> Annotation:
 
 # Where each format is, in the order in which a file is shown to them; the last one takes what is left.
 _HOMES = (
-    "tables:ARROW", "spacy_docs:FORMAT", "inception:PROJECT", "brat:FORMAT", "inception:WEBANNO", "tsv:HIPE",
-    "conllu:FORMAT", "pubtator:FORMAT", "label_studio:FORMAT", "w2ner:FORMAT", "inception:XMI", "tsv:FLAIR",
-    "tables:FRAMES", "jsonl:FORMAT", "spans:FORMAT", "conll:FORMAT",
+    "tables:ARROW", "spacy_docs:FORMAT", "inception:PROJECT", "standoff:BRAT", "inception:WEBANNO",
+    "tsv:HIPE", "tsv:CONLLU", "standoff:PUBTATOR", "label_studio:FORMAT", "w2ner:FORMAT", "inception:XMI",
+    "tsv:FLAIR", "tables:FRAMES", "jsonl:FORMAT", "spans:FORMAT", "conll:FORMAT",
 )  # fmt: skip
 
 

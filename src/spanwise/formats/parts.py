@@ -18,7 +18,6 @@ from spanwise.formats import _columns, format_of, opened, options_of
 from spanwise.formats._columns import KeptRows
 from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
-from spanwise.formats._span_surveys import span_part, survey_spans
 from spanwise.formats._surveying import (
     Cut,
     CutSource,
@@ -31,6 +30,7 @@ from spanwise.formats._surveying import (
 )
 from spanwise.formats._table_surveys import survey_table, table_part, table_pieces
 from spanwise.formats.jsonl import annotation_of, gathered, records
+from spanwise.formats.spans import span_part, survey_spans
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
 

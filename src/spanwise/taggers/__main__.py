@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from spanwise.formats import write, write_atomically
+from spanwise.formats import write_atomically
+from spanwise.formats.writing import write
 from spanwise.taggers import Job, train_all
 from spanwise.taggers.api import TimeLeft
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from spanwise.errors import InputError
-from spanwise.formats import write
+from spanwise.formats.writing import write
 from spanwise.taggers.encoding import Vocabulary
 from spanwise.taggers.naming import Model
 from spanwise.taggers.settings import TaggerSettings

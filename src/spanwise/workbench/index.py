@@ -19,8 +19,8 @@ from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import MentionColumns, compared, unpacked
+from spanwise.gates import compare_two
 from spanwise.intervals import jackknife
-from spanwise.merging import compare_two
 from spanwise.scores import Measure
 from spanwise.slices.index import FoundSlices, SliceIndex, ones, weak_slices
 from spanwise.uncertainty import Resampling

@@ -1,1 +1,129 @@
-"""The charts that the page and the files share, built with Altair from a result document alone."""
+"""The charts that the page and the files share, from a document alone: how a set of them looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from spanwise.document.scores import Bounded, BucketScores
+from spanwise.reports import _wording as words
+from spanwise.reports._document import examples
+
+# The names of the page's CSS variables, and the values that files use: those of the light page. The
+# series are blue, orange, green … after Okabe and Ito, darkened until text in them reads on white.
+LIGHT = {
+    "ink": "#15171c",
+    "muted": "#5f6573",
+    "grid": "#e6e7e4",
+    "axis": "#9a9fa8",
+    "panel": "#ffffff",
+    "s0": "#0a6ebd",
+    "s1": "#b35a00",
+    "s2": "#0b7a5b",
+    "s3": "#8c4a86",
+    "s4": "#6b6100",
+    "s5": "#2f7391",
+    "on": "#ffffff",
+    "wrong": "#b4123f",
+    "none": "#6d7583",
+}
+SERIES = 6
+
+
+class Palette(Struct, frozen=True):
+    """A colour for each role; hue tells systems (or datasets) apart and means nothing else."""
+
+    name: str
+    colours: dict[str, str]
+
+    def __getitem__(self, role: str) -> str:
+        return self.colours[role]
+
+    def series(self, place: int) -> str:
+        """The colour of the system or dataset at `place`; beyond six they repeat, the shape tells them."""
+        return self.colours[f"s{place % SERIES}"]
+
+
+PAGE = Palette("page", {role: f"var(--{role})" for role in LIGHT})
+PRINT = Palette("print", LIGHT)
+
+
+class Style(Struct, frozen=True):
+    """Colours, and links where the charts stand in a page that has the examples."""
+
+    palette: Palette = PRINT
+    linked: bool = False
+    most: int = 6  # systems in a chart: as many as there are colours; the page's tables show all
+
+    def link(self, of: float | None = None, **choices: str | None) -> str | None:
+        """The link to the mentions behind a number, or none."""
+        return examples(of, **choices) if self.linked else None
+
+
+def share(value: float | None) -> float | None:
+    """A fraction of the document in points, or nothing where it is undefined."""
+    return 100 * float(value) if value is not None and words.defined(value) else None
+
+
+def ends(cell: Bounded | BucketScores, score: str) -> tuple[float, float] | None:
+    """The interval of a score in points, where it has one."""
+    return points_pair(cell.ends(score))
+
+
+def points_pair(pair: Sequence[float | None] | None) -> tuple[float, float] | None:
+    """Both ends of an interval in points, where both are defined."""
+    if not pair or not all(words.defined(end) for end in pair):
+        return None
+    low, high = pair
+    return 100 * float(low or 0), 100 * float(high or 0)
+
+
+def reach(values: Sequence[float], *, zero: bool = False, pad: float = 0.06) -> tuple[float, float]:
+    """The range of an axis that holds the values with a little room; from zero where lengths are read."""
+    if not values:
+        return (0.0, 100.0)
+    low, high = (min(0.0, *values) if zero else min(values)), max(values)
+    room = max((high - low) * pad, 0.5)
+    return (low if zero and low == 0 else low - room, high + room)
+
+
+def width_of(text: str, size: float) -> float:
+    """About how many pixels a text takes, from the widths of a plain sans-serif face."""
+    narrow = sum(character in "iljt.,:;|!'()[] ·" for character in text)
+    wide = sum(character.isupper() or character in "mwMW→" for character in text)
+    return size * (0.56 * len(text) - 0.26 * narrow + 0.12 * wide)
+
+
+def titled(attribute: str) -> str:
+    """An attribute in words with a capital, as a heading."""
+    return words.capital(words.attribute(attribute))
+
+
+def fitted(text: str, size: float, room: float) -> str:
+    """The text cut in the middle until it takes about `room` pixels; the beginning is never the shorter part.
+
+    Examples:
+        >>> fitted("experiment-with-a-long-name-07", 11, 100)
+        'experime…name-07'
+    """
+    if width_of(text, size) <= room:
+        return text
+    most = len(text)
+    while most > 2 and width_of(shortened(text, most), size) > room:
+        most -= 1
+    return shortened(text, most)
+
+
+def shortened(text: object, most: int) -> str:
+    """The text made visible and cut to `most` characters: in the middle, since names differ at their ends.
+
+    Examples:
+        >>> shortened("bert-base-multilingual-cased", 15)
+        'bert-ba…l-cased'
+    """
+    shown = words.visible(text)
+    if len(shown) <= most:
+        return shown
+    end = (most - 1) // 2
+    return f"{shown[: most - 1 - end]}…{shown[-end:]}"

@@ -10,9 +10,8 @@ import altair as alt
 from spanwise.document.analyses import Confidence, SystemConfidence
 from spanwise.document.dataset import Agreement
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import marks
+from spanwise.reports._charts import Style, marks, points_pair, shortened, width_of
 from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Row, plot, quantity
-from spanwise.reports._charts.style import Style, points_pair, shortened, width_of
 
 # ---- the matrix of pairs, and annotators beside the human ceiling ----------------------------------
 

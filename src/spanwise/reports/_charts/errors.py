@@ -8,10 +8,9 @@ from typing import TypeAlias
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import BucketScores, Confusion
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import marks
+from spanwise.reports._charts import Style, marks, reach, share, shortened, titled, width_of
 from spanwise.reports._charts.evaluation import places, shown
 from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Plot, Row
-from spanwise.reports._charts.style import Style, reach, share, shortened, titled, width_of
 
 
 def gains(document: Evaluation, focus: str, style: Style) -> Drawing:

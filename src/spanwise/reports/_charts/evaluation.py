@@ -18,9 +18,8 @@ from spanwise.document.scores import (
     WeakSlice,
 )
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import marks
+from spanwise.reports._charts import Style, ends, marks, points_pair, reach, share, shortened
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
-from spanwise.reports._charts.style import Style, ends, points_pair, reach, share, shortened
 from spanwise.reports._document import compared, label_order, ranked
 
 MOST_SYSTEMS = 6  # as many as there are colours; the page's tables show all

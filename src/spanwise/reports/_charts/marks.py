@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.reports._charts.style import Palette, Style, fitted, reach, width_of
+from spanwise.reports._charts import Palette, Style, fitted, reach, width_of
 from spanwise.reports._wording import visible
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from msgspec import UNSET, Struct
 
 from spanwise.document.study import BucketSpread, PairDiagnosis, Study
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import marks
+from spanwise.reports._charts import Style, marks, reach, share, shortened, titled, width_of
 from spanwise.reports._charts.marks import Drawing, Layer, Row
 from spanwise.reports._charts.study import alias
-from spanwise.reports._charts.style import Style, reach, share, shortened, titled, width_of
 
 STEP, TALL = 38.0, 110.0
 HEAD, FOOT, BETWEEN = 40.0, 44.0, 30.0  # room above, below and beside a panel

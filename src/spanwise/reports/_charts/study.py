@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from spanwise.document import given
 from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import marks
+from spanwise.reports._charts import Style, marks, points_pair, reach, share, shortened, titled
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, Options, Row, draw
-from spanwise.reports._charts.style import Style, points_pair, reach, share, shortened, titled
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
 

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from spanwise.reports._charts import PAGE, Palette
 from spanwise.reports._charts.marks import (
     Drawing,
     Fixed,
@@ -18,7 +19,6 @@ from spanwise.reports._charts.marks import (
     config,
     unmeasured,
 )
-from spanwise.reports._charts.style import PAGE, Palette
 
 
 def svg(drawings: Sequence[Drawing], *, palette: Palette = PAGE) -> dict[str, str]:

@@ -109,7 +109,7 @@ def save(
 
 
 def _charts(drawings: Sequence[Drawing], background: str) -> dict[str, alt.LayerChart]:
-    from spanwise.reports._charts.style import PRINT
+    from spanwise.reports._charts import PRINT
 
     return {drawing.name: drawing.altair(PRINT, background=background) for drawing in drawings}
 

@@ -24,10 +24,9 @@ from spanwise.document.study import BucketSpread, SelfDiagnosis, Study
 from spanwise.errors import InputError, unknown
 from spanwise.registry import Registry
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import analyses, errors, evaluation, papers, study
+from spanwise.reports._charts import Style, analyses, errors, evaluation, papers, share, shortened, study
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.papers import Bar, Panel
-from spanwise.reports._charts.style import Style, share, shortened
 from spanwise.reports._document import compared, label_order, ranked, union
 
 STYLE = Style(most=1000)

@@ -14,8 +14,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import MainResult, PairDiagnosis, Study
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import errors, evaluation, marks
-from spanwise.reports._charts.style import PAGE, Style, reach, shortened, titled
+from spanwise.reports._charts import PAGE, Style, errors, evaluation, marks, reach, shortened, titled
 from spanwise.reports._charts.svg import svg
 from spanwise.reports._document import compared, inner_keys, label_order
 from spanwise.reports.html.analyses import conditions, panel, readings

@@ -24,7 +24,7 @@ from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words
-from spanwise.reports._charts.style import shortened, titled
+from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import examples, pair_link, short_signature, statements
 from spanwise.reports.html.packing import packed
 

@@ -24,7 +24,7 @@ from spanwise.document.scores import Finding as Found
 from spanwise.document.study import DatasetTest, Study
 from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports import _wording as words
-from spanwise.reports._charts.style import shortened, titled
+from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import compared, examples, ranked, score_path
 from spanwise.reports.html.packing import Path, ShownDataset, both_ends, mean_score, run_values, score_at
 

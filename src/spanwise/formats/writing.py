@@ -1,26 +1,139 @@
-"""What a written file would lose: it is read back before it is kept, and compared with what it came from."""
+"""Annotations written to files: each is read back before it is kept, to tell what it would lose."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import replace
 
 from spanwise.corpus import Annotation, Corpus, Mentions, Pieces
-from spanwise.errors import InputError, many
-from spanwise.formats._format import Format, in_tokens
+from spanwise.errors import ChoiceError, InputError, many
+from spanwise.formats import FORMATS, PACKED, read_by, write_atomically
+from spanwise.formats._format import UNBOUNDED, Format, Options, in_tokens
+from spanwise.formats._opening import File
 from spanwise.formats._sentences import texts_of
+
+__all__ = ["check_scores_fit", "to_bytes", "write"]
 
 _Written = TypeVar("_Written")
 _Row = tuple[int, Pieces, str]
 _BREAKING = (
     "\t\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff"  # what ends a column, a line or a file somewhere
 )
+
+
+def write(
+    annotation: Annotation,
+    path: str | os.PathLike[str],
+    *,
+    format: str | Format | None = None,
+    scheme: str | None = None,
+    lossy: bool = False,
+    scores: bool = False,
+) -> tuple[str, ...]:
+    """Write an annotation to a file, whole or not at all; the format follows from the suffix unless named.
+
+    A format of several files, such as brat, is written into a folder. What the format cannot
+    hold is an InputError; with `lossy` it is left out. Scores of mentions are kept in jsonl; with
+    `scores` also in a third column of a CoNLL file, where every token of a mention has its mention's
+    score and the others have `_`. Other formats are refused then.
+
+    Returns:
+        What was lost, in words; nothing unless `lossy`.
+    """
+    if not isinstance(annotation, Annotation):
+        raise ChoiceError(
+            f"{annotation!r} is not an annotation that can be written.\n"
+            "Give what spanwise.read gives, then the path."
+        )
+    chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
+    if scores:
+        check_scores_fit(path, format=chosen)
+    if chosen.write_folder is not None:
+        return _write_folder(annotation, path, chosen, lossy=lossy)
+    data, lost = to_bytes(annotation, chosen, scheme=scheme, lossy=lossy, scores=scores, name=os.fspath(path))
+    write_atomically(path, data)
+    return lost
+
+
+def check_scores_fit(path: str | os.PathLike[str], *, format: str | Format | None = None) -> None:
+    """Raise ChoiceError where a file has no place for the scores of mentions."""
+    chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
+    if chosen.write_scored is None:
+        names = " or ".join(one.name for one in FORMATS if one.write_scored is not None)
+        raise ChoiceError(
+            f"{os.fspath(path)}: the format {chosen.name!r} has no place for scores.\nWrite {names}."
+        )
+
+
+def to_bytes(
+    annotation: Annotation,
+    format: str | Format,
+    *,
+    scheme: str | None = None,
+    lossy: bool = False,
+    scores: bool = False,
+    name: str = "-",
+) -> tuple[bytes, tuple[str, ...]]:
+    """The bytes of a file called `name` with this annotation, and what they lost; see `write`."""
+    chosen = FORMATS.find(format)
+    if chosen.write is None:
+        raise ChoiceError(f"the format {chosen.name!r} can be read, not written.\nWrite conll or jsonl.")
+    write_bytes = (scores and chosen.write_scored) or chosen.write
+    columns = {"score": chosen.score_column} if scores and chosen.score_column is not None else {}
+
+    def write(given: Annotation) -> bytes:
+        data = write_bytes(given, scheme)
+        return data.encode("utf-8") if isinstance(data, str) else data
+
+    def read_back(data: bytes, named: str | None) -> Annotation:
+        file = File.of_bytes(name, data)
+        return read_by(chosen, file, Options(scheme=named, columns=columns, limits=UNBOUNDED))
+
+    return kept_in(annotation, chosen, scheme, write, read_back, lossy=lossy, name=name)
+
+
+def _write_folder(
+    annotation: Annotation, path: str | os.PathLike[str], chosen: Format, *, lossy: bool
+) -> tuple[str, ...]:
+    """Write a folder, once a copy of it in another place was read back as what it is."""
+    assert chosen.write_folder is not None
+    write_folder = chosen.write_folder
+
+    def write(given: Annotation, folder: str) -> Annotation:
+        write_folder(given, folder)
+        return given
+
+    def read_back(given: Annotation, named: str | None) -> Annotation:
+        return read_by(chosen, File(trial), Options(limits=UNBOUNDED))
+
+    with tempfile.TemporaryDirectory() as trial, renamed(trial, os.fspath(path)):
+        given, lost = kept_in(
+            annotation, chosen, None, lambda given: write(given, trial), read_back,
+            lossy=lossy, name=os.fspath(path),
+        )  # fmt: skip
+    write_folder(given, path)
+    return lost
+
+
+def _format_for(path: Path) -> Format:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
+    for known in FORMATS:
+        if suffixes and suffixes[-1] in known.suffixes and known.write is not None:
+            return known
+    names = ", ".join(known.name for known in FORMATS if known.write is not None)
+    raise ChoiceError(f"the suffix of {str(path)!r} names no format to write.\nName one: {names}.")
+
+
+# ---- what a written file would lose ----
 
 
 def kept_in(

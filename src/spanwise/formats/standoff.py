@@ -1,4 +1,4 @@
-"""brat standoff: `.ann` files beside their `.txt`, or a folder of them; discontinuous mentions as such."""
+"""Mentions beside their text: brat (`.ann` files beside `.txt`, or a folder of them) and PubTator."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import File, write_atomically
-from spanwise.formats._sentences import Origin, Standoff, annotation, check_labels, texts_of
+from spanwise.formats._sentences import (
+    Origin,
+    Standoff,
+    annotation,
+    check_characters,
+    check_labels,
+    only_piece,
+    texts_of,
+)
 
 _LINE = re.compile(r"T\S*\t(\S+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*)(?:\t(.*))?$")
 
 
-def read(file: File, options: Options) -> Annotation:
+def read_brat(file: File, options: Options) -> Annotation:
     """The mentions of an `.ann` file and its text, or of all such pairs in a folder, each a document."""
     folder = Path(file.path)
     paths = sorted(folder.rglob("*.ann")) if file.is_folder else [folder]
@@ -93,7 +101,7 @@ def _mention(line: str, text: str, path: str, number: int, differing: list[str])
     return pieces, label
 
 
-def written(unit: Standoff) -> str:
+def written_brat(unit: Standoff) -> str:
     """The `.ann` file of one text."""
     text = str(unit.body)
     lines = []
@@ -104,7 +112,7 @@ def written(unit: Standoff) -> str:
     return "".join(lines)
 
 
-def write_folder(annotation: Annotation, folder: str | os.PathLike[str]) -> list[Path]:
+def write_brat(annotation: Annotation, folder: str | os.PathLike[str]) -> list[Path]:
     """Write an `.ann` and a `.txt` for every document into a folder; the paths of the `.ann` files."""
     check_labels(annotation, " \t\n\r", "brat")
     top = Path(folder)
@@ -120,7 +128,7 @@ def write_folder(annotation: Annotation, folder: str | os.PathLike[str]) -> list
     for path, unit in units.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path.with_name(f"{path.stem}.txt"), str(unit.body))
-        write_atomically(path, written(unit))
+        write_atomically(path, written_brat(unit))
     return list(units)
 
 
@@ -138,19 +146,126 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def recognise(file: File) -> str | None:
+def recognise_brat(file: File) -> str | None:
     """A file that ends in .ann, or a folder with such files."""
     if file.is_folder:
         return "a folder of .ann files" if any(Path(file.path).rglob("*.ann")) else None
     return "the suffix .ann" if file.suffix == ".ann" else None
 
 
-FORMAT = Format(
+BRAT = Format(
     name="brat",
     summary="brat standoff, .ann beside .txt, or a folder of them",
-    read=read,
-    recognise=recognise,
-    write_folder=write_folder,
+    read=read_brat,
+    recognise=recognise_brat,
+    write_folder=write_brat,
     suffixes=(".ann",),
     source="https://brat.nlplab.org/standoff.html",
+)
+
+
+# ---- PubTator: title and abstract of an article, then its mentions as rows of tabs ----
+
+
+_PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
+
+
+def read_pubtator(file: File, options: Options) -> Annotation:
+    """The mentions of every article, in characters of its passages joined by one character each."""
+    units: list[Standoff] = []
+    passages: list[str] = []
+    mentions: list[tuple[Pieces, str]] = []
+    name, first, relations = "", 0, 0
+
+    def close() -> None:
+        if passages:
+            units.append(Standoff(_text(passages, mentions), tuple(mentions), name, line=first))
+        passages.clear()
+        mentions.clear()
+
+    for number, line in enumerate(file.text.split("\n"), start=1):
+        line = line.rstrip("\r")
+        if not line:
+            close()
+            continue
+        if found := _PASSAGE.match(line):
+            if passages and found[1] != name:
+                close()
+            if not passages:
+                name, first = found[1], number
+            passages.append(found[3])
+            continue
+        fields = line.split("\t")
+        if len(fields) >= 5 and _is_position(fields[1]) and _is_position(fields[2]):
+            _check_article(fields[0], name, bool(passages), file.path, number)
+            mentions.append((((int(fields[1]), int(fields[2])),), fields[4]))
+        elif len(fields) == 4 and fields[0] == name:
+            relations += 1
+        else:
+            raise InputError(
+                at(
+                    file.path,
+                    number,
+                    f"{line[:60]!r} is neither a passage nor a mention.\n"
+                    "Expected 'ID|t|title', 'ID|a|abstract' or 'ID<tab>start<tab>end<tab>text<tab>label'.",
+                )
+            )
+    close()
+    notes = [f"{relations:,} relations were left out"] if relations else []
+    return annotation(units, Origin(file.path, "pubtator", "'ID|t|' lines", file.sha256, notes), options)
+
+
+def _is_position(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+def _text(passages: list[str], mentions: list[tuple[Pieces, str]]) -> str:
+    """The passages on lines of their own; an empty abstract is no line, unless a mention reaches into it."""
+    text = "\n".join(passages)
+    reach = max((end for pieces, _ in mentions for _, end in pieces), default=0)
+    return text.removesuffix("\n") if not passages[-1] and reach < len(text) else text
+
+
+def _check_article(given: str, name: str, begun: bool, path: str, number: int) -> None:
+    if not begun or given != name:
+        raise InputError(
+            at(path, number, f"this mention of the article {given!r} does not stand behind its passages.\n"
+               "Put each article's mentions behind its title and abstract.")
+        )  # fmt: skip
+
+
+def write_pubtator(annotation: Annotation, scheme: str | None) -> bytes:
+    """Articles whose title is the first line of the text; further line ends become blanks."""
+    check_labels(annotation, "\t\n\r", "pubtator")
+    units = list(texts_of(annotation))
+    check_characters([unit.id for unit in units], "|\t\n\r", "name", annotation.reading.path, "pubtator")
+    check_characters([str(unit.body) for unit in units], "\r", "text", annotation.reading.path, "pubtator")
+    parts = []
+    for unit in units:
+        title, _, abstract = str(unit.body).partition("\n")
+        abstract = abstract.replace("\n", " ")
+        lines = [f"{unit.id}|t|{title}", f"{unit.id}|a|{abstract}"]
+        text = f"{title}\n{abstract}"
+        for pieces, label in unit.mentions:
+            start, end = only_piece(pieces, label, unit, "pubtator")
+            quoted = " ".join(text[start:end].split())
+            lines.append(f"{unit.id}\t{start}\t{end}\t{quoted}\t{label}")
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts).encode("utf-8")
+
+
+def recognise_pubtator(file: File) -> str | None:
+    """A first line such as `12345|t|A title`."""
+    first = file.head.lstrip().split(b"\n", 1)[0]
+    return "'ID|t|' in the first line" if re.match(rb"[^|\t]+\|t\|", first) else None
+
+
+PUBTATOR = Format(
+    name="pubtator",
+    summary="PubTator: ID|t|title, ID|a|abstract and rows of mentions",
+    read=read_pubtator,
+    write=write_pubtator,
+    recognise=recognise_pubtator,
+    suffixes=(".pubtator",),
+    source="https://www.ncbi.nlm.nih.gov/research/pubtator3/",
 )
