@@ -119,9 +119,13 @@ class Opened:
         wide: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wide
 
-    def violations(self, *, contrast: bool = True) -> list[tuple[str, list[str]]]:
+    def turn(self, scheme: str) -> None:
+        """Show the same page in the other theme: all that a theme changes are colours."""
+        self.page.emulate_media(color_scheme=scheme)
+
+    def violations(self, *, contrast: bool = True, only: tuple[str, ...] = ()) -> list[tuple[str, list[str]]]:
         """What axe finds serious; everything that is folded is opened first."""
         self.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
         # Axe is put in from outside, which the page's own policy would not let it do itself.
         self.context.new_cdp_session(self.page).send("Page.setBypassCSP", {"enabled": True})
-        return axe_violations(self.page, ("serious", "critical"), contrast=contrast)
+        return axe_violations(self.page, ("serious", "critical"), contrast=contrast, only=only)
