@@ -9,7 +9,7 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
@@ -336,7 +336,7 @@ def _table_of(file: File, limits: Limits) -> Table:
         return parquet.ParquetFile(arrow.BufferReader(stored)).read(use_threads=False)
     done = subprocess.run(_child(limits, len(stored)), input=stored, capture_output=True, check=False)
     if done.returncode != 0:
-        raise InputError(_undecoded(file.path, done.returncode, done.stderr))
+        _refuse_undecoded(file.path, done.returncode, done.stderr)
     return _streamed(arrow, done.stdout)
 
 
@@ -354,10 +354,10 @@ def _child(limits: Limits, size: int) -> list[str]:
     return [sys.executable, str(Path(__file__).with_name("_arrow_child.py")), str(most), str(memory)]
 
 
-def _undecoded(path: str, status: int, said: bytes) -> str:
+def _refuse_undecoded(path: str, status: int, said: bytes) -> NoReturn:
     last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
     ended = f"pyarrow ended with signal {-status}" if status < 0 else last
-    return at(path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?")
+    raise InputError(at(path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?"))
 
 
 Batch: TypeAlias = tuple[list[str] | None, dict[str, list[Any]]]  # the names of classes, and columns
@@ -391,7 +391,7 @@ def stored_batches(
                 yield data
             if child.wait() != 0:
                 said.seek(0)
-                raise InputError(_undecoded(path, child.returncode, said.read()))
+                _refuse_undecoded(path, child.returncode, said.read())
         finally:
             if os.getpid() == ours:  # a process that was forked meanwhile has a copy of this iterator
                 child.kill()
