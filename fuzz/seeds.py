@@ -246,7 +246,8 @@ if find_spec("pycrfsuite") is None:  # the extra zoo is not installed
 @cache
 def spacy_file() -> bytes:
     """A file of spaCy documents."""
-    from spanwise.formats import from_spans, to_bytes
+    from spanwise.formats import from_spans
+    from spanwise.formats.writing import to_bytes
 
     return to_bytes(from_spans([[(0, 2, "PER"), (0, 1, "X")]], tokens=[["Ann", "Lee"]]), "spacy")[0]
 
@@ -254,6 +255,7 @@ def spacy_file() -> bytes:
 @cache
 def parquet_file() -> bytes:
     """A Parquet file of sentences."""
-    from spanwise.formats import from_tags, to_bytes
+    from spanwise.formats import from_tags
+    from spanwise.formats.writing import to_bytes
 
     return to_bytes(from_tags([["B-PER", "O"]] * 3, tokens=[["Ann", "left"]] * 3), "arrow")[0]

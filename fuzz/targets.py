@@ -17,7 +17,8 @@ import spanwise
 from fuzz import seeds
 from fuzz.inputs import Input
 from spanwise.errors import InputError, SpanwiseError
-from spanwise.formats import FORMATS, to_bytes, validate
+from spanwise.formats import FORMATS, validate
+from spanwise.formats.writing import to_bytes
 
 SECONDS = 5.0  # of a processor, the most that an input of under 1 MB may take
 HANGING = 60.0  # on the clock, which other work on the machine slows down as well

@@ -94,7 +94,8 @@ class Line:
             return await work
 
         try:
-            return asyncio.run(whole())
+            with ThreadPoolExecutor(1) as pool:  # a browser of other tests has a loop in this thread
+                return pool.submit(asyncio.run, whole()).result()
         finally:
             self.go.set()
             self.lanes.stop()
