@@ -151,11 +151,6 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
             tuple(cells), self.columns, frozen(rows[order]), frozen(_narrow(rank, len(rank))[self.row])
         )
 
-    def as_one_cell(self) -> Counts:
-        """The same counts with all columns of all cells as columns of one cell."""
-        columns = tuple(f"{cell}/{column}" for cell in self.cells for column in self.columns)
-        return Counts(("all",), columns, self.rows, self.row)
-
     def in_blocks(self, size: int) -> Counts:
         """The counts of blocks of so many consecutive units; the last one may be smaller.
 

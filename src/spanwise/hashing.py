@@ -29,12 +29,6 @@ def slots(keys: Column, bits: int) -> Ints:
     return product.view(np.int64)
 
 
-def pair_keys(first: Column, second: Column) -> npt.NDArray[np.uint16]:
-    """A number below 2**16 for each pair of small numbers."""
-    mixed = first.astype(np.uint32) * np.uint32(0x9E3779B1) + second.astype(np.uint32)
-    return (mixed * np.uint32(0x85EBCA6B) >> np.uint32(16)).astype(np.uint16)
-
-
 def byte_hashes(eights: Words, begin: Ints, size: Ints, factor: np.uint64 = STIR) -> Words:
     """A number from all bytes of each piece of a padded buffer, whose `windows` are given."""
     key: Words = size.astype(np.uint64) * factor

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from sparking import session
 
+from spanwise.demo import generate
 from spanwise.engines.spark import SparkEngine
-from spanwise.evaluation import _blocks
+from spanwise.evaluation import _blocks, _choices
 
 # How `evaluate` is called under each engine; another engine joins the tests by an entry here.
 ENGINES: dict[str, Callable[[], dict[str, Any]]] = {
@@ -20,9 +21,27 @@ ENGINES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
+@pytest.fixture(scope="package")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Sixty sentences of the demo."""
+    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
+
+
 @pytest.fixture(params=list(ENGINES))
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, Any]]:
     """The keywords of `evaluate` for one engine, with blocks of a few sentences."""
     monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
     monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
     return ENGINES[request.param]
+
+
+@pytest.fixture
+def cut_records(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """From when it is called on, all records are read in parts of about so many tokens."""
+
+    def begin(tokens: int) -> None:
+        monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)
+        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+        monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+
+    return begin

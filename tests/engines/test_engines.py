@@ -10,15 +10,9 @@ from typing import Any
 import pytest
 
 import spanwise
-from spanwise.demo import generate
 from spanwise.engines import InProcess, Processes, local_engine
 
 Engine = Callable[[], dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,11 @@ import pytest
 
 import spanwise
 from spanwise.corpus import Annotation
-from spanwise.demo import generate
 from spanwise.errors import InputError
 from spanwise.evaluation import _blocks, _choices
 from spanwise.formats import _surveying
 from spanwise.formats.parts import survey_of_records
 from spanwise.schemes import encode
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
 
 
 def record(one: Annotation, number: int, kind: str) -> dict[str, Any]:

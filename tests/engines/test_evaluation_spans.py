@@ -10,27 +10,18 @@ from typing import Any
 import pytest
 
 import spanwise
-from spanwise.demo import generate
 from spanwise.errors import InputError
-from spanwise.evaluation import _blocks, _choices
 from spanwise.formats import spans
 from spanwise.formats.parts import pieces, read_piece, survey_of_records
 from spanwise.formats.writing import write
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
-
-
 @pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From when it is called on, all records are read in parts of a few sentences."""
 
     def begin() -> None:
-        monkeypatch.setattr(_blocks, "LEAST_TOKENS", 20)
-        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-        monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+        cut_records(20)
         monkeypatch.setattr(spans, "CHUNK", 300)
 
     return begin

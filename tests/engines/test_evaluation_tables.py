@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 
 import spanwise
-from spanwise.demo import generate
 from spanwise.errors import InputError
-from spanwise.evaluation import _blocks, _choices
 from spanwise.formats import _table_surveys
 from spanwise.formats._format import Limits
 from spanwise.formats.parts import survey_of_records
@@ -27,19 +25,12 @@ arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return generate(tmp_path_factory.mktemp("demo"), sentences=60)
-
-
 @pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From when it is called on, all records are read in parts of a few sentences."""
 
     def begin() -> None:
-        monkeypatch.setattr(_blocks, "LEAST_TOKENS", 250)
-        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-        monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+        cut_records(250)
         monkeypatch.setattr(_table_surveys, "ROWS", 7)
 
     return begin

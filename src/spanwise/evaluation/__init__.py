@@ -34,6 +34,7 @@ from spanwise.evaluation._counting import (
 )
 from spanwise.evaluation._dataset import (
     BlockContext,
+    Unopened,
     fixed,
     framed,
     looked,
@@ -204,19 +205,15 @@ def evaluate(
         reading=reading,
     )  # fmt: skip
     said = progress or unheard
-    there = spark_opened(
-        gold, systems, train, choices, columns=columns, name=name, engine=place, progress=said
-    )
+    given = Unopened(gold, systems, train, choices, columns, name, place)
+    there = spark_opened(given, said)
     bound = None
     if there is None:
         bound, workers = parts_of(
             memory, workers, gold, systems, streamable=departures is None, reading=reading,
             elsewhere=place is not None and place.elsewhere,
         )  # fmt: skip
-        there = opened_here(
-            gold, systems, train, choices, name=name, memory=bound, workers=workers, progress=said,
-            engine=place,
-        )  # fmt: skip
+        there = opened_here(given, said, memory=bound, workers=workers)
     shared, blocks = there.shared, there.shared.source
     kept: Whole | EvaluatedBlock
     if isinstance(blocks, OneBlock) and place is None:
@@ -260,10 +257,8 @@ def evaluated_elsewhere(
     that go through the blocks once more."""
     source, systems, columns = framed(source, gold, systems, reading)
     choices = Choices.plain(attributes=attributes, buckets=buckets, edges=edges, align=align, reading=reading)
-    there = opened_elsewhere(
-        gold if source is None else source, systems, train, choices, columns=columns, name=name,
-        engine=engine_of(engine),
-    )  # fmt: skip
+    given = gold if source is None else source
+    there = opened_elsewhere(Unopened(given, systems, train, choices, columns, name, engine_of(engine)))
     try:
         known = there.fixed()
         whole = counted_whole(known, there.engine, unheard)

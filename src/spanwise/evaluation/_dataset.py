@@ -377,6 +377,18 @@ def _nothing() -> None:
 SPARK = ("pyspark.", "spanwise.engines.spark")  # where the types of Spark, and of our engines on it, live
 
 
+class Unopened(Struct, frozen=True, eq=False):
+    """Sources of any kind as a verb is given them, and how they are to be read and by whom."""
+
+    gold: object  # or a frame that holds the predictions, too
+    systems: object
+    train: object
+    choices: Choices
+    columns: FrameColumns | None = None  # of a frame
+    name: str | None = None
+    engine: Engine | None = None
+
+
 class Opened(Struct, frozen=True, eq=False):
     """Blocks, what all of them share, the attributes that cannot be computed, and the training files."""
 
@@ -412,77 +424,37 @@ def read_by_spark(gold: object, systems: object, train: object, engine: Engine |
     return of_spark(engine) and reach("evaluation.spark:any_in_lake")(gold, systems, train)
 
 
-def spark_opened(
-    source: object,
-    systems: object,
-    train: object,
-    choices: Choices,
-    *,
-    columns: FrameColumns | None,
-    name: str | None,
-    engine: Engine | None,
-    progress: Progress,
-) -> Opened | None:
+def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
     """A frame, or files that Spark reads, as blocks; None where this machine reads the files."""
-    if columns is None and not of_spark(engine):
+    if given.columns is None and not of_spark(given.engine):
         return None
-    found: Opened | None = reach("evaluation.spark:spark_opened")(
-        source, systems, train, choices, columns=columns, name=name, engine=engine, progress=progress
-    )
+    found: Opened | None = reach("evaluation.spark:spark_opened")(given, progress)
     return found
 
 
-def opened_elsewhere(
-    source: object,
-    systems: object,
-    train: object,
-    choices: Choices,
-    *,
-    columns: FrameColumns | None,
-    name: str | None,
-    engine: Engine | None,
-    always_tough: bool = False,
-) -> Opened:
+def opened_elsewhere(given: Unopened, *, always_tough: bool = False) -> Opened:
     """Sources of any kind, opened for the engine of a verb that asks less than `evaluate`."""
-    check_keywords(choices.reading)
-    opened = spark_opened(
-        source, systems, train, choices, columns=columns, name=name, engine=engine, progress=unheard
-    )
+    reading = given.choices.reading
+    check_keywords(reading)
+    opened = spark_opened(given, unheard)
     if opened is None:
-        opened = _parts_elsewhere(source, systems, train, choices, name, engine)
+        memory, workers = parts_of(
+            None, 1, given.gold, given.systems, streamable=True, reading=reading, elsewhere=True
+        )
+        opened = opened_here(given, unheard, memory=memory, workers=workers)
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
-def _parts_elsewhere(
-    source: object, systems: object, train: object, choices: Choices, name: str | None, engine: Engine | None
-) -> Opened:
-    memory, workers = parts_of(
-        None, 1, source, systems, streamable=True, reading=choices.reading, elsewhere=True
-    )
-    return opened_here(
-        source, systems, train, choices, name=name, memory=memory, workers=workers, progress=unheard,
-        engine=engine,
-    )  # fmt: skip
-
-
-def opened_here(
-    gold: object,
-    systems: object,
-    train: object,
-    choices: Choices,
-    *,
-    name: str | None,
-    memory: int | None,
-    workers: int,
-    progress: Progress,
-    engine: Engine | None,
-) -> Opened:
+def opened_here(given: Unopened, progress: Progress, *, memory: int | None, workers: int) -> Opened:
     """Sources that this machine reads: in memory as one block, or in parts that need about so much memory."""
     source: BlockSource
+    choices, engine, name = given.choices, given.engine, given.name
     where = engine or local_engine(workers)
     if memory is None:
         progress("read", 0, 1)
-        inputs = gather(gold, systems, train, align=choices.align, reading=choices.reading, name=name)
+        inputs = gather(
+            given.gold, given.systems, given.train, align=choices.align, reading=choices.reading, name=name
+        )
         progress("read", 1, 1)
         choices.check_systems(list(inputs.systems))
         source, training = OneBlock(inputs), TrainingFacts.of(inputs.train)
@@ -490,9 +462,9 @@ def opened_here(
         keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
         source, files = at_once(
             lambda: many_blocks(
-                gold, systems, choices, name=name, memory=memory, keep=keep, progress=progress
+                given.gold, given.systems, choices, name=name, memory=memory, keep=keep, progress=progress
             ),
-            lambda: TrainingFiles.of(train, choices.reading, keep=keep, held=memory if keep else 0),
+            lambda: TrainingFiles.of(given.train, choices.reading, keep=keep, held=memory if keep else 0),
         )
         training = learnt_here(source, files, choices, where, where, bound=most_shared(where))
     threads = MOST_THREADS if memory is None and engine is None else 1

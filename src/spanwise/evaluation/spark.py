@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
 
 from spanwise.corpus import Annotation
-from spanwise.engines import Engine, engine_of, most_shared
+from spanwise.engines import engine_of, most_shared
 from spanwise.engines.spark import FrameEngine, Sent, SparkEngine, answer, answers, packed, unpacked
 from spanwise.errors import InputError
 from spanwise.evaluation._blocks import (
@@ -22,7 +22,7 @@ from spanwise.evaluation._blocks import (
     learnt,
 )
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import Opened, learnt_here, opened_with
+from spanwise.evaluation._dataset import Opened, Unopened, learnt_here, opened_with
 from spanwise.evaluation._frames import (
     FrameColumns,
     columns_of,
@@ -58,59 +58,35 @@ def framed(
     return frame, systems, columns_of(frame, gold, systems, named)
 
 
-def spark_opened(
-    source: object,
-    systems: object,
-    train: object,
-    choices: Choices,
-    *,
-    columns: FrameColumns | None,
-    name: str | None,
-    engine: Engine | None,
-    progress: Progress,
-) -> Opened | None:
+def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
     """A frame, or files that Spark reads, as blocks; None where this machine reads the files."""
-    if columns is not None:
-        return _opened_frame(source, columns, train, choices, name, progress, engine)
-    if isinstance(engine, SparkEngine) and any_in_lake(source, systems, train):
-        return _opened_lake(source, systems, train, choices, name, progress, engine)
+    if given.columns is not None:
+        return _opened_frame(cast("DataFrame", given.gold), given.columns, given, progress)
+    if isinstance(given.engine, SparkEngine) and any_in_lake(given.gold, given.systems, given.train):
+        return _opened_lake(given, given.engine, progress)
     return None
 
 
-def _opened_lake(
-    gold: object,
-    systems: object,
-    train: object,
-    choices: Choices,
-    name: str | None,
-    progress: Progress,
-    engine: SparkEngine,
-) -> Opened:
+def _opened_lake(given: Unopened, engine: SparkEngine, progress: Progress) -> Opened:
     """Files that Spark reads."""
     progress("read", 0, 1)
-    session = engine.session
-    source, where = lake_blocks(session, gold, systems, choices, name=name, partitions=engine.partitions)
+    session, choices = engine.session, given.choices
+    source, where = lake_blocks(
+        session, given.gold, given.systems, choices, name=given.name, partitions=engine.partitions
+    )
     choices.check_systems(list(source.systems))
-    training = lake_training(session, train, choices, source, where, bound=engine.lexicon)
+    training = lake_training(session, given.train, choices, source, where, bound=engine.lexicon)
     progress("read", 1, 1)
     return opened_with(source, choices, training, where, free=where.packed.free)
 
 
-def _opened_frame(
-    frame: DataFrame,
-    columns: FrameColumns,
-    train: object,
-    choices: Choices,
-    name: str | None,
-    progress: Progress,
-    engine: Engine | None,
-) -> Opened:
+def _opened_frame(frame: DataFrame, columns: FrameColumns, given: Unopened, progress: Progress) -> Opened:
     """A Spark frame."""
-    engine = engine or engine_of(frame.sparkSession)
+    engine, choices, train = given.engine or engine_of(frame.sparkSession), given.choices, given.train
     partitions = engine.partitions if isinstance(engine, SparkEngine) else None
     choices.check_systems(list(columns.systems))
     progress("read", 0, 1)
-    source, where = opened_frame(frame, columns, choices, name=name or "frame", partitions=partitions)
+    source, where = opened_frame(frame, columns, choices, name=given.name or "frame", partitions=partitions)
     if is_frame(train):
         training = frame_training(
             train, columns, choices, source, where, partitions=partitions, bound=most_shared(engine)

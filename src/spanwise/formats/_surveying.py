@@ -338,13 +338,17 @@ class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
     documents: Ints | None
 
 
+def must_be_whole(options: Options) -> bool:
+    """Whether records that are read like this cannot come in parts."""
+    of_whole = options.annotator is not None or options.fields or options.documents not in (None, "none")
+    return bool(of_whole or options.spelling is not None or options.declared != options.scheme)
+
+
 def survey_lines(
     file: File, options: Options, *, tokens: int = 0, sentences: Sequence[int] | None = None
 ) -> RecordSurvey | None:
     """Look at a whole file; None where it must be read whole, for what it is or for what is wrong in it."""
-    if options.annotator is not None or options.fields or options.documents not in (None, "none"):
-        return None
-    if options.spelling is not None or options.declared != options.scheme:
+    if must_be_whole(options):
         return None
     look = _Look(file, options)
     try:

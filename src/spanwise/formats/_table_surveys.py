@@ -16,7 +16,7 @@ from spanwise.formats import tables
 from spanwise.formats._format import Options
 from spanwise.formats._opening import File, sha256_of
 from spanwise.formats._sentences import TaggedSentence
-from spanwise.formats._surveying import Cut, RecordSurvey, spaced
+from spanwise.formats._surveying import Cut, RecordSurvey, must_be_whole, spaced
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations
 
 ROWS = 1 << 13  # rows of a table that are looked at together, at most
@@ -28,9 +28,7 @@ def survey_table(
     file: File, options: Options, *, tokens: int = 0, sentences: Sequence[int] | None = None
 ) -> RecordSurvey | None:
     """Look at a whole table; None where it must be read whole, for what it is or for what is wrong in it."""
-    if options.annotator is not None or options.fields or options.documents not in (None, "none"):
-        return None
-    if options.spelling is not None or options.declared != options.scheme:
+    if must_be_whole(options):
         return None
     look = _TableLook(file.path, options)
     try:

@@ -43,7 +43,7 @@ from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._blocks import BlockSums
 from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented, gather
 from spanwise.evaluation._dataset import BlockContext as BlockFacts
-from spanwise.evaluation._dataset import Opened, framed, opened_elsewhere
+from spanwise.evaluation._dataset import Opened, Unopened, framed, opened_elsewhere
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search
@@ -129,7 +129,7 @@ def find_slices(
         reading=reading,
     )
     opened = opened_elsewhere(
-        gold, systems, train, choices, columns=columns, name=name, engine=place, always_tough=True
+        Unopened(gold, systems, train, choices, columns, name, place), always_tough=True
     )
     return _of_blocks(opened, asked)
 

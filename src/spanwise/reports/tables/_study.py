@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -24,12 +23,6 @@ from spanwise.reports._document import (
 from spanwise.reports.tables import _result
 from spanwise.reports.tables._result import count, marked, mentions, p_value, points, ranged, signed
 from spanwise.reports.tables._table import Cell, Number, Table
-
-
-class Maker(Protocol):
-    """A function that makes one table of a study."""
-
-    def __call__(self, document: Study, *, short: bool = False) -> Table | None: ...
 
 
 def over_runs(spread: Spread | None) -> Number:
