@@ -54,8 +54,8 @@ def fair(plan: Plan) -> Section | None:
     """Fair evaluation beside the program of the paper, where it is given: matching, and files to tables."""
     if plan.fair is None:
         return None
-    pairs = {name: plan.corpus(name)["files"] for name in plan.spans}
-    pairs = {name: (files["gold"], files["predicted"]) for name, files in pairs.items()} | _span_files(plan)
+    made = {name: plan.corpus(name)["files"] for name in plan.spans}
+    pairs = {name: (files["gold"], files["predicted"]) for name, files in made.items()} | _span_files(plan)
     rows: list[Row] = []
     for name, files in pairs.items():
         check = plan.bench.run(Job.work("fair differences", plan.fair, *files)).answer

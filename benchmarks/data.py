@@ -21,6 +21,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -43,6 +44,19 @@ _PERCENT = {
 }  # fmt: skip
 
 
+class Described(TypedDict):
+    """Where the files of a corpus are, and how large it is; span files have sentences and mentions alone."""
+
+    files: dict[str, str]
+    sentences: int
+    bytes: NotRequired[dict[str, int]]
+    tokens: NotRequired[int]
+    mentions: NotRequired[int]
+    words: NotRequired[int]
+    training_tokens: NotRequired[int]
+    tokens_read: NotRequired[int]
+
+
 def size_of(name: str) -> tuple[int, int | None]:
     """The test and the training tokens of a corpus by its name; None: as many as the generator gives."""
     name = name.split("-")[0]
@@ -55,7 +69,7 @@ def _number(text: str) -> int:
     return int(float(text[:-1]) * _UNITS[text[-1]])
 
 
-def make(folder: Path, name: str) -> dict[str, object]:
+def make(folder: Path, name: str) -> Described:
     """Make a corpus unless it is there, and describe it."""
     described = folder / name / "corpus.json"
     kind, _, number = name.partition("-")
@@ -83,11 +97,11 @@ def make(folder: Path, name: str) -> dict[str, object]:
             for path in files.values():
                 _widen(path)
         described.write_text(json.dumps(_described(files)), encoding="utf-8")
-    found: dict[str, object] = json.loads(described.read_text(encoding="utf-8"))
+    found: Described = json.loads(described.read_text(encoding="utf-8"))
     return found
 
 
-def _make_even(folder: Path, tokens: int) -> dict[str, object]:
+def _make_even(folder: Path, tokens: int) -> Described:
     """A corpus in pieces of a million test tokens, each of its own seed; one at a time is in memory."""
     names = ("gold", "train", *SYSTEMS)
     files = {name: folder / f"{name}.conll" for name in names}
@@ -108,7 +122,9 @@ def _make_even(folder: Path, tokens: int) -> dict[str, object]:
     return {
         "files": {name: str(path) for name, path in files.items()},
         "bytes": {name: path.stat().st_size for name, path in files.items()},
-        **sums,
+        "tokens": sums["tokens"],
+        "sentences": sums["sentences"],
+        "training_tokens": sums["training_tokens"],
         "tokens_read": 3 * sums["tokens"] + sums["training_tokens"],
     }
 
@@ -184,7 +200,7 @@ def _spelled(rank: int) -> bytes:
     return word.encode("ascii")
 
 
-def _make_spans(folder: Path, kind: str, mentions: int) -> dict[str, object]:
+def _make_spans(folder: Path, kind: str, mentions: int) -> Described:
     """Two span files: about so many gold mentions, and what a system with a few errors makes of them."""
     make, labels = SPANS[kind]
     chance = random.Random(f"{kind} {mentions}")
@@ -268,7 +284,7 @@ SPANS: dict[str, tuple[Callable[[random.Random, int, int], list[Span]], list[str
 }
 
 
-def _described(files: dict[str, Path]) -> dict[str, object]:
+def _described(files: dict[str, Path]) -> Described:
     from spanwise.formats import read
 
     gold, train = read(files["gold"]), read(files["train"])

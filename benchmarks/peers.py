@@ -90,7 +90,7 @@ def seqscore(gold: str, predicted: str) -> Prepared:
 
 def conlleval(gold: str, predicted: str) -> Prepared:
     """The Python port of conlleval, over lines of token, gold and predicted tag."""
-    from conlleval import evaluate as port  # type: ignore[import-untyped]
+    from conlleval import evaluate as port
 
     lines = _merged(read_tags(gold), read_tags(predicted))
     return lambda: port(lines)["overall"]["chunks"]["evals"]["f1"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.data import Described
 from benchmarks.measuring import Bench, Failed, Job, Measured
 
 
@@ -29,7 +30,7 @@ class Plan:
     lengths: tuple[int, ...] = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 900_000)
     patience: float = 1.0  # seconds after which a peer is not asked for a longer document
 
-    def corpus(self, name: str) -> dict[str, Any]:
+    def corpus(self, name: str) -> Described:
         """The description of a corpus, which is made if it is not there, in a process of its own."""
         made = subprocess.run(
             [sys.executable, "-m", "benchmarks.data", str(self.folder), name],
@@ -37,7 +38,7 @@ class Plan:
             check=True,
             capture_output=True,
         )
-        found: dict[str, Any] = json.loads(made.stdout)
+        found: Described = json.loads(made.stdout)
         return found
 
     def files(self, name: str) -> tuple[str, str, str, str]:

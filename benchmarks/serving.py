@@ -179,7 +179,7 @@ def prepared(folder: Path, tokens: str) -> Path:
     if (runs / "all.json").exists():
         return runs
     corpus = make(folder, tokens)
-    files = {name: str(path) for name, path in corpus["files"].items()}  # type: ignore[attr-defined]
+    files = corpus["files"]
     runs.mkdir(parents=True, exist_ok=True)
     for name in ("gold", "train", *SYSTEMS):
         shutil.copy(files[name], runs / f"{name}.conll")

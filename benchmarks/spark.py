@@ -31,7 +31,7 @@ from typing import Any
 from msgspec import Struct
 
 import spanwise
-from benchmarks.data import SYSTEMS, make, size_of
+from benchmarks.data import SYSTEMS, Described, make, size_of
 from spanwise.attributes import SummedLexicon
 from spanwise.engines import keep_freed_memory, spark
 from spanwise.engines.spark import Sent, SparkEngine, spark_session
@@ -223,10 +223,9 @@ def _beside(args: argparse.Namespace, size: str) -> bool:
     return size_of(size)[0] <= size_of(args.beside)[0]
 
 
-def _made(folder: Path, size: str) -> dict[str, Any]:
+def _made(folder: Path, size: str) -> Described:
     """A corpus of this size, with as many training tokens for each test token as those of other sizes."""
-    made: dict[str, Any] = make(folder, size if size == "large" else f"{size}-even")
-    return made
+    return make(folder, size if size == "large" else f"{size}-even")
 
 
 def _sources(files: Mapping[str, str]) -> tuple[str, dict[str, str], str]:
@@ -363,7 +362,7 @@ class Asked(Struct, frozen=True):
 
 
 def _asked(session: Any, args: argparse.Namespace, folder: Path, size: str) -> Asked:
-    made: Any = make(folder, f"{size}-natural")
+    made = make(folder, f"{size}-natural")
     files = made["files"]
     scale = Scale()
     with scale.weighing():

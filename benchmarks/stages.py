@@ -42,7 +42,7 @@ def matching(gold: str, predicted: str) -> Prepared:
 def plain_matching(gold: str, predicted: str) -> Prepared:
     """The same by the plain transcription of the algorithm that the tests hold the fast one to."""
     sys.path.insert(0, str(ROOT / "tests" / "support"))
-    from matching_oracle import events_of  # type: ignore[import-not-found]
+    from matching_oracle import events_of
 
     sides = mentions_of(gold, predicted)
     sentences = max(int(side.sentence[-1]) for side in sides) + 1
@@ -82,11 +82,11 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     from spanwise import evaluate, read
     from spanwise.attributes import PRESETS, Context, Lexicon, toughness, values_of
     from spanwise.corpus import with_one_labelling
-    from spanwise.evaluation import result
+    from spanwise.evaluation import _uncertain, result
     from spanwise.matching import match
     from spanwise.schemes import decode, encode, recognise
 
-    plain_tested = result.tested
+    plain_tested = _uncertain.tested
     paths = {"gold": gold, "first": first, "second": second, "train": train}
     _on_one_core()
 

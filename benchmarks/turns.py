@@ -52,7 +52,6 @@ def _measured(folder: Path, name: str, old: Path, rounds: int) -> Iterator[tuple
     """The ratio and the line of each number of resamples on one corpus."""
     corpus = make(folder, name)
     files = corpus["files"]
-    assert isinstance(files, dict)
     paths = [files[key] for key in ("gold", "memoriser", "shortsighted", "train")]
     gold, first, second, train = paths
     sides = {"old": _bench(folder, old), "new": _bench(folder, ROOT / "src")}

@@ -35,9 +35,10 @@ def test_words_are_scored_as_spans(files: tuple[str, str]) -> None:
 
 
 def test_parts_of_a_file_give_the_same_as_the_whole(files: tuple[str, str]) -> None:
-    options = {"scheme": "bare", "resamples": 0}
-    whole = spanwise.evaluate(files[0], {"mine": files[1]}, **options)
-    parts = spanwise.evaluate(files[0], {"mine": files[1]}, memory="64MB", **options)
+    whole, parts = (
+        spanwise.evaluate(files[0], {"mine": files[1]}, scheme="bare", resamples=0, memory=memory)
+        for memory in (None, "64MB")
+    )
     assert parts.systems == whole.systems
     assert parts.inputs == whole.inputs
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.__main__ import SECTIONS, main  # noqa: E402
 from benchmarks.beside import PAIRS  # noqa: E402
-from benchmarks.data import make  # noqa: E402
+from benchmarks.data import Described, make  # noqa: E402
 from benchmarks.goals import GOALS, Goal, judged  # noqa: E402
 from benchmarks.measuring import Bench, Failed, Job  # noqa: E402
 from benchmarks.tables import markdown, written  # noqa: E402
@@ -24,11 +24,11 @@ from spanwise import read  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Described:
     return make(tmp_path_factory.mktemp("corpora"), "1k")
 
 
-def test_a_corpus_has_about_the_tokens_of_its_name_and_is_made_once(tmp_path):
+def test_a_corpus_has_about_the_tokens_of_its_name_and_is_made_once(tmp_path: Path) -> None:
     first = make(tmp_path, "1k")
     assert first["tokens"] == pytest.approx(1000, rel=0.1)
     changed = Path(first["files"]["gold"])
@@ -36,7 +36,7 @@ def test_a_corpus_has_about_the_tokens_of_its_name_and_is_made_once(tmp_path):
     assert make(tmp_path, "1k") == first and changed.read_text(encoding="utf-8") == "kept\n"
 
 
-def test_natural_words_stand_outside_mentions_and_are_the_same_for_all_systems(tmp_path):
+def test_natural_words_stand_outside_mentions_and_are_the_same_for_all_systems(tmp_path: Path) -> None:
     plain, natural = make(tmp_path, "1k"), make(tmp_path, "1k-natural")
     assert natural["words"] > plain["words"]
     gold, system = (read(natural["files"][name]) for name in ("gold", "memoriser"))
@@ -47,19 +47,19 @@ def test_natural_words_stand_outside_mentions_and_are_the_same_for_all_systems(t
 
 
 @pytest.mark.parametrize("peer", PAIRS)
-def test_peers_and_their_counterparts_find_the_same_f1(peer, corpus):
+def test_peers_and_their_counterparts_find_the_same_f1(peer: str, corpus: Described) -> None:
     theirs, ours = PAIRS[peer]
     pytest.importorskip(theirs.split()[0])
     files = corpus["files"]["gold"], corpus["files"]["memoriser"]
     assert WORK[theirs](*files)() == pytest.approx(WORK[ours](*files)(), abs=6e-5)
 
 
-def test_the_fast_and_the_plain_matching_find_as_many_events(corpus):
+def test_the_fast_and_the_plain_matching_find_as_many_events(corpus: Described) -> None:
     files = corpus["files"]["gold"], corpus["files"]["shortsighted"]
     assert WORK["match"](*files)() == WORK["plain match"](*files)()
 
 
-def test_span_files_are_made_of_flat_chunks_or_of_nested_fields(tmp_path):
+def test_span_files_are_made_of_flat_chunks_or_of_nested_fields(tmp_path: Path) -> None:
     for name, nested in (("chunks-1k", False), ("fields-1k", True)):
         made = make(tmp_path, name)
         gold, predicted = (read(made["files"][side]).mentions for side in ("gold", "predicted"))
@@ -111,7 +111,7 @@ def run_beside(program: str, tmp_path: Path) -> str:
     return (out / "results.md").read_text(encoding="utf-8")
 
 
-def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(tmp_path):
+def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(tmp_path: Path) -> None:
     text = run_beside(PROGRAM, tmp_path)
     for name in ("chunks-1k", "fields-1k"):
         for work in ("matching", "span files to tables", "… the format recognised"):
@@ -119,33 +119,33 @@ def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(tmp_path
     assert "beside that program | ≥ 25 × |  |" not in text
 
 
-def test_a_program_that_counts_otherwise_is_an_error(tmp_path):
+def test_a_program_that_counts_otherwise_is_an_error(tmp_path: Path) -> None:
     wrong = PROGRAM.replace("counts[outcome.upper()] += 1", 'counts["FN"] += 1')
     with pytest.raises(AssertionError, match=r"chunks-1k: \d+ sentences are counted differently"):
         run_beside(wrong, tmp_path)
 
 
-def test_a_folder_without_the_program_is_refused(tmp_path, capsys):
+def test_a_folder_without_the_program_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--quick", "--only", "fair", "--fair", str(tmp_path)])
     assert f"--fair: there is no FairEval.py in {tmp_path}" in capsys.readouterr().err
 
 
-def test_without_the_program_nothing_is_measured_beside_it(tmp_path):
+def test_without_the_program_nothing_is_measured_beside_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["--quick", "--only", "fair", "--folder", str(tmp_path), "--out", str(out)]) == 0
     text = (out / "results.md").read_text(encoding="utf-8")
     assert "beside that program | ≥ 25 × |  | not measured in this run |" in text
 
 
-def test_every_stage_has_its_seconds(corpus):
+def test_every_stage_has_its_seconds(corpus: Described) -> None:
     names = ("gold", "shortsighted", "memoriser", "train")
     answer = timed(WORK["stages"](*(corpus["files"][name] for name in names)))
     assert set(answer["seconds"]) == {"read", "decode", "match", "attributes", "count", "resample"}
     assert answer["wall"] > 0 and answer["cpu"] >= 0
 
 
-def test_a_process_is_measured_from_outside_and_one_that_fails_says_why(tmp_path):
+def test_a_process_is_measured_from_outside_and_one_that_fails_says_why(tmp_path: Path) -> None:
     bench = Bench(tmp_path, rounds=2)
     found = bench.best({"small": Job((sys.executable, "-c", "print(1)"))})["small"]
     assert found.wall > 0 and found.peak > 1_000_000
@@ -153,7 +153,7 @@ def test_a_process_is_measured_from_outside_and_one_that_fails_says_why(tmp_path
         bench.run(Job((sys.executable, "-c", "raise SystemExit('no such luck')")))
 
 
-def test_a_run_writes_json_markdown_and_a_drawing(tmp_path):
+def test_a_run_writes_json_markdown_and_a_drawing(tmp_path: Path) -> None:
     out, folder = tmp_path / "out", tmp_path / "corpora"
     sections = ("reading", "matching", "growth")
     chosen = [word for name in sections for word in ("--only", name)]
@@ -166,7 +166,7 @@ def test_a_run_writes_json_markdown_and_a_drawing(tmp_path):
     assert (out / "growth.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_a_goal_is_met_missed_with_its_distance_and_reason_or_not_measured():
+def test_a_goal_is_met_missed_with_its_distance_and_reason_or_not_measured() -> None:
     goal = Goal("reading", "rate", 150, "MB/s", least=True, reason="the disk is slow")
     assert goal.row({"rate": 200})["verdict"] == "met"
     assert goal.row({"rate": 75})["verdict"] == "missed by a factor of 2.00: the disk is slow"
@@ -180,7 +180,7 @@ def test_a_goal_is_met_missed_with_its_distance_and_reason_or_not_measured():
     assert len(judged({})) == len(GOALS)
 
 
-def test_values_are_written_by_their_columns():
+def test_values_are_written_by_their_columns() -> None:
     assert written("CPU", 0.0042) == "4.2 ms" and written("CPU", 2.5) == "2.50 s"
     assert written("peak", 98e6) == "98 MB" and written("times ours", 52.3) == "52 ×"
     assert written("work", "anything") == "anything" and written("CPU", None) == ""
@@ -188,5 +188,5 @@ def test_values_are_written_by_their_columns():
     assert markdown(table).splitlines()[-1] == "| x | 1.00 s |"
 
 
-def test_every_section_can_be_asked_for_by_name():
+def test_every_section_can_be_asked_for_by_name() -> None:
     assert {"startup", "large", "growth", "lists", "files", "study"} <= set(SECTIONS)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.buckets import Bucket
 from spanwise.cli.main import main
-from spanwise.conditions import Condition, Criterion, WordSearch, bucket_holds, parse
+from spanwise.conditions import Condition, Criterion, Operator, Sides, WordSearch, bucket_holds, parse
 from spanwise.evaluation import gather
 from spanwise.slices import describe_sides
 
@@ -23,16 +23,17 @@ NAMES = st.sampled_from(["label", "domain", "toughness", "entity_length"])
 
 @st.composite
 def conditions(draw: st.DrawFn) -> Condition:
+    operators: tuple[Operator, ...] = ("=", "!=", ">=", "<")
     clauses = []
     for _ in range(draw(st.integers(1, 3))):
         clause = []
         for _ in range(draw(st.integers(1, 2))):
-            operator = draw(st.sampled_from(["=", "!=", ">=", "<"]))
+            operator = draw(st.sampled_from(operators))
             if operator in ("=", "!="):
                 values = tuple(sorted(draw(st.sets(VALUES, min_size=1, max_size=3))))
             else:
                 values = (str(draw(st.integers(-5, 5))),)
-            clause.append(Criterion(draw(NAMES), operator, values))  # type: ignore[arg-type]
+            clause.append(Criterion(draw(NAMES), operator, values))
         clauses.append(clause)
     return Condition.of(clauses)
 
@@ -115,7 +116,7 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
         parse(text)
 
 
-def sides() -> object:
+def sides() -> Sides:
     gold = spanwise.read(
         [["B-PER", "I-PER", "I-PER", "O"], ["B-LOC", "O", "B-PER", "O"]],
         tokens=[["Anna", "van", "Dyk", "left"], ["Oslo", "calls", "Anna", "."]],
@@ -145,8 +146,8 @@ def test_masks_over_gold_and_predicted_mentions(
     text: str, gold: list[int], predicted: list[int] | None
 ) -> None:
     both = sides()
-    assert both.gold.mask(text).tolist() == [bool(one) for one in gold]  # type: ignore[attr-defined]
-    other = both.predicted["m"]  # type: ignore[attr-defined]
+    assert both.gold.mask(text).tolist() == [bool(one) for one in gold]
+    other = both.predicted["m"]
     if predicted is None:
         with pytest.raises(spanwise.ChoiceError, match="gold mentions"):
             other.mask(text)
@@ -157,12 +158,12 @@ def test_masks_over_gold_and_predicted_mentions(
 @pytest.mark.parametrize("text", ["colour=red", "label=ANIMAL", "label>3", "toughness>=1", "toughness=HARD"])
 def test_unknown_names_and_values_are_refused(text: str) -> None:
     with pytest.raises(spanwise.ChoiceError):
-        sides().gold.mask(text)  # type: ignore[attr-defined]
+        sides().gold.mask(text)
 
 
 @given(st.integers(-3, 3), st.sampled_from(["=", "!=", ">=", "<=", ">", "<"]), st.integers(0, 5))
 def test_a_bucket_decides_a_comparison_where_all_its_values_agree(
-    bound: int, operator: str, which: int
+    bound: int, operator: Operator, which: int
 ) -> None:
     buckets = [
         Bucket("B1", high=-2), Bucket("B2", low=-2, high=0), Bucket("B3", low=1, high=1, special=True),
@@ -175,7 +176,7 @@ def test_a_bucket_decides_a_comparison_where_all_its_values_agree(
     else:
         low = -9 if bucket.low is None else bucket.low
         inside = grid[(grid > low) & (grid <= (9 if bucket.high is None else bucket.high))]
-    one = Criterion("x", operator, (str(bound),))  # type: ignore[arg-type]
+    one = Criterion("x", operator, (str(bound),))
     compare = {
         "=": inside == bound, "!=": inside != bound, ">=": inside >= bound, "<=": inside <= bound,
         ">": inside > bound, "<": inside < bound,
@@ -185,7 +186,7 @@ def test_a_bucket_decides_a_comparison_where_all_its_values_agree(
 
 
 @given(st.integers(-1, 12), st.sampled_from([">=", "<=", ">", "<"]), st.integers(0, 3))
-def test_a_bucket_of_whole_numbers_has_none_between_them(bound: int, operator: str, which: int) -> None:
+def test_a_bucket_of_whole_numbers_has_none_between_them(bound: int, operator: Operator, which: int) -> None:
     bucket = [
         Bucket("B1", high=3, label="≤ 3"), Bucket("B2", low=3, high=6, label="4–6"),
         Bucket("B3", low=6, high=7, label="7"), Bucket("B4", low=7, label="≥ 8"),
@@ -196,7 +197,7 @@ def test_a_bucket_of_whole_numbers_has_none_between_them(bound: int, operator: s
         ">": [value > bound for value in inside], "<": [value < bound for value in inside],
     }[operator]  # fmt: skip
     expected = True if all(compare) else None if any(compare) else False
-    one = Criterion("entity_length", operator, (str(bound),))  # type: ignore[arg-type]
+    one = Criterion("entity_length", operator, (str(bound),))
     assert bucket_holds(bucket, one) == expected
 
 

@@ -13,7 +13,7 @@ import spanwise
 from spanwise.attributes import Mention, own
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.document.analyses import Slices
-from spanwise.slices._search import Facet, Items, search
+from spanwise.slices import Over
 
 Conditions = tuple[tuple[str, str], ...]
 LEAST = 8
@@ -68,7 +68,7 @@ class Item:
         return all(value in self.facts[name] for name, value in conditions)
 
 
-def items_of(gold: Annotation, systems: dict[str, Annotation], train: Annotation, over: str) -> list[Item]:
+def items_of(gold: Annotation, systems: dict[str, Annotation], train: Annotation, over: Over) -> list[Item]:
     """The items of the systems, from an evaluation document: labels, buckets and subsets by name."""
     result = spanwise.evaluate(
         gold,
@@ -130,16 +130,24 @@ def all_slices(
     return found
 
 
-def find(gold: Annotation, systems: dict[str, Annotation], train: Annotation, **options: object) -> Slices:
+def find(
+    gold: Annotation,
+    systems: dict[str, Annotation],
+    train: Annotation,
+    *,
+    over: Over = "recall",
+    depth: int = 2,
+    confirm: bool = False,
+) -> Slices:
     return spanwise.find_slices(
         gold, systems, train=train, least=LEAST, level=0.9, attributes="entity_length,sentence_length,label",
-        **options,  # type: ignore[arg-type]
+        over=over, depth=depth, confirm=confirm,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("over", "depth"), [("recall", 2), ("recall", 3), ("f1", 2)])
-def test_one_system_equals_plain_enumeration(seed: int, over: str, depth: int) -> None:
+def test_one_system_equals_plain_enumeration(seed: int, over: Over, depth: int) -> None:
     gold, first, _, train = data(seed)
     items = items_of(gold, {"a": first}, train, over)
     expected = all_slices(items, depth, paired=False)
@@ -155,10 +163,8 @@ def test_one_system_equals_plain_enumeration(seed: int, over: str, depth: int) -
     for row in one.slices:
         conditions = tuple((part.attribute, part.value) for part in row.conditions)
         members = [item for item in items if item.meets(conditions)]
-        assert (row.units, row.loss) == (
-            len(members),
-            pytest.approx(sum(item.loss for item in members) / len(members)),
-        )
+        assert row.units == len(members)
+        assert row.loss == pytest.approx(sum(item.loss for item in members) / len(members))
         inside = [item.meets(conditions) for item in left]
         assert row.t == pytest.approx(statistic(left, inside, paired=False))
         assert row.rest_units == sum(inside) >= LEAST
@@ -185,7 +191,9 @@ def test_contributions_of_two_systems_add_up_to_the_difference_of_f1() -> None:
     gold, first, second, train = data(3)
     found = find(gold, {"a": first, "b": second}, train, over="f1")
     scores = spanwise.evaluate(gold, {"a": first, "b": second}, resamples=0)
-    difference = scores["a"].exact.overall.f1 - scores["b"].exact.overall.f1
+    f1 = {name: scores[name].exact.overall.f1 for name in "ab"}
+    assert f1["a"] is not None and f1["b"] is not None
+    difference = f1["a"] - f1["b"]
     assert found.comparison[0].overall["difference"] == pytest.approx(difference)
     whole = spanwise.find_slices(
         gold, {"a": first, "b": second}, over="f1", depth=1, least=1, level=0.999, attributes="label"
@@ -200,23 +208,38 @@ def test_p_counts_the_flips_that_reach_it() -> None:
     rng = np.random.default_rng(1)
     unit = np.repeat(np.arange(10), 6)
     loss = (rng.random(60) < 0.3).astype(float)
-    facets = tuple(Facet.of_codes(name, ("x", "y"), rng.integers(0, 2, 60)) for name in "ab")
-    items = Items(unit, 10, loss, facets)
-    found = search(items, depth=2, least=5, level=0.999, flips=4000)
+    codes = rng.integers(0, 2, (2, 60))
+    text = [["xy"[one] + "xy"[two]] for one, two in codes.T]
+    mentions = [(sentence, 0, 1, "PER") for sentence in range(60)]
+    corpus = Corpus.of(text, documents=[6] * 10)
+
+    def first(mention: Mention) -> str:
+        return mention.tokens[0][0]
+
+    def second(mention: Mention) -> str:
+        return mention.tokens[0][1]
+
+    kept = [row for row, lost in zip(mentions, loss, strict=True) if not lost]
+    found = spanwise.find_slices(
+        Annotation(corpus, Mentions.of(mentions)), Annotation(corpus, Mentions.of(kept)),
+        attributes=[own(first), own(second)], least=5, level=0.999, flips=4000,
+    )  # fmt: skip
     rows = []
     for length in (1, 2):
         for chosen in combinations(range(2), length):
             for values in product(range(2), repeat=length):
-                mask = items.mask(tuple(zip(chosen, values, strict=True)))
+                mask = (np.array(values) == codes[list(chosen)].T).all(axis=1)
                 if 5 <= mask.sum() <= 55:
                     term = (mask - mask.mean()) * (loss - loss.mean())
                     rows.append(np.bincount(unit, weights=term))
-    table = np.array(rows)
+    table = np.array(rows, dtype=np.float64)
     table /= np.sqrt((table**2).sum(axis=1))[:, None]
     signs = np.array(list(product([-1, 1], repeat=10)))
     maxima = (signs @ table.T).max(axis=1)
     exact = float((maxima >= table.sum(axis=1).max() - 1e-9).mean())
-    assert found.listed[0].p == pytest.approx(exact, abs=0.03)
+    assert found.tested == len(rows)
+    (system,) = found.systems.values()
+    assert system.slices[0].p == pytest.approx(exact, abs=0.03)
 
 
 def test_slices_with_the_same_items_are_one_under_the_shortest_description() -> None:

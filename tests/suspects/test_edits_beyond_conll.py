@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import spanwise
+from spanwise.document.dataset import Suspects
 from spanwise.errors import InputError
 from spanwise.suspicion import apply_decisions, worksheet
 
 
-def decided(document: spanwise.Suspects, path: Path) -> None:
+def decided(document: Suspects, path: Path) -> None:
     """Write the worksheet with every row accepted."""
     rows = list(csv.DictReader(io.StringIO(worksheet(document), newline="")))
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -79,12 +80,11 @@ def test_tags_of_json_lines_change_in_place(
     line = '{"id": 7, "tokens": ["Ann", "in", "Rome"], "ner_tags": %s,  "note": "ü"}\r\n'
     gold = tmp_path / "gold.jsonl"
     gold.write_bytes((line % written * 2).encode())
-    reading = {} if labels is None else {"labels": labels}
-    annotation = spanwise.read(gold, **reading)
+    annotation = spanwise.read(gold, labels=labels)
     rows = [(0, 0, 1, "PER"), (0, 2, 3, "LOC"), (1, 0, 1, "PER"), (1, 2, 3, "PER")]
     said = spanwise.Annotation(annotation.corpus, spanwise.Mentions.of(rows))
-    decided(spanwise.suspects(gold, {"a": said, "b": said}, **reading), tmp_path / "sheet.csv")
-    apply_decisions(tmp_path / "sheet.csv", gold, tmp_path / "new.jsonl", **reading)
+    decided(spanwise.suspects(gold, {"a": said, "b": said}, labels=labels), tmp_path / "sheet.csv")
+    apply_decisions(tmp_path / "sheet.csv", gold, tmp_path / "new.jsonl", labels=labels)
     assert (tmp_path / "new.jsonl").read_bytes().decode() == line % changed + line % written
 
 

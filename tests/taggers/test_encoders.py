@@ -17,12 +17,15 @@ pytest.importorskip("tokenizers", reason="the extra 'zoo' is not installed")
 
 import torch
 from safetensors import torch as safetensors
+from tagging import trained_together
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from spanwise.taggers import Job, Trained, load, predict, train, train_all
+from spanwise.taggers import Job, Trained, load, predict, train
 
 WIDTH, MARKS = 16, ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
-SMALL = {"epochs": 3, "batch": 8, "rate": 2e-2, "encoder_rate": 1e-2, "clip": 0.5, "average": 0.9}
+SMALL: dict[str, Any] = {
+    "epochs": 3, "batch": 8, "rate": 2e-2, "encoder_rate": 1e-2, "clip": 0.5, "average": 0.9,
+}  # fmt: skip
 OTHERS = ("zyzzyva", "zyzzyvas", "quagga")  # words that no corpus holds; the first two have one vector
 
 
@@ -154,10 +157,9 @@ def test_a_run_beside_one_with_larger_windows_is_the_same_as_alone(
         Job("CminilmWnoneMlp", demo["dev"], demo["dev"], (demo["test"],), 1, {**options, "context": size})
         for size in (3, 1)
     ]
-    ended: dict[int, Any] = {}
-    train_all(jobs, ended.__setitem__, device="cpu", at_once=2)
-    assert np.array_equal(ended[1].codes[demo["test"]], tagger.codes[demo["test"]])
-    assert ended[0].report["windows"] < ended[1].report["windows"] == tagger.report["windows"]
+    large, small = trained_together(jobs, at_once=2)
+    assert np.array_equal(small.codes[demo["test"]], tagger.codes[demo["test"]])
+    assert large.report["windows"] < small.report["windows"] == tagger.report["windows"]
 
 
 def test_a_tokenizer_that_does_not_belong_to_the_weights_is_named(

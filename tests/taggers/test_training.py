@@ -15,9 +15,11 @@ pytest.importorskip("torch", reason="the extra 'zoo' is not installed")
 pytest.importorskip("safetensors", reason="the extra 'zoo' is not installed")
 pytest.importorskip("pycrfsuite", reason="the extra 'zoo' is not installed")
 
+from tagging import trained_together
+
 from spanwise.taggers import Job, Trained, load, predict, train, train_all
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "hidden": 32, "char_filters": 24, "width": 48, "layers": 2, "word_size": 24,
     "rate": 2e-2, "batch": 8, "epochs": 2, "dropout": 0.2,
 }  # fmt: skip
@@ -35,7 +37,7 @@ def trained(
         tests=[demo["test"]],
         seed=seed,
         device="cpu",
-        **{**SMALL, **more, **options},
+        **(SMALL | more | options),
     )
 
 
@@ -64,10 +66,8 @@ def test_all_sixteen_cells_of_the_grid_learn(demo: dict[str, str]) -> None:
         )
         for cell in cells
     ]
-    ended: dict[int, Any] = {}
-    train_all(jobs, ended.__setitem__, device="cpu")
-    for number, cell in enumerate(cells):
-        assert ended[number].report["f1"][demo["test"]] > 0.3, cell
+    for cell, made in zip(cells, trained_together(jobs), strict=True):
+        assert made.report["f1"][demo["test"]] > 0.3, cell
 
 
 def test_a_good_tagger_finds_nearly_everything_in_the_demo(demo: dict[str, str], tagger: Trained) -> None:
@@ -92,10 +92,9 @@ def test_runs_side_by_side_are_the_same_as_alone(demo: dict[str, str]) -> None:
         Job("CnoneWrandCnnCrf", demo["dev"], demo["dev"], (demo["test"],), seed, {**SMALL, "epochs": 1})
         for seed in (1, 2)
     ]
-    ended: dict[int, Any] = {}
-    train_all(jobs, ended.__setitem__, device="cpu", at_once=2)
+    _, second = trained_together(jobs, at_once=2)
     alone = trained(demo, "CnoneWrandCnnCrf", seed=2, part="dev", epochs=1)
-    assert np.array_equal(ended[1].codes[demo["test"]], alone.codes[demo["test"]])
+    assert np.array_equal(second.codes[demo["test"]], alone.codes[demo["test"]])
 
 
 def test_a_saved_tagger_tags_as_before(demo: dict[str, str], tagger: Trained, tmp_path: Path) -> None:
@@ -209,7 +208,7 @@ def test_a_run_that_fails_does_not_end_the_others(demo: dict[str, str]) -> None:
         Job(model, demo["dev"], demo["dev"], (), 1, {**SMALL, "epochs": 1})
         for model in ("nonsense", "CfeaturesWnoneLstmCrf", "CnoneWrandCnnMlp")
     ]
-    ended: dict[int, Any] = {}
+    ended: dict[int, Trained | Exception] = {}
     train_all(jobs, ended.__setitem__, device="cpu")
     assert [isinstance(ended[number], Exception) for number in range(3)] == [True, True, False]
 
@@ -234,7 +233,7 @@ def test_a_label_that_training_never_shows_is_missed_not_refused(
     strange = tmp_path / "strange.conll"
     strange.write_text("Kalmora B-STRANGE\nwon O\n\n", encoding="utf-8")
     found = train(
-        "CnoneWrandCnnMlp", demo["dev"], strange, tests=[strange], device="cpu", **{**SMALL, "epochs": 1}
+        "CnoneWrandCnnMlp", demo["dev"], strange, tests=[strange], device="cpu", **(SMALL | {"epochs": 1})
     )
     assert found.report["f1"][str(strange)] == 0
 

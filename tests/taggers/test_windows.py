@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise import ChoiceError, Corpus, InputError
+from spanwise import Annotation, ChoiceError, Corpus, InputError, Mentions
 from spanwise.taggers import windows
+from spanwise.taggers.windowing import Mode, joined
 
 corpora = st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=5), min_size=1, max_size=4)
 
@@ -21,10 +22,10 @@ def corpus_of(documents: list[list[int]]) -> Corpus:
 
 @given(corpora, st.integers(1, 7), st.sampled_from(["concat", "context"]), st.sampled_from([None, 4, 9]))
 def test_every_token_is_answered_for_by_exactly_one_window(
-    documents: list[list[int]], sentences: int, mode: str, limit: int | None
+    documents: list[list[int]], sentences: int, mode: Mode, limit: int | None
 ) -> None:
     corpus = corpus_of(documents)
-    found = windows(corpus, sentences, mode=mode, limit=limit)  # type: ignore[arg-type]
+    found = windows(corpus, sentences, mode=mode, limit=limit)
     answers = [np.arange(first, last) for first, last in zip(found.first, found.last, strict=True)]
     assert np.concatenate(answers).tolist() == list(range(len(corpus.tokens)))
     assert (found.start <= found.first).all()
@@ -35,10 +36,10 @@ def test_every_token_is_answered_for_by_exactly_one_window(
 
 @given(corpora, st.integers(1, 7), st.sampled_from(["concat", "context"]))
 def test_a_window_holds_at_most_so_many_sentences_of_one_document(
-    documents: list[list[int]], sentences: int, mode: str
+    documents: list[list[int]], sentences: int, mode: Mode
 ) -> None:
     corpus = corpus_of(documents)
-    found = windows(corpus, sentences, mode=mode)  # type: ignore[arg-type]
+    found = windows(corpus, sentences, mode=mode)
     sentence = np.repeat(np.arange(len(corpus)), corpus.lengths)
     owner = np.asarray(corpus.document_of_sentence)
     for start, stop in zip(found.start, found.stop, strict=True):
@@ -84,9 +85,6 @@ def test_impossible_windows_are_refused() -> None:
 
 
 def test_joined_sentences_hold_the_same_tokens_and_mentions() -> None:
-    from spanwise import Annotation, Mentions
-    from spanwise.taggers.windowing import joined
-
     corpus = Corpus.of([["a", "b"], ["c"], ["d", "e"], ["f"]], documents=[3, 1])
     text = Annotation(corpus, Mentions.of([(0, 1, 2, "X"), (2, 0, 2, "Y"), (3, 0, 1, "X")]))
     found = joined(text, 2)

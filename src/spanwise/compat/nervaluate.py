@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from msgspec import Struct
@@ -82,7 +82,16 @@ class EvaluationIndices:
         return f"EvaluationIndices({shown})"
 
 
-def to_nervaluate(system: Any) -> dict[str, Any]:
+class Structure(TypedDict):
+    """What nervaluate returns: scores by scheme, for all mentions and for those of each label."""
+
+    overall: dict[str, EvaluationResult]
+    entities: dict[str, dict[str, EvaluationResult]]
+    overall_indices: dict[str, EvaluationIndices]
+    entity_indices: dict[str, dict[str, EvaluationIndices]]
+
+
+def to_nervaluate(system: Any) -> Structure:
     """What `nervaluate.Evaluator(...).evaluate()` gives back, for one system of a result.
 
     Examples:
@@ -94,14 +103,14 @@ def to_nervaluate(system: Any) -> dict[str, Any]:
     return structure(system.gold, system.predicted)
 
 
-def structure(gold: Mentions, predicted: Mentions) -> dict[str, object]:
+def structure(gold: Mentions, predicted: Mentions) -> Structure:
     """The structure of gold and predicted mentions that share one list of labels.
 
     The numbers of a label are those of its own mentions, the others left out on both sides.
     """
     overall, indices = _schemes(gold, predicted)
-    entities: dict[str, object] = {}
-    entity_indices: dict[str, object] = {}
+    entities: dict[str, dict[str, EvaluationResult]] = {}
+    entity_indices: dict[str, dict[str, EvaluationIndices]] = {}
     for code, label in enumerate(gold.labels):
         mine, theirs = gold.label == code, predicted.label == code
         if mine.any() or theirs.any():

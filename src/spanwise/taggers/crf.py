@@ -6,7 +6,7 @@ tag i, `start` and `end` score the first and the last tag; `lengths` says how mu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -32,12 +32,21 @@ def score(
     return scores + (first @ start + final @ end) * kept[:, 0]
 
 
-def log_partition(emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, mask: Tensor) -> Tensor:
+def log_partition(
+    emissions: Tensor,
+    transitions: Tensor,
+    start: Tensor,
+    end: Tensor,
+    mask: Tensor,
+    *,
+    way: Literal["chain", "tree"] | None = None,
+) -> Tensor:
     """The log of the summed exponential scores of all paths of each row; 0 for an empty row.
 
-    On a GPU by a tree of log-matrix products, log2(time) levels deep; on a CPU by one step per token.
+    By a "tree" of log-matrix products, log2(time) levels deep, as on a GPU; or by a "chain" of one step per
+    token, as on a CPU.
     """
-    if emissions.is_cuda:
+    if way == "tree" or (way is None and emissions.is_cuda):
         return _tree(emissions, transitions, start, end, mask)
     return _Chain.apply(emissions, transitions, start, end, mask)[0]
 
