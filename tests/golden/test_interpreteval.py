@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+import msgspec
 import pytest
+from msgspec import Struct
 from msgspec.structs import fields, replace
+from typed import loaded, present
 
 import spanwise
 import spanwise.formats
 from spanwise import interpreteval
 from spanwise.cli.main import main
+from spanwise.document.evaluation import Evaluation
 from spanwise.errors import InputError
 from spanwise.interpreteval import SHORT, Departures, Figures, Tagged, Training
 
@@ -27,81 +30,137 @@ def columns(path: Path, separator: str) -> Columns:
     return [[[row[i] for row in block] for block in sentences] for i in range(len(sentences[0][0]))]
 
 
+class ReleasedBucket(Struct):
+    """A bucket of the released figures: of a category its tag, else from where to where it reaches."""
+
+    index: int
+    f1: float
+    gold: int
+    tag: str | None = None
+    lo: float | None = None
+    hi: float | None = None
+
+
+class ReleasedDiagnosis(Struct):
+    """The places of the worst and the best bucket, and the gap between them."""
+
+    worst: int
+    best: int
+    gap: float
+
+
+class Derived(Struct):
+    """What follows from the buckets."""
+
+    sigma: float
+    rho: float | None
+
+
+class ReleasedModel(Struct):
+    """The figures of one model by the short names of attributes."""
+
+    buckets: dict[str, list[ReleasedBucket]]
+    self_diagnosis: dict[str, ReleasedDiagnosis]
+    derived_from_buckets: dict[str, Derived]
+
+
+class ReleasedLead(Struct):
+    """The places of the buckets in which one model leads most and least, and by how much."""
+
+    worst: int
+    worst_gap: float
+    best: int
+    best_gap: float
+
+
+class Released(Struct):
+    """All figures that the authors released."""
+
+    models: dict[str, ReleasedModel]
+    comparative: dict[str, ReleasedLead]
+    heatmap_relative: dict[str, list[float]]
+
+
+class Wnut16(NamedTuple):
+    """The files that the figures were made from: columns, known words, and the figures themselves."""
+
+    train: Columns
+    systems: dict[str, Columns]
+    known: list[str]
+    released: Released
+
+
 @pytest.fixture(scope="module")
-def wnut16(data: Path) -> dict[str, Any]:
+def wnut16(data: Path) -> Wnut16:
     folder = data / "wnut16"
-    return {
-        "train": columns(folder / "train.txt", "\t"),
-        "Flair": columns(folder / "flair.txt", " "),
-        "ELMo": columns(folder / "elmo.txt", " "),
-        "known": (folder / "known_words.txt").read_text(encoding="utf-8").split("\n"),
-        "released": json.loads((folder / "released-figures.json").read_text(encoding="utf-8")),
-    }
+    return Wnut16(
+        columns(folder / "train.txt", "\t"),
+        {"Flair": columns(folder / "flair.txt", " "), "ELMo": columns(folder / "elmo.txt", " ")},
+        (folder / "known_words.txt").read_text(encoding="utf-8").split("\n"),
+        msgspec.json.decode((folder / "released-figures.json").read_bytes(), type=Released),
+    )
 
 
-def evaluated(wnut16: dict[str, Any], system: str, departures: Departures = Departures()) -> Figures:
-    tokens, gold, predicted = wnut16[system]
-    train_tokens, train_tags = wnut16["train"]
+def evaluated(wnut16: Wnut16, system: str, departures: Departures = Departures()) -> Figures:
+    tokens, gold, predicted = wnut16.systems[system]
+    train_tokens, train_tags = wnut16.train
     return interpreteval.evaluate(
         Tagged(tokens, gold),
         Tagged(tokens, predicted),
         Tagged(train_tokens, train_tags),
-        vocabulary=wnut16["known"],
+        vocabulary=wnut16.known,
         departures=departures,
     )
 
 
 @pytest.fixture(scope="module")
-def both(wnut16: dict[str, Any]) -> dict[str, Figures]:
+def both(wnut16: Wnut16) -> dict[str, Figures]:
     return {system: evaluated(wnut16, system) for system in ("Flair", "ELMo")}
 
 
 @pytest.mark.parametrize("system", ["Flair", "ELMo"])
-def test_every_released_bucket_is_reproduced(
-    wnut16: dict[str, Any], both: dict[str, Figures], system: str
-) -> None:
-    released = wnut16["released"]["models"][system]["buckets"]
+def test_every_released_bucket_is_reproduced(wnut16: Wnut16, both: dict[str, Figures], system: str) -> None:
+    released = wnut16.released.models[system].buckets
     cells = 0
     for name, short in SHORT.items():
-        for ours, theirs in zip(both[system].attributes[name]["buckets"], released[short], strict=True):
-            assert ours["f1"] == pytest.approx(theirs["f1"], abs=1e-9), (short, theirs["index"])
-            assert ours["gold"] == theirs["gold"]
+        for ours, theirs in zip(both[system].attributes[name].buckets, released[short], strict=True):
+            assert ours.f1 == pytest.approx(theirs.f1, abs=1e-9), (short, theirs.index)
+            assert ours.gold == theirs.gold
             if short == "tag":
-                assert ours["value"] == theirs["tag"]
+                assert ours.value == theirs.tag
             else:
-                assert (ours["low"], ours["high"]) == (theirs["lo"], theirs["hi"])
+                assert (ours.low, ours.high) == (theirs.lo, theirs.hi)
             cells += 1
     assert cells == 8 * 4 + 6
 
 
 @pytest.mark.parametrize("system", ["Flair", "ELMo"])
 def test_the_released_self_diagnosis_is_reproduced(
-    wnut16: dict[str, Any], both: dict[str, Figures], system: str
+    wnut16: Wnut16, both: dict[str, Figures], system: str
 ) -> None:
-    model = wnut16["released"]["models"][system]
+    model = wnut16.released.models[system]
     for name, short in SHORT.items():
-        ours, theirs = both[system].attributes[name], model["self_diagnosis"][short]
-        derived = model["derived_from_buckets"][short]
-        rows = ours["buckets"]
-        assert ours["worst"] == rows[theirs["worst"]]["name"]
-        assert ours["best"] == rows[theirs["best"]]["name"]
-        assert ours["gap"] == pytest.approx(theirs["gap"], abs=1e-9)
-        assert ours["std"] == pytest.approx(derived["sigma"], abs=1e-9)
-        assert ours["spearman"] == pytest.approx(derived["rho"], abs=1e-9)
+        ours, theirs = both[system].attributes[name], model.self_diagnosis[short]
+        derived = model.derived_from_buckets[short]
+        assert ours.worst == ours.buckets[theirs.worst].name
+        assert ours.best == ours.buckets[theirs.best].name
+        assert ours.gap == pytest.approx(theirs.gap, abs=1e-9)
+        assert ours.std == pytest.approx(derived.sigma, abs=1e-9)
+        assert ours.spearman == pytest.approx(derived.rho, abs=1e-9)
 
 
-def test_the_released_comparative_diagnosis_is_reproduced(
-    wnut16: dict[str, Any], both: dict[str, Figures]
-) -> None:
+def test_the_released_comparative_diagnosis_is_reproduced(wnut16: Wnut16, both: dict[str, Figures]) -> None:
     found = interpreteval.compare(both["Flair"], both["ELMo"])
     for name, short in SHORT.items():
-        ours, theirs = found[name], wnut16["released"]["comparative"][short]
-        rows = both["Flair"].attributes[name]["buckets"]
-        for which in ("best", "worst"):
-            assert ours[which]["bucket"] == rows[theirs[which]]["name"]
-            assert ours[which]["difference"] == pytest.approx(theirs[f"{which}_gap"], abs=1e-9)
-        relative = wnut16["released"]["heatmap_relative"][short]
-        assert ours["relative"] == pytest.approx(relative, abs=1e-9)
+        ours, theirs = found[name], wnut16.released.comparative[short]
+        rows = both["Flair"].attributes[name].buckets
+        for extreme, place, gap in (
+            (ours.best, theirs.best, theirs.best_gap),
+            (ours.worst, theirs.worst, theirs.worst_gap),
+        ):
+            assert present(extreme).bucket == rows[place].name
+            assert present(extreme).difference == pytest.approx(gap, abs=1e-9)
+        assert ours.relative == pytest.approx(wnut16.released.heatmap_relative[short], abs=1e-9)
 
 
 TOKENS = [["Ann", "Lee", "left", "New-York", "."], ["acme", "sold", "Acme", "Corp"]]
@@ -129,9 +188,9 @@ def values(name: str, **switched: bool) -> list[float]:
 
 
 def test_labels_are_what_follows_the_last_hyphen() -> None:
-    assert [row["value"] for row in small().attributes["label"]["buckets"]] == ["loc", "org", "per"]
-    rows = small(last_hyphen=False).attributes["label"]["buckets"]
-    assert [row["value"] for row in rows] == ["ORG", "PER", "geo-LOC"]
+    assert [row.value for row in small().attributes["label"].buckets] == ["loc", "org", "per"]
+    rows = small(last_hyphen=False).attributes["label"].buckets
+    assert [row.value for row in rows] == ["ORG", "PER", "geo-LOC"]
 
 
 def test_mentions_run_over_the_end_of_a_sentence() -> None:
@@ -174,11 +233,10 @@ def test_a_lone_bracket_is_no_pattern_and_finds_nothing() -> None:
 def test_comparisons_end_at_zero_unless_that_is_switched_off() -> None:
     worse = [["O", "O", "O", "B-geo-LOC", "O"], ["O", "O", "O", "O"]]
     better, found = small(), small(worse)
-    clamped = interpreteval.compare(better, found)["label"]["worst"]
-    assert clamped is not None
+    clamped = present(interpreteval.compare(better, found)["label"].worst)
     assert (clamped.bucket, clamped.difference) == ("loc", 0.0)
     lead = interpreteval.compare(small(clamped=False), small(worse, clamped=False))["entity_length"]
-    assert lead["worst"]["difference"] > 0
+    assert present(present(lead.worst).difference) > 0
 
 
 def test_the_preset_asks_for_its_word_list() -> None:
@@ -193,75 +251,55 @@ def test_unequal_numbers_of_tokens_and_tags_are_refused() -> None:
 
 def test_gold_against_itself_is_perfect_in_every_bucket_that_keeps_its_units() -> None:
     for switch in fields(Departures):
-        figures = small(**{switch.name: False, "dropped": False})
+        figures = small(GOLD, **{switch.name: False, "dropped": False})
         for name, attribute in figures.attributes.items():
-            for row in attribute["buckets"]:
-                assert row["f1"] in (1.0, None), (switch.name, name, row)
+            for row in attribute.buckets:
+                assert row.f1 in (1.0, None), (switch.name, name, row)
 
 
-def test_with_every_departure_off_the_figures_are_those_of_evaluate(
-    wnut16: dict[str, Any], data: Path
-) -> None:
+def test_with_every_departure_off_the_figures_are_those_of_evaluate(wnut16: Wnut16, data: Path) -> None:
     off = Departures(**{switch.name: False for switch in fields(Departures)})
     figures = evaluated(wnut16, "Flair", off)
     result = spanwise.evaluate(
         data / "wnut16" / "flair.txt", train=data / "wnut16" / "train.txt", resamples=0
     )
-    (system,) = result.to_dict()["systems"].values()
+    system = result["flair"]
     for name in SHORT:
         if name == "label":
-            labels = {row["value"]: row["f1"] for row in figures.attributes[name]["buckets"]}
-            assert labels == {label: row["f1"] for label, row in system["exact"]["labels"].items()}
+            labels = {row.value: row.f1 for row in figures.attributes[name].buckets}
+            assert labels == {label: row.f1 for label, row in system.exact.labels.items()}
             continue
-        ours = [
-            (row["gold"], row["predicted"], row["correct"]) for row in system["attributes"][name]["buckets"]
-        ]
-        theirs = [
-            (row["gold"], row["predicted"], row["correct"]) for row in figures.attributes[name]["buckets"]
-        ]
+        ours, theirs = (
+            [(row.gold, row.predicted, row.correct) for row in attributes[name].buckets]
+            for attributes in (system.attributes, figures.attributes)
+        )
         assert ours == theirs, name
 
 
-def test_annotations_serve_as_well_as_lists(wnut16: dict[str, Any], data: Path) -> None:
+def test_annotations_serve_as_well_as_lists(wnut16: Wnut16, data: Path) -> None:
     layers = spanwise.formats.read_layers(data / "wnut16" / "flair.txt")
     train = spanwise.read(data / "wnut16" / "train.txt")
     figures = interpreteval.evaluate(
         Tagged.of(layers["gold"]),
         Tagged.of(layers["predicted"]),
         Tagged.of(train),
-        vocabulary=wnut16["known"],
+        vocabulary=wnut16.known,
     )
     assert figures.attributes == evaluated(wnut16, "Flair").attributes
 
 
-def test_the_command_line_gives_the_released_figures(
-    wnut16: dict[str, Any], data: Path, tmp_path: Path
-) -> None:
+def test_the_command_line_gives_the_released_figures(wnut16: Wnut16, data: Path, tmp_path: Path) -> None:
     folder = data / "wnut16"
     written = tmp_path / "result.json"
     call = [
-        "evaluate",
-        str(folder / "flair.txt"),
-        "--train",
-        str(folder / "train.txt"),
-        "--preset",
-        "interpreteval",
-    ]
-    options = [
-        "--vocabulary",
-        str(folder / "known_words.txt"),
-        "--resamples",
-        "0",
-        "--quiet",
-        "--json",
-        str(written),
-    ]
-    assert main([*call, *options]) == 0
-    (system,) = json.loads(written.read_text(encoding="utf-8"))["systems"].values()
-    released = wnut16["released"]["models"]["Flair"]["buckets"]
+        "evaluate", str(folder / "flair.txt"), "--train", str(folder / "train.txt"),
+        "--preset", "interpreteval", "--vocabulary", str(folder / "known_words.txt"),
+        "--resamples", "0", "--quiet", "--json", str(written),
+    ]  # fmt: skip
+    assert main(call) == 0
+    (system,) = loaded(written, Evaluation).systems.values()
+    released = wnut16.released.models["Flair"].buckets
     for name, short in SHORT.items():
-        rows = system["attributes"][name]["buckets"]
-        assert [row["gold"] for row in rows] == [cell["gold"] for cell in released[short]]
-        assert [row["f1"] for row in rows] == pytest.approx(
-            [cell["f1"] for cell in released[short]], abs=1e-9
-        )
+        rows = system.attributes[name].buckets
+        assert [row.gold for row in rows] == [cell.gold for cell in released[short]]
+        assert [row.f1 for row in rows] == pytest.approx([cell.f1 for cell in released[short]], abs=1e-9)

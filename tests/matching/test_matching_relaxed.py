@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from matching_sentences import LABELS, events_by_sentence, mentions_of, random_sentences, spans
+from matching_sentences import (
+    LABELS,
+    Sentence,
+    Span,
+    events_by_sentence,
+    mentions_of,
+    random_sentences,
+    spans,
+)
 from nervaluate import Evaluator
+from nervaluate.entities import EvaluationResult
 from relaxed_oracle import pairs_of
 
-from spanwise.corpus import Mentions
 from spanwise.matching import (
     CATEGORIES,
     OUTCOMES,
@@ -20,34 +31,35 @@ from spanwise.matching import (
     relaxed_counts,
     relaxed_scores,
 )
-from spanwise.matching import _choosing as dense
 
 law = settings(deadline=None, derandomize=True, max_examples=200)
 
 
-def check_pairs(sentences):
+def check_pairs(sentences: list[Sentence]) -> None:
     for (gold, predicted), events in zip(sentences, events_by_sentence(sentences, "overlap"), strict=True):
         assert {g: p for g, p, *_ in events if g >= 0 and p >= 0} == pairs_of(gold, predicted)
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_pairs_are_those_of_the_plain_greedy_matching(kind):
+def test_pairs_are_those_of_the_plain_greedy_matching(kind: str) -> None:
     check_pairs(random_sentences(3_000, kind=kind, seed=4))
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_crowds_are_paired_as_the_plain_greedy_matching_does(kind, monkeypatch):
-    monkeypatch.setattr(dense, "_DEGREE", 0)
-    monkeypatch.setattr(dense, "_SMALL", 0)
+def test_crowds_are_paired_as_the_plain_greedy_matching_does(
+    kind: str, crowds: Callable[[int], Mock]
+) -> None:
+    crowds(0)
     check_pairs(random_sentences(300, kind=kind, seed=5))
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-@pytest.mark.parametrize("crowds", [False, True])
-def test_both_matchings_on_one_ground_are_those_made_alone(kind, crowds, monkeypatch):
-    if crowds:
-        monkeypatch.setattr(dense, "_DEGREE", 0)
-        monkeypatch.setattr(dense, "_SMALL", 0)
+@pytest.mark.parametrize("crowded", [False, True])
+def test_both_matchings_on_one_ground_are_those_made_alone(
+    kind: str, crowded: bool, crowds: Callable[[int], Mock]
+) -> None:
+    if crowded:
+        crowds(0)
     sentences = random_sentences(200, kind=kind, seed=6)
     for some in (sentences, *([sentence] for sentence in sentences)):
         gold, predicted = (mentions_of([sentence[side] for sentence in some]) for side in (0, 1))
@@ -57,7 +69,9 @@ def test_both_matchings_on_one_ground_are_those_made_alone(kind, crowds, monkeyp
 
 @law
 @given(spans(), spans())
-def test_possible_is_gold_and_actual_is_predicted_in_every_scheme(gold, predicted):
+def test_possible_is_gold_and_actual_is_predicted_in_every_scheme(
+    gold: list[Span], predicted: list[Span]
+) -> None:
     for scheme in relaxed(mentions_of([gold]), mentions_of([predicted])).values():
         assert (scheme["possible"], scheme["actual"]) == (len(gold), len(predicted))
         paired = scheme["correct"] + scheme["incorrect"] + scheme["partial"]
@@ -67,26 +81,26 @@ def test_possible_is_gold_and_actual_is_predicted_in_every_scheme(gold, predicte
 
 @law
 @given(spans(), spans())
-def test_strict_is_the_exact_match_and_no_scheme_finds_less(gold, predicted):
+def test_strict_is_the_exact_match_and_no_scheme_finds_less(gold: list[Span], predicted: list[Span]) -> None:
     found = relaxed(mentions_of([gold]), mentions_of([predicted]))
     assert found["strict"]["correct"] == len(set(gold) & set(predicted))
     for scheme in ("exact", "partial", "type"):
         assert found[scheme]["correct"] >= found["strict"]["correct"]
 
 
-def test_boundaries_alone_count_every_equal_span():
+def test_boundaries_alone_count_every_equal_span() -> None:
     gold, predicted = mentions_of([[(0, 2, "A"), (4, 5, "B")]]), mentions_of([[(0, 2, "B"), (4, 5, "B")]])
     found = relaxed(gold, predicted)
     assert found["exact"]["f1"] == 1
     assert found["type"]["correct"] == found["type"]["incorrect"] == 1
 
 
-def test_scores_of_nothing_are_undefined():
+def test_scores_of_nothing_are_undefined() -> None:
     scores = relaxed_scores(np.zeros(5))
     assert all(np.isnan(scores[name]) for name in ("precision", "recall", "f1"))
 
 
-def test_counts_of_labels_add_up_to_the_whole():
+def test_counts_of_labels_add_up_to_the_whole() -> None:
     chance = np.random.default_rng(0)
     by_label = chance.integers(0, 9, (4, len(OUTCOMES)))
     whole = relaxed_counts(by_label.sum(axis=0))
@@ -95,9 +109,9 @@ def test_counts_of_labels_add_up_to_the_whole():
         assert np.array_equal(counts.sum(axis=0), whole[scheme])
 
 
-def test_unknown_places_and_pieces_do_not_disturb_it():
+def test_unknown_places_and_pieces_do_not_disturb_it() -> None:
     gold = mentions_of([[(0, 2, "A")]])
-    lost = Mentions([0, 0], [-1, 1], [-1, 3], [0, 0], LABELS)
+    lost = mentions_of([[(-1, -1, "A"), (1, 3, "A")]])
     assert match(gold, lost, matcher="overlap").events().rows() == [(0, 1, "BEo", 1), (-1, 0, "FP", 0)]
 
 
@@ -106,10 +120,10 @@ def test_unknown_places_and_pieces_do_not_disturb_it():
 NAMES = {"strict": "strict", "exact": "exact", "partial": "partial", "type": "ent_type"}
 
 
-def by_nervaluate(sentences):
+def by_nervaluate(sentences: list[Sentence]) -> dict[str, EvaluationResult]:
     """Counts of nervaluate; its ends are inclusive."""
 
-    def entities(side):
+    def entities(side: list[list[Span]]) -> list[list[dict[str, str | int]]]:
         return [[{"label": c, "start": a, "end": b - 1} for a, b, c in spans] for spans in side]
 
     gold, predicted = ([sentence[i] for sentence in sentences] for i in (0, 1))
@@ -117,16 +131,16 @@ def by_nervaluate(sentences):
     return {ours: results["overall"][theirs] for ours, theirs in NAMES.items()}
 
 
-def by_us(sentences):
+def by_us(sentences: list[Sentence]) -> dict[str, dict[str, float]]:
     return relaxed(
         mentions_of([first for first, _ in sentences]), mentions_of([second for _, second in sentences])
     )
 
 
-def without_rivals(sentences):
+def without_rivals(sentences: list[Sentence]) -> list[Sentence]:
     """Sentences in which no mention overlaps two of the other side: there is only one matching."""
 
-    def lonely(one, others):
+    def lonely(one: Span, others: list[Span]) -> bool:
         return sum(min(one[1], other[1]) > max(one[0], other[0]) for other in others) <= 1
 
     return [
@@ -137,7 +151,7 @@ def without_rivals(sentences):
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_nervaluate_agrees_where_there_is_only_one_matching(kind):
+def test_nervaluate_agrees_where_there_is_only_one_matching(kind: str) -> None:
     sentences = without_rivals(random_sentences(2_000, kind=kind, seed=6))
     assert len(sentences) > 100
     ours, theirs = by_us(sentences), by_nervaluate(sentences)
@@ -148,27 +162,29 @@ def test_nervaluate_agrees_where_there_is_only_one_matching(kind):
             assert counts[name] == pytest.approx(getattr(theirs[scheme], name), abs=1e-9), (scheme, name)
 
 
-def test_nervaluate_gives_a_gold_mention_to_the_first_that_overlaps_it():
+def test_nervaluate_gives_a_gold_mention_to_the_first_that_overlaps_it() -> None:
     # The second prediction is right; nervaluate has given its gold mention to the first by then.
-    gold, predicted = [(0, 3, "A")], [(0, 1, "A"), (0, 3, "A")]
+    gold: list[Span] = [(0, 3, "A")]
+    predicted: list[Span] = [(0, 1, "A"), (0, 3, "A")]
     assert by_us([(gold, predicted)])["strict"]["correct"] == 1
     assert by_nervaluate([(gold, predicted)])["strict"].correct == 0
 
 
-def test_nervaluate_depends_on_the_order_of_predictions():
-    gold, predicted = [(0, 3, "A")], [(0, 1, "A"), (0, 3, "A")]
+def test_nervaluate_depends_on_the_order_of_predictions() -> None:
+    gold: list[Span] = [(0, 3, "A")]
+    predicted: list[Span] = [(0, 1, "A"), (0, 3, "A")]
     orders = [(gold, predicted), (gold, predicted[::-1])]
     assert [by_nervaluate([one])["exact"].correct for one in orders] == [0, 1]
     assert [by_us([one])["exact"]["correct"] for one in orders] == [1, 1]
 
 
-def test_nervaluate_leaves_out_an_overlap_below_one_percent_of_the_gold_mention():
+def test_nervaluate_leaves_out_an_overlap_below_one_percent_of_the_gold_mention() -> None:
     gold, predicted = [(0, 201, "A")], [(200, 203, "A")]
     assert by_us([(gold, predicted)])["partial"]["partial"] == 1
     assert by_nervaluate([(gold, predicted)])["partial"].partial == 0
 
 
-def test_every_outcome_has_its_place_in_every_scheme():
+def test_every_outcome_has_its_place_in_every_scheme() -> None:
     for names in SCHEMES.values():
         assert set(names) == {"TP", "LE", "BE", "LBE"}
         assert set(names.values()) <= set(CATEGORIES)

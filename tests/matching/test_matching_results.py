@@ -2,76 +2,79 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from matching_sentences import random_sentences
+from ortmann_tables import OURS, ortmann_tables
+from typed import present
 
+from spanwise.corpus import Annotation
+from spanwise.document.scores import CreditScores, Exact, Fair
 from spanwise.evaluation import evaluate
 from spanwise.formats import from_spans
 
-ORTMANN = {"BES": "BEs", "BEL": "BEl", "BEO": "BEo"}
-
 
 @pytest.mark.parametrize(("key", "focus"), [("focus_target", "gold"), ("focus_system", "predicted")])
-def test_ortmanns_tables_come_out_of_her_files(data, key, focus):
-    folder = data / "ortmann-ner"
-    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))[key]
-    result = evaluate(
+def test_ortmanns_tables_come_out_of_her_files(data: Path, key: str, focus: str) -> None:
+    folder, expected = data / "ortmann-ner", ortmann_tables(data)[key]
+    found = evaluate(
         folder / "gold.spans", {"stanza": folder / "predicted.spans"},
         focus=focus, weights=["ortmann-eq6", "ortmann-eq7"], resamples=0, attributes="none",
-    )  # fmt: skip
-    found = result.to_dict()["systems"]["stanza"]
-    cells = {"overall": expected["overall"], **expected["per_label"]}
-    for name, entry in cells.items():
-        tables = {
-            "fair": found["fair"],
-            "weighted_eq6": found["credits"]["ortmann-eq6"],
-            "weighted_eq7": found["credits"]["ortmann-eq7"],
-            "traditional": found["exact"],
-        }
+    )["stanza"]  # fmt: skip
+    tables: dict[str, Fair | CreditScores | Exact] = {
+        "fair": found.fair,
+        "weighted_eq6": present(found.credits)["ortmann-eq6"],
+        "weighted_eq7": present(found.credits)["ortmann-eq7"],
+        "traditional": found.exact,
+    }
+    for name, cells in {"overall": expected.overall, **expected.per_label}.items():
         for kind, table in tables.items():
-            cell = table["overall"] if name == "overall" else table["labels"][name]
-            for score, value in entry[kind]["scores"].items():
+            cell = table.overall if name == "overall" else table.labels[name]
+            for score, value in cells[kind].scores.items():
                 assert cell[score] == pytest.approx(value, abs=1e-9), (name, kind, score)
-            if kind == "fair":
-                for outcome, number in entry[kind]["counts"].items():
-                    assert cell[ORTMANN.get(outcome, outcome)] == number, (name, outcome)
-    confusion = found["confusion"]
-    labels = confusion["labels"]
+        fair = found.fair.overall if name == "overall" else found.fair.labels[name]
+        for outcome, number in cells["fair"].counts.items():
+            assert fair[OURS.get(outcome, outcome)] == number, (name, outcome)
+    labels = found.confusion.labels
     for i, gold in enumerate(labels):
-        row = expected["confusion"][gold]
-        assert [row.get(label, 0) for label in labels] == confusion["counts"][i]
-        assert row["_"] == confusion["missed"][i]
-        assert expected["confusion"]["_"][gold] == confusion["spurious"][i]
+        row = expected.confusion[gold]
+        assert [row.get(label, 0) for label in labels] == list(found.confusion.counts[i])
+        assert row["_"] == found.confusion.missed[i]
+        assert expected.confusion["_"][gold] == found.confusion.spurious[i]
 
 
-def test_the_shares_of_errors_are_those_of_her_figure(data):
+def test_the_shares_of_errors_are_those_of_her_figure(data: Path) -> None:
     folder = data / "ortmann-ner"
     result = evaluate(
         folder / "gold.spans", {"x": folder / "predicted.spans"}, resamples=0, attributes="none"
     )
-    shares = result["x"].fair["shares"]
-    assert shares["traditional"]["FP"] == pytest.approx(794 / 1813)
-    assert shares["traditional"]["FN"] == pytest.approx(1019 / 1813)
+    shares = present(result["x"].fair.shares)
+    assert shares.traditional["FP"] == pytest.approx(794 / 1813)
+    assert shares.traditional["FN"] == pytest.approx(1019 / 1813)
     counts = {"LE": 252, "BE": 180, "LBE": 155, "FN": 462, "FP": 253}
-    assert dict(shares["fair"]) == pytest.approx({kind: number / 1302 for kind, number in counts.items()})
+    assert dict(shares.fair) == pytest.approx({kind: number / 1302 for kind, number in counts.items()})
+
+
+Pair: TypeAlias = tuple[Annotation, Annotation]
+Row: TypeAlias = tuple[int, int, int, str]
 
 
 @pytest.fixture(scope="module")
-def nested():
-    """Nested and crossing sentences as annotations, with the matching of one system."""
+def nested() -> Pair:
+    """Gold and predictions of nested and crossing sentences."""
     sentences = random_sentences(400, kind="nested", seed=8) + random_sentences(400, kind="crossing", seed=8)
-    return sentences, *(from_spans([sides[i] for sides in sentences]) for i in (0, 1))
+    return from_spans([gold for gold, _ in sentences]), from_spans([predicted for _, predicted in sentences])
 
 
-def f1(gold: set, predicted: set) -> float:
+def f1(gold: set[Row], predicted: set[Row]) -> float:
     return 2 * len(gold & predicted) / (len(gold) + len(predicted))
 
 
 @pytest.mark.parametrize("kind", ["LE", "BE", "LBE", "FN", "FP"])
-def test_a_gain_is_what_fixing_the_predictions_by_hand_adds(nested, kind):
-    _, one, other = nested
+def test_a_gain_is_what_fixing_the_predictions_by_hand_adds(nested: Pair, kind: str) -> None:
+    one, other = nested
     result = evaluate(one, {"mine": other}, resamples=0, attributes="none")["mine"]
     gold, predicted = result.gold.rows(), result.predicted.rows()
     fixed = set(predicted)
@@ -86,15 +89,15 @@ def test_a_gain_is_what_fixing_the_predictions_by_hand_adds(nested, kind):
     assert result.gains[kind].gain == pytest.approx(gain, abs=1e-12)
 
 
-def test_gold_against_itself_gains_nothing(nested):
-    _, one, _ = nested
+def test_gold_against_itself_gains_nothing(nested: Pair) -> None:
+    one, _ = nested
     found = evaluate(one, {"mine": one}, resamples=0, attributes="none")["mine"]
     assert all(found.gains[kind].gain == 0 for kind in ("LE", "BE", "LBE", "FN", "FP"))
     assert found.fair.overall.f1 == 1
 
 
-def test_halves_for_both_labels_add_up_to_the_whole(nested):
-    _, one, other = nested
+def test_halves_for_both_labels_add_up_to_the_whole(nested: Pair) -> None:
+    one, other = nested
     tables = {
         focus: evaluate(one, {"mine": other}, focus=focus, resamples=0, attributes="none")["mine"].fair
         for focus in ("gold", "predicted", "both")
@@ -103,7 +106,7 @@ def test_halves_for_both_labels_add_up_to_the_whole(nested):
     for kind in kinds:
         assert len({table.overall[kind] for table in tables.values()}) == 1
         for table in tables.values():
-            assert sum(row[kind] for row in table["labels"].values()) == table.overall[kind]
-        for label in tables["both"]["labels"]:
-            halves = [tables[focus]["labels"][label][kind] for focus in ("gold", "predicted")]
-            assert tables["both"]["labels"][label][kind] == sum(halves) / 2
+            assert sum(row[kind] for row in table.labels.values()) == table.overall[kind]
+        for label in tables["both"].labels:
+            halves = [tables[focus].labels[label][kind] for focus in ("gold", "predicted")]
+            assert tables["both"].labels[label][kind] == sum(halves) / 2

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UnsetType
 
+import spanwise
+from spanwise.document import Document
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.scores import BucketScores, SystemScores
 from spanwise.document.study import DatasetRuns
+
+T = TypeVar("T")
+D = TypeVar("D", bound=Document)
 
 _RATES = {"precision": None, "recall": None, "f1": None}
 _COUNTS = {"gold": 0, "predicted": 0, "correct": 0}
 _FAIR = dict.fromkeys(("TP", "FP", "FN", "LE", "BE", "BEs", "BEl", "BEo", "LBE"), 0)
 _DIAGNOSIS = {"unit": "mention", "spearman": None, "std": None, "best": None, "worst": None, "gap": None}
 _DATASET = {"name": "d", "sentences": 1, "documents": None, "tokens": None, "mentions": 1, "labels": {}}
+
+
+def present(value: T | UnsetType | None) -> T:
+    """A value that a test knows to be defined, and to stand in its document."""
+    assert value is not None and not isinstance(value, UnsetType)
+    return value
+
+
+def loaded(path: Path, kind: type[D]) -> D:
+    """The document in a file, which is of this kind."""
+    document = spanwise.load(path)
+    assert isinstance(document, kind)
+    return document
 
 
 def plain(value: Any) -> Any:

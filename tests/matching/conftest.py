@@ -1,0 +1,27 @@
+"""How few overlaps make a crowd, for all tests of crowds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from unittest.mock import Mock
+
+import pytest
+
+from spanwise.matching import _choosing
+
+
+@pytest.fixture
+def crowds(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Mock]:
+    """From when it is called on, mentions that overlap more than so many others each are matched as a crowd.
+
+    It gives back what counts the crowds of fair matching.
+    """
+
+    def begin(degree: int) -> Mock:
+        monkeypatch.setattr(_choosing, "_DEGREE", degree)
+        monkeypatch.setattr(_choosing, "_SMALL", 0)
+        played = Mock(wraps=_choosing.play_crowd)
+        monkeypatch.setattr("spanwise.matching.play_crowd", played)
+        return played
+
+    return begin
