@@ -138,7 +138,7 @@ def keys() -> Iterator[str]:
     yield "where it has nothing to say. `spanwise export --schema` prints the same as JSON Schema.\n"
     for name in [*documents, *sorted(set(whole["$defs"]) - set(documents))]:
         definition = whole["$defs"][name]
-        about = inspect.cleandoc(definition.get("description", "")).split("\n\n")
+        about = definition.get("description", "").split("\n\n")
         yield f"({name.lower()})=\n## {name}\n\n{escaped(' '.join(about[0].split()))}\n"
         if not definition.get("properties"):
             continue

@@ -24,6 +24,6 @@ source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_title = f"spanwise {release}"
 html_show_sourcelink = False
-html_extra_path = ["reference/generated/sample"]
+html_extra_path = ["reference/generated/sample", "reference/schema.json"]
 
 _generate.write(Path(__file__).parent / "reference" / "generated")

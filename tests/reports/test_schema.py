@@ -1,9 +1,13 @@
-"""The published schema: made from the types, kept by every document, strict enough to refuse broken ones."""
+"""The published schema: made from the types, kept by every document, strict enough to refuse broken ones.
+
+With SPANWISE_REFRESH=1 the published file is written anew.
+"""
 
 from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ from spanwise.cli.main import main
 from spanwise.document.loading import document_of, schema
 
 jsonschema = pytest.importorskip("jsonschema")
+PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 
 
@@ -27,6 +32,17 @@ def test_the_schema_is_a_schema() -> None:
 def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--schema"]) == 0
     assert json.loads(capsys.readouterr().out) == schema()
+
+
+def test_the_published_schema_is_that_of_the_types(capsys: pytest.CaptureFixture[str]) -> None:
+    """A key that goes, comes or changes its type shows in the history of the published file."""
+    main(["export", "--schema"])
+    made = capsys.readouterr().out
+    if os.environ.get("SPANWISE_REFRESH"):
+        PUBLISHED.write_text(made, encoding="utf-8")
+    # As documents, so that a failure names the key.
+    assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == json.loads(made)
+    assert PUBLISHED.read_text(encoding="utf-8") == made
 
 
 @pytest.mark.parametrize(

@@ -278,8 +278,13 @@ def _fails(content: object, steps: list[str | int], key: str, kind: type[object]
 
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of every kind of document, made from the types."""
+    from inspect import cleandoc
+
     types = list({place: cast("type[Any]", reach(place)) for place in KINDS.values()}.values())
     references, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        if "description" in definition:  # a docstring, which Python 3.13 indents less than its elders
+            definition["description"] = cleandoc(definition["description"])
     made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Documents of spanwise",
