@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spanwise import buckets
 from spanwise.attributes import ATTRIBUTES, Values
 from spanwise.buckets import (
-    BUCKETINGS,
     Bucketing,
     Strategy,
     default_strategy,
@@ -17,9 +17,10 @@ from spanwise.buckets import (
     range_text,
 )
 from spanwise.errors import ChoiceError, InputError
+from spanwise.registry import Registry
 
 
-def numbers(*values: float, whole: bool = False, bounds=(-np.inf, np.inf)) -> Values:
+def numbers(*values: float, whole: bool = False, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Values:
     return Values(
         np.array(values, dtype=float),
         np.ones(len(values), bool),
@@ -50,25 +51,25 @@ def buckets_of(bucketing: Bucketing, *values: float) -> list[str]:
 # --- strategies by hand -------------------------------------------------------------------------
 
 
-def test_balanced_cuts_after_the_value_nearest_to_an_equal_share():
+def test_balanced_cuts_after_the_value_nearest_to_an_equal_share() -> None:
     # 10 values, m = 2: the cumulative counts are 3, 4, 9, 10, and 4 is nearest to 5.
     assert ends(fit("balanced:2", numbers(1, 1, 1, 2, 3, 3, 3, 3, 3, 4))) == [(None, 2), (2, None)]
 
 
-def test_balanced_takes_the_lower_of_two_equally_near_cuts():
+def test_balanced_takes_the_lower_of_two_equally_near_cuts() -> None:
     # 4 values, m = 2: the cumulative counts 1 and 3 are equally near to 2.
     assert ends(fit("balanced:2", numbers(1, 2, 2, 3))) == [(None, 1), (1, None)]
 
 
-def test_balanced_cuts_that_meet_collapse():
+def test_balanced_cuts_that_meet_collapse() -> None:
     assert ends(fit("balanced:4", numbers(1, 1, 1, 1, 1, 1, 1, 9))) == [(None, 1), (1, None)]
 
 
-def test_balanced_of_no_gold_units_is_one_open_bucket():
+def test_balanced_of_no_gold_units_is_one_open_bucket() -> None:
     assert ends(fit("balanced:4", numbers())) == [(None, None)]
 
 
-def test_special_values_are_tested_first_and_bound_the_rest():
+def test_special_values_are_tested_first_and_bound_the_rest() -> None:
     bucketing = fit("special:0,1+balanced:2", numbers(0, 0.2, 0.4, 0.6, 1, 1))
     assert ends(bucketing) == [(0, 0), (0, 0.2), (0.2, 1), (1, 1)]
     assert [bucket.name for bucket in bucketing.fitted] == ["XS", "S", "L", "XL"]
@@ -76,7 +77,7 @@ def test_special_values_are_tested_first_and_bound_the_rest():
     assert buckets_of(bucketing, 0, 0.1, 0.2, 0.3, 0.99, 1) == ["XS", "S", "S", "L", "L", "XL"]
 
 
-def test_special_values_stay_when_no_gold_unit_has_them():
+def test_special_values_stay_when_no_gold_unit_has_them() -> None:
     assert ends(fit("special:0+balanced:2", numbers(2, 3))) == [(0, 0), (0, 2), (2, None)]
 
 
@@ -88,77 +89,79 @@ def test_special_values_stay_when_no_gold_unit_has_them():
         ("oov_density", [0, 0], [(0, 0), (0, None)]),
     ],
 )
-def test_without_a_gold_unit_of_its_own_the_rest_lies_where_values_can_be(attribute, gold, expected):
+def test_without_a_gold_unit_of_its_own_the_rest_lies_where_values_can_be(
+    attribute: str, gold: list[float], expected: list[tuple[float | None, float | None]]
+) -> None:
     found = ATTRIBUTES.find(attribute)
     values = numbers(*gold, bounds=found.bounds)
     assert ends(fit(default_strategy(attribute), values)) == expected
 
 
-def test_a_special_value_inside_a_bucket_of_the_rest_stands_before_it():
+def test_a_special_value_inside_a_bucket_of_the_rest_stands_before_it() -> None:
     bucketing = fit("special:5+balanced:2", numbers(1, 2, 6, 9))
     assert ends(bucketing) == [(None, 2), (5, 5), (2, None)]
     assert buckets_of(bucketing, 1, 4, 5, 6) == ["B1", "B3", "B2", "B3"]
 
 
-def test_a_prediction_beyond_a_bounding_special_value_joins_the_nearest_bucket():
+def test_a_prediction_beyond_a_bounding_special_value_joins_the_nearest_bucket() -> None:
     bucketing = fit("special:5+balanced:2", numbers(6, 7, 8))
     assert ends(bucketing) == [(5, 5), (5, 6), (6, None)]
     assert buckets_of(bucketing, 3) == ["B2"]
 
 
-def test_even_range_has_equal_widths():
+def test_even_range_has_equal_widths() -> None:
     assert ends(fit("even_range:4", numbers(0, 1, 8))) == [(None, 2), (2, 4), (4, 6), (6, None)]
 
 
-def test_even_range_of_one_value_is_one_bucket():
+def test_even_range_of_one_value_is_one_bucket() -> None:
     assert ends(fit("even_range:4", numbers(3, 3))) == [(None, None)]
 
 
-def test_fixed_edges_stay_when_empty():
+def test_fixed_edges_stay_when_empty() -> None:
     bucketing = fit("1,2,3", numbers(7))
     assert ends(bucketing) == [(None, 1), (1, 2), (2, 3), (3, None)]
     assert buckets_of(bucketing, 1, 1.5, 3, 4) == ["XS", "S", "L", "XL"]
 
 
-def test_discrete_gives_each_gold_value_a_bucket_and_joins_the_highest():
+def test_discrete_gives_each_gold_value_a_bucket_and_joins_the_highest() -> None:
     assert ends(fit("discrete:10", numbers(1, 2, 5))) == [(None, 1), (1, 2), (2, None)]
     assert ends(fit("discrete:2", numbers(1, 2, 5))) == [(None, 1), (1, None)]
 
 
-def test_familiarity_parts_zero_to_one_and_zero_joins_the_first():
+def test_familiarity_parts_zero_to_one_and_zero_joins_the_first() -> None:
     bucketing = fit("familiarity:5", numbers(0.5))
     assert ends(bucketing) == [(None, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, None)]
     assert buckets_of(bucketing, 0, 1 / 5, 3 / 5, 6 / 10, 1) == ["B1", "B1", "B3", "B3", "B5"]
 
 
-def test_categories_stand_by_frequency_then_name():
+def test_categories_stand_by_frequency_then_name() -> None:
     bucketing = fit("category", names("web", "news", "web", "books"))
     assert [bucket.name for bucket in bucketing.fitted] == ["web", "books", "news"]
 
 
-def test_a_category_of_predictions_alone_is_other():
+def test_a_category_of_predictions_alone_is_other() -> None:
     bucketing = fit("category", names("web", "news"))
     assert [bucketing.buckets[i].name for i in bucketing.assign(names("blog", "web"))] == ["other", "web"]
 
 
-def test_a_category_called_other_is_not_mixed_with_the_rest():
+def test_a_category_called_other_is_not_mixed_with_the_rest() -> None:
     bucketing = fit("category", names("other", "web"))
     assert [bucket.name for bucket in bucketing.buckets] == ["other", "web", "other values", "unplaced"]
     assert bucketing.assign(names("blog", "other")).tolist() == [2, 0]
 
 
-def test_categories_can_be_limited_to_the_most_frequent():
+def test_categories_can_be_limited_to_the_most_frequent() -> None:
     bucketing = fit("category:1", names("web", "news", "web"))
     assert [bucketing.buckets[i].name for i in bucketing.assign(names("web", "news"))] == ["web", "other"]
 
 
-def test_undefined_units_are_unplaced():
+def test_undefined_units_are_unplaced() -> None:
     bucketing = fit("balanced:2", numbers(1, 2))
     values = Values(np.array([1.0, 0.0, np.nan]), np.array([True, False, True]))
     assert [bucketing.buckets[i].name for i in bucketing.assign(values)] == ["B1", "unplaced", "other"]
 
 
-def test_automatic_follows_the_values():
+def test_automatic_follows_the_values() -> None:
     assert fit("automatic", numbers(1, 2)).strategy == "balanced(4)"
     assert fit("automatic", names("web")).strategy == "category"
 
@@ -182,11 +185,11 @@ def test_automatic_follows_the_values():
         ("R-mor label", "category"),
     ],
 )
-def test_defaults_are_those_of_the_papers(attributes, expected):
+def test_defaults_are_those_of_the_papers(attributes: str, expected: str) -> None:
     assert {str(default_strategy(name)) for name in attributes.split()} == {expected}
 
 
-def test_whole_numbers_are_written_as_such():
+def test_whole_numbers_are_written_as_such() -> None:
     assert [bucket.label for bucket in fit("special:1,2,3", numbers(1, 5, whole=True)).fitted] == [
         "1",
         "2",
@@ -211,7 +214,9 @@ def test_whole_numbers_are_written_as_such():
         (0.5, None, (), "> 0.5"),
     ],
 )
-def test_open_ends_are_written_as_bounds(low, high, specials, text):
+def test_open_ends_are_written_as_bounds(
+    low: float | None, high: float | None, specials: tuple[float, ...], text: str
+) -> None:
     assert range_text(low, high, False, specials) == text
 
 
@@ -232,11 +237,11 @@ def test_open_ends_are_written_as_bounds(low, high, specials, text):
         ("category", "category"),
     ],
 )
-def test_strategies_are_read_from_text(text, expected):
+def test_strategies_are_read_from_text(text: str, expected: str) -> None:
     assert str(parse(text)) == expected
 
 
-def test_a_choice_names_attribute_and_strategy():
+def test_a_choice_names_attribute_and_strategy() -> None:
     name, strategy = parse_choice("eLen=1,2,3")
     assert (name, str(strategy)) == ("entity_length", "fixed(1, 2, 3)")
     assert parse_choice("domain=category")[0] == "domain"
@@ -258,18 +263,18 @@ def test_a_choice_names_attribute_and_strategy():
         ("special:0+category", "the rest cannot go to category"),
     ],
 )
-def test_a_wrong_strategy_says_what_is_wrong(text, message):
+def test_a_wrong_strategy_says_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(ChoiceError) as error:
         parse(text)
     assert message in str(error.value)
 
 
-def test_a_choice_without_a_strategy_says_how_to_write_one():
+def test_a_choice_without_a_strategy_says_how_to_write_one() -> None:
     with pytest.raises(ChoiceError, match="Write ATTRIBUTE=STRATEGY, such as entity_length=1,2,3"):
         parse_choice("entity_length")
 
 
-def test_numbers_and_categories_are_not_mixed_up():
+def test_numbers_and_categories_are_not_mixed_up() -> None:
     with pytest.raises(ChoiceError, match="the values of 'size' are numbers: category cannot bucket them"):
         fit("category", numbers(1))
     with pytest.raises(ChoiceError, match="the values of 'domain' are categories: balanced"):
@@ -279,7 +284,7 @@ def test_numbers_and_categories_are_not_mixed_up():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_that_are_no_numbers_are_refused(value):
+def test_values_that_are_no_numbers_are_refused(value: float) -> None:
     with pytest.raises(InputError, match="'size' has values that are not finite numbers"):
         fit("balanced:2", numbers(1, value))
 
@@ -305,14 +310,16 @@ def test_values_that_are_no_numbers_are_refused(value):
         ),
     ],
 )
-def test_saved_edges_that_cannot_be_used_say_why(data, message):
+def test_saved_edges_that_cannot_be_used_say_why(data: dict[str, object], message: str) -> None:
     with pytest.raises(InputError) as error:
         Bucketing.from_dict(data)
     assert message in str(error.value)
 
 
-def test_a_strategy_of_ones_own_is_found_by_name(monkeypatch):
+def test_a_strategy_of_ones_own_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     halves = Strategy("median", "two halves", lambda values, given: [float(np.median(values))])
-    monkeypatch.setitem(BUCKETINGS._values, "median", halves)
+    fresh: Registry[Strategy] = Registry("bucketing")
+    fresh.add(halves)
+    monkeypatch.setattr(buckets, "BUCKETINGS", fresh)
     assert ends(fit("median", numbers(1, 2, 3))) == [(None, 2), (2, None)]
     assert ends(fit(halves, numbers(1, 2, 3))) == [(None, 2), (2, None)]

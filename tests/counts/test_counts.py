@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from spanwise.columns import Column
 from spanwise.counts import Counts, distinct_rows, joint_numbers
 
 matrices = st.integers(0, 12).flatmap(lambda units: arrays(np.int32, (units, 6), elements=st.integers(0, 3)))
 
 
-def counts_of(matrix: np.ndarray) -> Counts:
+def counts_of(matrix: Column) -> Counts:
     return Counts.of_matrix(["x", "y"], ["gold", "predicted", "correct"], matrix)
 
 
 @settings(deadline=None, derandomize=True)
 @given(matrices)
-def test_every_unit_keeps_its_counts(matrix: np.ndarray) -> None:
+def test_every_unit_keeps_its_counts(matrix: Column) -> None:
     counts = counts_of(matrix)
     assert np.array_equal(counts.matrix(), matrix)
     assert np.array_equal(counts.total.reshape(-1), matrix.sum(axis=0))
@@ -26,7 +30,7 @@ def test_every_unit_keeps_its_counts(matrix: np.ndarray) -> None:
 
 @settings(deadline=None, derandomize=True)
 @given(matrices, st.integers(0, 12))
-def test_halves_add_up_to_the_whole(matrix: np.ndarray, cut: int) -> None:
+def test_halves_add_up_to_the_whole(matrix: Column, cut: int) -> None:
     whole = counts_of(matrix)
     joined = counts_of(matrix[:cut]) + counts_of(matrix[cut:])
     assert np.array_equal(joined.matrix(), whole.matrix())
@@ -35,15 +39,15 @@ def test_halves_add_up_to_the_whole(matrix: np.ndarray, cut: int) -> None:
 
 @settings(deadline=None, derandomize=True)
 @given(matrices.filter(len), st.randoms(use_true_random=False))
-def test_distinct_rows_do_not_depend_on_the_order_of_units(matrix: np.ndarray, random: object) -> None:
+def test_distinct_rows_do_not_depend_on_the_order_of_units(matrix: Column, random: Random) -> None:
     order = list(range(len(matrix)))
-    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(order)
     assert np.array_equal(distinct_rows(matrix)[0], distinct_rows(matrix[order])[0])
 
 
 @settings(deadline=None, derandomize=True)
 @given(arrays(np.int32, st.tuples(st.integers(0, 30), st.integers(1, 3)), elements=st.integers(0, 2)))
-def test_combinations_of_rows_are_those_that_units_have_in_one_order(values: np.ndarray) -> None:
+def test_combinations_of_rows_are_those_that_units_have_in_one_order(values: Column) -> None:
     # Many units of few kinds are counted in places of their own, few units of many kinds are not.
     tables = [Counts.of_matrix(["x"], ["gold"], column[:, None]) for column in values.T]
     units = np.stack([one.row.astype(np.int32) for one in tables], axis=1)
@@ -53,10 +57,10 @@ def test_combinations_of_rows_are_those_that_units_have_in_one_order(values: np.
     assert times.tolist() == [int((number == at).sum()) for at in range(len(ordered))]
 
 
-def test_a_collision_of_hashes_costs_time_only(monkeypatch: object) -> None:
+def test_a_collision_of_hashes_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("hashing", "counts"):
         ones = lambda width: np.ones(width, dtype=np.uint64)  # noqa: E731
-        monkeypatch.setattr(f"spanwise.{module}.multipliers", ones)  # type: ignore[attr-defined]
+        monkeypatch.setattr(f"spanwise.{module}.multipliers", ones)
     matrix = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.int32)
     rows, number = distinct_rows(matrix)
     assert np.array_equal(rows[number], matrix)

@@ -12,13 +12,14 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from spanwise import statistics
+from spanwise.columns import Floats
 from spanwise.errors import ChoiceError
 
 lawful = settings(deadline=None, derandomize=True, max_examples=60)
 scores = st.integers(0, 12).map(lambda n: n / 12)
 
 
-def table(rows, columns, seed, ties):
+def table(rows: int, columns: int, seed: int, ties: bool) -> Floats:
     values = np.random.default_rng(seed).random((rows, columns))
     return np.round(values, 1) if ties else values
 
@@ -28,7 +29,7 @@ def table(rows, columns, seed, ties):
 
 @lawful
 @given(st.lists(st.tuples(scores, scores), min_size=3, max_size=30))
-def test_spearman_statistic_is_scipys(pairs):
+def test_spearman_statistic_is_scipys(pairs: list[tuple[float, float]]) -> None:
     x, y = zip(*pairs, strict=True)
     found = statistics.spearman(x, y)
     if len(set(x)) == 1 or len(set(y)) == 1:
@@ -42,7 +43,7 @@ def test_spearman_statistic_is_scipys(pairs):
 
 @lawful
 @given(st.lists(st.tuples(scores, scores), min_size=3, max_size=7))
-def test_spearman_p_up_to_nine_values_is_the_share_of_all_orders(pairs):
+def test_spearman_p_up_to_nine_values_is_the_share_of_all_orders(pairs: list[tuple[float, float]]) -> None:
     x, y = zip(*pairs, strict=True)
     if len(set(x)) == 1 or len(set(y)) == 1:
         return
@@ -53,26 +54,26 @@ def test_spearman_p_up_to_nine_values_is_the_share_of_all_orders(pairs):
     assert statistics.spearman(x, y).p == pytest.approx(expected, abs=1e-12)
 
 
-def test_spearman_on_nine_values_is_still_exact():
+def test_spearman_on_nine_values_is_still_exact() -> None:
     found = statistics.spearman(range(9), range(9))
     assert (found.method, found.p) == ("exact", 2 / 362880)
     assert statistics.spearman(range(10), range(10)).method == "t distribution"
 
 
-def test_spearman_on_four_buckets_says_that_it_cannot_reach_its_level():
+def test_spearman_on_four_buckets_says_that_it_cannot_reach_its_level() -> None:
     found = statistics.spearman(range(4), [0.9, 0.8, 0.7, 0.1])
     assert found.p == pytest.approx(2 / 24)
     assert found.note == "cannot reach p < 0.05: on 4 values p is at least 0.0833"
     assert statistics.spearman(range(5), [0.9, 0.8, 0.7, 0.1, 0.05]).note == ""
 
 
-def test_spearman_leaves_out_undefined_values_and_needs_three():
+def test_spearman_leaves_out_undefined_values_and_needs_three() -> None:
     assert statistics.spearman([1, 2, 3, 4], [1, np.nan, 2, 3]).size == 3
     assert statistics.spearman([1, 2], [1, 2]).note == "needs three values that are not all equal"
     assert np.isnan(statistics.rank_correlation([1, 2, 3], [0.5, 0.5, 0.5]))
 
 
-def test_paired_tests_need_equally_many_values():
+def test_paired_tests_need_equally_many_values() -> None:
     with pytest.raises(ChoiceError, match="needs equally many values, not 2 and 1"):
         statistics.wilcoxon([1, 2], [1])
 
@@ -82,7 +83,7 @@ def test_paired_tests_need_equally_many_values():
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("rows, columns", [(2, 3), (3, 4), (9, 4), (12, 6), (40, 5)])
-def test_friedman_is_scipys(rows, columns, ties):
+def test_friedman_is_scipys(rows: int, columns: int, ties: bool) -> None:
     for seed in range(5):
         blocks = table(rows, columns, seed, ties)
         expected = stats.friedmanchisquare(*blocks.T)
@@ -92,7 +93,9 @@ def test_friedman_is_scipys(rows, columns, ties):
 
 
 @pytest.mark.parametrize("rows, columns, ties", [(2, 3, False), (4, 3, True), (3, 4, False)])
-def test_friedman_of_a_small_design_counts_all_orders_within_blocks(rows, columns, ties):
+def test_friedman_of_a_small_design_counts_all_orders_within_blocks(
+    rows: int, columns: int, ties: bool
+) -> None:
     for seed in range(3):
         blocks = table(rows, columns, seed, ties)
         ranked = np.array([stats.rankdata(row) for row in blocks])
@@ -107,7 +110,7 @@ def test_friedman_of_a_small_design_counts_all_orders_within_blocks(rows, column
         assert found.method == "exact" and found.p == pytest.approx(np.mean(np.array(every) >= seen - 1e-9))
 
 
-def test_levels_and_fishers_combination_are_what_they_say():
+def test_levels_and_fishers_combination_are_what_they_say() -> None:
     p = [0.001, 0.04, np.nan, 0.02, 0.3]
     held = statistics.levels(p)
     corrected = statistics.holm(p)
@@ -119,7 +122,7 @@ def test_levels_and_fishers_combination_are_what_they_say():
     assert np.isnan(statistics.fisher([np.nan]))
 
 
-def test_friedman_on_two_blocks_says_that_it_cannot_reach_its_level():
+def test_friedman_on_two_blocks_says_that_it_cannot_reach_its_level() -> None:
     found = statistics.friedman([[1, 2, 3, 4], [1, 2, 3, 4]], exact=False)
     assert found.p == pytest.approx(found.least)
     assert found.note == "cannot reach p < 0.05: on 2 blocks of 4 buckets p is at least 0.112"
@@ -127,7 +130,7 @@ def test_friedman_on_two_blocks_says_that_it_cannot_reach_its_level():
     assert statistics.friedman([[1, 2, 3, 4]] * 3).note == ""
 
 
-def test_friedman_is_undefined_without_blocks_with_two_buckets_or_with_constant_blocks():
+def test_friedman_is_undefined_without_blocks_with_two_buckets_or_with_constant_blocks() -> None:
     assert statistics.friedman([]).note == "no block in which every bucket has a score"
     assert statistics.friedman([[1, 2], [2, 1]]).note == "needs three buckets, not 2"
     constant = statistics.friedman([[0.5, 0.5, 0.5]])
@@ -136,14 +139,16 @@ def test_friedman_is_undefined_without_blocks_with_two_buckets_or_with_constant_
         statistics.friedman([[1, 2, np.nan]])
 
 
-def test_friedman_takes_whole_blocks_of_one_size_and_names_the_others():
-    blocks = [("a", [1, 2, 3]), ("b", [1, 2]), ("c", [1, np.nan, 3]), ("d", [3, 2, 1])]
+def test_friedman_takes_whole_blocks_of_one_size_and_names_the_others() -> None:
+    blocks: list[tuple[str, list[float]]] = [
+        ("a", [1, 2, 3]), ("b", [1, 2]), ("c", [1, np.nan, 3]), ("d", [3, 2, 1]),
+    ]  # fmt: skip
     taken, left = statistics.complete_blocks(blocks)
     assert taken == [[1, 2, 3], [3, 2, 1]]
     assert left == ["b", "c"]
 
 
-def test_of_two_sizes_as_common_the_larger_is_taken():
+def test_of_two_sizes_as_common_the_larger_is_taken() -> None:
     assert statistics.complete_blocks([("a", [1, 2]), ("b", [1, 2, 3])])[1] == ["a"]
 
 
@@ -151,7 +156,7 @@ def test_of_two_sizes_as_common_the_larger_is_taken():
 
 
 @pytest.mark.parametrize("size", [1, 4, 6, 10, 25])
-def test_wilcoxon_without_ties_is_scipys_exact_test(size):
+def test_wilcoxon_without_ties_is_scipys_exact_test(size: int) -> None:
     for seed in range(5):
         x, y = np.random.default_rng(seed).random((2, size))
         expected = stats.wilcoxon(x, y, method="exact")
@@ -162,7 +167,7 @@ def test_wilcoxon_without_ties_is_scipys_exact_test(size):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_wilcoxon_beyond_25_pairs_is_scipys_normal_approximation(ties):
+def test_wilcoxon_beyond_25_pairs_is_scipys_normal_approximation(ties: bool) -> None:
     for seed in range(5):
         x, y = table(2, 60, seed, ties)
         kept = np.round(x - y, 12)
@@ -175,7 +180,7 @@ def test_wilcoxon_beyond_25_pairs_is_scipys_normal_approximation(ties):
 
 @lawful
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
-def test_wilcoxon_with_ties_counts_all_ways_to_sign_the_ranks(differences):
+def test_wilcoxon_with_ties_counts_all_ways_to_sign_the_ranks(differences: list[int]) -> None:
     kept = [d for d in differences if d]
     found = statistics.wilcoxon(differences, [0] * len(differences))
     assert found.size == len(kept)
@@ -193,13 +198,13 @@ def test_wilcoxon_with_ties_counts_all_ways_to_sign_the_ranks(differences):
     assert found.statistic == pytest.approx(min(seen, ranked.sum() - seen))
 
 
-def test_wilcoxon_on_five_pairs_says_that_it_cannot_reach_its_level():
+def test_wilcoxon_on_five_pairs_says_that_it_cannot_reach_its_level() -> None:
     assert statistics.wilcoxon([1, 2, 3, 4, 5], [0] * 5).note.endswith("on 5 pairs p is at least 0.0625")
     assert statistics.wilcoxon([1, 2, 3, 4, 5, 6], [0] * 6).note == ""
     assert statistics.wilcoxon([], []).note == "no pairs"
 
 
-def test_sign_test_is_scipys_binomial_test():
+def test_sign_test_is_scipys_binomial_test() -> None:
     for wins, losses in [(6, 0), (7, 2), (3, 3)]:
         assert statistics.sign_test(wins, losses).p == pytest.approx(
             stats.binomtest(wins, wins + losses).pvalue
@@ -210,7 +215,7 @@ def test_sign_test_is_scipys_binomial_test():
 
 
 @pytest.mark.parametrize("ours, theirs", [("holm", "holm"), ("bh", "fdr_bh")])
-def test_corrections_are_statsmodels(ours, theirs):
+def test_corrections_are_statsmodels(ours: str, theirs: str) -> None:
     for size in (1, 2, 7, 50):
         for ties in (False, True):
             p_values = table(1, size, size, ties)[0]
@@ -218,7 +223,7 @@ def test_corrections_are_statsmodels(ours, theirs):
             assert statistics.correct(p_values, ours) == pytest.approx(expected, abs=1e-12)
 
 
-def test_an_undefined_p_value_stays_undefined_and_does_not_enlarge_the_family():
+def test_an_undefined_p_value_stays_undefined_and_does_not_enlarge_the_family() -> None:
     corrected = statistics.holm([0.01, np.nan, 0.04])
     assert corrected[0] == pytest.approx(0.02) and np.isnan(corrected[1])
     assert statistics.bh([]).size == 0
@@ -234,11 +239,11 @@ def test_a_family_is_corrected_whatever_the_order_of_its_values_in_memory(ours: 
         assert statistics.correct(values, ours).tolist() == expected.tolist()
 
 
-def test_an_unknown_correction_offers_the_known_ones():
+def test_an_unknown_correction_offers_the_known_ones() -> None:
     with pytest.raises(ChoiceError, match=r"no correction is called 'bonferoni'.*\nThere are: bh, holm"):
         statistics.correct([0.1], "bonferoni")
 
 
-def test_a_test_becomes_plain_values_with_none_for_undefined():
+def test_a_test_becomes_plain_values_with_none_for_undefined() -> None:
     row = statistics.friedman([]).to_dict("blocks")
     assert row["p"] is None and row["blocks"] == 0

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import spanwise.uncertainty as swaps
+from spanwise.columns import Floats
 from spanwise.counts import Counts
 from spanwise.uncertainty import Flips, Hypotheses, Resampling, grouped, randomised, stepped_down
 
-Matrix = np.ndarray
 PAIR = [(0, 1)]
 
 
@@ -19,7 +19,7 @@ def table(matrix: object) -> Counts:
     return Counts.of_matrix(["all"], ["gold", "predicted", "correct"], np.asarray(matrix, dtype=np.int32))
 
 
-def f1(totals: Matrix) -> Matrix:
+def f1(totals: Floats) -> Floats:
     return 2 * totals[..., 2] / (totals[..., 0] + totals[..., 1])
 
 
@@ -33,7 +33,7 @@ def random_tables(units: int, systems: int, seed: int) -> list[Counts]:
     return tables
 
 
-def fractions(tables: list[Counts]) -> list[Matrix]:
+def fractions(tables: list[Counts]) -> list[Floats]:
     """Numerators and denominators of precision, recall and F1 per unit."""
     return [
         np.stack([2 * c, c, c, g + p, p, g], axis=1).astype(float)
@@ -104,15 +104,15 @@ def test_the_same_seed_gives_the_same_p_values_and_another_one_others() -> None:
     assert first == again and first != other
 
 
-def brute_step_down(tables: list[Counts], pairs: list[tuple[int, int]]) -> Matrix:
+def brute_step_down(tables: list[Counts], pairs: list[tuple[int, int]]) -> Floats:
     """Step-down maxT over all 2ᵘ shared swaps, from the definition."""
     parts = fractions(tables)
     units = len(parts[0])
 
-    def scores(totals: Matrix) -> Matrix:
+    def scores(totals: Floats) -> Floats:
         return totals[:3] / totals[3:]
 
-    def differences(swap: Matrix) -> Matrix:
+    def differences(swap: Floats) -> Floats:
         found = []
         for a, b in pairs:
             moved = swap @ (parts[b] - parts[a])

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from msgspec import UNSET
+from typed import loaded, present
 
 import spanwise
 from spanwise.cli.main import main
@@ -33,14 +33,12 @@ def answers(tmp_path: Path) -> Path:
     return path
 
 
-def evaluated(gold: Path, answers: Path, **options: bool) -> Evaluation:
-    return spanwise.evaluate(gold, {"gpt": answers}, answers="ordered", resamples=0, **options)
+def evaluated(gold: Path, answers: Path, redact: bool = False) -> Evaluation:
+    return spanwise.evaluate(gold, {"gpt": answers}, answers="ordered", resamples=0, redact=redact)
 
 
 def test_a_result_says_how_answers_were_read_and_placed(gold: Path, answers: Path) -> None:
-    found = evaluated(gold, answers).answers
-    assert found is not UNSET
-    one = found["gpt"]
+    one = present(evaluated(gold, answers).answers)["gpt"]
     assert (one.units.read, one.units.failed) == (1, 1)
     counts = one.answers
     assert counts.given == counts.placed + counts.hallucinated + counts.repeats == 3
@@ -54,8 +52,7 @@ def test_a_result_says_how_answers_were_read_and_placed(gold: Path, answers: Pat
 def test_the_document_loads_again_with_its_answers(gold: Path, answers: Path, tmp_path: Path) -> None:
     result = evaluated(gold, answers)
     result.to_json(tmp_path / "run.json")
-    again = spanwise.load(tmp_path / "run.json")
-    assert isinstance(again, Evaluation) and again.answers == result.answers
+    assert loaded(tmp_path / "run.json", Evaluation).answers == result.answers
 
 
 def test_redaction_leaves_out_what_was_said(gold: Path, answers: Path) -> None:
@@ -115,7 +112,7 @@ def test_explain_removes_offsets_of_ordinary_predictions() -> None:
     assert rows["exact, micro"].f1 == pytest.approx(2 / 3)
     assert rows["answers placed by first"].f1 == 0
     assert rows["sets of strings"].f1 == pytest.approx(2 / 3)
-    assert rows.spread == (0, pytest.approx(2 / 3)) and rows.prompt_unit == "sentence"
+    assert present(rows.spread) == pytest.approx((0, 2 / 3)) and rows.prompt_unit == "sentence"
     assert "your F1 lies between 0.00 and 66.67" in " ".join(rows.to_text().split())
 
 

@@ -226,8 +226,10 @@ def test_a_rule_of_strings_is_scored_under_its_name_and_gives_no_mentions(rule: 
 
 
 def test_evaluate_takes_records_and_scores_them_as_place_does() -> None:
-    said = [{"id": 0, "answers": [*WANTED, ("Zed", "PER")]}, {"id": 2, "answers": [["bo", "PER"]]}]
-    said[0]["answers"] = [list(one) for one in said[0]["answers"]]
+    said = [
+        {"id": 0, "answers": [[text, label] for text, label in [*WANTED, ("Zed", "PER")]]},
+        {"id": 2, "answers": [["bo", "PER"]]},
+    ]
     document = spanwise.place(GOLD, said)
     for systems in (said, {"gpt": said}):
         result = spanwise.evaluate(GOLD, systems, answers="ordered", resamples=0)

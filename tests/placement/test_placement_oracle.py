@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import random
+from typing import Literal, NamedTuple, TypeAlias
 
 import placement_oracle as oracle
 import pytest
 
 import spanwise
 from spanwise.corpus import Annotation, Corpus, Mentions
+from spanwise.document.analyses import PlacementDocument
 
 WORDS = ["Ann", "ann", "Anna", "The", "the", "Bank", "bank", "of", "New", "York", "york", "U.S.", "U", "S",
          ".", "-", "Cöln", "CÖLN", "Bankes", "Hamburg", "Hamburgs", "Straße", "strasse"]  # fmt: skip
 LABELS = ["PER", "LOC"]
 
 
-def unit(seed: int) -> tuple[list[list[str]], list[tuple[int, int, int, str]], list[oracle.Said]]:
-    """Sentences of one document, gold mentions, and answers made of runs, damaged runs and inventions."""
+Repeats: TypeAlias = Literal["drop", "keep"]
+
+
+class Unit(NamedTuple):
+    """The sentences of one document, its gold mentions, and what a system said."""
+
+    sentences: list[list[str]]
+    gold: list[tuple[int, int, int, str]]
+    said: list[oracle.Said]
+
+    @property
+    def spans(self) -> set[tuple[oracle.Run, str]]:
+        """The gold mentions in tokens of the document."""
+        firsts = (0, len(self.sentences[0]))
+        return {((firsts[s] + a, firsts[s] + b), label) for s, a, b, label in self.gold}
+
+
+def unit(seed: int) -> Unit:
+    """Sentences, gold mentions, and answers made of runs, damaged runs and inventions."""
     rng = random.Random(seed)
     words = rng.sample(WORDS, rng.randint(3, 8))
     sentences = [[rng.choice(words) for _ in range(rng.randint(1, 6))] for _ in range(rng.randint(1, 2))]
@@ -31,7 +50,7 @@ def unit(seed: int) -> tuple[list[list[str]], list[tuple[int, int, int, str]], l
         start = rng.randrange(len(tokens))
         text = " ".join(tokens[start : rng.randint(start + 1, min(len(tokens), start + 3))])
         said.append((damaged(text, rng), rng.choice(LABELS)))
-    return sentences, sorted(gold), said
+    return Unit(sentences, sorted(gold), said)
 
 
 def damaged(text: str, rng: random.Random) -> str:
@@ -50,54 +69,50 @@ def damaged(text: str, rng: random.Random) -> str:
     return text
 
 
-def expected(sentences, gold, said, policy, *, repeats="drop", level="fuzzy"):  # type: ignore[no-untyped-def]
-    firsts = [0, *[len(sentences[0])] * (len(sentences) > 1)]
-    spans = {((firsts[s] + a, firsts[s] + b), label) for s, a, b, label in gold}
-    found = [oracle.candidates(sentences, text, level=level)[1] for text, _ in said]
-    placed = {
+def expected(unit: Unit, policy: str, *, repeats: Repeats) -> tuple[int, int]:
+    found = [oracle.candidates(unit.sentences, text)[1] for text, _ in unit.said]
+    places = {
         "first": [runs[:1] for runs in found],
         "all": found,
-        "next": [[run] if run else [] for run in oracle.place_next(said, found)],
-        "ordered": [[run] if run else [] for run in oracle.place_ordered(said, found)],
+        "next": [[run] if run else [] for run in oracle.place_next(unit.said, found)],
+        "ordered": [[run] if run else [] for run in oracle.place_ordered(unit.said, found)],
     }[policy]
-    return oracle.counts(said, placed, spans, repeats=repeats)
+    return oracle.counts(unit.said, places, unit.spans, repeats=repeats)
 
 
-def placed(sentences, gold, said, **choices):  # type: ignore[no-untyped-def]
-    corpus = Corpus.of(sentences, documents=[len(sentences)])
-    annotation = Annotation(corpus, Mentions.of(gold))
-    answers = [[{"text": text, "label": label} for text, label in said]]
-    return spanwise.place(annotation, answers, prompt_unit="document", **choices)
+def placed(unit: Unit, *, repeats: Repeats = "drop", level: str | None = None) -> PlacementDocument:
+    corpus = Corpus.of(unit.sentences, documents=[len(unit.sentences)])
+    gold = Annotation(corpus, Mentions.of(unit.gold))
+    answers = [[{"text": text, "label": label} for text, label in unit.said]]
+    return spanwise.place(gold, answers, prompt_unit="document", repeats=repeats, level=level)
 
 
 @pytest.mark.parametrize("block", range(8))
 def test_every_policy_and_both_bounds_are_those_of_brute_force(block: int) -> None:
     for seed in range(100 * block, 100 * block + 100):
-        sentences, gold, said = unit(seed)
-        repeats = "keep" if seed % 3 == 0 else "drop"
-        document = placed(sentences, gold, said, repeats=repeats)
+        one = unit(seed)
+        repeats: Repeats = "keep" if seed % 3 == 0 else "drop"
+        policies = placed(one, repeats=repeats).policies
         for policy in ("first", "all", "next", "ordered"):
-            score = getattr(document.policies, policy)
-            told = expected(sentences, gold, said, policy, repeats=repeats)
-            assert (score.predicted, score.correct) == told, (seed, policy, sentences, gold, said)
-        firsts = [0, *[len(sentences[0])] * (len(sentences) > 1)]
-        spans = {((firsts[s] + a, firsts[s] + b), label) for s, a, b, label in gold}
-        found = [oracle.candidates(sentences, text)[1] for text, _ in said]
-        _, fewest, most = oracle.bounds(said, found, spans)
-        assert (document.policies.worst.correct, document.policies.best.correct) == (fewest, most), seed
+            score = getattr(policies, policy)
+            assert (score.predicted, score.correct) == expected(one, policy, repeats=repeats), (
+                seed,
+                policy,
+                one,
+            )
+        found = [oracle.candidates(one.sentences, text)[1] for text, _ in one.said]
+        _, fewest, most = oracle.bounds(one.said, found, one.spans)
+        assert (policies.worst.correct, policies.best.correct) == (fewest, most), seed
 
 
 @pytest.mark.parametrize("level", ["exact", "case", "bare", "article", "fuzzy"])
 def test_levels_are_those_of_brute_force(level: str) -> None:
     for seed in range(2000, 2150):
-        sentences, gold, said = unit(seed)
-        document = placed(sentences, gold, said, level=level)
-        found = [oracle.candidates(sentences, text, level=level) for text, _ in said]
-        counted = {
-            name: sum(one == name for one, _ in found) for name in document.answers.levels.__struct_fields__
-        }
-        assert {name: getattr(document.answers.levels, name) for name in counted} == counted, seed
-        assert document.answers.hallucinated == sum(one is None for one, _ in found), seed
-        assert document.answers.ambiguous == sum(len(runs) > 1 for _, runs in found), seed
-        answers = document.answers
-        assert answers.given == answers.placed + answers.hallucinated + answers.repeats == len(said)
+        one = unit(seed)
+        answers = placed(one, level=level).answers
+        found = [oracle.candidates(one.sentences, text, level=level) for text, _ in one.said]
+        counted = {name: sum(own == name for own, _ in found) for name in answers.levels.__struct_fields__}
+        assert {name: getattr(answers.levels, name) for name in counted} == counted, seed
+        assert answers.hallucinated == sum(own is None for own, _ in found), seed
+        assert answers.ambiguous == sum(len(runs) > 1 for _, runs in found), seed
+        assert answers.given == answers.placed + answers.hallucinated + answers.repeats == len(one.said)
